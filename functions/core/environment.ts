@@ -1,0 +1,67 @@
+/**
+ * The environment variables of the functions: the only thing that synthesis and functions share.
+ * `lib/` sets them by these names, each function's last lines read them.
+ */
+export const variables = {
+  /** name of the DynamoDB table */
+  table: 'TABLE_NAME',
+  /** what stands for `proto` in member names and error references */
+  protocol: 'PROTOCOL',
+  /** the public address, where one is configured; else the address that the service is called by */
+  baseUrl: 'BASE_URL',
+  /** KMS key ids or ARNs separated by commas; the first signs, all verify */
+  signingKeys: 'SIGNING_KEY_IDS',
+  /** life of a PAT in seconds */
+  patLifeSeconds: 'PAT_LIFE_SECONDS',
+  /** PATs that one key may be issued in an hour */
+  issueLimitPerHour: 'ISSUE_LIMIT_PER_HOUR',
+  /** billing of `pay` duties as JSON `{"method","id"}`, where configured */
+  billing: 'BILLING',
+  /** `true`: a signed policy must carry iat, exp, aud and jti */
+  requireFreshSignature: 'REQUIRE_FRESH_SIGNATURE',
+  /** `true`: every PAT is issued and used with a DPoP proof */
+  requireProofOfPossession: 'REQUIRE_PROOF_OF_POSSESSION',
+  /** id of the Cognito user pool that issues admin tokens */
+  userPool: 'USER_POOL_ID',
+  /** ids of the app clients whose access tokens count, separated by commas */
+  adminClients: 'ADMIN_CLIENT_IDS',
+  /** scope that makes a machine client an admin */
+  adminScope: 'ADMIN_SCOPE',
+  /** where to fetch the user pool's key set instead of the issuer's own address (local stack only) */
+  adminJwksUrl: 'ADMIN_JWKS_URL',
+  /** ports besides 443 that intents may be called at, separated by commas */
+  egressPorts: 'EGRESS_PORTS',
+  /** `true`: intents may be called at loopback addresses over http (local stack only) */
+  egressLoopback: 'EGRESS_ALLOW_LOOPBACK',
+  /** bucket of search index snapshots */
+  snapshotBucket: 'SNAPSHOT_BUCKET',
+  /** folder of search index snapshots (local stack only) */
+  snapshotFolder: 'SNAPSHOT_FOLDER',
+} as const;
+
+export type Variable = keyof typeof variables;
+
+/**
+ * Reads the variables of one function, all at once.
+ * @throws TypeError naming every variable that is missing
+ */
+export function readEnvironment<R extends Variable, O extends Variable = never>(
+  required: readonly R[],
+  optional: readonly O[] = [],
+  environment: NodeJS.ProcessEnv = process.env,
+): Record<R, string> & Partial<Record<O, string>> {
+  const missing = required.filter((name) => !environment[variables[name]]);
+  if (missing.length > 0) throw new TypeError(`missing environment variables: ${missing.map((name) => variables[name]).join(', ')}`);
+  const read = [...required, ...optional].flatMap((name) => {
+    const value = environment[variables[name]];
+    return value ? [[name, value]] : [];
+  });
+  return Object.fromEntries(read);
+}
+
+/** The parts of a comma-separated variable. */
+export const splitList = (text = ''): string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');

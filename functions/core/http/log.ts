@@ -1,0 +1,20 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+
+/** One JSON object a line. Nothing that a caller sent is ever handed to it: no bodies, headers, tokens or messages of foreign errors. */
+export const log = new Logger({ serviceName: process.env.AWS_LAMBDA_FUNCTION_NAME ?? 'intent-gate' });
+
+/**
+ * What may be logged of an error: its name, its AWS metadata and the places in its stack, cause by cause. Messages may quote input, so they stay out.
+ */
+export function describeCause(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { name: typeof error };
+  const { httpStatusCode, requestId } = (error as { $metadata?: { httpStatusCode?: number; requestId?: string } }).$metadata ?? {};
+  const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  return {
+    name: error.name,
+    ...('code' in error && typeof error.code === 'string' && { code: error.code }),
+    ...(httpStatusCode !== undefined && { aws_status: httpStatusCode, aws_request_id: requestId }),
+    at: frames.slice(0, 6).map((frame) => frame.trim()),
+    ...(error.cause !== undefined && { cause: describeCause(error.cause) }),
+  };
+}

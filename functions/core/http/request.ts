@@ -1,0 +1,124 @@
+import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
+import type * as z from 'zod';
+import { ApiError, invalidParameter } from './api-error.ts';
+import { type JsonValue, parse, parseJson, pointer } from './json.ts';
+
+/** Greatest size of a request body: 256 KiB. */
+const greatestBodyBytes = 256 * 1024;
+
+/** A request as the steps of an endpoint see it, whatever the gateway made of it. */
+export interface ApiRequest {
+  method: string;
+  /** the path below the base URL, undecoded */
+  path: string;
+  requestId: string;
+  /** the address that the service is called by, without a trailing slash */
+  baseUrl: string;
+  /** a path variable, decoded */
+  pathParameter(name: string): string;
+  /** a header's one value, by its lower-case name; a repeated header is refused with 400 */
+  header(name: string): string | undefined;
+  /** every value of a header, by its lower-case name */
+  headerValues(name: string): string[];
+  /** query parameters; the empty ones are left out, a repeated one that `schema` knows is refused with 400 */
+  query<T extends z.ZodObject>(schema: T): z.output<T>;
+  /** the body, once media type, size and JSON grammar are checked */
+  json(): JsonValue;
+  /** the body, parsed with `schema` */
+  body<T extends z.ZodType>(schema: T): z.output<T>;
+  /** how long the invocation may still run, in milliseconds */
+  remainingMs(): number;
+}
+
+/**
+ * @param publicBaseUrl - the configured public address; without it the address is the one that the gateway was called by
+ */
+export function readRequest(event: APIGatewayProxyEvent, context: Context, publicBaseUrl?: string): ApiRequest {
+  const headers = lowerCaseHeaders(event);
+  const headerValues = (name: string) => headers.get(name) ?? [];
+  const header = (name: string) => {
+    const [value, ...more] = headerValues(name);
+    if (more.length > 0) throw invalidParameter([{ path: '', problem: `the header ${name} must be sent once` }]);
+    return value;
+  };
+  const json = () => {
+    checkMediaType(header('content-type'));
+    return parseJson(decodeBody(event));
+  };
+  return {
+    method: event.httpMethod,
+    path: event.path,
+    requestId: event.requestContext.requestId,
+    baseUrl: publicBaseUrl ?? calledBaseUrl(event),
+    pathParameter: (name) => decodeSegment(event.pathParameters?.[name] ?? ''),
+    header,
+    headerValues,
+    query: (schema) => parse(schema, singleValues(event, Object.keys(schema.shape))),
+    json,
+    body: (schema) => parse(schema, requireObject(json())),
+    remainingMs: () => context.getRemainingTimeInMillis(),
+  };
+}
+
+function lowerCaseHeaders(event: APIGatewayProxyEvent): Map<string, string[]> {
+  const headers = new Map<string, string[]>();
+  for (const [name, values] of Object.entries(event.multiValueHeaders ?? {})) {
+    const key = name.toLowerCase();
+    headers.set(key, [...(headers.get(key) ?? []), ...(values ?? [])]);
+  }
+  return headers;
+}
+
+/** `https://<domain><stage>`: the stage is part of the path only under the API's default domain. */
+function calledBaseUrl({ requestContext }: APIGatewayProxyEvent): string {
+  const stage = `/${requestContext.stage}`;
+  return `https://${requestContext.domainName}${requestContext.path.startsWith(`${stage}/`) ? stage : ''}`;
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment).normalize('NFC');
+  } catch {
+    throw invalidParameter([{ path: '', problem: 'the path must be percent-encoded UTF-8' }]);
+  }
+}
+
+function singleValues(event: APIGatewayProxyEvent, names: string[]): Record<string, string> {
+  const values: Record<string, string> = {};
+  for (const name of names) {
+    const given = event.multiValueQueryStringParameters?.[name] ?? [];
+    if (given.length > 1) throw invalidParameter([{ path: pointer([name]), problem: 'must be given once' }]);
+    if (given[0] !== undefined && given[0] !== '') values[name] = given[0];
+  }
+  return values;
+}
+
+function checkMediaType(contentType: string | undefined): void {
+  const [mediaType = '', ...attributes] = (contentType ?? '')
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
+  const charset = attributes.find((attribute) => attribute.startsWith('charset='));
+  if (mediaType === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset))) return;
+  throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as JSON in UTF-8, with the header Content-Type: application/json.');
+}
+
+function decodeBody({ body, isBase64Encoded }: APIGatewayProxyEvent): string {
+  const bytes = Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');
+  if (bytes.length > greatestBodyBytes) {
+    throw new ApiError('INVALID_PARAMETER', 'The body is larger than 262144 bytes. Send less.', {
+      status: 413,
+      details: { issues: [{ path: '', problem: 'must have at most 262144 bytes' }] },
+    });
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw invalidParameter([{ path: '', problem: 'must be valid UTF-8' }]);
+  }
+}
+
+function requireObject(value: JsonValue): JsonValue {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw invalidParameter([{ path: '', problem: 'must be a JSON object' }]);
+}

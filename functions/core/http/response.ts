@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import type { APIGatewayProxyResult } from 'aws-lambda';
+import { type ErrorBody, errorTable } from '../../../schemas/errors.ts';
+import { ApiError } from './api-error.ts';
+
+export interface ApiResponse {
+  status: number;
+  /** left out for 204 and 304 */
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export const ok = (body: unknown, headers: Record<string, string> = {}): ApiResponse => ({ status: 200, body, headers });
+
+export const created = (body: unknown, headers: Record<string, string> = {}): ApiResponse => ({ status: 201, body, headers });
+
+export const noContent = (): ApiResponse => ({ status: 204 });
+
+/** A strong entity tag (RFC 9110 section 8.8.3) of a text. */
+export const entityTag = (text: string): string => `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+
+/**
+ * A read that may be asked for again: carries `ETag` and `Cache-Control: no-cache` (store it, but ask before using it),
+ * because what an admin wrote has to be seen by the next read.
+ */
+export const revalidated = (body: unknown, etag = entityTag(JSON.stringify(body)), headers: Record<string, string> = {}): ApiResponse =>
+  ok(body, { ETag: etag, 'Cache-Control': 'no-cache', ...headers });
+
+/** Whether an `If-Match` field holds `etag` (RFC 9110 section 13.1.1, strong comparison); `*` holds every one. */
+export const matchesEntityTag = (field: string, etag: string): boolean =>
+  field.split(',').some((candidate) => ['*', etag].includes(candidate.trim()));
+
+/** The one place where a response takes the gateway's form. */
+export const serialize = ({ status, body, headers }: ApiResponse, requestId: string): APIGatewayProxyResult => ({
+  statusCode: status,
+  headers: {
+    ...(body !== undefined && { 'Content-Type': 'application/json' }),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': requestId,
+    ...headers,
+  },
+  body: body === undefined ? '' : JSON.stringify(body),
+});
+
+/** The one place where an error becomes a response (specification section 7.1). What is no ApiError shows nothing of itself. */
+export function describeError(error: unknown, protocol: string, requestId: string): ApiResponse {
+  const shown =
+    error instanceof ApiError
+      ? error
+      : new ApiError(
+          'INTERNAL_SERVER_ERROR',
+          'Something went wrong on our side. Try again; if it stays, give details.request_id to the operators.',
+        );
+  const reference = `${protocol.toUpperCase()}-${errorTable[shown.code].reference}`;
+  const body: ErrorBody = {
+    error: { code: shown.code, message: shown.message, details: { ...shown.details, reference, request_id: requestId } },
+  };
+  return { status: shown.status, body, headers: shown.headers };
+}

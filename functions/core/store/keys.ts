@@ -1,0 +1,38 @@
+import { splitIntentUid } from '../../../schemas/intent.ts';
+
+/** The primary key of an item. Every key string of the table is made here. */
+export interface Key {
+  pk: string;
+  sk: string;
+}
+
+/** How a service name is compared: ignoring case, width, surrounding and repeated white space, and invisible joiners. */
+export const foldName = (name: string): string =>
+  name
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .trim()
+    .replace(/\s+/g, ' ')
+    .toLowerCase()
+    .normalize('NFC');
+
+const day = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10);
+
+export const keys = {
+  service: (serviceId: string): Key => ({ pk: `SERVICE#${serviceId}`, sk: 'SERVICE' }),
+  serviceName: (serviceName: string): Key => ({ pk: `NAME#${foldName(serviceName)}`, sk: 'NAME' }),
+  intent: (intentUid: string): Key => {
+    const { namespace, slug, version } = splitIntentUid(intentUid);
+    return { pk: `INTENT#${namespace}:${slug}`, sk: version };
+  },
+  member: (serviceId: string, intentUid: string): Key => ({ pk: `SERVICE#${serviceId}`, sk: `INTENT#${intentUid}` }),
+  /** @param rev - time-ordered, see {@link ./rev.ts} */
+  change: (timeMs: number, rev: string, of: string): Key => ({ pk: `CHANGES#${day(timeMs)}`, sk: `${rev}#${of}` }),
+  agent: (agentId: string): Key => ({ pk: `AGENT#${agentId}`, sk: 'AGENT' }),
+  limit: (thumbprint: string, what: string): Key => ({ pk: `LIMIT#${thumbprint}`, sk: what }),
+  call: (agentId: string, idempotencyKey: string): Key => ({ pk: `CALL#${agentId}`, sk: idempotencyKey }),
+  jti: (issuer: string, jti: string): Key => ({ pk: `JTI#${issuer}`, sk: jti }),
+};
+
+/** What every member pointer's sort key starts with. */
+export const memberPrefix = 'INTENT#';

@@ -1,0 +1,9 @@
+import { decodeTime, monotonicFactory } from 'ulid';
+
+const next = monotonicFactory();
+
+/** A new revision: a ULID, so that revisions sort by the time of their writing. */
+export const newRev = (): string => next();
+
+/** When a revision was made, in milliseconds since the epoch. */
+export const revTimeMs = (rev: string): number => decodeTime(rev);

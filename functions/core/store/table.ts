@@ -1,0 +1,116 @@
+import { ConditionalCheckFailedException, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import {
+  BatchGetCommand,
+  type BatchGetCommandInput,
+  DeleteCommand,
+  type DeleteCommandInput,
+  DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  type PutCommandInput,
+  QueryCommand,
+  type QueryCommandInput,
+  ScanCommand,
+  type ScanCommandInput,
+  UpdateCommand,
+  type UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb';
+import { unavailable } from '../http/api-error.ts';
+import type { Key } from './keys.ts';
+
+export type Item = Record<string, unknown>;
+
+type WithoutTable<T> = Omit<T, 'TableName'>;
+type Condition = Pick<PutCommandInput, 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'>;
+
+/** Longest that one operation may take with all its retries, so that a request can say 503 within 3 seconds. */
+const operationTimeoutMs = 2_500;
+
+/**
+ * The one table. Reads are strongly consistent; a write whose condition does not hold returns false instead of throwing;
+ * a table that cannot be reached is ApiError SERVICE_UNAVAILABLE.
+ */
+export interface Table {
+  get<T extends Item>(key: Key): Promise<T | undefined>;
+  /** up to 100 items in one round trip, in the order of the keys */
+  getAll<T extends Item>(keys: Key[]): Promise<(T | undefined)[]>;
+  query<T extends Item>(input: WithoutTable<QueryCommandInput>): Promise<{ items: T[]; lastKey?: Key; count: number }>;
+  scan<T extends Item>(input: WithoutTable<ScanCommandInput>): Promise<{ items: T[]; lastKey?: Key }>;
+  put(item: Key & Item, condition?: Condition): Promise<boolean>;
+  update<T extends Item>(key: Key, input: Omit<WithoutTable<UpdateCommandInput>, 'Key'>): Promise<T | false>;
+  delete(key: Key, condition?: Omit<WithoutTable<DeleteCommandInput>, 'Key'>): Promise<boolean>;
+}
+
+/** The document client with bounded waits: a hung connection costs at most 2.5 seconds. `AWS_ENDPOINT_URL_DYNAMODB` redirects it. */
+export const documentClient = (): DynamoDBDocumentClient =>
+  DynamoDBDocumentClient.from(
+    new DynamoDBClient({ maxAttempts: 3, requestHandler: { connectionTimeout: 500, requestTimeout: 1_000, throwOnRequestTimeout: true } }),
+    { marshallOptions: { removeUndefinedValues: true } },
+  );
+
+export function openTable(tableName: string, client: DynamoDBDocumentClient = documentClient()): Table {
+  const bounded = () => ({ abortSignal: AbortSignal.timeout(operationTimeoutMs) });
+
+  /** `true` or the output where the write took place, `false` where its condition did not hold. */
+  async function conditional<T>(write: () => Promise<T>): Promise<T | false> {
+    try {
+      return await reach(write);
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException) return false;
+      throw error;
+    }
+  }
+
+  async function getBatch(requested: Key[]): Promise<Item[]> {
+    let keysLeft: BatchGetCommandInput['RequestItems'] = { [tableName]: { Keys: requested, ConsistentRead: true } };
+    const found: Item[] = [];
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const output = await reach(() => client.send(new BatchGetCommand({ RequestItems: keysLeft }), bounded()));
+      found.push(...(output.Responses?.[tableName] ?? []));
+      keysLeft = output.UnprocessedKeys;
+      if (!keysLeft || Object.keys(keysLeft).length === 0) return found;
+    }
+    throw unavailable('The registry is overloaded. Try again after Retry-After.');
+  }
+
+  return {
+    async get<T extends Item>(key: Key) {
+      const output = await reach(() => client.send(new GetCommand({ TableName: tableName, Key: key, ConsistentRead: true }), bounded()));
+      return output.Item as T | undefined;
+    },
+    async getAll<T extends Item>(requested: Key[]) {
+      const found = new Map((await getBatch(requested)).map((item) => [`${item.pk}\n${item.sk}`, item]));
+      return requested.map(({ pk, sk }) => found.get(`${pk}\n${sk}`) as T | undefined);
+    },
+    async query<T extends Item>(input: WithoutTable<QueryCommandInput>) {
+      const output = await reach(() => client.send(new QueryCommand({ TableName: tableName, ConsistentRead: true, ...input }), bounded()));
+      return { items: (output.Items ?? []) as T[], lastKey: output.LastEvaluatedKey as Key | undefined, count: output.Count ?? 0 };
+    },
+    async scan<T extends Item>(input: WithoutTable<ScanCommandInput>) {
+      const output = await reach(() => client.send(new ScanCommand({ TableName: tableName, ConsistentRead: true, ...input }), bounded()));
+      return { items: (output.Items ?? []) as T[], lastKey: output.LastEvaluatedKey as Key | undefined };
+    },
+    async put(item, condition = {}) {
+      return Boolean(await conditional(() => client.send(new PutCommand({ TableName: tableName, Item: item, ...condition }), bounded())));
+    },
+    async update<T extends Item>(key: Key, input: Omit<WithoutTable<UpdateCommandInput>, 'Key'>) {
+      const output = await conditional(() => client.send(new UpdateCommand({ TableName: tableName, Key: key, ...input }), bounded()));
+      return output && ((output.Attributes ?? {}) as T);
+    },
+    async delete(key, condition = {}) {
+      return Boolean(await conditional(() => client.send(new DeleteCommand({ TableName: tableName, Key: key, ...condition }), bounded())));
+    },
+  };
+}
+
+/** Errors that say that the request itself is wrong: a fault of ours, not of the table. */
+const ours = new Set(['ValidationException', 'AccessDeniedException', 'ResourceNotFoundException', 'ConditionalCheckFailedException']);
+
+async function reach<T>(send: () => Promise<T>): Promise<T> {
+  try {
+    return await send();
+  } catch (error) {
+    if (error instanceof Error && ours.has(error.name)) throw error;
+    throw unavailable('The registry cannot be reached. Try again after Retry-After.', error);
+  }
+}

@@ -1,0 +1,126 @@
+import * as z from 'zod';
+
+/**
+ * The error table (specification section 7.2): every name the service answers with, its HTTP status
+ * and the suffix of its schema-form reference (`<PROTOCOL>-<suffix>`, section 7.1).
+ */
+export const errorTable = {
+  INVALID_PARAMETER: {
+    status: 400,
+    reference: 'VAL-002',
+    meaning: 'Something in the request is missing, malformed or too large; `details.issues` names each place.',
+  },
+  INVALID_SIGNATURE: {
+    status: 400,
+    reference: 'AUT-004',
+    meaning: 'The signed policy, a claim in it or the proof sent with it does not verify with the given key.',
+  },
+  UNAUTHORIZED: {
+    status: 401,
+    reference: 'AUT-001',
+    meaning: 'The bearer token is missing, malformed, expired or revoked.',
+  },
+  FORBIDDEN: {
+    status: 403,
+    reference: 'AUZ-001',
+    meaning: 'The token is genuine but does not permit this; `details.reason` says why.',
+  },
+  POLICY_REJECTED: {
+    status: 403,
+    reference: 'POL-003',
+    meaning: 'What was signed is not the current policy, or the agent id belongs to another key.',
+  },
+  NOT_FOUND: {
+    status: 404,
+    reference: 'RES-001',
+    meaning: 'No such resource or path.',
+  },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    reference: 'PRO-002',
+    meaning: 'The path exists, the method does not; `Allow` lists those that do.',
+  },
+  CONFLICT: {
+    status: 409,
+    reference: 'RES-002',
+    meaning: 'The name or uid is taken, the record has changed since it was read, or the idempotency key is in use.',
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    reference: 'PRO-003',
+    meaning: 'Bodies are `Content-Type: application/json`.',
+  },
+  TOO_MANY_REQUESTS: {
+    status: 429,
+    reference: 'AUZ-004',
+    meaning: 'The rate limit is used up; `Retry-After` says when to come back.',
+  },
+  INTERNAL_SERVER_ERROR: {
+    status: 500,
+    reference: 'SRV-001',
+    meaning: 'A fault of the service; quote `details.request_id` to its operators.',
+  },
+  NOT_IMPLEMENTED: {
+    status: 501,
+    reference: 'SRV-011',
+    meaning: 'The deployment does not offer this.',
+  },
+  SERVICE_UNAVAILABLE: {
+    status: 503,
+    reference: 'SRV-002',
+    meaning: 'A dependency cannot be reached; try again after `Retry-After`.',
+  },
+  GATEWAY_TIMEOUT: {
+    status: 504,
+    reference: 'SRV-003',
+    meaning: "The intent's own endpoint did not answer in time.",
+  },
+  INTENT_EXECUTION_FAILED: {
+    status: 502,
+    reference: 'INT-002',
+    meaning: "The intent's own endpoint failed (502) or refused the parameters (422).",
+  },
+  INTENT_NOT_SUPPORTED: {
+    status: 501,
+    reference: 'INT-008',
+    meaning: "The intent's own endpoint does not know the operation.",
+  },
+  VERSION_CONFLICT: {
+    status: 409,
+    reference: 'INT-010',
+    meaning: 'Other versions of the intent exist; `details.supported_versions` lists them.',
+  },
+  INTENT_DEPRECATED: {
+    status: 410,
+    reference: 'INT-009',
+    meaning: 'The intent is no longer available; `details.successor` names a later version where there is one.',
+  },
+} as const satisfies Record<string, { status: number; reference: string; meaning: string }>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+/** One thing that is wrong with a request: where (RFC 6901 JSON pointer) and what would be right. */
+export interface Issue {
+  path: string;
+  problem: string;
+}
+
+/** The one body of every answer that is not 2xx (specification section 7.1). */
+export const errorBody = z
+  .strictObject({
+    error: z.strictObject({
+      code: z.enum(Object.keys(errorTable) as [ErrorCode, ...ErrorCode[]]),
+      message: z.string().min(1),
+      details: z
+        .looseObject({
+          reference: z.string().regex(/^[A-Z]+-[A-Z]{3}-[0-9]{3}$/),
+          request_id: z.string(),
+          issues: z.array(z.strictObject({ path: z.string(), problem: z.string() })).optional(),
+        })
+        .optional(),
+      help_url: z.url().optional(),
+    }),
+  })
+  .meta({ id: 'Error', description: 'The body of every answer that is not 2xx.' });
+
+export type ErrorBody = z.infer<typeof errorBody>;

@@ -1,0 +1,174 @@
+import * as z from 'zod';
+import { pagination } from './pagination.ts';
+import { parameter, parameterSummary, parameters, summarizeParameter } from './parameter.ts';
+import { description, name } from './text.ts';
+
+export const intentUidPattern = /^[a-zA-Z0-9.-]+:[a-z0-9-]+:v[0-9]+([.][0-9]+)*$/;
+
+/** `<namespace>:<slug>:v<version>` (specification section 2.2). */
+export const intentUid = z
+  .string()
+  .max(200, 'must have at most 200 characters')
+  .regex(intentUidPattern, 'must have the form <namespace>:<intent-slug>:v<version>, for example example.com:convert-currency:v1')
+  .meta({ id: 'IntentUid', examples: ['world.example:get-country:v1'] });
+
+export interface IntentUidParts {
+  namespace: string;
+  slug: string;
+  /** with its `v`, for example `v1.2` */
+  version: string;
+}
+
+/** Takes a uid apart. The uid must match {@link intentUidPattern}. */
+export function splitIntentUid(uid: string): IntentUidParts {
+  const [namespace = '', slug = '', version = ''] = uid.split(':');
+  return { namespace, slug, version };
+}
+
+/** Orders versions by their numbers: v2 before v10, v1 before v1.1. */
+export function compareVersions(left: string, right: string): number {
+  const [a, b] = [left, right].map((version) => version.slice(1).split('.').map(BigInt));
+  for (let index = 0; index < Math.max(a?.length ?? 0, b?.length ?? 0); index++) {
+    const [x = -1n, y = -1n] = [a?.[index], b?.[index]];
+    if (x !== y) return x < y ? -1 : 1;
+  }
+  return 0;
+}
+
+export const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
+
+/** Where the calls of an intent go. The URL may hold RFC 6570 places, `{name}` and `{?name}`. */
+export const endpoint = z.strictObject({
+  url: z.string().min(1).max(2048, 'must have at most 2048 characters'),
+  method: z.enum(methods),
+  content_type: z
+    .string()
+    .max(200)
+    .regex(/^[a-z0-9.+-]+\/[a-z0-9.+-]+$/i, 'must be a media type, for example application/json')
+    .default('application/json'),
+});
+
+export type Endpoint = z.infer<typeof endpoint>;
+
+/** A management body's endpoint: a URL alone stands for POST with application/json. */
+const endpointInput = z.union([
+  endpoint.shape.url.transform((url): Endpoint => ({ url, method: 'POST', content_type: 'application/json' })),
+  endpoint,
+]);
+
+const tag = name(64).refine((text) => !text.includes(','), 'must not hold a comma, which separates tags in a search');
+
+/** The body of create and update intent (endpoints 11 and 12). */
+export const intentInput = z
+  .strictObject({
+    intent_uid: intentUid,
+    intent_name: name(200),
+    description,
+    input_parameters: parameters,
+    output_parameters: parameters,
+    endpoint: endpointInput,
+    tags: z.array(tag).max(50, 'must hold at most 50 tags').optional(),
+    category: name(200).optional(),
+    version: z
+      .string()
+      .max(200)
+      .regex(/^v[0-9]+([.][0-9]+)*$/, 'must be v and numbers separated by dots, for example v1.2')
+      .optional(),
+    deprecated: z.boolean().optional(),
+  })
+  .superRefine((intent, context) => {
+    if (intent.version !== undefined && intent.version !== splitIntentUid(intent.intent_uid).version) {
+      context.addIssue({ code: 'custom', path: ['version'], message: 'must equal the version at the end of intent_uid, or be left out' });
+    }
+  })
+  .meta({ id: 'IntentInput', description: 'The body that creates or replaces an intent.' });
+
+export type IntentInput = z.infer<typeof intentInput>;
+
+/** An intent as it is executed: what was registered, and the service it belongs to. */
+export interface Intent extends IntentInput {
+  service_id: string;
+}
+
+/** What search and details return (endpoints 1 and 2). */
+export const intentDetails = z
+  .strictObject({
+    intent_uid: intentUid,
+    service_name: z.string(),
+    intent_name: z.string(),
+    description: z.string(),
+    input_parameters: z.array(parameterSummary),
+    output_parameters: z.array(parameterSummary),
+    endpoint: z.string(),
+    tags: z.array(z.string()),
+  })
+  .meta({ id: 'Intent', description: 'An intent as search results and details show it.' });
+
+export type IntentDetails = z.infer<typeof intentDetails>;
+
+export const describeIntent = (intent: IntentInput, serviceName: string): IntentDetails => ({
+  intent_uid: intent.intent_uid,
+  service_name: serviceName,
+  intent_name: intent.intent_name,
+  description: intent.description,
+  input_parameters: intent.input_parameters.map(summarizeParameter),
+  output_parameters: intent.output_parameters.map(summarizeParameter),
+  endpoint: intent.endpoint.url,
+  tags: intent.tags ?? [],
+});
+
+/** The full intent schema: `GET /api/intents/{intent_uid}?view=full`. */
+export const fullIntent = intentDetails
+  .extend({
+    intent_id: intentUid,
+    service_id: z.string(),
+    input_parameters: z.array(parameter),
+    output_parameters: z.array(parameter),
+    endpoint,
+    category: z.string().optional(),
+    version: z.string(),
+    deprecated: z.boolean(),
+  })
+  .meta({ id: 'FullIntent', description: 'The full intent schema, with everything that was registered.' });
+
+export type FullIntent = z.infer<typeof fullIntent>;
+
+export const describeFullIntent = (intent: Intent, serviceName: string): FullIntent => ({
+  ...describeIntent(intent, serviceName),
+  intent_id: intent.intent_uid,
+  service_id: intent.service_id,
+  input_parameters: intent.input_parameters,
+  output_parameters: intent.output_parameters,
+  endpoint: intent.endpoint,
+  ...(intent.category !== undefined && { category: intent.category }),
+  version: splitIntentUid(intent.intent_uid).version,
+  deprecated: intent.deprecated ?? false,
+});
+
+/** What create and update answer (endpoints 11 and 12). */
+export const savedIntent = z
+  .strictObject({
+    intent_id: intentUid,
+    intent_uid: intentUid,
+    intent_name: z.string(),
+    description: z.string(),
+  })
+  .meta({ id: 'SavedIntent' });
+
+export const describeSavedIntent = ({ intent_uid, intent_name, description }: IntentInput): z.infer<typeof savedIntent> => ({
+  intent_id: intent_uid,
+  intent_uid,
+  intent_name,
+  description,
+});
+
+/** One row of a service's intents (endpoint 10). */
+export const listedIntent = savedIntent.extend({ tags: z.array(z.string()) }).meta({ id: 'ListedIntent' });
+
+export const intentList = z
+  .strictObject({ intents: z.array(listedIntent), pagination })
+  .meta({ id: 'IntentList', description: "A page of a service's intents, ordered by intent_uid." });
+
+export const intentPage = z
+  .strictObject({ intents: z.array(intentDetails), pagination })
+  .meta({ id: 'IntentPage', description: 'A page of search results.' });

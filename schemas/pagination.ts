@@ -1,0 +1,35 @@
+import * as z from 'zod';
+
+/** Where a page stands among all results (specification section 2.7). */
+export const pagination = z
+  .strictObject({
+    total_results: z.int().min(0),
+    total_pages: z.int().min(0),
+    current_page: z.int().min(1),
+    page_size: z.int().min(1),
+  })
+  .meta({ id: 'Pagination' });
+
+export type Pagination = z.infer<typeof pagination>;
+
+/** A query parameter that is a whole number, written in decimal digits alone. */
+const wholeNumber = (minimum: number, maximum: number, fallback: number) =>
+  z
+    .string()
+    .regex(/^[0-9]{1,15}$/, `must be a whole number from ${minimum} to ${maximum}`)
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, `must be a whole number from ${minimum} to ${maximum}`)
+    .default(fallback);
+
+/** The query parameters `page` (default 1) and `page_size` (1 to 100, default 10). */
+export const pageQuery = z.object({
+  page: wholeNumber(1, 1_000_000_000, 1),
+  page_size: wholeNumber(1, 100, 10),
+});
+
+export const paginate = (totalResults: number, page: number, pageSize: number): Pagination => ({
+  total_results: totalResults,
+  total_pages: Math.ceil(totalResults / pageSize),
+  current_page: page,
+  page_size: pageSize,
+});

@@ -1,0 +1,60 @@
+import * as z from 'zod';
+import { description, name } from './text.ts';
+
+export const parameterTypes = ['string', 'number', 'integer', 'boolean', 'array', 'object', 'null', 'any'] as const;
+
+export const parameterFormats = ['date', 'date-time', 'email', 'hostname', 'ipv4', 'ipv6', 'uri', 'uri-reference', 'uuid'] as const;
+
+const length = z.int().min(0);
+
+/** An intent's input or output parameter, full form (specification section 2.1). */
+export const parameter = z
+  .strictObject({
+    name: name(200).refine((text) => text !== '__proto__', 'must not be __proto__'),
+    type: z.enum(parameterTypes),
+    required: z.boolean().optional(),
+    description: description.optional(),
+    default: z.unknown().optional(),
+    enum: z.array(z.unknown()).min(1, 'must hold at least one value').max(1000).optional(),
+    minimum: z.number().optional(),
+    maximum: z.number().optional(),
+    minLength: length.optional(),
+    maxLength: length.optional(),
+    pattern: z.string().max(1000).optional(),
+    format: z.enum(parameterFormats).optional(),
+  })
+  .meta({ id: 'Parameter', description: "An intent's input or output parameter, full form." });
+
+export type Parameter = z.infer<typeof parameter>;
+
+/** The four members that search results, details and descriptions show of a parameter. */
+export const parameterSummary = z
+  .strictObject({
+    name: z.string(),
+    type: z.enum(parameterTypes),
+    required: z.boolean(),
+    description: z.string().optional(),
+  })
+  .meta({ id: 'ParameterSummary', description: 'A parameter as search results and details show it.' });
+
+export type ParameterSummary = z.infer<typeof parameterSummary>;
+
+export const summarizeParameter = ({ name, type, required = false, description }: Parameter): ParameterSummary => ({
+  name,
+  type,
+  required,
+  ...(description !== undefined && { description }),
+});
+
+/** At most 100 parameters, no two of one name. */
+export const parameters = z
+  .array(parameter)
+  .max(100, 'must hold at most 100 parameters')
+  .superRefine((list, context) => {
+    const seen = new Set<string>();
+    for (const [index, { name }] of list.entries()) {
+      if (seen.has(name))
+        context.addIssue({ code: 'custom', path: [index, 'name'], message: 'must not repeat the name of another parameter' });
+      seen.add(name);
+    }
+  });

@@ -1,0 +1,64 @@
+import * as z from 'zod';
+
+/** The fixed `@context` of every policy. */
+export const odrlContext = 'http://www.w3.org/ns/odrl.jsonld';
+
+const uri = z.string().refine((text) => URL.canParse(text), 'must be an absolute URI');
+
+export const constraint = z.strictObject({
+  leftOperand: uri,
+  operator: z.enum(['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'within', 'use']),
+  rightOperand: z.json(),
+  unit: uri.optional(),
+});
+
+export const duty = z.strictObject({
+  action: z.string().min(1),
+  target: uri.optional(),
+  amount: z.union([z.number(), z.record(z.string(), z.json())]).optional(),
+  unit: uri.optional(),
+  timeInterval: z
+    .string()
+    .regex(/^P([0-9]+Y)?([0-9]+M)?([0-9]+D)?(T([0-9]+H)?([0-9]+M)?([0-9]+S)?)?$/, 'must be an ISO 8601 duration, for example PT1M')
+    .optional(),
+});
+
+export const permission = z.strictObject({
+  target: uri,
+  action: z.string().min(1),
+  constraint: z.array(constraint).optional(),
+  duty: z.array(duty).optional(),
+});
+
+export const prohibition = z.strictObject({
+  target: uri,
+  action: z.string().min(1),
+  constraint: z.array(constraint).optional(),
+});
+
+export const obligation = z.strictObject({
+  action: z.string().min(1),
+  assignee: uri.optional(),
+  target: uri.optional(),
+  constraint: z.array(constraint).optional(),
+});
+
+/** The usage policy, in the manner of ODRL (specification section 2.3). */
+export const policy = z
+  .strictObject({
+    '@context': z.literal(odrlContext),
+    uid: uri,
+    type: z.enum(['Set', 'Offer', 'Agreement']),
+    profile: uri.optional(),
+    permission: z.array(permission).optional(),
+    prohibition: z.array(prohibition).optional(),
+    obligation: z.array(obligation).optional(),
+  })
+  .meta({ id: 'Policy', description: 'The usage policy that an agent signs.' });
+
+export type Policy = z.infer<typeof policy>;
+export type Constraint = z.infer<typeof constraint>;
+export type Duty = z.infer<typeof duty>;
+export type Permission = z.infer<typeof permission>;
+export type Prohibition = z.infer<typeof prohibition>;
+export type Obligation = z.infer<typeof obligation>;

@@ -1,0 +1,18 @@
+import * as z from 'zod';
+import { pageQuery } from './pagination.ts';
+
+const term = z.string().max(10_240, 'must have at most 10240 characters').optional();
+
+/** The query parameters of search (endpoint 1). All that are given must hold together. */
+export const searchQuery = pageQuery.extend({
+  query: term.describe('a question or words; any may match, and better matches come first'),
+  service_name: term.describe("words that all occur in the service's name"),
+  intent_name: term.describe("words that all occur in the intent's name"),
+  uid: term.describe('the exact intent_uid'),
+  namespace: term.describe('the namespace, exactly, whatever its case'),
+  description: term.describe('words that all occur in the description'),
+  tags: term.describe('tags separated by commas; the intent must bear each'),
+  explain: z.enum(['true', 'false']).optional().describe('true adds the matched words and the score to each hit'),
+});
+
+export type SearchQuery = z.infer<typeof searchQuery>;

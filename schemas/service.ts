@@ -1,0 +1,33 @@
+import * as z from 'zod';
+import { description, name, webAddress } from './text.ts';
+
+/** The body that registers or replaces a service (specification section 2.5). */
+export const serviceInput = z
+  .strictObject({
+    service_name: name(200),
+    service_url: webAddress,
+    description,
+    policy_url: webAddress.optional(),
+    service_logo_url: webAddress.optional(),
+    service_terms_of_service_url: webAddress.optional(),
+    service_privacy_policy_url: webAddress.optional(),
+  })
+  .meta({ id: 'ServiceInput', description: 'The body that registers or replaces a service.' });
+
+export type ServiceInput = z.infer<typeof serviceInput>;
+
+export const service = serviceInput.extend({ service_id: z.string() }).meta({ id: 'Service', description: 'A registered service.' });
+
+export type Service = z.infer<typeof service>;
+
+/** What register and update answer (endpoints 6 and 7). */
+export const savedService = service
+  .pick({ service_id: true, service_name: true, service_url: true, description: true })
+  .meta({ id: 'SavedService' });
+
+export const describeSavedService = ({ service_id, service_name, service_url, description }: Service): z.infer<typeof savedService> => ({
+  service_id,
+  service_name,
+  service_url,
+  description,
+});

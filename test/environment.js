@@ -1,0 +1,17 @@
+// What a function file reads when a test imports it for its createHandler. Nothing listens at these addresses.
+Object.assign(process.env, {
+  AWS_REGION: 'eu-west-1',
+  AWS_ACCESS_KEY_ID: 'test',
+  AWS_SECRET_ACCESS_KEY: 'test',
+  POWERTOOLS_DEV: 'false',
+  POWERTOOLS_LOG_LEVEL: 'SILENT',
+  TABLE_NAME: 'test',
+  PROTOCOL: 'proto',
+  SIGNING_KEY_IDS: 'test',
+  PAT_LIFE_SECONDS: '3600',
+  ISSUE_LIMIT_PER_HOUR: '60',
+  USER_POOL_ID: 'eu-west-1_Test00000',
+  ADMIN_CLIENT_IDS: 'test',
+  ADMIN_SCOPE: 'intent-gate/admin',
+  EGRESS_PORTS: '443',
+});
