@@ -31,6 +31,8 @@ export const keys = {
   agent: (agentId: string): Key => ({ pk: `AGENT#${agentId}`, sk: 'AGENT' }),
   limit: (thumbprint: string, what: string): Key => ({ pk: `LIMIT#${thumbprint}`, sk: what }),
   call: (agentId: string, idempotencyKey: string): Key => ({ pk: `CALL#${agentId}`, sk: idempotencyKey }),
+  /** a policy that PATs were issued under, to show what has changed since */
+  policy: (reference: string): Key => ({ pk: `POLICY#${reference}`, sk: 'POLICY' }),
   jti: (issuer: string, jti: string): Key => ({ pk: `JTI#${issuer}`, sk: jti }),
 };
 

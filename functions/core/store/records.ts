@@ -1,0 +1,27 @@
+import type { Intent } from '../../../schemas/intent.ts';
+import type { Service } from '../../../schemas/service.ts';
+
+/** What every record of the registry carries besides its own members. */
+interface Revisioned {
+  /** time-ordered, new with every write */
+  rev: string;
+  /** a tombstone: milliseconds since the epoch */
+  deleted_at?: number;
+}
+
+export interface ServiceRecord extends Service, Revisioned {
+  kind: 'service';
+}
+
+export interface IntentRecord extends Intent, Revisioned {
+  kind: 'intent';
+}
+
+export type RegistryRecord = ServiceRecord | IntentRecord;
+
+/** Says that a record is about to be written as revision `rev`, or has been. `id` is a service_id or an intent_uid. */
+export interface Change {
+  rev: string;
+  kind: RegistryRecord['kind'];
+  id: string;
+}
