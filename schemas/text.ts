@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 const controlOrBidi = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
+const invisible = /\p{Default_Ignorable_Code_Point}/gu;
 const controlButLayout = /[^\P{Cc}\n\r\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
 /** Number of characters (Unicode code points, not UTF-16 units). */
@@ -18,7 +19,7 @@ export const name = (maximum: number) =>
     .pipe(
       z
         .string()
-        .refine((text) => text.trim() !== '', 'must not be empty')
+        .refine((text) => text.replace(invisible, '').trim() !== '', 'must not be empty')
         .refine((text) => !controlOrBidi.test(text), 'must not hold control characters or bidirectional overrides')
         .refine((text) => characters(text) <= maximum, `must have at most ${maximum} characters`),
     );

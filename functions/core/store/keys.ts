@@ -1,4 +1,6 @@
 import { splitIntentUid } from '../../../schemas/intent.ts';
+import type { Change } from './records.ts';
+import { revTimeMs } from './rev.ts';
 
 /** The primary key of an item. Every key string of the table is made here. */
 export interface Key {
@@ -6,17 +8,18 @@ export interface Key {
   sk: string;
 }
 
-/** How a service name is compared: ignoring case, width, surrounding and repeated white space, and invisible joiners. */
+/** How a service name is compared: ignoring case, surrounding and repeated white space, and characters that nobody sees. */
 export const foldName = (name: string): string =>
   name
-    .normalize('NFKC')
+    .normalize('NFC')
     .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
     .trim()
     .replace(/\s+/g, ' ')
-    .toLowerCase()
-    .normalize('NFC');
+    .toUpperCase()
+    .toLowerCase();
 
-const day = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10);
+/** The partition of the changes of one day (UTC). */
+export const changesOf = (timeMs: number): string => `CHANGES#${new Date(timeMs).toISOString().slice(0, 10)}`;
 
 export const keys = {
   service: (serviceId: string): Key => ({ pk: `SERVICE#${serviceId}`, sk: 'SERVICE' }),
@@ -26,8 +29,7 @@ export const keys = {
     return { pk: `INTENT#${namespace}:${slug}`, sk: version };
   },
   member: (serviceId: string, intentUid: string): Key => ({ pk: `SERVICE#${serviceId}`, sk: `INTENT#${intentUid}` }),
-  /** @param rev - time-ordered, see {@link ./rev.ts} */
-  change: (timeMs: number, rev: string, of: string): Key => ({ pk: `CHANGES#${day(timeMs)}`, sk: `${rev}#${of}` }),
+  change: ({ rev, kind, id }: Change): Key => ({ pk: changesOf(revTimeMs(rev)), sk: `${rev}#${kind}#${id}` }),
   agent: (agentId: string): Key => ({ pk: `AGENT#${agentId}`, sk: 'AGENT' }),
   limit: (thumbprint: string, what: string): Key => ({ pk: `LIMIT#${thumbprint}`, sk: what }),
   call: (agentId: string, idempotencyKey: string): Key => ({ pk: `CALL#${agentId}`, sk: idempotencyKey }),

@@ -11,6 +11,8 @@ interface Revisioned {
 
 export interface ServiceRecord extends Service, Revisioned {
   kind: 'service';
+  /** which claim of its name the service holds, see `service-name.ts` */
+  name_claim: string;
 }
 
 export interface IntentRecord extends Intent, Revisioned {

@@ -1,4 +1,4 @@
-import { decodeTime, monotonicFactory } from 'ulid';
+import { decodeTime, encodeTime, monotonicFactory } from 'ulid';
 
 const next = monotonicFactory();
 
@@ -7,3 +7,6 @@ export const newRev = (): string => next();
 
 /** When a revision was made, in milliseconds since the epoch. */
 export const revTimeMs = (rev: string): number => decodeTime(rev);
+
+/** The least revision of a moment, to compare revisions with. */
+export const leastRevAt = (timeMs: number): string => encodeTime(timeMs, 10);

@@ -2,6 +2,10 @@ import { ConditionalCheckFailedException, DynamoDBClient } from '@aws-sdk/client
 import {
   BatchGetCommand,
   type BatchGetCommandInput,
+  type BatchGetCommandOutput,
+  BatchWriteCommand,
+  type BatchWriteCommandInput,
+  type BatchWriteCommandOutput,
   DeleteCommand,
   type DeleteCommandInput,
   DynamoDBDocumentClient,
@@ -26,6 +30,11 @@ type Condition = Pick<PutCommandInput, 'ConditionExpression' | 'ExpressionAttrib
 /** Longest that one operation may take with all its retries, so that a request can say 503 within 3 seconds. */
 const operationTimeoutMs = 2_500;
 
+/** How often a batch is sent again for what the table did not get to, while it gets nowhere. */
+const batchAttempts = 3;
+
+const unprocessed = <T extends object>(left: T | undefined): T | undefined => (left && Object.keys(left).length > 0 ? left : undefined);
+
 /**
  * The one table. Reads are strongly consistent; a write whose condition does not hold returns false instead of throwing;
  * a table that cannot be reached is ApiError SERVICE_UNAVAILABLE.
@@ -39,6 +48,8 @@ export interface Table {
   put(item: Key & Item, condition?: Condition): Promise<boolean>;
   update<T extends Item>(key: Key, input: Omit<WithoutTable<UpdateCommandInput>, 'Key'>): Promise<T | false>;
   delete(key: Key, condition?: Omit<WithoutTable<DeleteCommandInput>, 'Key'>): Promise<boolean>;
+  /** any number of items, 25 in a round trip */
+  deleteAll(keys: Key[]): Promise<void>;
 }
 
 /** The document client with bounded waits: a hung connection costs at most 2.5 seconds. `AWS_ENDPOINT_URL_DYNAMODB` redirects it. */
@@ -62,15 +73,28 @@ export function openTable(tableName: string, client: DynamoDBDocumentClient = do
   }
 
   async function getBatch(requested: Key[]): Promise<Item[]> {
-    let keysLeft: BatchGetCommandInput['RequestItems'] = { [tableName]: { Keys: requested, ConsistentRead: true } };
     const found: Item[] = [];
-    for (let attempt = 0; attempt < 3; attempt++) {
-      const output = await reach(() => client.send(new BatchGetCommand({ RequestItems: keysLeft }), bounded()));
-      found.push(...(output.Responses?.[tableName] ?? []));
-      keysLeft = output.UnprocessedKeys;
-      if (!keysLeft || Object.keys(keysLeft).length === 0) return found;
+    let left: BatchGetCommandInput['RequestItems'] = { [tableName]: { Keys: requested, ConsistentRead: true } };
+    for (let attempt = 0; left; attempt++) {
+      if (attempt === batchAttempts) throw unavailable('The registry is overloaded. Try again after Retry-After.');
+      const requestItems: BatchGetCommandInput['RequestItems'] = left;
+      const output: BatchGetCommandOutput = await reach(() => client.send(new BatchGetCommand({ RequestItems: requestItems }), bounded()));
+      const items = output.Responses?.[tableName] ?? [];
+      found.push(...items);
+      if (items.length > 0) attempt = -1;
+      left = unprocessed(output.UnprocessedKeys);
     }
-    throw unavailable('The registry is overloaded. Try again after Retry-After.');
+    return found;
+  }
+
+  async function deleteBatch(requested: Key[]): Promise<void> {
+    let left: BatchWriteCommandInput['RequestItems'] = { [tableName]: requested.map((Key) => ({ DeleteRequest: { Key } })) };
+    for (let attempt = 0; left; attempt++) {
+      if (attempt === batchAttempts) throw unavailable('The registry is overloaded. Try again after Retry-After.');
+      const requestItems: BatchWriteCommandInput['RequestItems'] = left;
+      const output: BatchWriteCommandOutput = await reach(() => client.send(new BatchWriteCommand({ RequestItems: requestItems }), bounded()));
+      left = unprocessed(output.UnprocessedItems);
+    }
   }
 
   return {
@@ -79,7 +103,8 @@ export function openTable(tableName: string, client: DynamoDBDocumentClient = do
       return output.Item as T | undefined;
     },
     async getAll<T extends Item>(requested: Key[]) {
-      const found = new Map((await getBatch(requested)).map((item) => [`${item.pk}\n${item.sk}`, item]));
+      const distinct = [...new Map(requested.map((key) => [`${key.pk}\n${key.sk}`, key])).values()];
+      const found = new Map((await getBatch(distinct)).map((item) => [`${item.pk}\n${item.sk}`, item]));
       return requested.map(({ pk, sk }) => found.get(`${pk}\n${sk}`) as T | undefined);
     },
     async query<T extends Item>(input: WithoutTable<QueryCommandInput>) {
@@ -99,6 +124,9 @@ export function openTable(tableName: string, client: DynamoDBDocumentClient = do
     },
     async delete(key, condition = {}) {
       return Boolean(await conditional(() => client.send(new DeleteCommand({ TableName: tableName, Key: key, ...condition }), bounded())));
+    },
+    async deleteAll(requested) {
+      for (let start = 0; start < requested.length; start += 25) await deleteBatch(requested.slice(start, start + 25));
     },
   };
 }

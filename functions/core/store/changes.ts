@@ -1,0 +1,33 @@
+import { changesOf, keys } from './keys.ts';
+import type { Change } from './records.ts';
+import { leastRevAt } from './rev.ts';
+import type { Table } from './table.ts';
+
+/** Pointers outlive every snapshot that search may start from. */
+const changeLifeSeconds = 3 * 24 * 3600;
+
+/** Writers' clocks may run ahead by this much. */
+const clockToleranceMs = 10_000;
+
+/** Says that a record is about to be written as revision `rev`: always before the record itself, so that no change goes unseen. */
+export async function announceChange(table: Table, change: Change): Promise<void> {
+  await table.put({ ...keys.change(change), ...change, expires_at: Math.floor(Date.now() / 1000) + changeLifeSeconds });
+}
+
+/** Changes announced at or after a moment, oldest first, page by page; one query where the moment is of today. */
+export async function* changesSince(table: Table, timeMs: number): AsyncGenerator<Change[]> {
+  const lastDay = changesOf(Date.now() + clockToleranceMs);
+  for (let at = timeMs, day = ''; day !== lastDay; at += 24 * 3600 * 1000) {
+    day = changesOf(Math.min(at, Date.now() + clockToleranceMs));
+    let start: Parameters<Table['query']>[0]['ExclusiveStartKey'];
+    do {
+      const { items, lastKey } = await table.query<Change & Record<string, unknown>>({
+        KeyConditionExpression: 'pk = :day AND sk >= :since',
+        ExpressionAttributeValues: { ':day': day, ':since': leastRevAt(timeMs) },
+        ExclusiveStartKey: start,
+      });
+      if (items.length > 0) yield items.map(({ rev, kind, id }) => ({ rev, kind, id }));
+      start = lastKey;
+    } while (start);
+  }
+}

@@ -1,0 +1,190 @@
+import { LRUCache } from 'lru-cache';
+import { compareVersions, type IntentInput, splitIntentUid } from '../../../schemas/intent.ts';
+import { ApiError } from '../http/api-error.ts';
+import { announceChange } from './changes.ts';
+import { type Key, keys } from './keys.ts';
+import { listMembers, markMember, removeMember, settleMember } from './members.ts';
+import type { IntentRecord, ServiceRecord } from './records.ts';
+import { newRev } from './rev.ts';
+import { recordChanged, tombstoneLifeSeconds } from './services.ts';
+import type { Item, Table } from './table.ts';
+
+/** What the table holds of an intent: the definition as JSON text, because DynamoDB's numbers are narrower than JSON's. */
+interface IntentItem extends Item {
+  kind: 'intent';
+  intent_uid: string;
+  service_id: string;
+  rev: string;
+  definition?: string;
+  deleted_at?: number;
+}
+
+/** An intent is live when its own record and its service's record are. */
+export interface LiveIntent {
+  intent: IntentRecord;
+  service: ServiceRecord;
+}
+
+export const toIntentRecord = ({ definition = '{}', intent_uid, service_id, rev, deleted_at }: IntentItem): IntentRecord => ({
+  ...(JSON.parse(definition) as IntentInput),
+  kind: 'intent',
+  intent_uid,
+  service_id,
+  rev,
+  ...(deleted_at !== undefined && { deleted_at }),
+});
+
+const toItem = (intent: IntentInput, serviceId: string, rev: string): Key & IntentItem => ({
+  ...keys.intent(intent.intent_uid),
+  kind: 'intent',
+  intent_uid: intent.intent_uid,
+  service_id: serviceId,
+  rev,
+  definition: JSON.stringify(intent),
+});
+
+const isLive = <T extends { deleted_at?: number }>(record: T | undefined): record is T =>
+  record !== undefined && record.deleted_at === undefined;
+
+const uidTaken = () =>
+  new ApiError('CONFLICT', 'An intent with this intent_uid exists. Update that one, or choose another slug or version.', {
+    details: { issues: [{ path: '/intent_uid', problem: 'must be unique' }] },
+  });
+
+/** Intents. Reads see only live ones. */
+export function openIntents(table: Table) {
+  /** Which service an intent was last seen in: lets a read ask for both records at once. What it says is always checked. */
+  const lastService = new LRUCache<string, string>({ max: 10_000 });
+
+  /** The intent and its service, and whatever else is asked for, in one round trip where the service is known. */
+  async function readWith(uid: string, more: Key[]): Promise<{ found: LiveIntent | undefined; more: (Item | undefined)[] }> {
+    const guess = lastService.get(uid);
+    const [item, ...rest] = await table.getAll<Item>([keys.intent(uid), ...more, ...(guess ? [keys.service(guess)] : [])]);
+    const intent = item as IntentItem | undefined;
+    const others = rest.slice(0, more.length);
+    if (!isLive(intent)) return { found: undefined, more: others };
+    const service = intent.service_id === guess ? rest.at(-1) : await table.get(keys.service(intent.service_id));
+    lastService.set(uid, intent.service_id);
+    if (!isLive(service)) return { found: undefined, more: others };
+    return { found: { intent: toIntentRecord(intent), service: service as unknown as ServiceRecord }, more: others };
+  }
+
+  const read = (uid: string) => table.get<IntentItem>(keys.intent(uid));
+
+  /** One conditional write over what was read. A write that took effect unheard recognises itself. */
+  async function overwrite(seenRev: string | undefined, item: Key & IntentItem): Promise<boolean> {
+    const isWritten = await table.put(
+      item,
+      seenRev === undefined
+        ? { ConditionExpression: 'attribute_not_exists(pk)' }
+        : { ConditionExpression: 'rev = :seen', ExpressionAttributeValues: { ':seen': seenRev } },
+    );
+    return isWritten || (await read(item.intent_uid))?.rev === item.rev;
+  }
+
+  return {
+    async find(uid: string): Promise<LiveIntent | undefined> {
+      return (await readWith(uid, [])).found;
+    },
+
+    /** The intent and one other item, in one round trip. */
+    async findWith(uid: string, other: Key): Promise<{ found: LiveIntent | undefined; other: Item | undefined }> {
+      const { found, more } = await readWith(uid, [other]);
+      return { found, other: more[0] };
+    },
+
+    /** Every live version of the uid's namespace and slug, oldest first. */
+    async versions(uid: string): Promise<IntentRecord[]> {
+      const { items } = await table.query<IntentItem>({
+        KeyConditionExpression: 'pk = :intent',
+        ExpressionAttributeValues: { ':intent': keys.intent(uid).pk },
+      });
+      const candidates = items.filter(isLive);
+      if (candidates.length === 0) return [];
+      const services = await table.getAll<ServiceRecord & Item>(candidates.map(({ service_id }) => keys.service(service_id)));
+      return candidates
+        .filter((_, index) => isLive(services[index]))
+        .map(toIntentRecord)
+        .sort((a, b) => compareVersions(splitIntentUid(a.intent_uid).version, splitIntentUid(b.intent_uid).version));
+    },
+
+    /**
+     * A page of a service's intents in uid order, and how many there are.
+     * @param from - index of the first one, or the uid that it comes after
+     */
+    async list(serviceId: string, from: number | string, count: number): Promise<{ intents: IntentRecord[]; total: number }> {
+      const uids = await listMembers(table, serviceId);
+      const start = typeof from === 'number' ? from : uids.filter((uid) => uid <= from).length;
+      const page = uids.slice(start, start + count);
+      const items = page.length > 0 ? await table.getAll<IntentItem>(page.map(keys.intent)) : [];
+      return { intents: items.filter(isLive).map(toIntentRecord), total: uids.length };
+    },
+
+    /**
+     * @returns undefined where there is no such service
+     * @throws ApiError CONFLICT where the uid is taken
+     */
+    async create(serviceId: string, input: IntentInput): Promise<IntentRecord | undefined> {
+      const [service, seen] = await table.getAll<Item>([keys.service(serviceId), keys.intent(input.intent_uid)]);
+      if (!isLive(service)) return undefined;
+      if (isLive(seen) && isLive(await table.get(keys.service(String(seen.service_id))))) throw uidTaken();
+
+      const rev = newRev();
+      const item = toItem(input, serviceId, rev);
+      await Promise.all([
+        announceChange(table, { rev, kind: 'intent', id: input.intent_uid }),
+        markMember(table, serviceId, input.intent_uid, rev),
+      ]);
+      if (!(await overwrite(seen?.rev as string | undefined, item))) throw uidTaken();
+
+      const [serviceNow] = await Promise.all([table.get(keys.service(serviceId)), settleMember(table, serviceId, input.intent_uid, rev)]);
+      if (isLive(serviceNow)) return toIntentRecord(item);
+      await table.delete(keys.intent(input.intent_uid), {
+        ConditionExpression: 'rev = :mine',
+        ExpressionAttributeValues: { ':mine': rev },
+      });
+      await removeMember(table, serviceId, input.intent_uid, rev);
+      return undefined;
+    },
+
+    /**
+     * @returns undefined where there is no such intent
+     * @throws ApiError CONFLICT where the writer knew another revision
+     */
+    async replace(uid: string, input: IntentInput, knows: (found: LiveIntent) => boolean): Promise<LiveIntent | undefined> {
+      for (let attempt = 0; attempt < 10; attempt++) {
+        const found = await this.find(uid);
+        if (!found) return undefined;
+        if (!knows(found)) throw recordChanged();
+        const rev = newRev();
+        await announceChange(table, { rev, kind: 'intent', id: uid });
+        const item = toItem(input, found.intent.service_id, rev);
+        if (await overwrite(found.intent.rev, item)) return { intent: toIntentRecord(item), service: found.service };
+      }
+      throw recordChanged();
+    },
+
+    /**
+     * @returns whether there was such an intent
+     * @throws ApiError CONFLICT where the writer knew another revision
+     */
+    async remove(uid: string, knows: (found: LiveIntent) => boolean): Promise<boolean> {
+      for (let attempt = 0; attempt < 10; attempt++) {
+        const found = await this.find(uid);
+        if (!found) return false;
+        if (!knows(found)) throw recordChanged();
+        const { service_id, rev: seenRev } = found.intent;
+        const now = Date.now();
+        const rev = newRev();
+        await Promise.all([announceChange(table, { rev, kind: 'intent', id: uid }), markMember(table, service_id, uid, rev)]);
+        const tombstone = { ...keys.intent(uid), kind: 'intent' as const, intent_uid: uid, service_id, rev, deleted_at: now };
+        if (!(await overwrite(seenRev, { ...tombstone, expires_at: Math.floor(now / 1000) + tombstoneLifeSeconds }))) continue;
+        await removeMember(table, service_id, uid, rev);
+        return true;
+      }
+      throw recordChanged();
+    },
+  };
+}
+
+export type Intents = ReturnType<typeof openIntents>;

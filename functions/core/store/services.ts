@@ -1,0 +1,117 @@
+import type { ServiceInput } from '../../../schemas/service.ts';
+import { ApiError } from '../http/api-error.ts';
+import { announceChange } from './changes.ts';
+import { foldName, keys } from './keys.ts';
+import { removeMembers } from './members.ts';
+import type { ServiceRecord } from './records.ts';
+import { newRev } from './rev.ts';
+import { claimName, releaseName } from './service-name.ts';
+import type { Table } from './table.ts';
+
+/** Tombstones outlive the change pointers that speak of them. */
+export const tombstoneLifeSeconds = 7 * 24 * 3600;
+
+type ServiceItem = ServiceRecord & Record<string, unknown>;
+
+/** Says whether the writer knew the record as it stands: from `If-Match`; always true without it. */
+export type KnowsRevision = (record: { rev: string }) => boolean;
+
+export const recordChanged = () =>
+  new ApiError(
+    'CONFLICT',
+    'The record has changed since you read it. Read it again, apply your change to what it is now, and send that with its new ETag.',
+  );
+
+/** Services. Reads see only live ones. */
+export function openServices(table: Table) {
+  const read = (serviceId: string) => table.get<ServiceItem>(keys.service(serviceId));
+
+  /** One conditional write of the record over the revision that was read. A write that took effect unheard recognises itself. */
+  async function overwrite(seen: ServiceRecord, next: ServiceRecord & { expires_at?: number }): Promise<boolean> {
+    await announceChange(table, { rev: next.rev, kind: 'service', id: next.service_id });
+    const isWritten = await table.put(
+      { ...keys.service(next.service_id), ...next },
+      { ConditionExpression: 'rev = :seen', ExpressionAttributeValues: { ':seen': seen.rev } },
+    );
+    return isWritten || (await read(next.service_id))?.rev === next.rev;
+  }
+
+  return {
+    async find(serviceId: string): Promise<ServiceRecord | undefined> {
+      const record = await read(serviceId);
+      return record?.deleted_at ? undefined : record;
+    },
+
+    /** @throws ApiError CONFLICT where the name is taken */
+    async create(input: ServiceInput): Promise<ServiceRecord> {
+      const rev = newRev();
+      const serviceId = newRev();
+      const record: ServiceRecord = {
+        kind: 'service',
+        service_id: serviceId,
+        ...input,
+        rev,
+        name_claim: await claimName(table, input.service_name, serviceId),
+      };
+      await announceChange(table, { rev, kind: 'service', id: serviceId });
+      await table.put({ ...keys.service(serviceId), ...record });
+      return record;
+    },
+
+    /**
+     * Replaces a service. Its new name is claimed before the record bears it, its old one released after.
+     * @returns undefined where there is no such service
+     * @throws ApiError CONFLICT where the name is taken or the writer knew another revision
+     */
+    async replace(serviceId: string, input: ServiceInput, knows: KnowsRevision): Promise<ServiceRecord | undefined> {
+      let claimed: string | undefined;
+      const giveUp = async () => claimed && releaseName(table, input.service_name, claimed);
+      for (let attempt = 0; attempt < 10; attempt++) {
+        const seen = await this.find(serviceId);
+        if (!seen || !knows(seen)) {
+          await giveUp();
+          if (seen) throw recordChanged();
+          return undefined;
+        }
+        const isRenamed = foldName(seen.service_name) !== foldName(input.service_name);
+        if (isRenamed) claimed ??= await claimName(table, input.service_name, serviceId);
+        const next: ServiceRecord = {
+          kind: 'service',
+          service_id: serviceId,
+          ...input,
+          rev: newRev(),
+          name_claim: claimed ?? seen.name_claim,
+        };
+        if (!(await overwrite(seen, next))) continue;
+        if (isRenamed) await releaseName(table, seen.service_name, seen.name_claim);
+        return next;
+      }
+      throw recordChanged();
+    },
+
+    /**
+     * Deletes a service: from its tombstone on, none of its intents is live; then they are removed, then its name is free.
+     * A deletion that was cut short is finished by the next one.
+     * @returns whether there was such a service
+     * @throws ApiError CONFLICT where the writer knew another revision
+     */
+    async remove(serviceId: string, knows: KnowsRevision): Promise<boolean> {
+      for (let attempt = 0; attempt < 10; attempt++) {
+        const seen = await read(serviceId);
+        if (!seen) return false;
+        if (!seen.deleted_at) {
+          if (!knows(seen)) throw recordChanged();
+          const now = Date.now();
+          const tombstone = { ...seen, rev: newRev(), deleted_at: now, expires_at: Math.floor(now / 1000) + tombstoneLifeSeconds };
+          if (!(await overwrite(seen, tombstone))) continue;
+        }
+        await removeMembers(table, serviceId);
+        await releaseName(table, seen.service_name, seen.name_claim);
+        return !seen.deleted_at;
+      }
+      throw recordChanged();
+    },
+  };
+}
+
+export type Services = ReturnType<typeof openServices>;
