@@ -1,0 +1,10 @@
+/** What the demo upstream refuses on its own account: becomes a JSON answer with this status. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
