@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { RateLimit } from '../../../schemas/pat.ts';
+import { ApiError, unavailable } from '../http/api-error.ts';
+import { keys } from '../store/keys.ts';
+import { type CounterItem, openLimitCounters } from '../store/limit-counter.ts';
+import type { Table } from '../store/table.ts';
+import { addCall, bucketAt, emptyWindow, freeAtMs, longestCountMs, remainingCalls, rollTo, type Window } from './window.ts';
+
+export interface LimitRequest {
+  /** RFC 7638 thumbprint of the agent's key: quota belongs to a key, never to a token or a name */
+  thumbprint: string;
+  /** what is counted: a name, and after `#` what makes it another counter (the policy's digest): `execute#<digest>` */
+  what: string;
+  limit: RateLimit;
+}
+
+export interface LimitDecision {
+  /** the name in `what` */
+  name: string;
+  isAdmitted: boolean;
+  limit: RateLimit;
+  /** calls that may be made at once */
+  remaining: number;
+  /** after how many seconds more calls will be free than {@link remaining}; at least 1 */
+  resetSeconds: number;
+}
+
+export interface LimitCounter {
+  /**
+   * Counts one call, or refuses it. Never are more than `rate` calls admitted in any window of `period` seconds, whatever the concurrency.
+   * @throws ApiError SERVICE_UNAVAILABLE where the counter cannot be reached
+   */
+  consume(request: LimitRequest): Promise<LimitDecision>;
+  /** The refusal, where this instance knows that the rate is used up; asks nobody. */
+  findRefusal(request: LimitRequest): LimitDecision | undefined;
+}
+
+/** Counters whose last known state an instance keeps in memory. */
+const greatestKnown = 10_000;
+
+/** An attempt only fails where another call has just succeeded, or where a bucket ends between reading and writing. */
+const greatestAttempts = 12;
+
+/** What clients may be early by without being refused: differences between clocks, timers that fire early. */
+const earlyAllowanceMs = 100;
+
+/** @param now - milliseconds since the epoch */
+export function openLimitCounter(table: Table, now: () => number = Date.now): LimitCounter {
+  const counters = openLimitCounters(table);
+  const known = new LRUCache<string, CounterItem>({ max: greatestKnown });
+
+  /** The item's window as of now. */
+  const current = (item: CounterItem | undefined, { limit }: LimitRequest): Window => {
+    const bucket = bucketAt(now(), limit.period);
+    return item ? rollTo(item, bucket) : emptyWindow(bucket);
+  };
+  const decide = (isAdmitted: boolean, window: Window, { what, limit }: LimitRequest): LimitDecision => ({
+    name: what.split('#', 1)[0] ?? what,
+    isAdmitted,
+    limit,
+    remaining: remainingCalls(window, limit),
+    resetSeconds: Math.max(1, Math.ceil((freeAtMs(window, limit) + earlyAllowanceMs - now()) / 1000)),
+  });
+  const findRefusal = (request: LimitRequest): LimitDecision | undefined => {
+    const item = known.get(idOf(request));
+    const window = item && current(item, request);
+    return window && window.total >= request.limit.rate ? decide(false, window, request) : undefined;
+  };
+
+  async function write(request: LimitRequest, item: CounterItem | undefined, token: string): Promise<CounterItem | false> {
+    const { rate, period } = request.limit;
+    const window = current(item, request);
+    if (item && window.bucket === item.bucket) return counters.count(keyOf(request), { bucket: item.bucket, rate, token });
+    const next = { ...addCall(window), last: token };
+    return (await counters.replace(keyOf(request), item, next, period)) && next;
+  }
+
+  async function consume(request: LimitRequest): Promise<LimitDecision> {
+    const id = idOf(request);
+    const token = randomBytes(9).toString('base64url');
+    const read = async () => {
+      const item = await counters.find(keyOf(request));
+      if (item) known.set(id, item);
+      else known.delete(id);
+      return item;
+    };
+    let item = known.get(id) ?? (await read());
+    for (let attempt = 0; attempt < greatestAttempts; attempt++) {
+      const refusal = findRefusal(request);
+      if (refusal) return refusal;
+      const written = await write(request, item, token);
+      if (written) {
+        known.set(id, written);
+        return decide(true, written, request);
+      }
+      item = await read();
+      if (item?.last === token) return decide(true, item, request);
+    }
+    throw unavailable('Too many calls are being counted at once. Try again after Retry-After.');
+  }
+
+  return { consume, findRefusal };
+}
+
+/** The period is part of the key: buckets of another length are another counter. */
+const keyOf = ({ thumbprint, what, limit }: LimitRequest) => keys.limit(thumbprint, `${what}/${limit.period}`);
+
+const idOf = (request: LimitRequest): string => `${request.thumbprint} ${request.what}/${request.limit.period}`;
+
+/**
+ * `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11). The window is the longest that a call counts, rounded up:
+ * a client that makes at most `q` calls in any `w` seconds, or at most `r` within `t` seconds and then asks again, is never refused.
+ */
+export function rateLimitHeaders({ name, limit, remaining, resetSeconds }: LimitDecision): Record<string, string> {
+  const windowSeconds = Math.ceil((longestCountMs(limit.period) + earlyAllowanceMs) / 1000);
+  return {
+    'RateLimit-Policy': `"${name}";q=${limit.rate};w=${windowSeconds}`,
+    RateLimit: `"${name}";r=${remaining};t=${resetSeconds}`,
+  };
+}
+
+/** 429 with `Retry-After` and the headers of {@link rateLimitHeaders}. */
+export const limitExceeded = (
+  decision: LimitDecision,
+  message = 'The rate limit is used up. Send the request again after Retry-After seconds; RateLimit-Policy says how many calls fit into how many seconds.',
+): ApiError =>
+  new ApiError('TOO_MANY_REQUESTS', message, {
+    details: { limit: decision.limit, retry_after_seconds: decision.resetSeconds },
+    headers: { ...rateLimitHeaders(decision), 'Retry-After': String(decision.resetSeconds) },
+  });

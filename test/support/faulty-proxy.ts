@@ -1,0 +1,98 @@
+import { Agent, createServer, type IncomingHttpHeaders, request as send } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { seededRandom } from './random.ts';
+
+/** How often each fault befalls a request: probabilities of 0 to 1, tried in this order; at most one befalls it. */
+export interface Faults {
+  /** the connection breaks before the request reaches the target */
+  dropBefore?: number;
+  /** the request takes effect, its answer is lost */
+  dropAfter?: number;
+  /** the request is held back for `delayMs`, then forwarded */
+  delay?: number;
+  /** the request takes effect twice, the second answer is sent */
+  duplicate?: number;
+}
+
+export type Fault = keyof Faults;
+
+export interface FaultyProxy {
+  endpoint: string;
+  /** may be changed at any time */
+  faults: Faults;
+  /** how many requests passed, and how many met with each fault */
+  counts: Record<Fault | 'requests', number>;
+  stop(): Promise<void>;
+}
+
+interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+const kinds: readonly Fault[] = ['dropBefore', 'dropAfter', 'delay', 'duplicate'];
+
+/**
+ * An HTTP proxy on a loopback port before `target` (an origin such as `http://127.0.0.1:8000`), whose faults are drawn from `seed`.
+ * @param delayMs - how long a delayed request is held back, 200 by default
+ */
+export async function startFaultyProxy(target: string, faults: Faults, seed = 1, delayMs = 200): Promise<FaultyProxy> {
+  const random = seededRandom(seed);
+  const agent = new Agent({ keepAlive: true });
+  const counts = { requests: 0, dropBefore: 0, dropAfter: 0, delay: 0, duplicate: 0 };
+
+  function draw(): Fault | undefined {
+    let left = random();
+    for (const kind of kinds) {
+      left -= proxy.faults[kind] ?? 0;
+      if (left < 0) return kind;
+    }
+    return undefined;
+  }
+
+  const forward = (method: string, path: string, headers: IncomingHttpHeaders, body: Buffer) =>
+    new Promise<Answer>((resolve, reject) => {
+      const outgoing = send(new URL(path, target), { method, headers, agent }, async (incoming) => {
+        try {
+          resolve({ status: incoming.statusCode ?? 502, headers: incoming.headers, body: await readAll(incoming) });
+        } catch (error) {
+          reject(error);
+        }
+      });
+      outgoing.on('error', reject);
+      outgoing.end(body);
+    });
+
+  const server = createServer(async (incoming, response) => {
+    const { method = 'GET', url = '/', headers } = incoming;
+    counts.requests++;
+    const fault = draw();
+    if (fault) counts[fault]++;
+    try {
+      const body = await readAll(incoming);
+      if (fault === 'dropBefore') return incoming.socket.destroy();
+      if (fault === 'delay') await new Promise((resolve) => setTimeout(resolve, delayMs));
+      if (fault === 'duplicate') await forward(method, url, headers, body);
+      const answer = await forward(method, url, headers, body);
+      if (fault === 'dropAfter') return incoming.socket.destroy();
+      return response.writeHead(answer.status, answer.headers).end(answer.body);
+    } catch {
+      return incoming.socket.destroy();
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const stop = async () => {
+    agent.destroy();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  const proxy: FaultyProxy = { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, faults, counts, stop };
+  return proxy;
+}
+
+async function readAll(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
