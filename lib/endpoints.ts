@@ -22,6 +22,8 @@ export interface Endpoint {
     kms?: ('sign' | 'publicKey')[];
     /** opens outbound connections to intents' own endpoints */
     egress?: true;
+    /** checks addresses that intents will be called at, without calling them */
+    addressRules?: true;
     /** has the policy file beside its bundle */
     policy?: true;
     /** reads (or writes) the search index snapshots */
@@ -176,7 +178,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Create an intent',
     success: 201,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: ['read', 'write', 'delete'] },
+    needs: { table: ['read', 'write', 'delete'], addressRules: true },
   },
   {
     ...admin,
@@ -187,7 +189,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Replace an intent (its intent_id is its intent_uid)',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: ['read', 'write'] },
+    needs: { table: ['read', 'write'], addressRules: true },
   },
   {
     ...admin,

@@ -1,0 +1,16 @@
+/** What `cdk synth` and `cdk deploy` run: settings -> stack. */
+import { readFileSync } from 'node:fs';
+import { App } from 'aws-cdk-lib';
+import { readSettings, SettingsError } from '../lib/settings.ts';
+import { IntentGate } from '../lib/stack.ts';
+
+try {
+  // The feature flags hold also where the app is run without the CDK command line, which passes them on.
+  const app = new App({ context: JSON.parse(readFileSync('cdk.json', 'utf8')).context });
+  new IntentGate(app, 'IntentGate', readSettings(app.node));
+  app.synth();
+} catch (error) {
+  if (!(error instanceof SettingsError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}

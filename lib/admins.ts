@@ -1,0 +1,50 @@
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { AccountRecovery, ClientAttributes, OAuthScope, ResourceServerScope, UserPool, type UserPoolClient } from 'aws-cdk-lib/aws-cognito';
+import { Construct } from 'constructs';
+import type { Settings } from './settings.ts';
+
+/** Membership of this group makes a person an admin. */
+const adminGroup = 'admins';
+
+/** Who may change the registry: people in the group `admins`, machines with the scope `intent-gate/admin`. */
+export class Admins extends Construct {
+  readonly pool: UserPool;
+  /** public client, for people: password or SRP */
+  readonly people: UserPoolClient;
+  /** confidential client, for machines: client credentials */
+  readonly machines: UserPoolClient;
+  readonly scope = 'intent-gate/admin';
+
+  constructor(scope: Construct, id: string, { stage, retainData }: Settings) {
+    super(scope, id);
+    this.pool = new UserPool(this, 'Pool', {
+      selfSignUpEnabled: false,
+      signInAliases: { username: true, email: true },
+      signInCaseSensitive: false,
+      accountRecovery: AccountRecovery.EMAIL_ONLY,
+      passwordPolicy: { minLength: 12, tempPasswordValidity: Duration.days(3) },
+      deletionProtection: retainData,
+      removalPolicy: retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+    });
+    this.pool.addGroup('AdminGroup', { groupName: adminGroup, description: 'May register, change and delete services and intents' });
+    const admin = new ResourceServerScope({ scopeName: 'admin', scopeDescription: 'Register, change and delete services and intents' });
+    const server = this.pool.addResourceServer('ResourceServer', { identifier: 'intent-gate', scopes: [admin] });
+    // Client credentials are exchanged at the pool's domain, whose prefix is unique in a region.
+    this.pool.addDomain('Domain', { cognitoDomain: { domainPrefix: `intent-gate-${stage}-${Stack.of(this).account}` } });
+    this.people = this.pool.addClient('People', {
+      authFlows: { userPassword: true, userSrp: true },
+      disableOAuth: true,
+      preventUserExistenceErrors: true,
+      accessTokenValidity: Duration.hours(1),
+      refreshTokenValidity: Duration.days(1),
+      // Nothing that decides anything can be written by its owner.
+      writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
+    });
+    this.machines = this.pool.addClient('Machines', {
+      generateSecret: true,
+      oAuth: { flows: { clientCredentials: true }, scopes: [OAuthScope.resourceServer(server, admin)] },
+      accessTokenValidity: Duration.hours(1),
+      writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
+    });
+  }
+}

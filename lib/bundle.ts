@@ -1,0 +1,49 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildSync } from 'esbuild';
+import { SettingsError } from './settings.ts';
+
+export interface BundledFunction {
+  /** the file in `functions/`, without its extension */
+  name: string;
+  /** has the policy file beside its bundle */
+  hasPolicy: boolean;
+}
+
+/** Some dependencies are CommonJS and call `require` for Node's own modules; ESM has no `require`. */
+const banner = "import{createRequire}from'node:module';const require=createRequire(import.meta.url);";
+
+/**
+ * Bundles every function in one esbuild call.
+ * @param folder - gets one folder for each function, with its `index.mjs`; replaced as a whole
+ * @param policy - text of the policy file
+ * @throws SettingsError naming the function files that are missing
+ */
+export function bundleFunctions(functions: readonly BundledFunction[], folder: string, policy: string): void {
+  const missing = functions.filter(({ name }) => !existsSync(sourceOf(name)));
+  if (missing.length > 0) throw new SettingsError(`No such file: ${missing.map(({ name }) => sourceOf(name)).join(', ')}`);
+  rmSync(folder, { recursive: true, force: true });
+  buildSync({
+    entryPoints: Object.fromEntries(functions.map(({ name }) => [`${name}/index`, sourceOf(name)])),
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    minify: true,
+    platform: 'node',
+    target: 'node24',
+    format: 'esm',
+    banner: { js: banner },
+    logLevel: 'silent',
+  });
+  for (const { name } of functions.filter(({ hasPolicy }) => hasPolicy)) {
+    mkdirSync(join(folder, name), { recursive: true });
+    writeFileSync(join(folder, name, 'policy.json'), policy);
+  }
+}
+
+export const sourceOf = (name: string): string => join('functions', `${name}.ts`);
+
+/** Whether the file and what it imports exist. */
+export const isComplete = (name: string): boolean =>
+  existsSync(sourceOf(name)) &&
+  [...readFileSync(sourceOf(name), 'utf8').matchAll(/from '(\.[^']+)'/g)].every(([, path = '']) => existsSync(join('functions', path)));

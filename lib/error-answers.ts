@@ -1,0 +1,107 @@
+import { type GatewayResponseOptions, ResponseType } from 'aws-cdk-lib/aws-apigateway';
+import { type ErrorCode, errorTable } from '../schemas/errors.ts';
+
+/** An answer that the gateway gives by itself. */
+export interface GatewayAnswer {
+  code: ErrorCode;
+  /** where it is not the code's own */
+  status?: number;
+  message: string;
+  retryAfterSeconds?: number;
+}
+
+const noPath: GatewayAnswer = { code: 'NOT_FOUND', message: 'There is nothing at this path. GET /openapi.json lists every path.' };
+const fault: GatewayAnswer = {
+  code: 'INTERNAL_SERVER_ERROR',
+  message: 'Something went wrong on our side. Try again; if it stays, give details.request_id to the operators.',
+};
+const unusable: GatewayAnswer = {
+  code: 'INVALID_PARAMETER',
+  message: 'The gateway cannot read the request. Correct it, then send it again.',
+};
+const tooMany: GatewayAnswer = {
+  code: 'TOO_MANY_REQUESTS',
+  message: 'Too many requests. Try again after Retry-After.',
+  retryAfterSeconds: 1,
+};
+
+/**
+ * Every response type of API Gateway. No method here takes AWS signatures or API keys; a path that no endpoint has, called with an
+ * Authorization header, is what the gateway takes for a bad signature.
+ */
+export const gatewayAnswers: readonly [ResponseType, GatewayAnswer][] = [
+  [ResponseType.ACCESS_DENIED, { code: 'FORBIDDEN', message: 'The gateway does not let this caller in.' }],
+  [ResponseType.API_CONFIGURATION_ERROR, fault],
+  [ResponseType.AUTHORIZER_CONFIGURATION_ERROR, fault],
+  [ResponseType.AUTHORIZER_FAILURE, fault],
+  [ResponseType.BAD_REQUEST_BODY, unusable],
+  [ResponseType.BAD_REQUEST_PARAMETERS, unusable],
+  [ResponseType.DEFAULT_4XX, unusable],
+  [ResponseType.DEFAULT_5XX, fault],
+  [ResponseType.EXPIRED_TOKEN, noPath],
+  [
+    ResponseType.INTEGRATION_FAILURE,
+    { code: 'SERVICE_UNAVAILABLE', message: 'The service is overloaded. Try again after Retry-After.', retryAfterSeconds: 1 },
+  ],
+  [ResponseType.INTEGRATION_TIMEOUT, { code: 'GATEWAY_TIMEOUT', message: 'There was no answer in time. Try again.' }],
+  [ResponseType.INVALID_API_KEY, { code: 'FORBIDDEN', message: 'The gateway does not let this caller in.' }],
+  [ResponseType.INVALID_SIGNATURE, noPath],
+  [ResponseType.MISSING_AUTHENTICATION_TOKEN, noPath],
+  [ResponseType.QUOTA_EXCEEDED, tooMany],
+  [ResponseType.REQUEST_TOO_LARGE, { code: 'INVALID_PARAMETER', status: 413, message: 'The body is larger than 262144 bytes. Send less.' }],
+  [ResponseType.RESOURCE_NOT_FOUND, noPath],
+  [ResponseType.THROTTLED, tooMany],
+  [ResponseType.UNAUTHORIZED, { code: 'UNAUTHORIZED', message: 'Send the header Authorization: Bearer <token>.' }],
+  [
+    ResponseType.UNSUPPORTED_MEDIA_TYPE,
+    { code: 'UNSUPPORTED_MEDIA_TYPE', message: 'Send the body as JSON in UTF-8, with the header Content-Type: application/json.' },
+  ],
+  [
+    ResponseType.WAF_FILTERED,
+    { ...tooMany, message: 'Too many requests from this address. Try again after Retry-After.', retryAfterSeconds: 300 },
+  ],
+];
+
+/** The body of an error as a mapping template; the gateway fills in the request id. */
+export const bodyTemplate = ({ code, message }: GatewayAnswer, protocol: string): string =>
+  JSON.stringify({
+    error: {
+      code,
+      message,
+      details: { reference: `${protocol.toUpperCase()}-${errorTable[code].reference}`, request_id: '$context.requestId' },
+    },
+  });
+
+/**
+ * The headers of an error, as mapping expressions.
+ * @param isOpenToPages - pages of other origins may read it; the answer holds nothing that depends on who asks, so every origin may
+ */
+export const headerExpressions = (
+  { retryAfterSeconds }: Pick<GatewayAnswer, 'retryAfterSeconds'>,
+  isOpenToPages: boolean,
+): Record<string, string> => ({
+  'X-Request-Id': 'context.requestId',
+  'Cache-Control': "'no-store'",
+  'X-Content-Type-Options': "'nosniff'",
+  ...(retryAfterSeconds !== undefined && { 'Retry-After': `'${retryAfterSeconds}'` }),
+  ...(isOpenToPages && { 'Access-Control-Allow-Origin': "'*'", 'Access-Control-Expose-Headers': "'*'" }),
+});
+
+/** A gateway response of the API. The defaults keep the status that the gateway chose. */
+export function gatewayResponse(
+  type: ResponseType,
+  answer: GatewayAnswer,
+  protocol: string,
+  isOpenToPages: boolean,
+): GatewayResponseOptions {
+  const keepsStatus = type === ResponseType.DEFAULT_4XX;
+  return {
+    type,
+    ...(!keepsStatus && { statusCode: String(answer.status ?? errorTable[answer.code].status) }),
+    responseHeaders: {
+      ...headerExpressions(answer, isOpenToPages),
+      ...(answer.code === 'UNAUTHORIZED' && { 'WWW-Authenticate': '\'Bearer realm="intent-gate"\'' }),
+    },
+    templates: { 'application/json': bodyTemplate(answer, protocol) },
+  };
+}

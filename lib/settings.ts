@@ -1,0 +1,110 @@
+import type { Node } from 'constructs';
+import * as z from 'zod';
+
+/** Command lines (`-c name=value`) give texts where cdk.json gives values: both are read. */
+const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')], 'must be true or false');
+
+const wholeNumber = (minimum: number, maximum: number) => {
+  const problem = `must be a whole number from ${minimum} to ${maximum}`;
+  return z
+    .union([z.number(), z.string().regex(/^\d+$/).transform(Number)], problem)
+    .refine((value) => Number.isInteger(value) && value >= minimum && value <= maximum, problem);
+};
+
+/** A list in cdk.json, or a text with commas. */
+const list = <T extends z.ZodType>(entry: T) =>
+  z.preprocess((value) => (typeof value === 'string' ? value.split(',').map((part) => part.trim()) : value), z.array(entry));
+
+/** An object in cdk.json, or its JSON text. */
+const object = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((value) => {
+    if (typeof value !== 'string') return value;
+    try {
+      return JSON.parse(value);
+    } catch {
+      return value;
+    }
+  }, schema);
+
+const isHttpsOrigin = (text: string) => URL.canParse(text) && new URL(text).protocol === 'https:' && new URL(text).origin === text;
+
+/** The settings of a deployment: context of the CDK app, by these names. All are optional. */
+const settingsSchema = z
+  .strictObject({
+    stage: z
+      .string()
+      .regex(/^[a-z][a-z0-9-]{0,19}$/, 'must be 1 to 20 lower-case letters, digits and hyphens, a letter first')
+      .default('production')
+      .describe('which of several deployments this is; part of the stack name unless it is `production`'),
+    protocol: z
+      .string()
+      .regex(/^[a-z]{2,20}$/, 'must be 2 to 20 lower-case letters')
+      .default('proto')
+      .describe('name of the protocol: the prefix of members and error references'),
+    policyFile: z.string().min(1).default('policy.json').describe('the usage policy, from the root of the project'),
+    publicBaseUrl: z
+      .string()
+      .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && !/[?#]|\/$/.test(text), {
+        error: 'must be an http or https address without query, fragment or slash at the end',
+      })
+      .optional()
+      .describe('the address that agents call, where it is not the one of the API or of `domainName`'),
+    patLifeSeconds: wholeNumber(60, 86_400).default(3_600).describe('life of a PAT in seconds'),
+    issueLimitPerHour: wholeNumber(1, 100_000).default(60).describe('PATs that one agent key may be issued in an hour'),
+    billing: object(z.strictObject({ method: z.enum(['credit_card', 'invoice', 'wallet', 'processor', 'other']), id: z.string().min(1) }))
+      .optional()
+      .describe('`{"method","id"}`: the `bil` claim of PATs under a policy with a `pay` duty'),
+    signingKeys: list(z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be lower-case letters, digits and hyphens'))
+      .refine((names) => names.length > 0 && new Set(names).size === names.length, 'must name at least one key, and none twice')
+      .default(['first'])
+      .describe('names of the PAT signing keys: the first signs, all verify'),
+    requireFreshSignature: flag.default(false).describe('a signed policy must carry `iat`, `exp`, `aud` and `jti`'),
+    requireProofOfPossession: flag.default(false).describe('every PAT is issued and used with a DPoP proof'),
+    egressPorts: list(wholeNumber(1, 65_535)).default([443]).describe('ports that intents may be called at'),
+    allowLoopback: flag.default(false).describe('intents may be called at loopback addresses over http; stage `local` alone'),
+    corsOrigins: list(z.string().refine((text) => text === '*' || isHttpsOrigin(text), 'must be * or https://<host>'))
+      .default([])
+      .describe('origins whose pages may call the API'),
+    tracing: flag.default(true).describe('X-Ray traces of the API and the functions'),
+    logRetentionDays: wholeNumber(1, 3_653).default(30).describe('how long logs are kept, in days'),
+    retainData: flag.optional().describe('keep table, keys and users when the stack is deleted; true for `production` by default'),
+    manageApiLogRole: flag
+      .default(true)
+      .describe(
+        'the stack sets the role with which API Gateway writes logs, which is one per account and region; false where the account has one',
+      ),
+  })
+  .superRefine(({ stage, allowLoopback, egressPorts }, context) => {
+    const refuse = (name: string, message: string) => context.addIssue({ code: 'custom', path: [name], message });
+    if (allowLoopback && stage !== 'local') refuse('allowLoopback', 'is for local development: set stage to local, or leave it out');
+    if (!egressPorts.includes(443)) refuse('egressPorts', 'must include 443');
+  })
+  .transform((given) => ({ ...given, retainData: given.retainData ?? given.stage === 'production' }));
+
+export type Settings = z.infer<typeof settingsSchema>;
+
+/** What is wrong with the settings or the policy: shown without a stack trace. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+}
+
+/**
+ * Checks settings.
+ * @throws SettingsError naming every mistake and its place at once
+ */
+export function parseSettings(given: Record<string, unknown>): Settings {
+  const result = settingsSchema.safeParse(given);
+  if (result.success) return result.data;
+  const mistakes = result.error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((name) => `${name}: is not a setting`)
+      : [`${issue.path.join('.')}: ${issue.message}`],
+  );
+  throw new SettingsError(`The settings are not valid:\n${mistakes.map((mistake) => `  ${mistake}`).join('\n')}`);
+}
+
+/** The settings in the app's context: every key of it that is not CDK's own, which hold a colon or a slash. */
+export function readSettings(node: Node): Settings {
+  const own = Object.entries(node.getAllContext()).filter(([name]) => !/[:/]/.test(name));
+  return parseSettings(Object.fromEntries(own));
+}
