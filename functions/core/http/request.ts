@@ -2,6 +2,7 @@ import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type * as z from 'zod';
 import { ApiError, invalidParameter } from './api-error.ts';
 import { type JsonValue, parse, parseJson, pointer } from './json.ts';
+import { matchesEntityTag } from './response.ts';
 
 /** Greatest size of a request body: 256 KiB. */
 const greatestBodyBytes = 256 * 1024;
@@ -22,10 +23,14 @@ export interface ApiRequest {
   headerValues(name: string): string[];
   /** query parameters; the empty ones are left out, a repeated one that `schema` knows is refused with 400 */
   query<T extends z.ZodObject>(schema: T): z.output<T>;
+  /** every query parameter as it was given, the first value of each */
+  queryValues(): Record<string, string>;
   /** the body, once media type, size and JSON grammar are checked */
   json(): JsonValue;
   /** the body, parsed with `schema` */
   body<T extends z.ZodType>(schema: T): z.output<T>;
+  /** whether the caller knows the record with one of these entity tags: from `If-Match`, and true without it */
+  knows(...etags: string[]): boolean;
   /** how long the invocation may still run, in milliseconds */
   remainingMs(): number;
 }
@@ -54,8 +59,13 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, publi
     header,
     headerValues,
     query: (schema) => parse(schema, singleValues(event, Object.keys(schema.shape))),
+    queryValues: () => ({ ...(event.queryStringParameters as Record<string, string> | null) }),
     json,
     body: (schema) => parse(schema, requireObject(json())),
+    knows: (...etags) => {
+      const [field] = headerValues('if-match');
+      return field === undefined || etags.some((etag) => matchesEntityTag(field, etag));
+    },
     remainingMs: () => context.getRemainingTimeInMillis(),
   };
 }

@@ -19,6 +19,9 @@ export const noContent = (): ApiResponse => ({ status: 204 });
 /** A strong entity tag (RFC 9110 section 8.8.3) of a text. */
 export const entityTag = (text: string): string => `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
 
+/** The entity tag of a record: its revision. */
+export const recordTag = ({ rev }: { rev: string }): string => `"${rev}"`;
+
 /**
  * A read that may be asked for again: carries `ETag` and `Cache-Control: no-cache` (store it, but ask before using it),
  * because what an admin wrote has to be seen by the next read.

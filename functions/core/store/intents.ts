@@ -1,12 +1,13 @@
 import { LRUCache } from 'lru-cache';
-import { compareVersions, type IntentInput, splitIntentUid } from '../../../schemas/intent.ts';
+import { compareVersions, type IntentInput, isIntentUid, splitIntentUid } from '../../../schemas/intent.ts';
 import { ApiError } from '../http/api-error.ts';
 import { announceChange } from './changes.ts';
 import { type Key, keys } from './keys.ts';
 import { listMembers, markMember, removeMember, settleMember } from './members.ts';
 import type { IntentRecord, ServiceRecord } from './records.ts';
-import { newRev } from './rev.ts';
-import { recordChanged, tombstoneLifeSeconds } from './services.ts';
+import { recordChanged } from './refusals.ts';
+import { isRev, newRev } from './rev.ts';
+import { tombstoneLifeSeconds } from './services.ts';
 import type { Item, Table } from './table.ts';
 
 /** What the table holds of an intent: the definition as JSON text, because DynamoDB's numbers are narrower than JSON's. */
@@ -24,6 +25,9 @@ export interface LiveIntent {
   intent: IntentRecord;
   service: ServiceRecord;
 }
+
+/** The entity tag of one view of an intent: it changes with the intent and with its service, whose name it shows. */
+export const intentTag = ({ intent, service }: LiveIntent, view: 'details' | 'full'): string => `"${intent.rev}.${service.rev}.${view}"`;
 
 export const toIntentRecord = ({ definition = '{}', intent_uid, service_id, rev, deleted_at }: IntentItem): IntentRecord => ({
   ...(JSON.parse(definition) as IntentInput),
@@ -84,7 +88,7 @@ export function openIntents(table: Table) {
 
   return {
     async find(uid: string): Promise<LiveIntent | undefined> {
-      return (await readWith(uid, [])).found;
+      return isIntentUid(uid) ? (await readWith(uid, [])).found : undefined;
     },
 
     /** The intent and one other item, in one round trip. */
@@ -125,6 +129,7 @@ export function openIntents(table: Table) {
      * @throws ApiError CONFLICT where the uid is taken
      */
     async create(serviceId: string, input: IntentInput): Promise<IntentRecord | undefined> {
+      if (!isRev(serviceId)) return undefined;
       const [service, seen] = await table.getAll<Item>([keys.service(serviceId), keys.intent(input.intent_uid)]);
       if (!isLive(service)) return undefined;
       if (isLive(seen) && isLive(await table.get(keys.service(String(seen.service_id))))) throw uidTaken();

@@ -1,4 +1,4 @@
-import { decodeTime, encodeTime, monotonicFactory } from 'ulid';
+import { decodeTime, encodeTime, isValid, monotonicFactory } from 'ulid';
 
 const next = monotonicFactory();
 
@@ -10,3 +10,6 @@ export const revTimeMs = (rev: string): number => decodeTime(rev);
 
 /** The least revision of a moment, to compare revisions with. */
 export const leastRevAt = (timeMs: number): string => encodeTime(timeMs, 10);
+
+/** Whether a text has the form of a revision, as every service_id does. */
+export const isRev = (text: string): boolean => text.length === 26 && isValid(text);

@@ -1,10 +1,10 @@
 import type { ServiceInput } from '../../../schemas/service.ts';
-import { ApiError } from '../http/api-error.ts';
 import { announceChange } from './changes.ts';
 import { foldName, keys } from './keys.ts';
 import { removeMembers } from './members.ts';
 import type { ServiceRecord } from './records.ts';
-import { newRev } from './rev.ts';
+import { recordChanged } from './refusals.ts';
+import { isRev, newRev } from './rev.ts';
 import { claimName, releaseName } from './service-name.ts';
 import type { Table } from './table.ts';
 
@@ -16,15 +16,9 @@ type ServiceItem = ServiceRecord & Record<string, unknown>;
 /** Says whether the writer knew the record as it stands: from `If-Match`; always true without it. */
 export type KnowsRevision = (record: { rev: string }) => boolean;
 
-export const recordChanged = () =>
-  new ApiError(
-    'CONFLICT',
-    'The record has changed since you read it. Read it again, apply your change to what it is now, and send that with its new ETag.',
-  );
-
 /** Services. Reads see only live ones. */
 export function openServices(table: Table) {
-  const read = (serviceId: string) => table.get<ServiceItem>(keys.service(serviceId));
+  const read = async (serviceId: string) => (isRev(serviceId) ? table.get<ServiceItem>(keys.service(serviceId)) : undefined);
 
   /** One conditional write of the record over the revision that was read. A write that took effect unheard recognises itself. */
   async function overwrite(seen: ServiceRecord, next: ServiceRecord & { expires_at?: number }): Promise<boolean> {

@@ -19,6 +19,7 @@ import {
   UpdateCommand,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
+import { readEnvironment } from '../environment.ts';
 import { unavailable } from '../http/api-error.ts';
 import type { Key } from './keys.ts';
 
@@ -92,7 +93,9 @@ export function openTable(tableName: string, client: DynamoDBDocumentClient = do
     for (let attempt = 0; left; attempt++) {
       if (attempt === batchAttempts) throw unavailable('The registry is overloaded. Try again after Retry-After.');
       const requestItems: BatchWriteCommandInput['RequestItems'] = left;
-      const output: BatchWriteCommandOutput = await reach(() => client.send(new BatchWriteCommand({ RequestItems: requestItems }), bounded()));
+      const output: BatchWriteCommandOutput = await reach(() =>
+        client.send(new BatchWriteCommand({ RequestItems: requestItems }), bounded()),
+      );
       left = unprocessed(output.UnprocessedItems);
     }
   }
@@ -142,3 +145,6 @@ async function reach<T>(send: () => Promise<T>): Promise<T> {
     throw unavailable('The registry cannot be reached. Try again after Retry-After.', error);
   }
 }
+
+/** The table of this deployment. */
+export const tableFromEnvironment = (): Table => openTable(readEnvironment(['table']).table);

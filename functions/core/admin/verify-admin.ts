@@ -1,0 +1,95 @@
+import { CognitoJwtVerifier } from 'aws-jwt-verify';
+import { assertIsJwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
+import { readEnvironment, splitList } from '../environment.ts';
+import { ApiError, unavailable } from '../http/api-error.ts';
+import { bearerToken, invalidToken } from '../http/bearer.ts';
+import type { ApiRequest } from '../http/request.ts';
+
+/** The group whose members are admins. */
+export const adminGroup = 'admins';
+
+export interface AdminSettings {
+  userPool: string;
+  /** the app clients whose access tokens count */
+  clientIds: string[];
+  /** the scope that makes a machine client an admin */
+  adminScope: string;
+  /** fetches the key set from here instead of the issuer's own address; issuer and signature are checked all the same */
+  jwksUrl?: string;
+}
+
+/** Lets admins pass; throws for everybody else. */
+export type VerifyAdmin = (request: ApiRequest) => Promise<void>;
+
+/**
+ * Admins are the members of the group `admins`, and machine clients with the admin scope. Only Cognito access tokens count:
+ * never an ID token, never an attribute that a user may write.
+ * @returns a check that throws ApiError UNAUTHORIZED (no or bad token), FORBIDDEN (no admin) or SERVICE_UNAVAILABLE (no key set)
+ */
+export function openAdminVerifier({ userPool, clientIds, adminScope, jwksUrl }: AdminSettings): VerifyAdmin {
+  const verifier = CognitoJwtVerifier.create(
+    { userPoolId: userPool, tokenUse: 'access', clientId: clientIds },
+    { jwksCache: openKeySet(jwksUrl) },
+  );
+
+  return async (request) => {
+    const token = bearerToken(request);
+    const claims = await verifier.verify(token).catch((error: unknown) => {
+      throw error instanceof KeySetError
+        ? unavailable('The key set of the admin tokens cannot be fetched. Try again after Retry-After.', error)
+        : invalidToken('The admin token does not verify: it must be an unexpired access token of this deployment. Log in again.', error);
+    });
+    if (!isAdmin(claims, adminScope)) {
+      throw new ApiError('FORBIDDEN', `The token is genuine, but its bearer is no admin. Ask for membership of the group ${adminGroup}.`, {
+        details: { reason: 'not_admin' },
+      });
+    }
+  };
+}
+
+/** @param claims - of a verified access token */
+export function isAdmin(claims: { 'cognito:groups'?: unknown; scope?: unknown }, adminScope: string): boolean {
+  const { 'cognito:groups': groups, scope } = claims;
+  return (Array.isArray(groups) && groups.includes(adminGroup)) || (typeof scope === 'string' && scope.split(' ').includes(adminScope));
+}
+
+/** The key set could not be fetched or is none: the token may be good. */
+class KeySetError extends Error {
+  override readonly name = 'KeySetError';
+}
+
+/** The issuer's keys, fetched when a token names one that is not known yet, at most every ten seconds for unknown ones. */
+function openKeySet(jwksUrl: string | undefined): SimpleJwksCache {
+  return new SimpleJwksCache({
+    fetcher: {
+      fetch: async (uri) => {
+        try {
+          const answer = await fetch(jwksUrl ?? uri, { signal: AbortSignal.timeout(2_000), redirect: 'error' });
+          if (!answer.ok) throw new KeySetError(`status ${answer.status}`);
+          return await answer.arrayBuffer();
+        } catch (error) {
+          throw new KeySetError('the key set cannot be fetched', { cause: error });
+        }
+      },
+    },
+    jwksParser: (text) => {
+      try {
+        const keySet = JSON.parse(Buffer.from(text).toString());
+        assertIsJwks(keySet);
+        if (keySet.keys.length === 0) throw new KeySetError('the key set is empty');
+        return keySet;
+      } catch (error) {
+        throw new KeySetError('the key set cannot be read', { cause: error });
+      }
+    },
+  });
+}
+
+/** The verifier of this deployment. */
+export function adminVerifierFromEnvironment(): VerifyAdmin {
+  const { userPool, adminClients, adminScope, adminJwksUrl } = readEnvironment(
+    ['userPool', 'adminClients', 'adminScope'],
+    ['adminJwksUrl'],
+  );
+  return openAdminVerifier({ userPool, clientIds: splitList(adminClients), adminScope, jwksUrl: adminJwksUrl });
+}

@@ -1,0 +1,26 @@
+import type { Pagination } from '../../../schemas/pagination.ts';
+import type { ApiRequest } from './request.ts';
+
+/**
+ * The `Link` header of a paged answer (RFC 8288): `next` and `prev`, with the query that was asked.
+ * @param next - query parameters that only the next page's link carries
+ */
+export function pageLinks(
+  request: ApiRequest,
+  { current_page, total_pages, page_size }: Pagination,
+  next: Record<string, string | undefined> = {},
+): Record<string, string> {
+  const link = (rel: string, page: number, more: Record<string, string | undefined> = {}) => {
+    const query = new URLSearchParams(request.queryValues());
+    for (const name of Object.keys(next)) query.delete(name);
+    query.set('page', String(page));
+    query.set('page_size', String(page_size));
+    for (const [name, value] of Object.entries(more)) if (value !== undefined) query.set(name, value);
+    return `<${request.baseUrl}${request.path}?${query}>; rel="${rel}"`;
+  };
+  const links = [
+    ...(current_page < total_pages ? [link('next', current_page + 1, next)] : []),
+    ...(current_page > 1 ? [link('prev', Math.min(current_page - 1, Math.max(total_pages, 1)))] : []),
+  ];
+  return links.length > 0 ? { Link: links.join(', ') } : {};
+}
