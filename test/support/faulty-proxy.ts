@@ -20,6 +20,8 @@ export interface FaultyProxy {
   endpoint: string;
   /** may be changed at any time */
   faults: Faults;
+  /** what befalls the next requests, one each, instead of a drawn fault */
+  next: (Fault | 'none')[];
   /** how many requests passed, and how many met with each fault */
   counts: Record<Fault | 'requests', number>;
   stop(): Promise<void>;
@@ -42,13 +44,15 @@ export async function startFaultyProxy(target: string, faults: Faults, seed = 1,
   const agent = new Agent({ keepAlive: true });
   const counts = { requests: 0, dropBefore: 0, dropAfter: 0, delay: 0, duplicate: 0 };
 
-  function draw(): Fault | undefined {
+  function draw(): Fault | 'none' {
+    const scripted = proxy.next.shift();
+    if (scripted) return scripted;
     let left = random();
     for (const kind of kinds) {
       left -= proxy.faults[kind] ?? 0;
       if (left < 0) return kind;
     }
-    return undefined;
+    return 'none';
   }
 
   const forward = (method: string, path: string, headers: IncomingHttpHeaders, body: Buffer) =>
@@ -68,7 +72,7 @@ export async function startFaultyProxy(target: string, faults: Faults, seed = 1,
     const { method = 'GET', url = '/', headers } = incoming;
     counts.requests++;
     const fault = draw();
-    if (fault) counts[fault]++;
+    if (fault !== 'none') counts[fault]++;
     try {
       const body = await readAll(incoming);
       if (fault === 'dropBefore') return incoming.socket.destroy();
@@ -87,7 +91,8 @@ export async function startFaultyProxy(target: string, faults: Faults, seed = 1,
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   };
-  const proxy: FaultyProxy = { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, faults, counts, stop };
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const proxy: FaultyProxy = { endpoint, faults, next: [], counts, stop };
   return proxy;
 }
 

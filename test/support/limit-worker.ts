@@ -1,0 +1,19 @@
+/** A thread with a table client and a counter of its own: makes `calls` calls at once and says how each ended. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { openLimitCounter } from '../../functions/core/limit/counter.ts';
+import { connectTable } from './connect-table.ts';
+
+const { endpoint, tableName, calls, request } = workerData;
+const counter = openLimitCounter(connectTable(endpoint, tableName));
+parentPort?.once('message', async () => {
+  const outcomes = await Promise.all(
+    Array.from({ length: calls }, () =>
+      counter.consume(request).then(
+        ({ isAdmitted }) => (isAdmitted ? 'admitted' : 'refused'),
+        ({ code }) => code,
+      ),
+    ),
+  );
+  parentPort?.postMessage(outcomes);
+});
+parentPort?.postMessage('ready');
