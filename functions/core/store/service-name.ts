@@ -21,26 +21,27 @@ const nameTaken = (detail: string) =>
 
 /**
  * Claims a name for a service before the service's record bears it. A name is live while the service that holds it bears it;
- * a dead claim may be taken over once it is older than any request.
- * @returns the claim, which the record has to carry as `name_claim`
+ * a dead claim may be taken over once its service is deleted or it is older than any request. At most one request at a time
+ * holds a claim that no record bears yet, even among those of one service.
+ * @returns the claim, which the record has to carry as `name_claim`; undefined where the service bears the name already
  * @throws ApiError CONFLICT where the name is another service's
  */
-export async function claimName(table: Table, name: string, serviceId: string): Promise<string> {
+export async function claimName(table: Table, name: string, serviceId: string): Promise<string | undefined> {
   const claim = newRev();
   const pointer = { ...keys.serviceName(name), service_id: serviceId, claim, claimed_at: Date.now() };
   for (let attempt = 0; attempt < 5; attempt++) {
-    const isClaimed = await table.put(pointer, {
-      ConditionExpression: 'attribute_not_exists(pk) OR service_id = :me',
-      ExpressionAttributeValues: { ':me': serviceId },
-    });
-    if (isClaimed) return claim;
+    if (await table.put(pointer, { ConditionExpression: 'attribute_not_exists(pk)' })) return claim;
     const holder = await table.get<NameClaim>(keys.serviceName(name));
     if (!holder) continue;
+    if (holder.claim === claim) return claim;
     const service = await table.get<ServiceRecord & Record<string, unknown>>(keys.service(holder.service_id));
     if (service && !service.deleted_at && foldName(service.service_name) === foldName(name)) {
+      if (holder.service_id === serviceId) return undefined;
       throw nameTaken('Another service has this name (letter case and surrounding white space do not count).');
     }
-    if (Date.now() - holder.claimed_at < claimLifeMs) throw nameTaken('This name is being claimed or was given up less than a minute ago.');
+    if (!service?.deleted_at && Date.now() - holder.claimed_at < claimLifeMs) {
+      throw nameTaken('Another request is claiming this name, or one was cut short less than a minute ago.');
+    }
     const isTakenOver = await table.put(pointer, {
       ConditionExpression: 'claim = :dead',
       ExpressionAttributeValues: { ':dead': holder.claim },
@@ -50,7 +51,7 @@ export async function claimName(table: Table, name: string, serviceId: string): 
   throw nameTaken('Several requests claim this name at once.');
 }
 
-/** Gives a claim up. Another claim of the same name, even by the same service, stays. */
+/** Gives a claim up that no record bears any more. Another claim of the same name stays. */
 export async function releaseName(table: Table, name: string, claim: string): Promise<void> {
   await table.delete(keys.serviceName(name), { ConditionExpression: 'claim = :mine', ExpressionAttributeValues: { ':mine': claim } });
 }

@@ -40,13 +40,8 @@ export function openServices(table: Table) {
     async create(input: ServiceInput): Promise<ServiceRecord> {
       const rev = newRev();
       const serviceId = newRev();
-      const record: ServiceRecord = {
-        kind: 'service',
-        service_id: serviceId,
-        ...input,
-        rev,
-        name_claim: await claimName(table, input.service_name, serviceId),
-      };
+      const claim = await claimName(table, input.service_name, serviceId);
+      const record: ServiceRecord = { kind: 'service', service_id: serviceId, ...input, rev, name_claim: claim ?? rev };
       await announceChange(table, { rev, kind: 'service', id: serviceId });
       await table.put({ ...keys.service(serviceId), ...record });
       return record;
@@ -69,17 +64,14 @@ export function openServices(table: Table) {
         }
         const isRenamed = foldName(seen.service_name) !== foldName(input.service_name);
         if (isRenamed) claimed ??= await claimName(table, input.service_name, serviceId);
-        const next: ServiceRecord = {
-          kind: 'service',
-          service_id: serviceId,
-          ...input,
-          rev: newRev(),
-          name_claim: claimed ?? seen.name_claim,
-        };
+        if (isRenamed && !claimed) continue;
+        const nameClaim = isRenamed && claimed ? claimed : seen.name_claim;
+        const next: ServiceRecord = { kind: 'service', service_id: serviceId, ...input, rev: newRev(), name_claim: nameClaim };
         if (!(await overwrite(seen, next))) continue;
         if (isRenamed) await releaseName(table, seen.service_name, seen.name_claim);
         return next;
       }
+      await giveUp();
       throw recordChanged();
     },
 

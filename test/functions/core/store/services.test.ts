@@ -1,0 +1,209 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openIntents } from '../../../../functions/core/store/intents.ts';
+import { foldName, keys } from '../../../../functions/core/store/keys.ts';
+import { newRev } from '../../../../functions/core/store/rev.ts';
+import { openServices } from '../../../../functions/core/store/services.ts';
+import { openTable, type Table } from '../../../../functions/core/store/table.ts';
+import { intentOf, serviceNamed } from '../../../support/records.ts';
+import { startTable, type TestTable } from '../../../support/table.ts';
+
+let database: TestTable;
+let table: Table;
+let services: ReturnType<typeof openServices>;
+let intents: ReturnType<typeof openIntents>;
+
+beforeAll(async () => {
+  database = await startTable();
+  table = database.table;
+  services = openServices(table);
+  intents = openIntents(table);
+});
+afterAll(() => database.stop());
+
+const anyRevision = () => true;
+const conflict = (message: string) => expect.objectContaining({ code: 'CONFLICT', status: 409, message });
+const nameTaken = 'Another service has this name (letter case and surrounding white space do not count). Choose another service_name.';
+const claimedJustNow = 'Another request is claiming this name, or one was cut short less than a minute ago. Choose another service_name.';
+const recordChanged =
+  'The record has changed since you read it. Read it again, apply your change to what it is now, and send that with its new ETag.';
+
+describe('a name', () => {
+  test.each([
+    ['case', 'Weather', 'wEATHER'],
+    ['surrounding white space', 'Maps', '  Maps '],
+    ['white space within', 'Big  Maps', 'Big Maps'],
+    ['normal form', 'Café', 'Cafe\u0301'],
+    ['a zero-width joiner', 'Tides', 'Ti\u200ddes'],
+    ['sharp s', 'Straße', 'STRASSE'],
+  ])('is the same whatever its %s', async (_, first, second) => {
+    expect(foldName(first)).toBe(foldName(second));
+    await services.create(serviceNamed(first));
+    await expect(services.create(serviceNamed(second))).rejects.toEqual(conflict(nameTaken));
+  });
+
+  test('goes to one of 50 creates at once', async () => {
+    const results = await Promise.allSettled(Array.from({ length: 50 }, () => services.create(serviceNamed('Contested'))));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const result of results) {
+      if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'CONFLICT', status: 409 });
+    }
+  });
+
+  test('is free again after a rename and after a deletion', async () => {
+    const first = await services.create(serviceNamed('Old name'));
+    await services.replace(first.service_id, serviceNamed('New name'), anyRevision);
+    const second = await services.create(serviceNamed('Old name'));
+    await expect(services.create(serviceNamed('new name'))).rejects.toEqual(conflict(nameTaken));
+    await services.remove(second.service_id, anyRevision);
+    await expect(services.create(serviceNamed('old name'))).resolves.toMatchObject({ service_name: 'old name' });
+  });
+
+  test('of another service cannot be taken by a rename', async () => {
+    const first = await services.create(serviceNamed('Rename source'));
+    await services.create(serviceNamed('Rename target'));
+    await expect(services.replace(first.service_id, serviceNamed('RENAME target'), anyRevision)).rejects.toEqual(conflict(nameTaken));
+    await expect(services.find(first.service_id)).resolves.toMatchObject({ service_name: 'Rename source' });
+  });
+
+  test('may change its case', async () => {
+    const service = await services.create(serviceNamed('loud'));
+    await services.replace(service.service_id, serviceNamed('LOUD'), anyRevision);
+    await expect(services.find(service.service_id)).resolves.toMatchObject({ service_name: 'LOUD' });
+    await expect(services.create(serviceNamed('loud'))).rejects.toEqual(conflict(nameTaken));
+  });
+
+  test('claimed by a writer that died is held for a minute, then free', async () => {
+    const claim = { service_id: newRev(), claim: newRev() };
+    await table.put({ ...keys.serviceName('Half done'), ...claim, claimed_at: Date.now() - 30_000 });
+    await expect(services.create(serviceNamed('Half done'))).rejects.toEqual(conflict(claimedJustNow));
+    await table.put({ ...keys.serviceName('Half done'), ...claim, claimed_at: Date.now() - 61_000 });
+    const results = await Promise.allSettled(Array.from({ length: 10 }, () => services.create(serviceNamed('Half done'))));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  test('renamed to and fro by many at once is held by exactly one claim in the end', async () => {
+    const { service_id } = await services.create(serviceNamed('Ping'));
+    const names = ['Ping', 'Pong', 'Pang'];
+    await Promise.allSettled(
+      Array.from({ length: 30 }, (_, index) => services.replace(service_id, serviceNamed(names[index % 3] ?? ''), anyRevision)),
+    );
+    const final = (await services.find(service_id))?.service_name ?? '';
+    await expect(services.create(serviceNamed(final))).rejects.toEqual(conflict(nameTaken));
+    for (const name of names.filter((name) => name !== final)) {
+      const claim = await table.get(keys.serviceName(name));
+      if (claim) await table.put({ ...keys.serviceName(name), ...claim, claimed_at: 0 });
+      await expect(services.create(serviceNamed(name))).resolves.toMatchObject({ service_name: name });
+    }
+  });
+});
+
+describe('replace', () => {
+  test('removes optional members that are absent', async () => {
+    const { service_id } = await services.create({ ...serviceNamed('Optional'), policy_url: 'https://world.example/policy' });
+    await services.replace(service_id, serviceNamed('Optional'), anyRevision);
+    await expect(services.find(service_id)).resolves.not.toHaveProperty('policy_url');
+  });
+
+  test('refuses a writer that knows another revision, and gives its new name back', async () => {
+    const { service_id } = await services.create(serviceNamed('Guarded'));
+    await expect(services.replace(service_id, serviceNamed('Unguarded'), () => false)).rejects.toEqual(conflict(recordChanged));
+    await expect(services.create(serviceNamed('Unguarded'))).resolves.toBeDefined();
+  });
+
+  test('of the unknown and the deleted is undefined', async () => {
+    const { service_id } = await services.create(serviceNamed('Short-lived'));
+    await services.remove(service_id, anyRevision);
+    for (const id of [service_id, newRev(), 'no id', '']) {
+      await expect(services.replace(id, serviceNamed('Phoenix'), anyRevision)).resolves.toBeUndefined();
+      await expect(services.find(id)).resolves.toBeUndefined();
+      await expect(services.remove(id, anyRevision)).resolves.toBe(false);
+    }
+  });
+});
+
+describe('remove', () => {
+  test('takes every intent along', async () => {
+    const { service_id } = await services.create(serviceNamed('Big'));
+    const uids = Array.from({ length: 60 }, (_, index) => `big.example:intent-${index}:v1`);
+    await Promise.all(uids.map((uid) => intents.create(service_id, intentOf(uid))));
+    await services.remove(service_id, anyRevision);
+    for (const uid of uids) await expect(intents.find(uid)).resolves.toBeUndefined();
+    const { items } = await table.query({
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': keys.service(service_id).pk },
+    });
+    expect(items).toEqual([expect.objectContaining({ sk: 'SERVICE', deleted_at: expect.any(Number) })]);
+  });
+
+  test('cut short at any write leaves nothing visible, and the next one finishes it', async () => {
+    for (let writesBeforeTheEnd = 0; writesBeforeTheEnd < 8; writesBeforeTheEnd++) {
+      const name = `Cut ${writesBeforeTheEnd}`;
+      const { service_id } = await services.create(serviceNamed(name));
+      const uids = [1, 2].map((version) => `cut.example:n${writesBeforeTheEnd}:v${version}`);
+      for (const uid of uids) await intents.create(service_id, intentOf(uid));
+      const dying = openServices(dyingTable(table, writesBeforeTheEnd));
+      const outcome = await dying.remove(service_id, anyRevision).catch(() => 'died');
+
+      const isGone = (await services.find(service_id)) === undefined;
+      for (const uid of uids) expect((await openIntents(table).find(uid)) === undefined).toBe(isGone);
+      if (outcome !== 'died') expect(isGone).toBe(true);
+
+      await services.remove(service_id, anyRevision);
+      for (const uid of uids) await expect(table.get(keys.intent(uid))).resolves.toBeUndefined();
+      await expect(services.create(serviceNamed(name))).resolves.toMatchObject({ service_name: name });
+    }
+  });
+});
+
+test('a rename cut short at any write keeps the service findable and both names held or free, never lost', async () => {
+  for (let writesBeforeTheEnd = 0; writesBeforeTheEnd < 5; writesBeforeTheEnd++) {
+    const [before, after] = [`Before ${writesBeforeTheEnd}`, `After ${writesBeforeTheEnd}`];
+    const { service_id } = await services.create(serviceNamed(before));
+    await openServices(dyingTable(table, writesBeforeTheEnd))
+      .replace(service_id, serviceNamed(after), anyRevision)
+      .catch(() => undefined);
+    const name = (await services.find(service_id))?.service_name ?? 'lost';
+    expect([before, after]).toContain(name);
+    await expect(services.create(serviceNamed(name))).rejects.toEqual(conflict(nameTaken));
+    const other = name === before ? after : before;
+    const claim = await table.get(keys.serviceName(other));
+    if (claim) await table.put({ ...keys.serviceName(other), ...claim, claimed_at: 0 });
+    await expect(services.create(serviceNamed(other))).resolves.toMatchObject({ service_name: other });
+  }
+});
+
+test('a create whose answer was lost after it took effect is not a conflict', async () => {
+  const lossy = openServices(openTable(database.tableName, retryingClient(database)));
+  await expect(lossy.create(serviceNamed('Heard twice'))).resolves.toMatchObject({ service_name: 'Heard twice' });
+});
+
+/** A table whose process dies before its (n + 1)th write. */
+function dyingTable(real: Table, writes: number): Table {
+  let left = writes;
+  const mortal =
+    <A extends unknown[], R>(write: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      if (left-- <= 0) throw new Error('the process died');
+      return write(...args);
+    };
+  return {
+    ...real,
+    put: mortal(real.put),
+    update: mortal(real.update) as Table['update'],
+    delete: mortal(real.delete),
+    deleteAll: mortal(real.deleteAll),
+  };
+}
+
+/** A client that sends every put twice, as the SDK does when the first answer is lost. */
+function retryingClient({ client }: TestTable): TestTable['client'] {
+  return new Proxy(client, {
+    get: (target, property) =>
+      property === 'send'
+        ? async (command: { constructor: { name: string } }) => {
+            if (command.constructor.name === 'PutCommand') await target.send(command as never);
+            return target.send(command as never);
+          }
+        : Reflect.get(target, property),
+  });
+}
