@@ -1,3 +1,5 @@
+import { describePolicy } from '../../functions/core/policy/describe.ts';
+import { readPolicy } from '../../functions/core/policy/reading.ts';
 import { type FullIntent, fullIntent, intentPage } from '../../schemas/intent.ts';
 import type { RateLimit } from '../../schemas/pat.ts';
 import { type Policy, policy } from '../../schemas/policy.ts';
@@ -50,7 +52,7 @@ export async function* play(baseUrl: string): AsyncGenerator<Step, void, undefin
 
   const read = expectStatus(await call('GET', `${baseUrl}/api/policy`), 200);
   const terms = readBody(policy, read);
-  yield step('Read the policy', read, describePolicy(terms));
+  yield step('Read the policy', read, describePolicy(terms, addressOf(terms, baseUrl)));
 
   const agent = await createAgent();
   const issued = await requestPat(baseUrl, agent, read.body);
@@ -68,7 +70,7 @@ export async function* play(baseUrl: string): AsyncGenerator<Step, void, undefin
   const tampered = expectStatus(await execute(wanted, meeting, tamper(pat)), 401);
   yield step('Cheat: write a higher limit into the PAT', tampered, refusal(tampered));
 
-  const prohibited = prohibitedIntent(terms);
+  const prohibited = prohibitedIntent(terms, baseUrl);
   if (prohibited !== undefined) {
     const denied = expectStatus(await execute(prohibited, {}, pat), 403);
     yield step('Ask for what the policy prohibits', denied, refusal(denied));
@@ -98,29 +100,15 @@ const describeIntent = ({ intent_name, service_name, description, input_paramete
   ),
 ];
 
-/** The last segment or fragment of a URI, by which operands and units are known. */
-const lastPart = (uri: string): string => uri.split(/[/#]/).at(-1) ?? uri;
+/** The address that the policy speaks of: the service's own idea of it, which may differ from how it was reached. */
+const addressOf = ({ permission = [] }: Policy, baseUrl: string): string =>
+  permission.map(({ target }) => /^(.*)\/api\/intents/.exec(target)?.[1])[0] ?? baseUrl;
 
 /** The uid of an intent that the policy prohibits by name. */
-const prohibitedIntent = ({ prohibition = [] }: Policy): string | undefined =>
-  prohibition
-    .filter(
-      ({ action, target, constraint = [] }) => action === 'execute' && constraint.length === 0 && /\/api\/intents\/[^/?]+$/.test(target),
-    )
-    .map(({ target }) => decodeURIComponent(lastPart(target)))[0];
-
-function describePolicy(terms: Policy): string[] {
-  const rates = (terms.permission ?? [])
-    .flatMap(({ constraint = [] }) => constraint)
-    .filter(({ leftOperand }) => lastPart(leftOperand) === 'rateLimit')
-    .map(({ rightOperand, unit = '' }) => `at most ${JSON.stringify(rightOperand)} times a ${lastPart(unit)}`);
-  const prohibited = prohibitedIntent(terms);
-  return [
-    `Agents may run ${terms.permission?.length === 1 ? 'the intents' : 'some intents'}${rates.map((rate) => `, ${rate}`).join('')}.`,
-    ...(prohibited === undefined ? [] : [`They may not run ${prohibited}.`]),
-    ...(terms.obligation ?? []).map(({ action }) => `They must ${action}.`),
-  ];
-}
+const prohibitedIntent = (terms: Policy, baseUrl: string): string | undefined =>
+  readPolicy(terms, addressOf(terms, baseUrl))
+    .prohibitions.filter((entry) => !entry.includes('*'))
+    .map((entry) => entry.replace(/:execute$/, ''))[0];
 
 const requestPat = async (baseUrl: string, agent: Agent, terms: unknown): Promise<Exchange> =>
   expectStatus(

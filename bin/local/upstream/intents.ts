@@ -199,7 +199,7 @@ const intents: readonly DemoIntent[] = [
         pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}$',
       }),
       zone('from_time_zone', 'Where the clock is'),
-      array('to_time_zones', 'Where the other clocks are, as IANA names', { ...required, minLength: 1, maxLength: 50 }),
+      array('to_time_zones', 'Where the other clocks are, as IANA names', required),
       answerLanguage,
     ],
     output_parameters: [
@@ -309,7 +309,7 @@ const intents: readonly DemoIntent[] = [
     method: 'POST',
     path: '/texts/sort',
     input_parameters: [
-      array('texts', 'The words', { ...required, maxLength: 1000 }),
+      array('texts', 'The words', required),
       locale('language', 'Language whose alphabet to follow, for example sv'),
       boolean('numeric', 'Whether numbers in the words count by their value, so that 2 comes before 10', { default: true }),
       string('sensitivity', 'What makes two words differ', { enum: ['base', 'accent', 'case', 'variant'], default: 'variant' }),
@@ -325,7 +325,7 @@ const intents: readonly DemoIntent[] = [
     method: 'POST',
     path: '/texts/join',
     input_parameters: [
-      array('texts', 'The words', { ...required, maxLength: 1000 }),
+      array('texts', 'The words', required),
       locale('language', 'Language to join in, for example de'),
       string('kind', 'conjunction joins with and, disjunction with or', {
         enum: ['conjunction', 'disjunction', 'unit'],
