@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { name } from './text.ts';
 
 /** The media type in a PAT's `typ` header. */
 export const patType = 'pat+jwt';
@@ -34,6 +35,8 @@ export const patClaims = z
     /** `jkt`: RFC 7638 thumbprint of the agent's key; `dpop`: a proof of possession is required at every use */
     cnf: z.strictObject({ jkt: z.string() }),
     dpop: z.literal(true).optional(),
+    /** generation of the agent's record at issue; revoking gives the record another one */
+    gen: z.string(),
     lmt: rateLimit.optional(),
     bil: billing.optional(),
   })
@@ -44,9 +47,9 @@ export type PatClaims = z.infer<typeof patClaims>;
 /** The body of endpoint 5. */
 export const patRequest = z
   .strictObject({
-    agent_id: z.string(),
-    signed_policy: z.string(),
-    agent_public_key: z.string(),
+    agent_id: name(256),
+    signed_policy: z.string().min(1, 'must not be empty'),
+    agent_public_key: z.string().min(1, 'must not be empty'),
   })
   .meta({ id: 'PatRequest', description: 'An agent id, its public key, and the policy signed by that key.' });
 

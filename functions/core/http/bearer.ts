@@ -1,17 +1,21 @@
 import { ApiError } from './api-error.ts';
 import type { ApiRequest } from './request.ts';
 
-/** RFC 6750 section 2.1: the scheme in any case, one space, a b64token. */
-const bearerCredential = /^bearer ([A-Za-z0-9\-._~+/]+=*)$/i;
+/** RFC 6750 section 2.1 and RFC 9449 section 7.1: the scheme in any case, one space, a b64token. */
+const credentials = {
+  Bearer: /^bearer ([A-Za-z0-9\-._~+/]+=*)$/i,
+  DPoP: /^(?:bearer|dpop) ([A-Za-z0-9\-._~+/]+=*)$/i,
+};
 
 /**
  * The bearer token of a request.
+ * @param scheme - with `DPoP` that scheme is accepted beside `Bearer`; whether a proof has to come with it is for the caller to check
  * @throws ApiError UNAUTHORIZED where there is none, more than one, or no well-formed one
  */
-export function bearerToken(request: ApiRequest): string {
+export function bearerToken(request: ApiRequest, scheme: keyof typeof credentials = 'Bearer'): string {
   const [field, ...more] = request.headerValues('authorization');
   if (field === undefined) throw unauthorized('Send the header Authorization: Bearer <token>.');
-  const token = more.length === 0 ? bearerCredential.exec(field)?.[1] : undefined;
+  const token = more.length === 0 ? credentials[scheme].exec(field)?.[1] : undefined;
   if (token === undefined) throw invalidToken('The Authorization header must be sent once and have the form Bearer <token>.');
   return token;
 }

@@ -1,0 +1,132 @@
+import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { calculateJwkThumbprint } from 'jose';
+import type { ApiError } from '../http/api-error.ts';
+import { parseJson } from '../http/json.ts';
+
+export type KeyKind = 'RSA' | 'P-256' | 'P-384' | 'Ed25519';
+
+/** An agent's public key, whatever form it came in. */
+export interface AgentKey {
+  kind: KeyKind;
+  key: KeyObject;
+  /** RFC 7638, of the key as it is exported again: one key has one thumbprint */
+  thumbprint: string;
+}
+
+/** Makes the refusal of a key from what is wrong with it. */
+export type RefuseKey = (problem: string) => ApiError;
+
+const forms =
+  'must be a public key: PEM (SPKI), base64 of PEM or of DER SPKI, or a JWK; RSA of at least 2048 bits, P-256, P-384 or Ed25519';
+const isPrivateProblem = 'must be the public key; what was sent is a private key: treat it as leaked and make a new pair';
+
+const pem = /^-----BEGIN PUBLIC KEY-----\s+([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----$/;
+const base64 = /^[A-Za-z0-9+/]+={0,2}$|^[A-Za-z0-9_-]+={0,2}$/;
+const sequenceTag = 0x30;
+
+/**
+ * Reads `agent_public_key`. White space and a byte order mark around it, and any kind of line ends in PEM, do not matter.
+ * @throws what `refuse` makes of the problem: unreadable, private, too weak, of another kind
+ */
+export function readAgentKey(text: string, refuse: RefuseKey): Promise<AgentKey> {
+  const trimmed = text.trim();
+  if (trimmed.startsWith('{')) return importJwk(parseJwk(trimmed, refuse), refuse);
+  if (trimmed.startsWith('-----BEGIN')) return importPem(trimmed, refuse);
+  const compact = trimmed.replace(/\s/g, '');
+  if (!base64.test(compact)) throw refuse(forms);
+  const bytes = Buffer.from(compact, 'base64');
+  if (bytes[0] === sequenceTag) return importDer(bytes, refuse);
+  const inner = bytes.toString('utf8').trim();
+  if (inner.startsWith('{')) return importJwk(parseJwk(inner, refuse), refuse);
+  return importPem(inner, refuse);
+}
+
+/**
+ * Reads a public JWK (RFC 7517): with the members of its kind only, coordinates of full length, and not marked for another use.
+ * @throws what `refuse` makes of the problem
+ */
+export async function importJwk(jwk: unknown, refuse: RefuseKey): Promise<AgentKey> {
+  if (typeof jwk !== 'object' || jwk === null || Array.isArray(jwk)) throw refuse(forms);
+  const { kty, crv, x, y, n, e, use, key_ops } = jwk as Record<string, unknown>;
+  if (['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'].some((member) => Object.hasOwn(jwk, member))) throw refuse(isPrivateProblem);
+  if (use !== undefined && use !== 'sig') throw refuse('must be a key for signatures: its use must be sig or left out');
+  if (key_ops !== undefined && !(Array.isArray(key_ops) && key_ops.includes('verify'))) {
+    throw refuse('must be a key for signatures: its key_ops must hold verify or be left out');
+  }
+  if (kty === 'EC' && crv === 'P-256' && isBase64Url(x, 32) && isBase64Url(y, 32)) return importFrom({ kty, crv, x, y }, refuse);
+  if (kty === 'EC' && crv === 'P-384' && isBase64Url(x, 48) && isBase64Url(y, 48)) return importFrom({ kty, crv, x, y }, refuse);
+  if (kty === 'OKP' && crv === 'Ed25519' && isBase64Url(x, 32)) return importFrom({ kty, crv, x }, refuse);
+  if (kty === 'RSA' && isBase64Url(n) && isBase64Url(e)) return importFrom({ kty, n, e }, refuse);
+  throw refuse(forms);
+}
+
+const isBase64Url = (value: unknown, byteLength?: number): value is string => {
+  if (typeof value !== 'string' || !/^[A-Za-z0-9_-]+$/.test(value)) return false;
+  return byteLength === undefined || Buffer.from(value, 'base64url').length === byteLength;
+};
+
+function parseJwk(text: string, refuse: RefuseKey): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    throw refuse(forms);
+  }
+}
+
+async function importPem(text: string, refuse: RefuseKey): Promise<AgentKey> {
+  if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) throw refuse(isPrivateProblem);
+  const [, body] = pem.exec(text) ?? [];
+  if (body === undefined) throw refuse(forms);
+  return importDer(Buffer.from(body, 'base64'), refuse);
+}
+
+async function importDer(bytes: Buffer, refuse: RefuseKey): Promise<AgentKey> {
+  if (isPrivateDer(bytes)) throw refuse(isPrivateProblem);
+  return importFrom(bytes, refuse);
+}
+
+const isPrivateDer = (bytes: Buffer): boolean =>
+  (['pkcs8', 'pkcs1', 'sec1'] as const).some((type) => {
+    try {
+      createPrivateKey({ key: bytes, format: 'der', type });
+      return true;
+    } catch {
+      return false;
+    }
+  });
+
+async function importFrom(source: Buffer | JsonWebKey, refuse: RefuseKey): Promise<AgentKey> {
+  const key = openKey(source, refuse);
+  const kind = kindOf(key, refuse);
+  return { kind, key, thumbprint: await calculateJwkThumbprint(key.export({ format: 'jwk' }) as Record<string, string>) };
+}
+
+function openKey(source: Buffer | JsonWebKey, refuse: RefuseKey): KeyObject {
+  try {
+    if (!Buffer.isBuffer(source)) return createPublicKey({ key: source, format: 'jwk' });
+    return createPublicKey({ key: source, format: 'der', type: 'spki' });
+  } catch {
+    throw refuse(forms);
+  }
+}
+
+function kindOf({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject, refuse: RefuseKey): KeyKind {
+  const { modulusLength = 0, publicExponent = 0n, namedCurve } = asymmetricKeyDetails;
+  switch (asymmetricKeyType) {
+    case 'rsa':
+      if (modulusLength < 2048 || modulusLength > 8192) throw refuse('must be an RSA key of 2048 to 8192 bits');
+      // an exponent beyond 32 bits makes a verification as dear as a signature
+      if (publicExponent < 3n || publicExponent > 0xffff_ffffn || publicExponent % 2n === 0n) {
+        throw refuse('must be an RSA key with an odd public exponent of 3 to 4294967295');
+      }
+      return 'RSA';
+    case 'ec':
+      if (namedCurve === 'prime256v1') return 'P-256';
+      if (namedCurve === 'secp384r1') return 'P-384';
+      throw refuse(forms);
+    case 'ed25519':
+      return 'Ed25519';
+    default:
+      throw refuse(forms);
+  }
+}

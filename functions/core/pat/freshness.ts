@@ -1,0 +1,71 @@
+import { characters } from '../../../schemas/text.ts';
+import type { JsonValue } from '../http/json.ts';
+import { invalidSignature, type Refuse } from './refusals.ts';
+
+/** What says once for all that a document may not be used again. */
+export interface SingleUse {
+  jti: string;
+  /** seconds since the epoch from which on the document is refused anyway; none: never */
+  expiresAt?: number;
+}
+
+export interface FreshnessOptions {
+  baseUrl: string;
+  nowMs: number;
+  /** iat, exp, aud and jti are mandatory */
+  isFreshRequired: boolean;
+}
+
+/** Greatest difference between `iat` and the clock here, either way. */
+const greatestAgeSeconds = 300;
+const greatestJtiLength = 255;
+
+const isNumericDate = (value: JsonValue | undefined): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+
+/**
+ * Whether a document was made about now.
+ * @param what - the document's name in messages
+ * @returns when it stops being accepted, in seconds since the epoch
+ */
+export function checkIssuedAt(iat: JsonValue | undefined, what: string, nowMs: number, refuse: Refuse): number {
+  if (!isNumericDate(iat)) throw refuse(`The iat of the ${what} must be a whole number of seconds since 1970. Sign it again.`);
+  if (Math.abs(nowMs / 1000 - iat) > greatestAgeSeconds) {
+    throw refuse(`The iat of the ${what} must be within ${greatestAgeSeconds} seconds of the time here. Set the clock, and sign it again.`);
+  }
+  return iat + greatestAgeSeconds;
+}
+
+export function checkJti(jti: JsonValue | undefined, what: string, refuse: Refuse): string {
+  if (typeof jti === 'string' && jti !== '' && characters(jti) <= greatestJtiLength) return jti;
+  throw refuse(`The jti of the ${what} must be a text of 1 to ${greatestJtiLength} characters, new with every signature. Sign it again.`);
+}
+
+/**
+ * Enforces the claims that say when, for whom and how often a signed policy counts; each of them where it is present.
+ * @throws ApiError INVALID_SIGNATURE
+ */
+export function checkFreshness(claims: Record<string, JsonValue>, options: FreshnessOptions): SingleUse | undefined {
+  const what = 'signed policy';
+  const { iat, exp, aud, jti } = claims;
+  if (options.isFreshRequired && [iat, exp, aud, jti].includes(undefined)) {
+    throw invalidSignature(
+      'The signed policy must be a JWS with the claims iat, exp, aud and jti in its header or payload. Sign it again.',
+    );
+  }
+  const ends: number[] = [];
+  if (iat !== undefined) ends.push(checkIssuedAt(iat, what, options.nowMs, invalidSignature));
+  if (exp !== undefined) {
+    if (!isNumericDate(exp) || exp <= options.nowMs / 1000) {
+      throw invalidSignature(`The exp of the ${what} must be a whole number of seconds since 1970, and not yet past. Sign it again.`);
+    }
+    ends.push(exp);
+  }
+  if (aud !== undefined && aud !== options.baseUrl) {
+    throw invalidSignature(
+      `The aud of the ${what} must be one text: the address that the service is called by, without a slash at its end. Sign it again.`,
+    );
+  }
+  if (jti === undefined) return undefined;
+  return { jti: checkJti(jti, what, invalidSignature), ...(ends.length > 0 && { expiresAt: Math.min(...ends) }) };
+}

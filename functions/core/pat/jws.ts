@@ -1,0 +1,41 @@
+import { type JsonValue, parseJson } from '../http/json.ts';
+import type { Refuse } from './refusals.ts';
+
+/** The parts of a compact JWS (RFC 7515 section 7.1). Nothing in it is verified yet. */
+export interface Jws {
+  header: { [member: string]: JsonValue };
+  headerSegment: string;
+  /** empty where the payload is detached */
+  payloadSegment: string;
+  signature: Buffer;
+}
+
+/** The bytes of a base64url text, or undefined where another text would have the same bytes: padding, spare bits, other alphabets. */
+export function decodeCanonical(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64url');
+  return bytes.toString('base64url') === text ? bytes : undefined;
+}
+
+/** Parses strict JSON; undefined where it is not. */
+export function readJson(bytes: Buffer): JsonValue | undefined {
+  try {
+    return parseJson(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws what `refuse` makes of it where the text is not a compact JWS in its one canonical spelling */
+export function readJws(text: string, what: string, refuse: Refuse): Jws {
+  const [headerSegment = '', payloadSegment = '', signatureSegment = '', ...more] = text.split('.');
+  const header = decodeCanonical(headerSegment);
+  const signature = decodeCanonical(signatureSegment);
+  if (!header?.length || !signature?.length || decodeCanonical(payloadSegment) === undefined || more.length > 0) {
+    throw refuse(`The ${what} is not a compact JWS: three parts in base64url without padding, separated by dots. Sign it again.`);
+  }
+  const members = readJson(header);
+  if (typeof members !== 'object' || members === null || Array.isArray(members)) {
+    throw refuse(`The header of the ${what} must be a JSON object. Sign it again.`);
+  }
+  return { header: members, headerSegment, payloadSegment, signature };
+}

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import type { PatClaims } from '../../../schemas/pat.ts';
+import type { ApiRequest } from '../http/request.ts';
+import type { UsedJtis } from '../store/used-jti.ts';
+import { importJwk } from './agent-key.ts';
+import { checkIssuedAt, checkJti } from './freshness.ts';
+import { readJson, readJws } from './jws.ts';
+import { invalidProof, invalidSignature, type Refuse } from './refusals.ts';
+import { verifyJwsSignature } from './signatures.ts';
+
+/** Proofs of possession (RFC 9449): a signature over each request with the key that the PAT is bound to. */
+export interface Proofs {
+  /**
+   * Checks the proof sent with a PAT request, where there is one or the deployment asks for it.
+   * @returns whether there was one
+   * @throws ApiError INVALID_SIGNATURE
+   */
+  checkAtIssue(request: ApiRequest, thumbprint: string, nowMs: number): Promise<boolean>;
+  /**
+   * Checks the proof sent with a PAT. It has to be there where the PAT or the deployment says so, or where the PAT came under the scheme `DPoP`;
+   * one that is sent is always held to.
+   * @throws ApiError UNAUTHORIZED
+   */
+  checkAtUse(request: ApiRequest, token: string, claims: PatClaims, nowMs: number): Promise<void>;
+}
+
+interface Expected {
+  thumbprint: string;
+  /** the PAT that the proof goes with */
+  token?: string;
+  nowMs: number;
+  refuse: Refuse;
+}
+
+const what = 'DPoP proof';
+
+/** @param isRequired - every PAT is issued and used with a proof */
+export function openProofs(usedJtis: UsedJtis, isRequired: boolean): Proofs {
+  async function check(request: ApiRequest, proof: string, expected: Expected): Promise<void> {
+    const { refuse, thumbprint } = expected;
+    const { jti, expiresAt } = await verifyProof(proof, request, expected);
+    if (!(await usedJtis.consume(`proof:${thumbprint}`, jti, expiresAt))) {
+      throw refuse(`The jti of the ${what} has been used. Make a new proof for every request.`);
+    }
+  }
+
+  return {
+    checkAtIssue: async (request, thumbprint, nowMs) => {
+      const proof = request.header('dpop');
+      if (proof !== undefined) await check(request, proof, { thumbprint, nowMs, refuse: invalidSignature });
+      else if (isRequired)
+        throw invalidSignature('This service asks for proof of possession. Send a DPoP header (RFC 9449) made with agent_public_key.');
+      return proof !== undefined;
+    },
+    checkAtUse: async (request, token, claims, nowMs) => {
+      const proof = request.header('dpop');
+      const { jkt: thumbprint } = claims.cnf;
+      if (proof !== undefined) return check(request, proof, { thumbprint, token, nowMs, refuse: invalidProof });
+      const [credential = ''] = request.headerValues('authorization');
+      if (isRequired || claims.dpop || /^dpop /i.test(credential)) {
+        throw invalidProof('The PAT is bound to its key. Send a DPoP header (RFC 9449) made with that key and this PAT.');
+      }
+    },
+  };
+}
+
+/**
+ * Verifies a proof by the list of RFC 9449 section 4.3, except that nobody else has used it.
+ * @returns its jti, and when the proof stops being accepted in seconds since the epoch
+ */
+async function verifyProof(
+  proof: string,
+  { method, baseUrl, path }: ApiRequest,
+  { thumbprint, token, nowMs, refuse }: Expected,
+): Promise<{ jti: string; expiresAt: number }> {
+  const { header, headerSegment, payloadSegment, signature } = readJws(proof, what, refuse);
+  const { alg, typ, crit, jwk } = header;
+  if (typ !== 'dpop+jwt' || typeof alg !== 'string' || crit !== undefined) {
+    throw refuse(`The header of the ${what} must have the typ dpop+jwt, an alg and a jwk, and no crit. Make it again.`);
+  }
+  const key = await importJwk(jwk, (problem) => refuse(`The jwk of the ${what} ${problem}.`));
+  if (!verifyJwsSignature(alg, key, Buffer.from(`${headerSegment}.${payloadSegment}`), signature)) {
+    throw refuse(`The signature of the ${what} does not verify with the jwk in its header. Make it again.`);
+  }
+  if (key.thumbprint !== thumbprint) throw refuse(`The ${what} is not made with the key that the agent presented. Use that key.`);
+
+  const payload = readJson(Buffer.from(payloadSegment, 'base64url'));
+  const { htm, htu, ath, iat, jti } = typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? payload : {};
+  if (htm !== method || typeof htu !== 'string' || normalizeTarget(htu) !== normalizeTarget(baseUrl + path)) {
+    throw refuse(`The htm and htu of the ${what} must be the method and the address of this request. Make it again.`);
+  }
+  if (token !== undefined && ath !== createHash('sha256').update(token).digest('base64url')) {
+    throw refuse(`The ath of the ${what} must be the SHA-256 of the PAT that it is sent with, in base64url. Make it again.`);
+  }
+  return { jti: checkJti(jti, what, refuse), expiresAt: checkIssuedAt(iat, what, nowMs, refuse) };
+}
+
+/** RFC 9449 section 4.3: without query and fragment, normalised as a URL. */
+function normalizeTarget(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  url.search = '';
+  url.hash = '';
+  return url.href;
+}

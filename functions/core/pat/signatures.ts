@@ -1,0 +1,59 @@
+import { constants, verify } from 'node:crypto';
+import type { AgentKey, KeyKind } from './agent-key.ts';
+
+type Options = { padding?: number; saltLength?: number; dsaEncoding?: 'ieee-p1363' | 'der' };
+
+interface Algorithm {
+  kind: KeyKind;
+  hash: 'sha256' | 'sha384' | null;
+  options: Options;
+}
+
+const { RSA_PKCS1_PADDING, RSA_PKCS1_PSS_PADDING, RSA_PSS_SALTLEN_AUTO } = constants;
+const ed25519: Algorithm = { kind: 'Ed25519', hash: null, options: {} };
+
+/** The JWS algorithms that agents may sign with (RFC 7518, RFC 8037, RFC 9864); each goes with one kind of key. */
+const jwsAlgorithms: Record<string, Algorithm> = {
+  RS256: { kind: 'RSA', hash: 'sha256', options: { padding: RSA_PKCS1_PADDING } },
+  PS256: { kind: 'RSA', hash: 'sha256', options: { padding: RSA_PKCS1_PSS_PADDING, saltLength: 32 } },
+  ES256: { kind: 'P-256', hash: 'sha256', options: { dsaEncoding: 'ieee-p1363' } },
+  ES384: { kind: 'P-384', hash: 'sha384', options: { dsaEncoding: 'ieee-p1363' } },
+  EdDSA: ed25519,
+  Ed25519: ed25519,
+};
+
+export const jwsAlgorithmNames = Object.keys(jwsAlgorithms);
+
+/** What signs without naming its algorithm: whatever common tools make with a key of the kind. */
+const bareAlgorithms: readonly Algorithm[] = [
+  { kind: 'RSA', hash: 'sha256', options: { padding: RSA_PKCS1_PADDING } },
+  { kind: 'RSA', hash: 'sha256', options: { padding: RSA_PKCS1_PSS_PADDING, saltLength: RSA_PSS_SALTLEN_AUTO } },
+  ...(['ieee-p1363', 'der'] as const).flatMap((dsaEncoding): Algorithm[] => [
+    { kind: 'P-256', hash: 'sha256', options: { dsaEncoding } },
+    { kind: 'P-384', hash: 'sha384', options: { dsaEncoding } },
+    { kind: 'P-384', hash: 'sha256', options: { dsaEncoding } },
+  ]),
+  ed25519,
+];
+
+/** Whether `signature` is one of a fixed length that the key cannot make; DER signatures vary, by a few bytes. */
+function hasImpossibleLength({ kind, key }: AgentKey, { length }: Buffer): boolean {
+  if (kind === 'RSA') return length !== Math.ceil((key.asymmetricKeyDetails?.modulusLength ?? 0) / 8);
+  if (kind === 'Ed25519') return length !== 64;
+  return length > (kind === 'P-256' ? 72 : 104);
+}
+
+function holds({ kind, hash, options }: Algorithm, agentKey: AgentKey, data: Buffer, signature: Buffer): boolean {
+  if (kind !== agentKey.kind || hasImpossibleLength(agentKey, signature)) return false;
+  return verify(hash, data, { key: agentKey.key, ...options }, signature);
+}
+
+/** Whether a JWS signature holds; never with an algorithm that belongs to another kind of key. */
+export function verifyJwsSignature(name: string, key: AgentKey, data: Buffer, signature: Buffer): boolean {
+  const algorithm = Object.hasOwn(jwsAlgorithms, name) ? jwsAlgorithms[name] : undefined;
+  return algorithm !== undefined && holds(algorithm, key, data, signature);
+}
+
+/** Whether a signature that names no algorithm holds: PKCS1-v1_5, PSS, ECDSA as DER or r||s, Ed25519. */
+export const verifyBareSignature = (key: AgentKey, data: Buffer, signature: Buffer): boolean =>
+  bareAlgorithms.some((algorithm) => holds(algorithm, key, data, signature));

@@ -1,0 +1,109 @@
+import type { JsonValue } from '../http/json.ts';
+import { canonicalDigest, signableTexts } from '../policy/canonical.ts';
+import type { CurrentPolicy } from '../policy/policy.ts';
+import type { AgentKey } from './agent-key.ts';
+import { checkFreshness, type FreshnessOptions, type SingleUse } from './freshness.ts';
+import { type Jws, readJson, readJws } from './jws.ts';
+import { invalidSignature } from './refusals.ts';
+import { jwsAlgorithmNames, verifyBareSignature, verifyJwsSignature } from './signatures.ts';
+
+/** A genuine signature: over the policy in force, or over something else. */
+export interface SignedPolicy {
+  isCurrent: boolean;
+  /** what was signed instead, where it bears the current policy's uid: the `pol` of a PAT under it */
+  otherReference?: string;
+  /** what may not be used again, where the document says so */
+  singleUse?: SingleUse;
+}
+
+/** Headers that bring a key of their own, or an address to fetch one from. */
+const keyHeaders = ['jwk', 'jku', 'x5u', 'x5c', 'x5t', 'x5t#S256'];
+const claimNames = ['iat', 'exp', 'aud', 'jti'] as const;
+const greatestBareLength = 8_192;
+
+const doesNotHold = () =>
+  invalidSignature(
+    'The signature does not verify with agent_public_key. Sign the bytes that GET /api/policy sends, unchanged, or send a JWS whose payload is that policy.',
+  );
+
+/**
+ * Verifies `signed_policy` in any of its forms: a JWS with the policy as payload, a JWS with detached payload (RFC 7515 appendix F, RFC 7797),
+ * or a bare signature in hex, base64 or base64url.
+ * @throws ApiError INVALID_SIGNATURE
+ */
+export function verifySignedPolicy(text: string, key: AgentKey, current: CurrentPolicy, freshness: FreshnessOptions): SignedPolicy {
+  const trimmed = text.trim();
+  if (trimmed.includes('.')) return verifyJws(readJws(trimmed, 'signed policy', invalidSignature), key, current, freshness);
+  const holds = decodeBare(trimmed).some((signature) =>
+    signableTexts(current.policy).some((signed) => verifyBareSignature(key, Buffer.from(signed), signature)),
+  );
+  if (!holds) throw doesNotHold();
+  checkFreshness({}, freshness);
+  return { isCurrent: true };
+}
+
+/** Every way to read the text; a text of hexadecimal digits alone may be base64 as well. */
+function decodeBare(text: string): Buffer[] {
+  const isBase64 = /^[A-Za-z0-9+/]+={0,2}$|^[A-Za-z0-9_-]+={0,2}$/.test(text);
+  const isHex = /^([0-9a-fA-F]{2})+$/.test(text);
+  if (text.length > greatestBareLength || !(isBase64 || isHex)) {
+    throw invalidSignature('The signed policy is neither a compact JWS nor a signature in hex, base64 or base64url. Sign it again.');
+  }
+  return [...(isHex ? [Buffer.from(text, 'hex')] : []), ...(isBase64 ? [Buffer.from(text, 'base64')] : [])];
+}
+
+function verifyJws(jws: Jws, key: AgentKey, current: CurrentPolicy, freshness: FreshnessOptions): SignedPolicy {
+  const { header, payloadSegment, signature } = jws;
+  const alg = checkHeader(header);
+  const isDetached = payloadSegment === '';
+  const policyTexts = isDetached ? signableTexts(current.policy) : [];
+  const signed = isDetached ? policyTexts.map((text) => (header.b64 === false ? text : encode(text))) : [payloadSegment];
+  if (!isDetached && header.b64 === false)
+    throw invalidSignature('With b64 false the payload must be detached: leave the part between the dots empty.');
+  if (!signed.some((payload) => verifyJwsSignature(alg, key, Buffer.from(`${jws.headerSegment}.${payload}`), signature)))
+    throw doesNotHold();
+
+  const document = isDetached ? {} : readJson(Buffer.from(payloadSegment, 'base64url'));
+  const { claims: payloadClaims, rest } = takeClaims(document);
+  const singleUse = checkFreshness(mergeClaims(takeClaims(header).claims, payloadClaims), freshness);
+  const digest = isDetached ? current.digest : rest && canonicalDigest(rest);
+  const otherReference = digest !== current.digest && rest?.uid === current.policy.uid ? `${rest.uid}#sha-256=${digest}` : undefined;
+  return { isCurrent: digest === current.digest, ...(otherReference && { otherReference }), ...(singleUse && { singleUse }) };
+}
+
+const encode = (text: string): string => Buffer.from(text).toString('base64url');
+
+function checkHeader(header: Jws['header']): string {
+  const { alg, crit, b64 } = header;
+  if (typeof alg !== 'string' || !jwsAlgorithmNames.includes(alg)) {
+    throw invalidSignature(`The alg of the signed policy must be one of ${jwsAlgorithmNames.join(', ')}.`);
+  }
+  if (keyHeaders.some((name) => Object.hasOwn(header, name))) {
+    throw invalidSignature(`The header of the signed policy must not bring a key (${keyHeaders.join(', ')}): the key is agent_public_key.`);
+  }
+  const isB64Critical = Array.isArray(crit) && crit.length === 1 && crit[0] === 'b64';
+  if ((crit !== undefined && !isB64Critical) || (b64 !== undefined && typeof b64 !== 'boolean') || (b64 === false && !isB64Critical)) {
+    throw invalidSignature('The header of the signed policy may only make b64 critical, and must do so where b64 is false.');
+  }
+  return alg;
+}
+
+type Members = { [member: string]: JsonValue };
+
+/** The claims about the signature, and what is left without them: a policy has no members of these names. */
+function takeClaims(document: JsonValue | undefined): { claims: Members; rest?: Members } {
+  if (typeof document !== 'object' || document === null || Array.isArray(document)) return { claims: {} };
+  const isClaim = (name: string) => (claimNames as readonly string[]).includes(name);
+  const entries = Object.entries(document);
+  return {
+    claims: Object.fromEntries(entries.filter(([name]) => isClaim(name))),
+    rest: Object.fromEntries(entries.filter(([name]) => !isClaim(name))),
+  };
+}
+
+function mergeClaims(header: Members, payload: Members): Members {
+  if (Object.keys(header).some((name) => Object.hasOwn(payload, name) && payload[name] !== header[name])) {
+    throw invalidSignature('The header and the payload of the signed policy disagree about iat, exp, aud or jti. State each claim once.');
+  }
+  return { ...header, ...payload };
+}

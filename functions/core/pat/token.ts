@@ -1,0 +1,23 @@
+import { type PatClaims, patType } from '../../../schemas/pat.ts';
+import type { SigningKeys } from './signing-keys.ts';
+
+/** Greatest size of a PAT: headers of 10,240 bytes are all that the gateway lets through. */
+export const greatestPatBytes = 6_144;
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** The header segment of every PAT under one key: there is exactly one way to write it. */
+export const headerSegment = (kid: string): string => encode({ alg: 'ES256', typ: patType, kid });
+
+/**
+ * Writes and signs a PAT.
+ * @throws ApiError SERVICE_UNAVAILABLE where KMS does not sign
+ * @throws RangeError where the PAT would be too large to be sent back in a header
+ */
+export async function signPat(signingKeys: SigningKeys, claims: PatClaims): Promise<string> {
+  const { kid } = await signingKeys.newest();
+  const signingInput = `${headerSegment(kid)}.${encode(claims)}`;
+  const token = `${signingInput}.${Buffer.from(await signingKeys.sign(signingInput)).toString('base64url')}`;
+  if (token.length > greatestPatBytes) throw new RangeError('the PAT is larger than 6144 bytes');
+  return token;
+}

@@ -1,0 +1,56 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { LRUCache } from 'lru-cache';
+import { type Billing, billing as billingSchema } from '../../../schemas/pat.ts';
+import type { Policy } from '../../../schemas/policy.ts';
+import { canonicalDigest } from './canonical.ts';
+import { compilePolicy, type Grants } from './compile.ts';
+import { fillTemplate, type PolicyTemplate, parseTemplate } from './template.ts';
+
+/** The policy in force, for one address of the service. */
+export interface CurrentPolicy {
+  policy: Policy;
+  /** exactly what `GET /api/policy` sends */
+  text: string;
+  /** SHA-256 of the canonical form, base64url */
+  digest: string;
+  /** a PAT's `pol`: `<uid>#sha-256=<digest>` */
+  reference: string;
+  grants: Grants;
+}
+
+/** Finds the policy in force for the address that the service is called by. */
+export type FindPolicy = (baseUrl: string) => CurrentPolicy;
+
+/** A deployment has one or two addresses. */
+const greatestAddressCount = 16;
+
+/** A PAT's `pol` for a policy: its uid and its content, so that a PAT binds to exactly what was signed. */
+export const referenceTo = (policy: Policy): string => `${policy.uid}#sha-256=${canonicalDigest(policy)}`;
+
+/** @throws PolicyError at the first use where the policy cannot be put into effect; synthesis has refused such a policy before */
+export function openPolicy(template: PolicyTemplate, billing?: Billing): FindPolicy {
+  const found = new LRUCache<string, CurrentPolicy>({
+    max: greatestAddressCount,
+    memoMethod: (baseUrl) => {
+      const policy = fillTemplate(template, baseUrl);
+      return {
+        policy,
+        text: JSON.stringify(policy),
+        digest: canonicalDigest(policy),
+        reference: referenceTo(policy),
+        grants: compilePolicy(policy, baseUrl, billing),
+      };
+    },
+  });
+  return (baseUrl) => found.memo(baseUrl);
+}
+
+/** Reads the policy that lies beside the bundle, or at the top of the repository where nothing is bundled. */
+export function loadPolicyTemplate(): PolicyTemplate {
+  const beside = new URL('policy.json', import.meta.url);
+  return parseTemplate(readFileSync(existsSync(beside) ? beside : new URL('../../../policy.json', import.meta.url), 'utf8'));
+}
+
+/** The billing of `pay` duties, from the setting's JSON text. */
+export const parseBilling = (text?: string): Billing | undefined =>
+  text === undefined ? undefined : billingSchema.parse(JSON.parse(text));

@@ -1,0 +1,39 @@
+import { type Policy, policy } from '../../../schemas/policy.ts';
+import { issuesOf } from '../http/json.ts';
+import { PolicyError } from './reading.ts';
+
+/** Stands in a policy file for the address that the service is called by. */
+const placeholder = '{base_url}';
+
+/** A policy whose URIs still hold the placeholder. */
+export type PolicyTemplate = Policy;
+
+/**
+ * Reads the text of a policy file.
+ * @throws PolicyError where it is not JSON or not a policy (specification section 2.3)
+ */
+export function parseTemplate(text: string): PolicyTemplate {
+  const template = parseText(text);
+  const result = policy.safeParse(fillIn(template, 'https://service.example'), { reportInput: true });
+  if (!result.success) throw new PolicyError(issuesOf(result.error));
+  // not zod's copy: its members stand in the order of the schema, and agents sign what they were served
+  return template as PolicyTemplate;
+}
+
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new PolicyError([{ path: '', problem: `must be JSON: ${(error as Error).message}` }]);
+  }
+}
+
+/** The policy as it reads for whoever calls the service by `baseUrl` (without a trailing slash). */
+export const fillTemplate = (template: PolicyTemplate, baseUrl: string): Policy => fillIn(template, baseUrl) as Policy;
+
+function fillIn(value: unknown, baseUrl: string): unknown {
+  if (typeof value === 'string') return value.replaceAll(placeholder, () => baseUrl);
+  if (Array.isArray(value)) return value.map((element) => fillIn(element, baseUrl));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fillIn(member, baseUrl)]));
+}

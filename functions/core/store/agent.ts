@@ -1,0 +1,65 @@
+import { ApiError } from '../http/api-error.ts';
+import { keys } from './keys.ts';
+import { newRev } from './rev.ts';
+import type { Item, Table } from './table.ts';
+
+/** An agent: the key that its id belongs to. */
+export interface AgentItem extends Item {
+  agent_id: string;
+  /** RFC 7638 thumbprint of the key that presented the id first */
+  thumbprint: string;
+  /** carried by every PAT; a new one makes all earlier PATs invalid at once, whatever the clocks say */
+  generation: string;
+  /** milliseconds since the epoch */
+  first_seen: number;
+  /** milliseconds since the epoch */
+  last_issue: number;
+  /** milliseconds since the epoch */
+  revoked_at?: number;
+}
+
+/** The agents of the table. Each method is one operation. */
+export interface Agents {
+  find(agentId: string): Promise<AgentItem | undefined>;
+  /** Binds the id to the key, or notes another issue to it; undefined where the id belongs to another key. */
+  bind(agentId: string, thumbprint: string, nowMs: number): Promise<AgentItem | undefined>;
+  /** Makes every PAT that was issued to the agent until now invalid; undefined where there is no such agent. */
+  revoke(agentId: string, nowMs: number): Promise<AgentItem | undefined>;
+  /** Frees the id for another key, and makes every PAT issued to it invalid; false where there is no such agent. */
+  unbind(agentId: string): Promise<boolean>;
+}
+
+export const openAgents = (table: Table): Agents => ({
+  find: (agentId) => table.get<AgentItem>(keys.agent(agentId)),
+  bind: async (agentId, thumbprint, nowMs) =>
+    (await table.update<AgentItem>(keys.agent(agentId), {
+      UpdateExpression:
+        'SET #agent_id = :agent_id, #thumbprint = :thumbprint, #generation = if_not_exists(#generation, :generation), ' +
+        '#first_seen = if_not_exists(#first_seen, :now), #last_issue = :now',
+      ConditionExpression: 'attribute_not_exists(#thumbprint) OR #thumbprint = :thumbprint',
+      ExpressionAttributeNames: {
+        '#agent_id': 'agent_id',
+        '#thumbprint': 'thumbprint',
+        '#generation': 'generation',
+        '#first_seen': 'first_seen',
+        '#last_issue': 'last_issue',
+      },
+      ExpressionAttributeValues: { ':agent_id': agentId, ':thumbprint': thumbprint, ':generation': newRev(), ':now': nowMs },
+      ReturnValues: 'ALL_NEW',
+    })) || undefined,
+  revoke: async (agentId, nowMs) =>
+    (await table.update<AgentItem>(keys.agent(agentId), {
+      UpdateExpression: 'SET #generation = :generation, #revoked_at = :now',
+      ConditionExpression: 'attribute_exists(pk)',
+      ExpressionAttributeNames: { '#generation': 'generation', '#revoked_at': 'revoked_at' },
+      ExpressionAttributeValues: { ':generation': newRev(), ':now': nowMs },
+      ReturnValues: 'ALL_NEW',
+    })) || undefined,
+  unbind: (agentId) => table.delete(keys.agent(agentId), { ConditionExpression: 'attribute_exists(pk)' }),
+});
+
+/** Whether a PAT has been revoked: its agent is gone, or of another generation. */
+export const isRevoked = (agent: AgentItem | undefined, { gen }: { gen: string }): boolean => agent?.generation !== gen;
+
+export const noSuchAgent = () =>
+  new ApiError('NOT_FOUND', 'No PAT has been issued to an agent of this agent_id. Check the agent_id, percent-encoded as UTF-8.');

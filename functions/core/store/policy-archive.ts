@@ -1,0 +1,25 @@
+import type { Policy } from '../../../schemas/policy.ts';
+import { keys } from './keys.ts';
+import type { Table } from './table.ts';
+
+/** The policies that PATs were issued under, so that a refusal can say what has changed since. */
+export interface PolicyArchive {
+  /** Keeps a policy; writes at most once for each instance and policy. */
+  keep(reference: string, policy: Policy): Promise<void>;
+  find(reference: string): Promise<Policy | undefined>;
+}
+
+export function openPolicyArchive(table: Table): PolicyArchive {
+  const kept = new Set<string>();
+  return {
+    keep: async (reference, policy) => {
+      if (kept.has(reference)) return;
+      await table.put({ ...keys.policy(reference), text: JSON.stringify(policy) }, { ConditionExpression: 'attribute_not_exists(pk)' });
+      kept.add(reference);
+    },
+    find: async (reference) => {
+      const item = await table.get<{ text: string }>(keys.policy(reference));
+      return item && JSON.parse(item.text);
+    },
+  };
+}

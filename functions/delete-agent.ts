@@ -1,0 +1,21 @@
+import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { noContent } from './core/http/response.ts';
+import { type Steps, serve } from './core/http/serve.ts';
+import { type Agents, noSuchAgent, openAgents } from './core/store/agent.ts';
+import { tableFromEnvironment } from './core/store/table.ts';
+
+export interface Deps {
+  verifyAdmin: VerifyAdmin;
+  agents: Pick<Agents, 'unbind'>;
+}
+
+/** `DELETE /api/agents/{agent_id}`: frees the agent_id for another key; no PAT that was issued to it is accepted any more. */
+export const createHandler =
+  ({ verifyAdmin, agents }: Deps): Steps =>
+  async (request) => {
+    await verifyAdmin(request);
+    if (!(await agents.unbind(request.pathParameter('agent_id')))) throw noSuchAgent();
+    return noContent();
+  };
+
+export const handler = serve(createHandler({ verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(tableFromEnvironment()) }));

@@ -1,0 +1,23 @@
+import { describeAgent } from '../schemas/agent.ts';
+import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { ok } from './core/http/response.ts';
+import { type Steps, serve } from './core/http/serve.ts';
+import { type Agents, noSuchAgent, openAgents } from './core/store/agent.ts';
+import { tableFromEnvironment } from './core/store/table.ts';
+
+export interface Deps {
+  verifyAdmin: VerifyAdmin;
+  agents: Pick<Agents, 'find'>;
+}
+
+/** `GET /api/agents/{agent_id}`: the key that an agent_id is bound to, and when it was last issued a PAT. */
+export const createHandler =
+  ({ verifyAdmin, agents }: Deps): Steps =>
+  async (request) => {
+    await verifyAdmin(request);
+    const agent = await agents.find(request.pathParameter('agent_id'));
+    if (!agent) throw noSuchAgent();
+    return ok(describeAgent(agent));
+  };
+
+export const handler = serve(createHandler({ verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(tableFromEnvironment()) }));

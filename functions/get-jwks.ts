@@ -1,0 +1,15 @@
+import { revalidated } from './core/http/response.ts';
+import { type Steps, serve } from './core/http/serve.ts';
+import { type SigningKeys, signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
+
+export interface Deps {
+  signingKeys: Pick<SigningKeys, 'jwks'>;
+}
+
+/** The public keys that verify PATs. A key is among them for at least one deployment before it signs, so a copy may be five minutes old. */
+export const createHandler =
+  ({ signingKeys }: Deps): Steps =>
+  async () =>
+    revalidated(await signingKeys.jwks(), undefined, { 'Cache-Control': 'public, max-age=300' });
+
+export const handler = serve(createHandler({ signingKeys: signingKeysFromEnvironment() }));

@@ -1,0 +1,23 @@
+import { describeAgent } from '../schemas/agent.ts';
+import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { ok } from './core/http/response.ts';
+import { type Steps, serve } from './core/http/serve.ts';
+import { type Agents, noSuchAgent, openAgents } from './core/store/agent.ts';
+import { tableFromEnvironment } from './core/store/table.ts';
+
+export interface Deps {
+  verifyAdmin: VerifyAdmin;
+  agents: Pick<Agents, 'revoke'>;
+}
+
+/** `POST /api/agents/{agent_id}/revoke`: no PAT that was issued to the agent until now is accepted any more. It may ask for a new one. */
+export const createHandler =
+  ({ verifyAdmin, agents }: Deps): Steps =>
+  async (request) => {
+    await verifyAdmin(request);
+    const agent = await agents.revoke(request.pathParameter('agent_id'), Date.now());
+    if (!agent) throw noSuchAgent();
+    return ok(describeAgent(agent));
+  };
+
+export const handler = serve(createHandler({ verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(tableFromEnvironment()) }));
