@@ -12,6 +12,8 @@ export const intentUid = z
   .regex(intentUidPattern, 'must have the form <namespace>:<intent-slug>:v<version>, for example example.com:convert-currency:v1')
   .meta({ id: 'IntentUid', examples: ['world.example:get-country:v1'] });
 
+export const isIntentUid = (text: string): boolean => intentUid.safeParse(text).success;
+
 export interface IntentUidParts {
   namespace: string;
   slug: string;
@@ -169,6 +171,19 @@ export const intentList = z
   .strictObject({ intents: z.array(listedIntent), pagination })
   .meta({ id: 'IntentList', description: "A page of a service's intents, ordered by intent_uid." });
 
+/** Why a search found an intent. */
+const match = z.strictObject({
+  score: z.number().describe('how well the intent answers the question, to be compared within one answer; 0 without a question'),
+  words: z.array(z.string()).describe('the words of the question that the intent holds'),
+});
+
+export type Match = z.infer<typeof match>;
+
 export const intentPage = z
-  .strictObject({ intents: z.array(intentDetails), pagination })
-  .meta({ id: 'IntentPage', description: 'A page of search results.' });
+  .strictObject({ intents: z.array(intentDetails.extend({ match: match.optional() })), pagination })
+  .meta({ id: 'IntentPage', description: 'A page of search results; `match` comes with `explain=true`.' });
+
+export const listIntent = (intent: IntentInput): z.infer<typeof listedIntent> => ({
+  ...describeSavedIntent(intent),
+  tags: intent.tags ?? [],
+});

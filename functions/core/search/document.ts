@@ -1,0 +1,34 @@
+import { type IntentInput, splitIntentUid } from '../../../schemas/intent.ts';
+import type { Parameter } from '../../../schemas/parameter.ts';
+import { wordsOf } from './text.ts';
+
+/** The fields that questions are ranked by, and how much a word in each weighs. */
+export const fieldWeights = {
+  name: 10,
+  tags: 5,
+  description: 3,
+  service: 2,
+  parameters: 1,
+};
+
+export type Field = keyof typeof fieldWeights;
+
+export const fields = Object.keys(fieldWeights) as Field[];
+
+/** An intent as the index reads it: the words of each field, separated by spaces. */
+export type SearchDocument = Record<Field, string>;
+
+const join = (...texts: (string | undefined)[]): string => texts.flatMap((text) => wordsOf(text ?? '')).join(' ');
+
+const describeParameters = (parameters: Parameter[]): string[] => parameters.flatMap(({ name, description = '' }) => [name, description]);
+
+export function toDocument(intent: IntentInput, serviceName: string): SearchDocument {
+  const { namespace, slug } = splitIntentUid(intent.intent_uid);
+  return {
+    name: join(intent.intent_name),
+    tags: join(...(intent.tags ?? []), intent.category),
+    description: join(intent.description),
+    service: join(serviceName, namespace, slug),
+    parameters: join(...describeParameters(intent.input_parameters), ...describeParameters(intent.output_parameters)),
+  };
+}

@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { SearchQuery } from '../../../schemas/search.ts';
+import { describeCause, log } from '../http/log.ts';
+import { type DatedIndex, followChanges, oneAtATime, type RegistrySource } from './index-sync.ts';
+import { openSearchIndex, type SearchResult } from './search-index.ts';
+import { loadSnapshot, type SnapshotStore, UnusableSnapshot } from './snapshots.ts';
+
+/** What answers searches. Whatever was written before a search began is in its answer. */
+export interface SearchEngine {
+  search(query: SearchQuery): Promise<SearchResult>;
+  close(): Promise<void>;
+}
+
+/** A new path for an index file of this process. */
+export const temporaryIndexFile = (): string => join(tmpdir(), `search-index-${randomUUID()}.sqlite`);
+
+/** Builds an index of all that the registry holds, into a new file. */
+export async function buildIndex(source: Pick<RegistrySource, 'scan'>, file: string): Promise<DatedIndex> {
+  const asOfMs = Date.now();
+  const index = openSearchIndex(file);
+  try {
+    for await (const records of source.scan()) index.apply(records);
+  } catch (error) {
+    index.close();
+    await rm(file);
+    throw error;
+  }
+  return { index, asOfMs };
+}
+
+/** The newest snapshot or, where it cannot be used, a new index. */
+async function openNewest(source: RegistrySource, snapshots: SnapshotStore | undefined, file: string): Promise<DatedIndex> {
+  if (!snapshots) return buildIndex(source, file);
+  try {
+    const asOfMs = await loadSnapshot(snapshots, file);
+    return { index: openSearchIndex(file), asOfMs };
+  } catch (error) {
+    const reason = error instanceof UnusableSnapshot ? error.message : 'it cannot be read';
+    log.warn('the search index is rebuilt from the table because its snapshot cannot be used', { reason, cause: describeCause(error) });
+    await rm(file, { force: true });
+    return buildIndex(source, file);
+  }
+}
+
+/** Searches an index file of this process, which the first search opens and every search brings up to date. */
+export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotStore): SearchEngine {
+  const file = temporaryIndexFile();
+  let opened: { dated: DatedIndex; catchUp: () => Promise<void> } | undefined;
+
+  const bringUpToDate = oneAtATime(async () => {
+    if (!opened) {
+      const dated = await openNewest(source, snapshots, file);
+      opened = { dated, catchUp: followChanges(source, dated) };
+    }
+    await opened.catchUp();
+    return opened.dated.index;
+  });
+
+  return {
+    search: async (query) => (await bringUpToDate()).search(query),
+    async close() {
+      opened?.dated.index.close();
+      opened = undefined;
+      await rm(file, { force: true });
+    },
+  };
+}

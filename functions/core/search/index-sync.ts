@@ -1,0 +1,108 @@
+import type { Change, RegistryRecord } from '../store/records.ts';
+import { revTimeMs } from '../store/rev.ts';
+import type { SearchIndex } from './search-index.ts';
+
+/** The registry as search reads it. All reads are strongly consistent. */
+export interface RegistrySource {
+  /** changes announced at or after a moment, oldest first, page by page */
+  changesSince(timeMs: number): AsyncIterable<Change[]>;
+  /** the records that changes speak of, in their order; undefined where there is none (yet) */
+  readChanged(changes: Change[]): Promise<(RegistryRecord | undefined)[]>;
+  /** every record, tombstones too, page by page */
+  scan(): AsyncIterable<RegistryRecord[]>;
+}
+
+/** An index, and the moment from which on changes may be missing in it. */
+export interface DatedIndex {
+  index: SearchIndex;
+  /** milliseconds since the epoch */
+  asOfMs: number;
+}
+
+/** A change is announced before its record is written. No request lives longer than this, so no record comes later. */
+const announcedAheadMs = 60_000;
+
+/** The clocks of two writers differ by at most this: each may be 5 s off. */
+const clockDifferenceMs = 10_000;
+
+/** An announcement may be seen this much later than one with a greater revision: the clocks' difference, and 3 s on its way, rounded up. */
+const outOfOrderMs = 15_000;
+
+/** How many records are read and applied at a time. */
+const batchSize = 100;
+
+const keyOf = ({ rev, kind, id }: Change): string => `${rev} ${kind} ${id}`;
+
+/**
+ * Whether the write that a change announced has been seen, or never comes. Every write replaces the revision that its writer read;
+ * so once a record carries a revision that was certainly made after the announced one, that one has been or is refused.
+ */
+function isSettled(change: Change, record: RegistryRecord | undefined, nowMs: number): boolean {
+  const announcedMs = revTimeMs(change.rev);
+  return (
+    nowMs - announcedMs > announcedAheadMs ||
+    record?.rev === change.rev ||
+    (record !== undefined && revTimeMs(record.rev) > announcedMs + clockDifferenceMs)
+  );
+}
+
+/**
+ * Follows the changes of a registry.
+ * @returns a function that brings the index to where the registry stands when it is called; calls must not overlap
+ */
+export function followChanges(source: RegistrySource, { index, asOfMs }: DatedIndex, now: () => number = Date.now): () => Promise<void> {
+  let fromMs = asOfMs - announcedAheadMs;
+  let newestMs = 0;
+  /** settled changes that a query may still return, with their times */
+  const settled = new Map<string, number>();
+  /** announced changes whose records are still awaited */
+  const awaited = new Map<string, Change>();
+
+  async function take(changes: Change[], nowMs: number): Promise<void> {
+    for (let start = 0; start < changes.length; start += batchSize) {
+      const batch = changes.slice(start, start + batchSize);
+      const records = await source.readChanged(batch);
+      index.apply(records.filter((record) => record !== undefined));
+      for (const [at, change] of batch.entries()) {
+        const key = keyOf(change);
+        if (!isSettled(change, records[at], nowMs)) {
+          awaited.set(key, change);
+          continue;
+        }
+        awaited.delete(key);
+        settled.set(key, revTimeMs(change.rev));
+      }
+    }
+  }
+
+  return async () => {
+    const nowMs = now();
+    await take([...awaited.values()], nowMs);
+    for await (const page of source.changesSince(fromMs)) {
+      for (const { rev } of page) newestMs = Math.max(newestMs, revTimeMs(rev));
+      const unseen = page.filter((change) => !settled.has(keyOf(change)) && !awaited.has(keyOf(change)));
+      await take(unseen, nowMs);
+    }
+    fromMs = Math.max(fromMs, newestMs - outOfOrderMs, nowMs - announcedAheadMs);
+    for (const [key, timeMs] of settled) if (timeMs < fromMs) settled.delete(key);
+  };
+}
+
+/**
+ * Runs one call at a time. A call that comes while one is running waits for the next run, because the running one may have looked
+ * before the caller's moment; all who wait share that run.
+ */
+export function oneAtATime<T>(run: () => Promise<T>): () => Promise<T> {
+  let running: Promise<unknown> = Promise.resolve();
+  let next: Promise<T> | undefined;
+  const start = () => {
+    next = undefined;
+    const run_ = run();
+    running = run_.catch(() => {});
+    return run_;
+  };
+  return () => {
+    next ??= running.then(start);
+    return next;
+  };
+}

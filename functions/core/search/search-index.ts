@@ -1,0 +1,162 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { type IntentDetails, type Match, splitIntentUid } from '../../../schemas/intent.ts';
+import type { SearchQuery } from '../../../schemas/search.ts';
+import type { IntentRecord, RegistryRecord, ServiceRecord } from '../store/records.ts';
+import { fields, toDocument } from './document.ts';
+import { findIntents } from './find-intents.ts';
+import { foldTag } from './query.ts';
+import { openDatabase } from './sqlite.ts';
+import { wordsOf } from './text.ts';
+
+/** An intent that a search found. */
+export interface Hit {
+  intent: IntentDetails;
+  /** why it was found, where `explain` asked for it */
+  match?: Match;
+}
+
+export interface SearchResult {
+  /** the hits of the page that was asked for */
+  hits: Hit[];
+  /** how many intents match, on all pages */
+  total: number;
+}
+
+/** Everything that a registry's live intents are found by. */
+export interface SearchIndex {
+  /** Takes records over as they now stand, all of them or, where it throws, none. Intents are found while their service is live too. */
+  apply(records: readonly RegistryRecord[]): void;
+  search(query: SearchQuery): SearchResult;
+  /** Rearranges the file for reading, before it is kept as a snapshot. */
+  compact(): void;
+  close(): void;
+}
+
+/** Changes whenever a file made by older code must not be read any more. */
+export const indexFormat = 1;
+
+/**
+ * `id` is the entry's rowid in both full-text tables. It is negative for what only its uid finds (deprecated intents), so that
+ * the others are one range, which the full-text tables skip to. An intent whose service is not live has no entry there.
+ */
+const schema = `
+  CREATE TABLE IF NOT EXISTS service (id TEXT PRIMARY KEY, name TEXT NOT NULL, is_live INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS intent (
+    id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, service_id TEXT NOT NULL, namespace TEXT NOT NULL,
+    is_listed INTEGER NOT NULL, record TEXT NOT NULL
+  );
+  CREATE INDEX IF NOT EXISTS intent_service ON intent (service_id);
+  CREATE INDEX IF NOT EXISTS intent_namespace ON intent (namespace);
+  CREATE INDEX IF NOT EXISTS intent_listed ON intent (uid) WHERE is_listed = 1 AND id > 0;
+  CREATE TABLE IF NOT EXISTS tag (tag TEXT, id INTEGER, PRIMARY KEY (tag, id)) WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS tag_id ON tag (id);
+  CREATE VIRTUAL TABLE IF NOT EXISTS ranked USING fts5 (
+    ${fields.join(', ')}, content = '', contentless_delete = 1, tokenize = "porter unicode61 remove_diacritics 0 categories 'L* N* M* Co'"
+  );
+  CREATE VIRTUAL TABLE IF NOT EXISTS exact USING fts5 (
+    service_name, intent_name, description, content = '', contentless_delete = 1, detail = column,
+    tokenize = "unicode61 remove_diacritics 0 categories 'L* N* M* Co'"
+  );
+`;
+
+interface ServiceRow {
+  name: string;
+  is_live: number;
+}
+
+interface IntentRow {
+  id: bigint;
+  record: string;
+}
+
+/**
+ * Opens an index file, or makes one. The file is one process's own: nothing is kept for the case that the process dies over it.
+ * @param file - path, or `:memory:`
+ */
+export function openSearchIndex(file: string): SearchIndex {
+  const database = openDatabase(file);
+  database.exec(schema);
+  const write = prepareWrites(database);
+  const lastId = database.prepare('SELECT max(abs(id)) AS id FROM intent').get()?.id ?? 0;
+  let nextId = BigInt(lastId as number) + 1n;
+
+  function removeEntry(id: bigint): void {
+    write.deleteRanked.run(id);
+    write.deleteExact.run(id);
+    write.deleteTags.run(id);
+  }
+
+  function replaceIntent(intent: IntentRecord): void {
+    const seen = write.findIntent.get(intent.intent_uid) as { id: bigint } | undefined;
+    if (seen) {
+      removeEntry(seen.id);
+      write.deleteIntent.run(seen.id);
+    }
+    if (intent.deleted_at !== undefined) return;
+    const service = write.findService.get(intent.service_id) as ServiceRow | undefined;
+    const id = intent.deprecated ? -nextId : nextId;
+    nextId++;
+    const { namespace } = splitIntentUid(intent.intent_uid);
+    write.insertIntent.run(id, intent.intent_uid, intent.service_id, foldTag(namespace), service?.is_live ?? 0, JSON.stringify(intent));
+    if (service?.is_live) addEntry(id, intent, service.name);
+  }
+
+  function addEntry(id: bigint, intent: IntentRecord, serviceName: string): void {
+    const document = toDocument(intent, serviceName);
+    write.insertRanked.run(id, ...fields.map((field) => document[field]));
+    write.insertExact.run(id, ...[serviceName, intent.intent_name, intent.description].map((text) => wordsOf(text).join(' ')));
+    for (const tag of new Set((intent.tags ?? []).map(foldTag))) write.insertTag.run(tag, id);
+  }
+
+  /** A service that comes, goes or takes another name changes what its intents are found by. */
+  function replaceService(service: ServiceRecord): void {
+    const seen = write.findService.get(service.service_id) as ServiceRow | undefined;
+    const isLive = service.deleted_at === undefined;
+    write.putService.run(service.service_id, service.service_name, Number(isLive));
+    if (seen?.name === service.service_name && Boolean(seen.is_live) === isLive) return;
+    for (const { id, record } of write.findMembers.all(service.service_id) as unknown as IntentRow[]) {
+      removeEntry(id);
+      if (isLive) addEntry(id, JSON.parse(record), service.service_name);
+    }
+    write.listMembers.run(Number(isLive), service.service_id);
+  }
+
+  return {
+    apply(records) {
+      database.exec('BEGIN');
+      try {
+        for (const record of records) if (record.kind === 'service') replaceService(record);
+        for (const record of records) if (record.kind === 'intent') replaceIntent(record);
+        database.exec('COMMIT');
+      } catch (error) {
+        database.exec('ROLLBACK');
+        throw error;
+      }
+    },
+    search: findIntents(database),
+    compact: () => database.exec(`INSERT INTO ranked (ranked) VALUES ('optimize'); INSERT INTO exact (exact) VALUES ('optimize')`),
+    close: () => database.close(),
+  };
+}
+
+/** Ids are bigints on their way in: a number is bound as a float, which FTS5 does not take for a rowid. */
+const prepareWrites = (database: DatabaseSync) => ({
+  findService: database.prepare('SELECT name, is_live FROM service WHERE id = ?'),
+  putService: database.prepare('INSERT OR REPLACE INTO service (id, name, is_live) VALUES (?, ?, ?)'),
+  findMembers: readBigInts(database.prepare('SELECT id, record FROM intent WHERE service_id = ?')),
+  listMembers: database.prepare('UPDATE intent SET is_listed = ? WHERE service_id = ?'),
+  findIntent: readBigInts(database.prepare('SELECT id FROM intent WHERE uid = ?')),
+  insertIntent: database.prepare('INSERT INTO intent (id, uid, service_id, namespace, is_listed, record) VALUES (?, ?, ?, ?, ?, ?)'),
+  deleteIntent: database.prepare('DELETE FROM intent WHERE id = ?'),
+  insertRanked: database.prepare(`INSERT INTO ranked (rowid, ${fields.join(', ')}) VALUES (?, ${fields.map(() => '?').join(', ')})`),
+  deleteRanked: database.prepare('DELETE FROM ranked WHERE rowid = ?'),
+  insertExact: database.prepare('INSERT INTO exact (rowid, service_name, intent_name, description) VALUES (?, ?, ?, ?)'),
+  deleteExact: database.prepare('DELETE FROM exact WHERE rowid = ?'),
+  insertTag: database.prepare('INSERT INTO tag (tag, id) VALUES (?, ?)'),
+  deleteTags: database.prepare('DELETE FROM tag WHERE id = ?'),
+});
+
+function readBigInts(statement: StatementSync): StatementSync {
+  statement.setReadBigInts(true);
+  return statement;
+}

@@ -1,0 +1,54 @@
+import { createReadStream } from 'node:fs';
+import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { readEnvironment } from '../environment.ts';
+import type { SnapshotStore } from './snapshots.ts';
+
+/** Snapshots in a folder, which is made where it is missing. */
+export const folderSnapshots = (folder: string): SnapshotStore => ({
+  async read(name) {
+    const path = join(folder, name);
+    const isThere = await access(path).then(
+      () => true,
+      () => false,
+    );
+    return isThere ? createReadStream(path) : undefined;
+  },
+  async write(name, content) {
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, `${name}.part`), content);
+    await rename(join(folder, `${name}.part`), join(folder, name));
+  },
+  remove: (name) => rm(join(folder, name), { force: true }),
+});
+
+/** Snapshots in an S3 bucket, under one prefix. */
+export function bucketSnapshots(bucket: string, client = new S3Client({ maxAttempts: 3 })): SnapshotStore {
+  const at = (name: string) => ({ Bucket: bucket, Key: `search-index/${name}` });
+  return {
+    async read(name) {
+      try {
+        const { Body } = await client.send(new GetObjectCommand(at(name)));
+        return Body as Readable | undefined;
+      } catch (error) {
+        if (error instanceof NoSuchKey) return undefined;
+        throw error;
+      }
+    },
+    async write(name, content, bytes) {
+      await client.send(new PutObjectCommand({ ...at(name), Body: Readable.from(content), ContentLength: bytes }));
+    },
+    async remove(name) {
+      await client.send(new DeleteObjectCommand(at(name)));
+    },
+  };
+}
+
+/** The bucket or folder that the environment names; undefined where it names none. */
+export function snapshotsFromEnvironment(): SnapshotStore | undefined {
+  const { snapshotBucket, snapshotFolder } = readEnvironment([], ['snapshotBucket', 'snapshotFolder']);
+  if (snapshotBucket) return bucketSnapshots(snapshotBucket);
+  return snapshotFolder ? folderSnapshots(snapshotFolder) : undefined;
+}

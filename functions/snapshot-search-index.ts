@@ -1,0 +1,36 @@
+import { rm } from 'node:fs/promises';
+import { log } from './core/http/log.ts';
+import { buildIndex, temporaryIndexFile } from './core/search/engine.ts';
+import type { RegistrySource } from './core/search/index-sync.ts';
+import { snapshotsFromEnvironment } from './core/search/snapshot-stores.ts';
+import { type SnapshotStore, saveSnapshot } from './core/search/snapshots.ts';
+import { openRegistry } from './core/store/registry.ts';
+import { tableFromEnvironment } from './core/store/table.ts';
+
+export interface Deps {
+  source: Pick<RegistrySource, 'scan'>;
+  snapshots: SnapshotStore;
+}
+
+/** Runs on a schedule: keeps a snapshot of the search index, made anew from the table each time, so that no fault of an older one lives on. */
+export const createHandler =
+  ({ source, snapshots }: Deps) =>
+  async (): Promise<void> => {
+    const file = temporaryIndexFile();
+    const { index, asOfMs } = await buildIndex(source, file);
+    try {
+      index.compact();
+      index.close();
+      await saveSnapshot(snapshots, file, asOfMs);
+    } finally {
+      await rm(file);
+    }
+    log.info('kept a snapshot of the search index', { as_of_ms: asOfMs });
+  };
+
+const snapshots = snapshotsFromEnvironment();
+
+export const handler =
+  snapshots === undefined
+    ? () => Promise.reject(new TypeError('missing environment variable: SNAPSHOT_BUCKET'))
+    : createHandler({ source: openRegistry(tableFromEnvironment()), snapshots });

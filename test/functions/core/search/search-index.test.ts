@@ -1,0 +1,252 @@
+import { afterAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { openSearchIndex } from '../../../../functions/core/search/search-index.ts';
+import type { IntentRecord, ServiceRecord } from '../../../../functions/core/store/records.ts';
+import { describeIntent, type IntentInput } from '../../../../schemas/intent.ts';
+import { searchQuery } from '../../../../schemas/search.ts';
+import { intentOf, serviceNamed } from '../../../support/records.ts';
+
+const serviceRecord = (service_id: string, name: string, more: Partial<ServiceRecord> = {}): ServiceRecord => ({
+  kind: 'service',
+  service_id,
+  rev: '',
+  name_claim: '',
+  ...serviceNamed(name),
+  ...more,
+});
+
+const intentRecord = (uid: string, service_id: string, more: Partial<IntentInput & { deleted_at: number }> = {}): IntentRecord => ({
+  ...intentOf(uid, more),
+  kind: 'intent',
+  service_id,
+  rev: '',
+  ...(more.deleted_at !== undefined && { deleted_at: more.deleted_at }),
+});
+
+const weather = intentRecord('sky.example:get-forecast:v1', 'sky', {
+  intent_name: 'getForecast',
+  description: 'The weather of the coming days at a place',
+  tags: ['Weather', 'Public Data'],
+  input_parameters: [{ name: 'cityName', type: 'string', description: 'a town such as Łódź' }],
+});
+const alerts = intentRecord('sky.example:storm-alerts:v1', 'sky', {
+  intent_name: 'Storm alerts',
+  description: 'Warns of storms, floods and other bad weather',
+  tags: ['weather'],
+});
+const convert = intentRecord('Money.Example:convert:v2', 'bank', {
+  intent_name: 'convert_currency',
+  description: 'Turns an amount of money into another currency at today’s rate. GitHub is not involved',
+  tags: ['money', 'public data'],
+});
+const repository = intentRecord('code.example:read-file:v1', 'code', {
+  intent_name: 'Read file',
+  description: 'Reads a file from a github repository',
+});
+const old = intentRecord('sky.example:get-forecast:v0', 'sky', {
+  intent_name: 'getForecast',
+  description: 'The weather',
+  deprecated: true,
+});
+
+const index = openSearchIndex(':memory:');
+index.apply([
+  weather,
+  alerts,
+  convert,
+  repository,
+  old,
+  serviceRecord('sky', 'Himmel & Wétter'),
+  serviceRecord('bank', 'CoinBureau'),
+  serviceRecord('code', 'Hub of code'),
+]);
+afterAll(() => index.close());
+
+const search = (query: Record<string, string>, at = index) => at.search(searchQuery.parse(query));
+const uids = (query: Record<string, string>, at = index) => search(query, at).hits.map(({ intent }) => intent.intent_uid);
+
+describe('filters', () => {
+  const all = [convert, repository, weather, alerts].map(({ intent_uid }) => intent_uid);
+  test.each<[string, Record<string, string>, string[]]>([
+    ['nothing asked: all but the deprecated, by uid', {}, all],
+    ['uid', { uid: weather.intent_uid }, [weather.intent_uid]],
+    ['uid in another case', { uid: weather.intent_uid.toUpperCase() }, []],
+    ['uid of a deprecated one', { uid: old.intent_uid }, [old.intent_uid]],
+    ['uid of a deprecated one, and a question it answers', { uid: old.intent_uid, query: 'weather' }, [old.intent_uid]],
+    ['uid of a deprecated one, and a filter it fails', { uid: old.intent_uid, tags: 'weather' }, []],
+    ['uid and a question it does not answer', { uid: weather.intent_uid, query: 'currency' }, []],
+    ['namespace in another case', { namespace: 'money.EXAMPLE' }, [convert.intent_uid]],
+    ['namespace is no prefix', { namespace: 'money' }, []],
+    ['namespace of deprecated ones too', { namespace: 'sky.example' }, [weather.intent_uid, alerts.intent_uid]],
+    ['a tag', { tags: 'WEATHER' }, [weather.intent_uid, alerts.intent_uid]],
+    ['every tag', { tags: 'weather, public data' }, [weather.intent_uid]],
+    ['a tag is no word', { tags: 'public' }, []],
+    ['commas without tags', { tags: ' , ' }, all],
+    ['service name: words begun', { service_name: 'wet HIM' }, [weather.intent_uid, alerts.intent_uid]],
+    ['service name: accents either way', { service_name: 'wètter' }, [weather.intent_uid, alerts.intent_uid]],
+    ['service name in camelCase', { service_name: 'bureau' }, [convert.intent_uid]],
+    ['service name: every word', { service_name: 'coin himmel' }, []],
+    ['intent name: no part of a word', { intent_name: 'cast' }, []],
+    ['intent name in snake_case', { intent_name: 'currency convert' }, [convert.intent_uid]],
+    ['intent name written in camelCase', { intent_name: 'convertCurrency' }, [convert.intent_uid]],
+    ['intent name as one word', { intent_name: 'getfore' }, [weather.intent_uid]],
+    ['description: other fields do not count', { description: 'storm currency' }, []],
+    ['description: words are not stemmed', { description: 'reading' }, []],
+    ['description: camelCase finds the plain word', { description: 'GitHub file' }, [repository.intent_uid]],
+    ['description: the plain word finds camelCase', { description: 'github involved' }, [convert.intent_uid]],
+    ['words of marks alone match nothing', { intent_name: '**' }, []],
+    ['all must hold', { namespace: 'sky.example', tags: 'weather', description: 'flood' }, [alerts.intent_uid]],
+    ['with a question', { query: 'bad weather', tags: 'public data' }, [weather.intent_uid]],
+  ])('%s', (_, query, found) => {
+    expect(uids(query)).toEqual(found);
+    expect(search(query).total).toBe(found.length);
+  });
+});
+
+describe('a question', () => {
+  test.each<[string, string, string[]]>([
+    ['any word may match', 'currency storm', [convert.intent_uid, alerts.intent_uid]],
+    ['other forms of a word', 'converting currencies', [convert.intent_uid]],
+    ['words of parameters', 'lodz', [weather.intent_uid]],
+    ['words of the service', 'himmel', [weather.intent_uid, alerts.intent_uid]],
+    ['marks alone find nothing', '?!', []],
+    ['stop words alone are looked for', 'at', [convert.intent_uid, weather.intent_uid]],
+    ['FTS5 operators are words', 'storm AND currency', [convert.intent_uid, alerts.intent_uid]],
+    ['column filters are words', 'description:storm', [alerts.intent_uid]],
+  ])('%s', (_, query, found) => {
+    expect(uids({ query }).toSorted()).toEqual(found.toSorted());
+    expect(search({ query }).total).toBe(found.length);
+  });
+
+  test('ranks names above descriptions, and more words above fewer', () => {
+    expect(uids({ query: 'currency of a place' })).toEqual([convert.intent_uid, weather.intent_uid]);
+    expect(uids({ query: 'warn of floods and bad weather' })[0]).toBe(alerts.intent_uid);
+  });
+
+  test('explains itself', () => {
+    const { hits } = search({ query: 'When do the storms and floods come, github?', explain: 'true', uid: alerts.intent_uid });
+    expect(hits).toEqual([
+      {
+        intent: describeIntent(alerts, 'Himmel & Wétter'),
+        match: { score: expect.any(Number), words: ['storms', 'floods'] },
+      },
+    ]);
+    expect(hits[0]?.match?.score).toBeGreaterThan(0);
+    expect(search({ explain: 'true', uid: alerts.intent_uid }).hits[0]?.match).toEqual({ score: 0, words: [] });
+  });
+
+  test.each([
+    ['FTS5 syntax', '"weather" * NEAR(a b, 2) {name} : ^x OR (NOT'],
+    ['unbalanced quotes', '"""weather'],
+    ['NUL', 'wea\0ther weather'],
+    ['right-to-left text', '\u202eweather\u202c שלום'],
+    ['1,000 words', `${Array.from({ length: 1000 }, (_, n) => `word${n}`).join(' ')} weather`],
+    ['10 KB of one word', 'a'.repeat(10_240)],
+    ['a lone surrogate', 'weather \ud800'],
+  ])('never fails on %s', (_, query) => {
+    expect(() => search({ query, explain: 'true' })).not.toThrow();
+    expect(() => search({ query: 'weather', description: query, intent_name: query, service_name: query, tags: query })).not.toThrow();
+  });
+
+  test('never fails, whatever is asked', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.string(),
+      fc.constantFrom('"', '*', 'NEAR(', 'AND', 'OR', '(', ':', '^', '+', '-'),
+    );
+    fc.assert(
+      fc.property(fc.array(text, { maxLength: 6 }), text, (parts, filter) => {
+        const { hits, total } = search({ query: parts.join(' '), intent_name: filter, namespace: filter, tags: filter, uid: filter });
+        expect(hits.length).toBe(total);
+      }),
+    );
+  });
+});
+
+describe('pages', () => {
+  const many = openSearchIndex(':memory:');
+  const numbered = (n: number) =>
+    intentRecord(`pages.example:number-${String(n).padStart(3, '0')}:v1`, 'sky', { description: 'one of the twins' });
+  many.apply([serviceRecord('sky', 'Sky'), ...Array.from({ length: 205 }, (_, n) => numbered((n * 83) % 205))]);
+  afterAll(() => many.close());
+  const sorted = Array.from({ length: 205 }, (_, n) => numbered(n).intent_uid);
+
+  test.each([
+    ['by uid', {}],
+    ['of equal scores', { query: 'twins' }],
+    ['of a filter', { description: 'twi', namespace: 'pages.example' }],
+  ])('%s hold everything once, in order of uid', (_, query) => {
+    const pages = Array.from({ length: 21 }, (_, page) => uids({ ...query, page: String(page + 1) }, many));
+    expect(pages.flat()).toEqual(sorted);
+    expect(uids({ ...query, page: '22' }, many)).toEqual([]);
+    expect(search({ ...query, page: '1000000000', page_size: '100' }, many)).toEqual({ hits: [], total: 205 });
+  });
+
+  test('go on after a uid, whatever is written before it', () => {
+    expect(uids({ after: sorted[99] as string, page: '7', page_size: '5' }, many)).toEqual(sorted.slice(100, 105));
+    expect(search({ after: sorted[99] as string }, many).total).toBe(205);
+  });
+});
+
+describe('records', () => {
+  const open = (...records: Parameters<typeof index.apply>[0]) => {
+    const fresh = openSearchIndex(':memory:');
+    fresh.apply(records);
+    return fresh;
+  };
+  const sky = serviceRecord('sky', 'Sky');
+
+  test('are found once their service is there, in whatever order they come', () => {
+    const fresh = open(weather);
+    expect(search({}, fresh).total).toBe(0);
+    expect(search({ query: 'weather' }, fresh).total).toBe(0);
+    fresh.apply([sky]);
+    expect(search({ query: 'weather' }, fresh).hits).toEqual([{ intent: describeIntent(weather, 'Sky') }]);
+    expect(search({ service_name: 'sky' }, fresh).total).toBe(1);
+  });
+
+  test.each<[string, Parameters<typeof index.apply>[0]]>([
+    ['the intent goes', [{ ...weather, deleted_at: 1 }]],
+    ['its service goes', [{ ...sky, deleted_at: 1 }]],
+    ['it moves to a service that is gone', [{ ...weather, service_id: 'none' }]],
+    [
+      'a tombstone that says nothing else comes',
+      [{ kind: 'intent', intent_uid: weather.intent_uid, service_id: 'sky', rev: '', deleted_at: 1 } as IntentRecord],
+    ],
+  ])('are not found any more when %s', (_, records) => {
+    const fresh = open(sky, weather);
+    fresh.apply(records);
+    for (const query of [
+      {},
+      { query: 'forecast' },
+      { uid: weather.intent_uid },
+      { tags: 'weather' },
+      { namespace: 'sky.example' },
+      { description: 'weather' },
+    ]) {
+      expect(search(query as Record<string, string>, fresh)).toEqual({ hits: [], total: 0 });
+    }
+    fresh.apply([sky, weather]);
+    expect(search({ query: 'forecast' }, fresh).total).toBe(1);
+  });
+
+  test('are found by what they are now, not by what they were', () => {
+    const fresh = open(sky, weather, alerts);
+    fresh.apply([{ ...weather, intent_name: 'Tides', description: 'High and low water', tags: ['sea'], input_parameters: [] }]);
+    expect(uids({ query: 'forecast' }, fresh)).toEqual([weather.intent_uid]);
+    expect(uids({ intent_name: 'forecast' }, fresh)).toEqual([]);
+    expect(uids({ tags: 'weather' }, fresh)).toEqual([alerts.intent_uid]);
+    expect(uids({ query: 'water tide' }, fresh)).toEqual([weather.intent_uid]);
+    fresh.apply([{ ...alerts, deprecated: true }]);
+    expect(uids({}, fresh)).toEqual([weather.intent_uid]);
+    expect(uids({ uid: alerts.intent_uid }, fresh)).toEqual([alerts.intent_uid]);
+  });
+
+  test('bear the name that their service has now', () => {
+    const fresh = open(sky, weather);
+    fresh.apply([serviceRecord('sky', 'Ocean')]);
+    expect(search({ service_name: 'sky' }, fresh).total).toBe(0);
+    expect(search({ service_name: 'ocean' }, fresh).hits[0]?.intent.service_name).toBe('Ocean');
+    expect(uids({ query: 'ocean' }, fresh)).toEqual([weather.intent_uid]);
+  });
+});

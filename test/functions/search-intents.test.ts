@@ -1,0 +1,239 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openSqliteEngine, type SearchEngine } from '../../functions/core/search/engine.ts';
+import { announceChange } from '../../functions/core/store/changes.ts';
+import { openIntents } from '../../functions/core/store/intents.ts';
+import { keys } from '../../functions/core/store/keys.ts';
+import { openRegistry } from '../../functions/core/store/registry.ts';
+import { newRev } from '../../functions/core/store/rev.ts';
+import { openServices } from '../../functions/core/store/services.ts';
+import { createHandler } from '../../functions/search-intents.ts';
+import { describeIntent, intentPage } from '../../schemas/intent.ts';
+import { type Answer, invoke } from '../support/invoke.ts';
+import { intentOf, serviceNamed } from '../support/records.ts';
+import { startTable, type TestTable } from '../support/table.ts';
+
+const anyway = () => true;
+const path = '/api/intents/search';
+
+let started: TestTable;
+let engines: SearchEngine[];
+let services: ReturnType<typeof openServices>;
+let intents: ReturnType<typeof openIntents>;
+
+beforeAll(async () => {
+  started = await startTable();
+  const registry = openRegistry(started.table);
+  engines = [openSqliteEngine(registry), openSqliteEngine(registry)];
+  services = openServices(started.table);
+  intents = openIntents(started.table);
+});
+
+afterAll(async () => {
+  await Promise.all(engines.map((engine) => engine.close()));
+  await started.stop();
+});
+
+const ask = (query: Record<string, string | string[]> = {}, engine = engines[0] as SearchEngine, headers = {}): Promise<Answer> =>
+  invoke(createHandler({ engine }), { path, query, headers });
+
+/** What both instances find, which must be the same. */
+async function find(query: Record<string, string>): Promise<string[]> {
+  const [first, second] = await Promise.all(engines.map((engine) => ask(query, engine)));
+  expect(first?.body).toEqual(second?.body);
+  return intentPage.parse(first?.body).intents.map(({ intent_uid }) => intent_uid);
+}
+
+describe('an answer', () => {
+  const page = [1, 2, 3].map((n) => intentOf(`answer.example:number-${n}:v1`, { tags: ['answer'], description: `Number ${n} of a few` }));
+  beforeAll(async () => {
+    const { service_id } = await services.create(serviceNamed('Answers'));
+    for (const intent of page) await intents.create(service_id, intent);
+  });
+
+  test('is a page of intents with links to the pages beside it', async () => {
+    const { status, headers, body } = await ask({ tags: 'answer', page: '2', page_size: '1' });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      intents: page.slice(1, 2).map((intent) => describeIntent(intent, 'Answers')),
+      pagination: { total_results: 3, total_pages: 3, current_page: 2, page_size: 1 },
+    });
+    expect(headers).toMatchObject({
+      'Cache-Control': 'no-cache',
+      ETag: expect.stringMatching(/^"[\w-]{22}"$/),
+      Link:
+        '<https://api.example/test/api/intents/search?tags=answer&page=3&page_size=1&after=answer.example%3Anumber-2%3Av1>; rel="next", ' +
+        '<https://api.example/test/api/intents/search?tags=answer&page=1&page_size=1>; rel="prev"',
+    });
+  });
+
+  test('to a question links by page number', async () => {
+    const { headers } = await ask({ query: 'number answer', tags: 'answer', page_size: '2' });
+    expect(headers.Link).toBe(
+      '<https://api.example/test/api/intents/search?query=number+answer&tags=answer&page_size=2&page=2>; rel="next"',
+    );
+  });
+
+  test('beyond the last page is empty', async () => {
+    const { status, body, headers } = await ask({ tags: 'answer', page: '9' });
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { intents: [], pagination: { total_results: 3, total_pages: 1, current_page: 9, page_size: 10 } },
+    });
+    expect(headers.Link).toBe('<https://api.example/test/api/intents/search?tags=answer&page=1&page_size=10>; rel="prev"');
+  });
+
+  test('explains itself on request', async () => {
+    const { body } = await ask({ query: 'numbers, please', tags: 'answer', explain: 'true', page_size: '1' });
+    expect(intentPage.parse(body).intents[0]?.match).toEqual({ score: expect.any(Number), words: ['numbers'] });
+    const plain = await ask({ query: 'numbers, please', tags: 'answer', explain: 'false' });
+    expect(intentPage.parse(plain.body).intents[0]?.match).toBeUndefined();
+  });
+
+  test('is not sent again to whoever holds it', async () => {
+    const { headers } = await ask({ tags: 'answer' });
+    const again = await ask({ tags: 'answer' }, engines[1], { 'If-None-Match': String(headers.ETag) });
+    expect(again).toMatchObject({ status: 304, body: undefined });
+  });
+
+  test.each<[string, Record<string, string | string[]>, { path: string; problem: string }[]]>([
+    ['page 0', { page: '0' }, [{ path: '/page', problem: 'must be a whole number from 1 to 1000000000' }]],
+    ['page -1', { page: '-1' }, [{ path: '/page', problem: 'must be a whole number from 1 to 1000000000' }]],
+    ['page 1.5', { page: '1.5' }, [{ path: '/page', problem: 'must be a whole number from 1 to 1000000000' }]],
+    ['page 10abc', { page: '10abc' }, [{ path: '/page', problem: 'must be a whole number from 1 to 1000000000' }]],
+    ['page 1e9', { page: '1e9' }, [{ path: '/page', problem: 'must be a whole number from 1 to 1000000000' }]],
+    ['page_size 101', { page_size: '101' }, [{ path: '/page_size', problem: 'must be a whole number from 1 to 100' }]],
+    ['a repeated parameter', { query: ['a', 'b'] }, [{ path: '/query', problem: 'must be given once' }]],
+    ['a question of more than 10 KB', { query: 'x'.repeat(10_241) }, [{ path: '/query', problem: 'must have at most 10240 characters' }]],
+    ['explain=yes', { explain: 'yes' }, [{ path: '/explain', problem: 'must be one of "true", "false"' }]],
+  ])('refuses %s', async (_, query, issues) => {
+    const { status, body } = await ask(query);
+    expect({ status, body }).toEqual({
+      status: 400,
+      body: {
+        error: {
+          code: 'INVALID_PARAMETER',
+          message: 'The request is not valid. Correct every place that details.issues names, then send it again.',
+          details: { issues, reference: 'PROTO-VAL-002', request_id: 'request-1' },
+        },
+      },
+    });
+  });
+
+  test.each([
+    ['page 1,000,000,000', { page: '1000000000' }],
+    ['an empty parameter', { page: '', query: '' }],
+    ['an unknown parameter', { sort: 'up' }],
+  ])('takes %s', async (_, query) => {
+    expect((await ask(query)).status).toBe(200);
+  });
+});
+
+describe('the next search, from any instance,', () => {
+  test('shows what was created, replaced and deleted', async () => {
+    const { service_id } = await services.create(serviceNamed('Fresh'));
+    const uid = 'fresh.example:bake-bread:v1';
+    const byQuestion = { query: 'sourdough' };
+    expect(await find(byQuestion)).toEqual([]);
+    await intents.create(service_id, intentOf(uid, { description: 'Bakes a sourdough loaf' }));
+    expect(await find(byQuestion)).toEqual([uid]);
+    await intents.replace(uid, intentOf(uid, { description: 'Bakes a rye loaf' }), anyway);
+    expect(await find(byQuestion)).toEqual([]);
+    expect(await find({ query: 'rye' })).toEqual([uid]);
+    await intents.remove(uid, anyway);
+    expect(await find({ query: 'rye' })).toEqual([]);
+    await intents.create(service_id, intentOf(uid, { description: 'Bakes a sourdough loaf' }));
+    expect(await find(byQuestion)).toEqual([uid]);
+    await services.remove(service_id, anyway);
+    expect(await find(byQuestion)).toEqual([]);
+  });
+
+  test('shows a renamed service under its new name', async () => {
+    const { service_id } = await services.create(serviceNamed('Quokka'));
+    await intents.create(service_id, intentOf('name.example:hop:v1'));
+    expect(await find({ query: 'quokka' })).toEqual(['name.example:hop:v1']);
+    await services.replace(service_id, serviceNamed('Wombat'), anyway);
+    expect(await find({ query: 'quokka' })).toEqual([]);
+    expect(await find({ service_name: 'wombat' })).toEqual(['name.example:hop:v1']);
+    expect((await ask({ query: 'wombat' })).body.intents[0].service_name).toBe('Wombat');
+  });
+
+  test('shows what a writer that crashed, or was slow, between pointer and record wrote at last', async () => {
+    const { service_id } = await services.create(serviceNamed('Slow'));
+    const uid = 'slow.example:crawl:v1';
+    await announceChange(started.table, { rev: newRev(), kind: 'intent', id: uid });
+    const rev = newRev();
+    await announceChange(started.table, { rev, kind: 'intent', id: uid });
+    expect(await find({ namespace: 'slow.example' })).toEqual([]);
+    await started.table.put({
+      ...keys.intent(uid),
+      kind: 'intent',
+      intent_uid: uid,
+      service_id,
+      rev,
+      definition: JSON.stringify(intentOf(uid)),
+    });
+    expect(await find({ namespace: 'slow.example' })).toEqual([uid]);
+  });
+
+  test('shows what 20 writers wrote at once', async () => {
+    const { service_id } = await services.create(serviceNamed('Many'));
+    const uids = Array.from({ length: 20 }, (_, n) => `many.example:number-${String(n).padStart(2, '0')}:v1`);
+    await Promise.all(
+      uids.map(async (uid) => {
+        await intents.create(service_id, intentOf(uid));
+        expect(await find({ uid })).toEqual([uid]);
+      }),
+    );
+    expect(await find({ namespace: 'many.example', page_size: '100' })).toEqual(uids);
+  });
+
+  test('asks the table one question where nothing has changed', async () => {
+    await find({});
+    started.operations.length = 0;
+    await ask();
+    expect(started.operations.filter((operation) => operation !== 'BatchGetItem')).toEqual(['Query']);
+  });
+});
+
+test('pages that follow their links hold everything that stood throughout once, whatever is written meanwhile', async () => {
+  const { service_id } = await services.create(serviceNamed('Pages'));
+  const uidOf = (n: number) => `paging.example:number-${String(n).padStart(3, '0')}:v1`;
+  const lasting = Array.from({ length: 30 }, (_, n) => uidOf(n * 10 + 5));
+  for (const uid of lasting) await intents.create(service_id, intentOf(uid));
+  const seen: string[] = [];
+  let next: Record<string, string> | undefined = { namespace: 'paging.example', page_size: '7' };
+  for (let round = 0; next; round++) {
+    const { body, headers }: Answer = await ask(next);
+    seen.push(...intentPage.parse(body).intents.map(({ intent_uid }) => intent_uid));
+    await intents.create(service_id, intentOf(uidOf(round)));
+    const link: string | undefined = /<([^>]+)>; rel="next"/.exec(String(headers.Link))?.[1];
+    next = link === undefined ? undefined : Object.fromEntries(new URL(link).searchParams);
+  }
+  expect(seen).toEqual(lasting);
+});
+
+describe('without its parts', () => {
+  const refusal = (message: string) => ({
+    error: { code: 'SERVICE_UNAVAILABLE', message, details: { reference: 'PROTO-SRV-002', request_id: 'request-1' } },
+  });
+
+  test('says so where the table cannot be reached, rather than answer from what it knows', async () => {
+    const broken = await startTable();
+    const engine = openSqliteEngine(openRegistry(broken.table));
+    expect((await ask({}, engine)).status).toBe(200);
+    await broken.stop();
+    const { status, headers, body } = await ask({}, engine);
+    expect({ status, body }).toEqual({ status: 503, body: refusal('The registry cannot be reached. Try again after Retry-After.') });
+    expect(headers['Retry-After']).toBe('1');
+    await engine.close();
+  });
+
+  test('says so where the index takes longer to open than the invocation may run', async () => {
+    const never: SearchEngine = { search: () => new Promise(() => {}), close: async () => {} };
+    const answer = await invoke(createHandler({ engine: never }), { path, remainingMs: 1_001 });
+    expect(answer).toMatchObject({
+      status: 503,
+      body: refusal('The search index is still being opened. Try again after Retry-After.'),
+    });
+  });
+});

@@ -1,0 +1,48 @@
+import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
+import { type Steps, serve } from '../../functions/core/http/serve.ts';
+
+export interface Call {
+  method?: string;
+  /** below the stage, undecoded */
+  path: string;
+  resource?: string;
+  pathParameters?: Record<string, string>;
+  query?: Record<string, string | string[]>;
+  headers?: Record<string, string | string[]>;
+  body?: string;
+  remainingMs?: number;
+}
+
+export interface Answer {
+  status: number;
+  headers: Record<string, unknown>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests compare whole bodies of every shape
+  body: any;
+}
+
+const listed = (values: Record<string, string | string[]> = {}): Record<string, string[]> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, [value].flat()]));
+
+/** The event that API Gateway would make of a call. */
+export function eventOf({ method = 'GET', path, resource = path, pathParameters, query, headers, body }: Call): APIGatewayProxyEvent {
+  const queryValues = listed(query);
+  return {
+    httpMethod: method,
+    path,
+    resource,
+    pathParameters: pathParameters ?? null,
+    multiValueHeaders: listed(headers),
+    multiValueQueryStringParameters: query ? queryValues : null,
+    queryStringParameters: query ? Object.fromEntries(Object.entries(queryValues).map(([name, values]) => [name, values.at(-1)])) : null,
+    body: body ?? null,
+    isBase64Encoded: false,
+    requestContext: { requestId: 'request-1', stage: 'test', domainName: 'api.example', path: `/test${path}` },
+  } as unknown as APIGatewayProxyEvent;
+}
+
+/** Calls the steps of an endpoint as the deployed chain would: event in, status, headers and parsed body out. */
+export async function invoke(steps: Steps, call: Call): Promise<Answer> {
+  const context = { getRemainingTimeInMillis: () => call.remainingMs ?? 10_000 } as Context;
+  const { statusCode, headers = {}, body } = await serve(steps, { protocol: 'proto' })(eventOf(call), context);
+  return { status: statusCode, headers, body: body === '' ? undefined : JSON.parse(body) };
+}
