@@ -1,0 +1,32 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Listens, and says at which port. Rejects with Node's error (EADDRINUSE and so on). */
+export async function listen(server: Server, host = '127.0.0.1', port = 0): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** Ends a server with all its connections. */
+export const close = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+
+/** The whole body, or undefined where it is longer than `greatestBytes`; the rest is then read and thrown away. */
+export async function readBody(request: IncomingMessage, greatestBytes: number): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    bytes += chunk.length;
+    if (bytes <= greatestBytes) chunks.push(chunk);
+  }
+  return bytes <= greatestBytes ? Buffer.concat(chunks) : undefined;
+}
