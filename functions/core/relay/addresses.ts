@@ -1,0 +1,63 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+export interface SpecialRange {
+  cidr: string;
+  name: string;
+  source: string;
+}
+
+/** IANA IPv4 Special-Purpose Address Registry, and multicast. Nothing in it is an intent's endpoint, whatever the registry says of its reach. */
+export const specialIPv4: readonly SpecialRange[] = [
+  { cidr: '0.0.0.0/8', name: 'this network', source: 'RFC 791' },
+  { cidr: '10.0.0.0/8', name: 'private use', source: 'RFC 1918' },
+  { cidr: '100.64.0.0/10', name: 'shared address space', source: 'RFC 6598' },
+  { cidr: '127.0.0.0/8', name: 'loopback', source: 'RFC 1122' },
+  { cidr: '169.254.0.0/16', name: 'link local, instance metadata', source: 'RFC 3927' },
+  { cidr: '172.16.0.0/12', name: 'private use', source: 'RFC 1918' },
+  { cidr: '192.0.0.0/24', name: 'IETF protocol assignments', source: 'RFC 6890' },
+  { cidr: '192.0.2.0/24', name: 'documentation', source: 'RFC 5737' },
+  { cidr: '192.31.196.0/24', name: 'AS112', source: 'RFC 7535' },
+  { cidr: '192.52.193.0/24', name: 'automatic multicast tunnelling', source: 'RFC 7450' },
+  { cidr: '192.88.99.0/24', name: '6to4 relay anycast', source: 'RFC 7526' },
+  { cidr: '192.168.0.0/16', name: 'private use', source: 'RFC 1918' },
+  { cidr: '192.175.48.0/24', name: 'AS112', source: 'RFC 7534' },
+  { cidr: '198.18.0.0/15', name: 'benchmarking', source: 'RFC 2544' },
+  { cidr: '198.51.100.0/24', name: 'documentation', source: 'RFC 5737' },
+  { cidr: '203.0.113.0/24', name: 'documentation', source: 'RFC 5737' },
+  { cidr: '224.0.0.0/4', name: 'multicast', source: 'RFC 5771' },
+  { cidr: '240.0.0.0/4', name: 'reserved, limited broadcast', source: 'RFC 1112' },
+];
+
+/** The part of IPv6 that global unicast addresses are given out from (RFC 4291 section 2.4). All else is refused unseen. */
+const globalIPv6 = '2000::/3';
+
+/** The rows of the IANA IPv6 Special-Purpose Address Registry inside 2000::/3. Those that embed an IPv4 address are refused as a whole. */
+export const specialIPv6: readonly SpecialRange[] = [
+  { cidr: '2001::/23', name: 'IETF protocol assignments, Teredo', source: 'RFC 2928' },
+  { cidr: '2001:db8::/32', name: 'documentation', source: 'RFC 3849' },
+  { cidr: '2002::/16', name: '6to4', source: 'RFC 3056' },
+  { cidr: '2620:4f:8000::/48', name: 'AS112', source: 'RFC 7534' },
+  { cidr: '3fff::/20', name: 'documentation', source: 'RFC 9637' },
+];
+
+const inRange = (address: ipaddr.IPv4 | ipaddr.IPv6, cidr: string): boolean => {
+  const [network, bits] = ipaddr.parseCIDR(cidr);
+  return address.kind() === network.kind() && address.match(network, bits);
+};
+
+export type AddressKind = 'public' | 'loopback' | 'special';
+
+/**
+ * What an address is, decided on its bytes: `public` is global unicast that no special-purpose registry lists. An IPv4-mapped IPv6 address is the
+ * IPv4 address in it. What is no address, or bears a zone, is `special`.
+ */
+export function classifyAddress(text: string): AddressKind {
+  if (isIP(text) === 0 || text.includes('%')) return 'special';
+  // ipaddr.process unwraps ::ffff:0:0/96.
+  const address = ipaddr.process(text);
+  if (address.range() === 'loopback') return 'loopback';
+  const isGlobal = address.kind() === 'ipv4' || inRange(address, globalIPv6);
+  const special = address.kind() === 'ipv4' ? specialIPv4 : specialIPv6;
+  return isGlobal && !special.some(({ cidr }) => inRange(address, cidr)) ? 'public' : 'special';
+}

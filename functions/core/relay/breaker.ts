@@ -1,0 +1,34 @@
+import { LRUCache } from 'lru-cache';
+
+/** Connect failures in a row after which a host is left alone. */
+const failuresToOpen = 5;
+
+/** How long a host is left alone before one call may try it again, in milliseconds. */
+const openMs = 10_000;
+
+/** Keeps calls from hosts that cannot be connected to. It remembers in this process only, at most 1,000 hosts. */
+export interface Breaker {
+  /** @returns 0 where a call may be made, else the seconds to wait. After a while it lets one call through, the probe. */
+  secondsToWait(host: string): number;
+  /** Tells how the connecting went. What happens after that is no matter of the breaker. */
+  record(host: string, hasConnected: boolean): void;
+}
+
+export function openBreaker(now: () => number = Date.now): Breaker {
+  const hosts = new LRUCache<string, { failures: number; retryAtMs: number }>({ max: 1000 });
+  return {
+    secondsToWait(host) {
+      const state = hosts.get(host);
+      if (state === undefined || state.failures < failuresToOpen) return 0;
+      const waitMs = state.retryAtMs - now();
+      if (waitMs > 0) return Math.ceil(waitMs / 1000);
+      // This call is the probe: the others go on waiting until it is known how it went.
+      state.retryAtMs = now() + openMs;
+      return 0;
+    },
+    record(host, hasConnected) {
+      if (hasConnected) hosts.delete(host);
+      else hosts.set(host, { failures: (hosts.get(host)?.failures ?? 0) + 1, retryAtMs: now() + openMs });
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import { errors } from 'undici';
+import type { ErrorCode } from '../../../schemas/errors.ts';
+import { ApiError } from '../http/api-error.ts';
+import { DialError, type DialFailure } from './dial.ts';
+
+export type CallFailure = DialFailure | 'resting' | 'broken_answer' | 'encoded_answer' | 'answer_too_large' | 'deadline';
+
+interface FailureRule {
+  code: ErrorCode;
+  message: string;
+  /** whether the upstream may have seen the call */
+  outcome: 'not_sent' | 'unknown';
+}
+
+const failures: Record<CallFailure, FailureRule> = {
+  no_address: {
+    code: 'SERVICE_UNAVAILABLE',
+    message: "The host of the intent's endpoint has no address at the moment. Nothing was sent; try again after Retry-After.",
+    outcome: 'not_sent',
+  },
+  unreachable: {
+    code: 'SERVICE_UNAVAILABLE',
+    message: "The intent's endpoint cannot be reached at the moment. Nothing was sent; try again after Retry-After.",
+    outcome: 'not_sent',
+  },
+  resting: {
+    code: 'SERVICE_UNAVAILABLE',
+    message:
+      "The intent's endpoint could not be reached several times in a row and is left alone for a while. Try again after Retry-After.",
+    outcome: 'not_sent',
+  },
+  refused_address: {
+    code: 'INTENT_EXECUTION_FAILED',
+    message: "The intent's endpoint leads to where this service makes no calls. Nothing was sent; tell those who registered the intent.",
+    outcome: 'not_sent',
+  },
+  tls_failed: {
+    code: 'INTENT_EXECUTION_FAILED',
+    message: "The intent's endpoint has no certificate that is valid for its name, or no TLS 1.2. Nothing was sent; tell its operators.",
+    outcome: 'not_sent',
+  },
+  broken_answer: {
+    code: 'INTENT_EXECUTION_FAILED',
+    message: "The intent's endpoint broke off or did not answer in HTTP. It may have acted on the call.",
+    outcome: 'unknown',
+  },
+  encoded_answer: {
+    code: 'INTENT_EXECUTION_FAILED',
+    message: "The intent's endpoint answered in a content coding although none was asked for. It may have acted on the call.",
+    outcome: 'unknown',
+  },
+  answer_too_large: {
+    code: 'INTENT_EXECUTION_FAILED',
+    message: "The intent's endpoint answered more than 1048576 bytes, or more than 16384 bytes of headers. It may have acted on the call.",
+    outcome: 'unknown',
+  },
+  deadline: {
+    code: 'GATEWAY_TIMEOUT',
+    message: "The intent's endpoint did not answer in time. It may have acted on the call.",
+    outcome: 'unknown',
+  },
+};
+
+/** A call without an answer, as the agent gets to see it. `Retry-After` is given where trying again can help. */
+export function callFailed(reason: CallFailure, cause?: unknown, retryAfterSeconds = 5): ApiError {
+  const { code, message, outcome } = failures[reason];
+  const headers: Record<string, string> = code === 'SERVICE_UNAVAILABLE' ? { 'Retry-After': String(retryAfterSeconds) } : {};
+  return new ApiError(code, message, { details: { reason, outcome }, headers, cause });
+}
+
+/** Reset, broken pipe and their like. */
+const isSystemError = (error: unknown): boolean => typeof error === 'object' && error !== null && 'syscall' in error;
+
+/** What an error of the HTTP client means. One that is no failure of the network is a fault of ours, and returned as it is. */
+export function describeCallError(error: unknown): unknown {
+  if (error instanceof DialError) return callFailed(error.failure, error);
+  if (error instanceof DOMException && error.name === 'TimeoutError') return callFailed('deadline', error);
+  if (error instanceof errors.InvalidArgumentError) return error;
+  if (error instanceof errors.ResponseExceededMaxSizeError || error instanceof errors.HeadersOverflowError) {
+    return callFailed('answer_too_large', error);
+  }
+  const isOfNetwork = error instanceof errors.UndiciError || error instanceof errors.HTTPParserError || isSystemError(error);
+  return isOfNetwork ? callFailed('broken_answer', error) : error;
+}

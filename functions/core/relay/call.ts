@@ -1,0 +1,171 @@
+import type { Socket } from 'node:net';
+import { LRUCache } from 'lru-cache';
+import { Pool } from 'undici';
+import { type Breaker, openBreaker } from './breaker.ts';
+import { callFailed, describeCallError } from './call-failure.ts';
+import { type DialOptions, dial, type Resolve, resolveBySystem, type Target } from './dial.ts';
+import { checkOrigin, type EgressRules, withOwnHost } from './egress.ts';
+import type { UpstreamRequest } from './request.ts';
+
+/** One execution of an intent, as its upstream gets to know it. */
+export interface Execution {
+  request: UpstreamRequest;
+  intentUid: string;
+  agentId: string;
+  requestId: string;
+  executionId: string;
+  idempotencyKey?: string;
+  /** headers that the service's credential adds; they are sent over https only */
+  credentialHeaders?: Record<string, string>;
+  /** the address that this service was called by */
+  baseUrl: string;
+  /** longest time that the call may take in milliseconds; never more than 20,000 */
+  deadlineMs: number;
+}
+
+/** What an upstream answered. */
+export interface UpstreamAnswer {
+  status: number;
+  /** the `Retry-After` field as it was sent */
+  retryAfter?: string;
+  body: Buffer;
+  durationMs: number;
+}
+
+export interface Relay {
+  /**
+   * Calls an intent's endpoint once: no redirect is followed, nothing is sent twice.
+   * @throws ApiError INTENT_EXECUTION_FAILED, SERVICE_UNAVAILABLE or GATEWAY_TIMEOUT; `details.outcome` is `not_sent` where the upstream
+   * cannot have seen the call, `unknown` where it may have
+   */
+  call(execution: Execution): Promise<UpstreamAnswer>;
+  close(): Promise<void>;
+}
+
+export interface RelayOptions {
+  rules: EgressRules;
+  resolve?: Resolve;
+  breaker?: Breaker;
+  trustedCertificate?: string;
+}
+
+const connectTimeoutMs = 3_000;
+const greatestDeadlineMs = 20_000;
+const greatestAnswerBytes = 1024 * 1024;
+const greatestHeaderBytes = 16 * 1024;
+
+/** Idle connections are closed by the clock, not by a timer: a timer stands still while a Lambda environment is frozen, upstreams do not. */
+const keepAliveMs = 4_000;
+const greatestOrigins = 100;
+
+export function openRelay({ rules, resolve = resolveBySystem, breaker = openBreaker(), trustedCertificate }: RelayOptions): Relay {
+  const pools = new LRUCache<string, Pool>({
+    max: greatestOrigins,
+    ttl: keepAliveMs,
+    ttlResolution: 0,
+    updateAgeOnGet: true,
+    perf: Date,
+    dispose: (pool) => void pool.close(),
+  });
+
+  const dialOptions: DialOptions = {
+    rules,
+    resolve,
+    connectTimeoutMs,
+    ...(trustedCertificate !== undefined && { trustedCertificate }),
+  };
+
+  async function connect(target: Target): Promise<Socket> {
+    const host = `${target.hostname}:${target.port}`;
+    try {
+      const socket = await dial(target, dialOptions);
+      breaker.record(host, true);
+      return socket;
+    } catch (error) {
+      breaker.record(host, false);
+      throw error;
+    }
+  }
+
+  function openPool(origin: string): Pool {
+    const pool = new Pool(origin, {
+      connect: ({ protocol, hostname, port }, callback) => {
+        const target = { protocol, hostname, port: portOf({ protocol, port }) };
+        connect(target).then(
+          (socket) => callback(null, socket),
+          (error) => callback(error, null),
+        );
+      },
+      allowH2: false,
+      keepAliveTimeout: keepAliveMs,
+      keepAliveMaxTimeout: keepAliveMs,
+      maxHeaderSize: greatestHeaderBytes,
+      maxResponseSize: greatestAnswerBytes,
+      // The absolute deadline of each call takes the place of these two, which measure idle time.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    pools.set(origin, pool);
+    return pool;
+  }
+
+  async function send(execution: Execution, url: URL, signal: AbortSignal): Promise<Omit<UpstreamAnswer, 'durationMs'>> {
+    const pool = pools.get(url.origin) ?? openPool(url.origin);
+    const { statusCode, headers, body } = await pool.request({
+      method: execution.request.method,
+      path: url.pathname + url.search,
+      headers: buildHeaders(execution, url),
+      body: execution.request.body ?? null,
+      signal,
+    });
+    const bytes = Buffer.from(await body.arrayBuffer());
+    const { 'content-encoding': coding = 'identity', 'retry-after': retryAfter } = headers;
+    if (coding !== 'identity') throw callFailed('encoded_answer');
+    return { status: statusCode, body: bytes, ...(typeof retryAfter === 'string' && { retryAfter }) };
+  }
+
+  return {
+    async call(execution) {
+      const startedMs = performance.now();
+      const url = new URL(execution.request.url);
+      if (checkOrigin(url.origin, withOwnHost(rules, execution.baseUrl)).length > 0) throw callFailed('refused_address');
+      const waitSeconds = breaker.secondsToWait(`${url.hostname}:${portOf(url)}`);
+      if (waitSeconds > 0) throw callFailed('resting', undefined, waitSeconds);
+      try {
+        const signal = AbortSignal.timeout(Math.min(execution.deadlineMs, greatestDeadlineMs));
+        const answer = await Promise.race([send(execution, url, signal), whenAborted(signal)]);
+        return { ...answer, durationMs: performance.now() - startedMs };
+      } catch (error) {
+        throw describeCallError(error);
+      }
+    },
+    async close() {
+      const open = [...pools.values()];
+      pools.clear();
+      await Promise.all(open.map((pool) => pool.destroy()));
+    },
+  };
+}
+
+/** The client heeds a signal only once it is connected. */
+const whenAborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+
+const portOf = ({ protocol, port }: { protocol: string; port: string }): number => Number(port || (protocol === 'https:' ? 443 : 80));
+
+/** Header fields take visible ASCII; what else an id holds is percent-encoded, and the percent sign with it. */
+const headerText = (id: string): string => id.replace(/[^\x21-\x24\x26-\x7e]/gu, encodeURIComponent);
+
+/** From scratch: nothing that the agent sent is passed on but its idempotency key. */
+const buildHeaders = (execution: Execution, url: URL): Record<string, string> => ({
+  Accept: 'application/json',
+  'Accept-Encoding': 'identity',
+  'User-Agent': 'intent-gate',
+  'X-Request-Id': headerText(execution.requestId),
+  'Execution-Id': headerText(execution.executionId),
+  'Agent-Id': headerText(execution.agentId),
+  'Intent-Uid': execution.intentUid,
+  ...(execution.request.contentType !== undefined && { 'Content-Type': execution.request.contentType }),
+  ...(execution.idempotencyKey !== undefined && { 'Idempotency-Key': headerText(execution.idempotencyKey) }),
+  ...(url.protocol === 'https:' && execution.credentialHeaders),
+});

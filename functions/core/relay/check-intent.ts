@@ -1,0 +1,15 @@
+import type { IntentInput } from '../../../schemas/intent.ts';
+import { invalidParameter } from '../http/api-error.ts';
+import { checkDefinitions } from './definitions.ts';
+import { type EgressRules, withOwnHost } from './egress.ts';
+import { checkEndpoint } from './endpoint.ts';
+
+/**
+ * Checks at registration that an intent can be executed: its parameters' definitions and where its endpoint leads.
+ * @param baseUrl - the address that this service was called by, which no endpoint may lead back to
+ * @throws ApiError INVALID_PARAMETER with every issue at once
+ */
+export function checkIntent(intent: IntentInput, rules: EgressRules, baseUrl: string): void {
+  const issues = [...checkDefinitions(intent), ...checkEndpoint(intent.endpoint, intent.input_parameters, withOwnHost(rules, baseUrl))];
+  if (issues.length > 0) throw invalidParameter(issues);
+}

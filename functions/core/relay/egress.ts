@@ -1,0 +1,72 @@
+import { isIP } from 'node:net';
+import { readEnvironment, splitList } from '../environment.ts';
+import { classifyAddress } from './addresses.ts';
+
+/** Where intents may be called. */
+export interface EgressRules {
+  /** ports that https may go to */
+  ports: number[];
+  /** also lets http and every port through, and loopback addresses; for local development only */
+  allowLoopback: boolean;
+  /** this service's own hosts, with their ports where these are not the usual ones; never called */
+  ownHosts: string[];
+}
+
+/** @throws TypeError where a port is none */
+export function readEgressRules(variables: { egressPorts?: string; egressLoopback?: string; baseUrl?: string }): EgressRules {
+  const ports = [...new Set([443, ...splitList(variables.egressPorts).map(Number)])];
+  const wrong = ports.filter((port) => !Number.isInteger(port) || port < 1 || port > 65_535);
+  if (wrong.length > 0) throw new TypeError('the egress ports must be whole numbers from 1 to 65535, separated by commas');
+  return {
+    ports,
+    allowLoopback: variables.egressLoopback === 'true',
+    ownHosts: variables.baseUrl === undefined ? [] : [new URL(variables.baseUrl).host],
+  };
+}
+
+export const egressRulesFromEnvironment = (): EgressRules =>
+  readEgressRules(readEnvironment([], ['egressPorts', 'egressLoopback', 'baseUrl']));
+
+/** The rules, with the address that the service was just called by among its own hosts. */
+export const withOwnHost = (rules: EgressRules, baseUrl: string): EgressRules => ({
+  ...rules,
+  ownHosts: [...rules.ownHosts, new URL(baseUrl).host],
+});
+
+/** Whether a connection to this address is allowed. Asked of every resolved address and of the connected peer. */
+export function mayConnect(rules: EgressRules, protocol: string, port: number, address: string): boolean {
+  const kind = classifyAddress(address);
+  if (kind === 'loopback') return rules.allowLoopback;
+  return kind === 'public' && protocol === 'https:' && rules.ports.includes(port);
+}
+
+const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+const registeredName = new RegExp(`^(?:${label}\\.)+${label}$`);
+const authority = /^https?:\/\/(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::[0-9]{1,5})?$/i;
+
+/**
+ * What is wrong with scheme, host and port of an endpoint, as sentences that begin with "must". `origin` is the URL up to its path, as written:
+ * what two readers could take for different hosts is refused, so that the host which is checked is the host which is called.
+ */
+export function checkOrigin(origin: string, rules: EgressRules): string[] {
+  if (!(rules.allowLoopback ? /^https?:\/\//i : /^https:\/\//i).test(origin)) return ['must begin with https://'];
+  if (origin.includes('@')) return ['must not hold user information'];
+  const [, host = ''] = authority.exec(origin) ?? [];
+  const parsed = URL.parse(origin);
+  if (host === '' || parsed === null) return ['must name its host in ASCII letters, digits, hyphens and dots, and its port in digits'];
+  const problems: string[] = [];
+  if (parsed.hostname !== host.toLowerCase()) problems.push('must name its host in the usual spelling');
+  else if (!isCallableHost(parsed.hostname, rules))
+    problems.push('must name its host by a full public domain name, not by an address or a local name');
+  if (rules.ownHosts.includes(parsed.host)) problems.push('must not lead back to this service');
+  const port = Number(parsed.port || (parsed.protocol === 'https:' ? 443 : 80));
+  if (port === 0 || (!rules.allowLoopback && !rules.ports.includes(port))) problems.push(`must use port ${rules.ports.join(' or ')}`);
+  return problems;
+}
+
+function isCallableHost(hostname: string, { allowLoopback }: EgressRules): boolean {
+  const address = hostname.replace(/^\[|\]$/g, '');
+  if (isIP(address) !== 0) return allowLoopback && classifyAddress(address) === 'loopback';
+  if (/(^|\.)localhost$/.test(hostname)) return allowLoopback;
+  return hostname.length <= 253 && registeredName.test(hostname);
+}

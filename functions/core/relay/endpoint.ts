@@ -1,0 +1,47 @@
+import type { Issue } from '../../../schemas/errors.ts';
+import type { Endpoint } from '../../../schemas/intent.ts';
+import type { Parameter } from '../../../schemas/parameter.ts';
+import { checkOrigin, type EgressRules } from './egress.ts';
+import { parseTemplate, placesOf, type UrlTemplate } from './url-template.ts';
+
+/** What RFC 3986 lets stand in a URL, besides the braces of places. */
+const urlCharacters = /^(?:[\w\-.~:/?#[\]@!$&'()*+,;={}]|%[0-9a-f]{2})*$/i;
+
+/** The media types that parameters can be sent as. */
+export const isJsonType = (contentType: string): boolean => /^application\/(?:[a-z0-9.-]+\+)?json$/i.test(contentType);
+export const isFormType = (contentType: string): boolean => /^application\/x-www-form-urlencoded$/i.test(contentType);
+
+/** GET and DELETE carry parameters in the query, the others in the body. */
+export const hasBody = (method: Endpoint['method']): boolean => method !== 'GET' && method !== 'DELETE';
+
+/** What is wrong with an endpoint, for registration: its URL template, where it leads, and its content type. */
+export function checkEndpoint(endpoint: Endpoint, inputs: readonly Parameter[], rules: EgressRules): Issue[] {
+  const issues = checkUrl(endpoint.url, inputs, rules).map((problem) => ({ path: '/endpoint/url', problem }));
+  if (hasBody(endpoint.method) && !isJsonType(endpoint.content_type) && !isFormType(endpoint.content_type)) {
+    const problem = 'must be application/json, another JSON type ending in +json, or application/x-www-form-urlencoded';
+    issues.push({ path: '/endpoint/content_type', problem });
+  }
+  return issues;
+}
+
+function checkUrl(url: string, inputs: readonly Parameter[], rules: EgressRules): string[] {
+  if (!urlCharacters.test(url)) return ['must hold only characters that RFC 3986 allows; percent-encode the others'];
+  const template = parseTemplate(url);
+  if (typeof template === 'string') return [template];
+  return [...checkOrigin(template.origin, rules), ...checkPath(template), ...checkPlaces(template, inputs)];
+}
+
+function checkPath({ origin, parts }: UrlTemplate): string[] {
+  const written = parts.map((part) => (typeof part === 'string' ? part : part.operator === '' ? 'x' : '')).join('');
+  if (written.includes('#')) return ['must not have a fragment'];
+  const [path = ''] = written.split('?');
+  // A path that a URL reader would change is one that two readers could read differently: dot segments in any spelling.
+  const parsed = URL.parse(origin + written);
+  return parsed !== null && parsed.pathname !== (path || '/') ? ['must not hold . or .. segments in its path'] : [];
+}
+
+function checkPlaces(template: UrlTemplate, inputs: readonly Parameter[]): string[] {
+  const known = new Set(inputs.map(({ name }) => name));
+  const names = placesOf(template).flatMap((place) => place.names);
+  return names.every((name) => known.has(name)) ? [] : ['must name an input parameter in each of its places'];
+}

@@ -1,0 +1,135 @@
+import type { Issue } from '../../../schemas/errors.ts';
+import type { Endpoint, Intent } from '../../../schemas/intent.ts';
+import { invalidParameter } from '../http/api-error.ts';
+import { pointer } from '../http/json.ts';
+import { hasBody, isFormType } from './endpoint.ts';
+import { type Place, parseTemplate, placesOf, type UrlTemplate } from './url-template.ts';
+
+/** A call of an intent's endpoint, ready to be sent. */
+export interface UpstreamRequest {
+  method: Endpoint['method'];
+  url: string;
+  /** both or neither: GET and DELETE have no body */
+  contentType?: string;
+  body?: string;
+}
+
+type Values = Record<string, unknown>;
+type Pair = [name: string, value: string];
+
+/** Longest URL in characters, once its places are filled. */
+const greatestUrlLength = 8192;
+
+/** Percent-encodes all but RFC 3986's unreserved characters, as RFC 6570 section 3.2.2 has it. */
+const encode = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+
+/** How a value is written where only text can stand: a string as it is, anything else as JSON. */
+const write = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+const isObject = (value: unknown): value is Values => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A value as comma-separated text (RFC 6570 without the explode modifier); an object is its names and values in turn. */
+function list(value: unknown): string {
+  const items = Array.isArray(value) ? value : isObject(value) ? Object.entries(value).flat() : [value];
+  return items.map((item) => encode(write(item))).join(',');
+}
+
+/** A value in OpenAPI's default style for queries (form, exploded): an array repeats its name, an object becomes its members. */
+function explode(name: string, value: unknown): Pair[] {
+  if (Array.isArray(value)) return value.map((item) => [name, write(item)]);
+  if (isObject(value)) return Object.entries(value).map(([member, item]) => [member, write(item)]);
+  return [[name, write(value)]];
+}
+
+const formEncode = (pairs: Pair[]): string => pairs.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&');
+
+/**
+ * Makes the call of an intent: places in the URL first, the remaining parameters in the query or the body.
+ * @param values - what the validator of the intent's input parameters returned
+ * @throws ApiError INVALID_PARAMETER where the values do not fit the URL
+ */
+export function buildRequest(
+  { endpoint, input_parameters }: Pick<Intent, 'endpoint' | 'input_parameters'>,
+  values: Values,
+): UpstreamRequest {
+  const template = parseTemplate(endpoint.url);
+  if (typeof template === 'string') throw new TypeError('the intent was registered with a URL that is no template');
+  const placed = new Set(placesOf(template).flatMap((place) => place.names));
+  const remaining = input_parameters.map(({ name }) => name).filter((name) => !placed.has(name) && Object.hasOwn(values, name));
+  const isJson = hasBody(endpoint.method) && !isFormType(endpoint.content_type);
+  const pairs = isJson ? [] : remaining.flatMap((name) => explode(name, values[name]));
+
+  const issues = isJson ? [] : checkMembers(remaining, values, reservedNames(template, input_parameters));
+  const { path, query } = expand(template, values, issues);
+  if (issues.length > 0) throw invalidParameter(issues);
+  const fullQuery = [...query, ...(hasBody(endpoint.method) ? [] : [formEncode(pairs)])].filter((part) => part !== '').join('&');
+  const url = `${template.origin}${path || '/'}${fullQuery === '' ? '' : `?${fullQuery}`}`;
+  if (url.length > greatestUrlLength) {
+    throw invalidParameter([{ path: '/parameters', problem: `must make a URL of at most ${greatestUrlLength} characters` }]);
+  }
+
+  if (!hasBody(endpoint.method)) return { method: endpoint.method, url };
+  const body = isJson ? JSON.stringify(Object.fromEntries(remaining.map((name) => [name, values[name]]))) : formEncode(pairs);
+  return { method: endpoint.method, url, contentType: endpoint.content_type, body };
+}
+
+/** Fills the places, and adds to `issues` what cannot stand in the path. Query expansions are kept apart, to be joined by what is needed. */
+function expand({ parts }: UrlTemplate, values: Values, issues: Issue[]): { path: string; query: string[] } {
+  let text = '';
+  const expansions: string[] = [];
+  const inPath: { name: string; text: string }[] = [];
+  for (const part of parts) {
+    if (typeof part === 'string') text += part;
+    else if (part.operator !== '') expansions.push(...expandQuery(part, values));
+    else {
+      const filled = part.names.map((name) => ({ name, text: Object.hasOwn(values, name) ? list(values[name]) : '' }));
+      if (!text.includes('?')) inPath.push(...filled);
+      text += filled
+        .filter(({ name }) => Object.hasOwn(values, name))
+        .map((item) => item.text)
+        .join(',');
+    }
+  }
+  const [path = '', ...literalQuery] = text.split('?');
+  const hasDotSegment = path.split('/').some((segment) => /^\.{1,2}$/.test(segment.replace(/%2e/gi, '.')));
+  for (const { name, text: filled } of inPath) {
+    const problem = filled === '' ? 'must not be empty' : hasDotSegment && /^\.+$/.test(filled) ? 'must not be . or ..' : undefined;
+    if (problem !== undefined) issues.push({ path: pointer(['parameters', name]), problem: `${problem}, because it is part of a path` });
+  }
+  return { path, query: [literalQuery.join('?'), ...expansions] };
+}
+
+const expandQuery = ({ names }: Place, values: Values): string[] =>
+  names.filter((name) => Object.hasOwn(values, name)).map((name) => `${encode(name)}=${list(values[name])}`);
+
+/** How servers fold the names of query parameters: many ignore case, some read `a[b]` and `a.b` as part of `a`. */
+const foldMember = (name: string): string => name.toLowerCase().replace(/[[.].*$/s, '');
+
+/** The names that a member of an object must not take over: those of parameters and of the query in the URL itself. */
+function reservedNames({ parts }: UrlTemplate, inputs: Intent['input_parameters']): Set<string> {
+  const [, ...literalQuery] = parts
+    .map((part) => (typeof part === 'string' ? part : ''))
+    .join('')
+    .split('?');
+  return new Set([...inputs.map(({ name }) => name), ...new URLSearchParams(literalQuery.join('?')).keys()].map(foldMember));
+}
+
+/** The members of an object become parameters of their own, so none may pass itself off as another one. */
+function checkMembers(names: string[], values: Values, reserved: Set<string>): Issue[] {
+  const taken = new Set(reserved);
+  return names.flatMap((name) => {
+    const value = values[name];
+    if (!isObject(value)) return [];
+    const members = Object.keys(value);
+    const issues = members
+      .filter((member) => taken.has(foldMember(member)))
+      .slice(0, 100)
+      .map((member) => ({
+        path: pointer(['parameters', name, member.slice(0, 200)]),
+        problem: 'must not have the name of another parameter of this call, because members are sent as parameters',
+      }));
+    for (const member of members) taken.add(foldMember(member));
+    return issues;
+  });
+}

@@ -1,0 +1,39 @@
+/** A place of a URL template (RFC 6570): `{name}` is simple expansion, `{?name}` and `{&name}` are query expansion. */
+export interface Place {
+  operator: '' | '?' | '&';
+  names: string[];
+}
+
+export interface UrlTemplate {
+  /** scheme and authority as written; never holds a place */
+  origin: string;
+  /** path and query: literal text and places in order */
+  parts: (string | Place)[];
+}
+
+const originOf = /^[a-z][a-z0-9+.-]*:\/\/[^/?#{}\\]*/i;
+const place = /\{([?&]?)([A-Za-z0-9_.-]+(?:,[A-Za-z0-9_.-]+)*)\}/;
+
+/**
+ * Takes a URL template apart.
+ * @returns the template, or what would be right, as a sentence that begins with "must"
+ */
+export function parseTemplate(url: string): UrlTemplate | string {
+  const [origin] = originOf.exec(url) ?? [];
+  if (origin === undefined) return 'must be an absolute URL, for example https://api.example.com/orders/{id}';
+  // split with a pattern of two groups gives: literal, operator, names, literal, ...
+  const pieces = url.slice(origin.length).split(place);
+  const literals = pieces.filter((_, index) => index % 3 === 0);
+  if (literals.some((literal) => /[{}]/.test(literal))) {
+    return 'must hold only places of the forms {name}, {?name} and {&name}, several names separated by commas';
+  }
+  if (literals[0] === '' && pieces[1] === '') return 'must hold places only in its path and query';
+  const parts = pieces.flatMap((piece, index): (string | Place)[] => {
+    if (index % 3 === 0) return piece === '' ? [] : [piece];
+    if (index % 3 === 1) return [{ operator: piece as Place['operator'], names: (pieces[index + 1] ?? '').split(',') }];
+    return [];
+  });
+  return { origin, parts };
+}
+
+export const placesOf = ({ parts }: UrlTemplate): Place[] => parts.filter((part) => typeof part !== 'string');

@@ -1,0 +1,314 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { ApiError } from '../../../../functions/core/http/api-error.ts';
+import { type Execution, openRelay, type Relay, type RelayOptions } from '../../../../functions/core/relay/call.ts';
+import type { EgressRules } from '../../../../functions/core/relay/egress.ts';
+import { makeCertificate } from '../../../support/certificate.ts';
+import { startRawUpstream, startUpstream, watchSockets } from '../../../support/upstream.ts';
+
+const loopback: EgressRules = { ports: [443], allowLoopback: true, ownHosts: [] };
+const production: EgressRules = { ports: [443], allowLoopback: false, ownHosts: ['gate.example'] };
+
+const execution = (url: string, more: Partial<Execution> = {}): Execution => ({
+  request: { method: 'POST', url, contentType: 'application/json', body: '{"a":1}' },
+  intentUid: 'world.example:get-country:v1',
+  agentId: 'agent-1',
+  requestId: 'request-1',
+  executionId: 'execution-1',
+  baseUrl: 'https://gate.example',
+  deadlineMs: 5_000,
+  ...more,
+});
+
+const opened: { stop?: () => unknown; close?: () => unknown }[] = [];
+const keep = <T extends { stop?: () => unknown; close?: () => unknown }>(part: T): T => {
+  opened.push(part);
+  return part;
+};
+afterEach(async () => {
+  for (const part of opened.splice(0)) await (part.close ?? part.stop)?.();
+});
+
+const relay = (options: Partial<RelayOptions> = {}): Relay =>
+  keep(openRelay({ rules: loopback, resolve: async () => [{ address: '127.0.0.1', family: 4 }], ...options }));
+
+const refusal = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+async function expectFailure(call: Promise<unknown>, code: string, status: number, details: Record<string, unknown>, message: RegExp) {
+  const error = await refusal(call);
+  expect(error).toBeInstanceOf(ApiError);
+  expect(error).toMatchObject({ code, status, details });
+  expect((error as ApiError).message).toMatch(message);
+  return error as ApiError;
+}
+
+describe('a call', () => {
+  test('carries headers from scratch and returns status and body', async () => {
+    const upstream = keep(await startUpstream((_, response) => response.writeHead(201, { 'Set-Cookie': 'a=1' }).end('{"ok":true}')));
+    const answer = await relay().call(
+      execution(`http://upstream.example:${upstream.port}/orders?x=1`, { agentId: 'agent é 100%', idempotencyKey: 'key-1' }),
+    );
+    expect({ ...answer, body: String(answer.body) }).toEqual({ status: 201, body: '{"ok":true}', durationMs: expect.any(Number) });
+    expect(upstream.seen).toEqual([
+      {
+        method: 'POST',
+        url: '/orders?x=1',
+        body: '{"a":1}',
+        headers: {
+          host: `upstream.example:${upstream.port}`,
+          connection: 'keep-alive',
+          'content-length': '7',
+          'content-type': 'application/json',
+          accept: 'application/json',
+          'accept-encoding': 'identity',
+          'user-agent': 'intent-gate',
+          'x-request-id': 'request-1',
+          'execution-id': 'execution-1',
+          'agent-id': 'agent%20%C3%A9%20100%25',
+          'intent-uid': 'world.example:get-country:v1',
+          'idempotency-key': 'key-1',
+        },
+      },
+    ]);
+  });
+
+  test('without a body sends none, and never sends a credential over http', async () => {
+    const upstream = keep(await startUpstream((_, response) => response.end('{}')));
+    await relay().call(
+      execution(`http://upstream.example:${upstream.port}/`, {
+        request: { method: 'GET', url: `http://upstream.example:${upstream.port}/` },
+        credentialHeaders: { Authorization: 'secret' },
+      }),
+    );
+    expect(upstream.seen[0]).toMatchObject({ method: 'GET', body: '' });
+    expect(upstream.seen[0]?.headers).not.toHaveProperty('authorization');
+    expect(upstream.seen[0]?.headers).not.toHaveProperty('content-type');
+  });
+
+  test('uses a connection again', async () => {
+    const upstream = keep(await startUpstream((_, response) => response.end('{}')));
+    const { call } = relay();
+    for (let count = 0; count < 3; count++) {
+      await call(execution(`http://upstream.example:${upstream.port}/`));
+      await setImmediate();
+    }
+    expect([upstream.connections, upstream.seen.length]).toEqual([1, 3]);
+  });
+
+  test('follows no redirect', async () => {
+    const upstream = keep(await startUpstream((_, response) => response.writeHead(302, { Location: 'http://127.0.0.1:9001/' }).end()));
+    expect(await relay().call(execution(`http://upstream.example:${upstream.port}/`))).toMatchObject({ status: 302 });
+    expect(upstream.seen).toHaveLength(1);
+  });
+});
+
+describe('over https', () => {
+  const certificate = makeCertificate('upstream.example');
+  let upstream: Awaited<ReturnType<typeof startUpstream>>;
+  beforeAll(async () => {
+    upstream = await startUpstream((_, response) => response.end('{}'), certificate);
+  });
+  afterAll(() => upstream.stop());
+
+  test('a trusted certificate lets the call and its credential through', async () => {
+    const { call } = relay({ trustedCertificate: certificate.cert });
+    const answer = await call(execution(`https://upstream.example:${upstream.port}/`, { credentialHeaders: { Authorization: 'secret' } }));
+    expect(answer.status).toBe(200);
+    expect(upstream.seen.at(-1)?.headers.authorization).toBe('secret');
+  });
+
+  test.each([
+    ['a certificate that nobody vouches for', 'upstream.example', {}],
+    ['a certificate for another name', 'other.example', { trustedCertificate: certificate.cert }],
+  ])('%s ends the call before anything is sent', async (_, host, options) => {
+    const before = upstream.seen.length;
+    const call = relay(options).call(execution(`https://${host}:${upstream.port}/`));
+    await expectFailure(
+      call,
+      'INTENT_EXECUTION_FAILED',
+      502,
+      { reason: 'tls_failed', outcome: 'not_sent' },
+      /no certificate that is valid/,
+    );
+    expect(upstream.seen).toHaveLength(before);
+  });
+
+  test('a server that speaks no TLS', async () => {
+    const plain = keep(await startRawUpstream((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n')));
+    const call = relay().call(execution(`https://upstream.example:${plain.port}/`));
+    await expectFailure(
+      call,
+      'INTENT_EXECUTION_FAILED',
+      502,
+      { reason: 'tls_failed', outcome: 'not_sent' },
+      /no certificate that is valid/,
+    );
+  });
+});
+
+describe('egress', () => {
+  test.each([
+    ['a private address', ['10.0.0.1']],
+    ['a public and a private address', ['93.184.215.14', '192.168.0.1']],
+    ['loopback', ['127.0.0.1']],
+    ['IPv6 loopback', ['::1']],
+    ['loopback as a mapped address', ['::ffff:127.0.0.1']],
+    ['instance metadata', ['169.254.169.254']],
+    ['NAT64', ['64:ff9b::7f00:1']],
+    ['6to4', ['2002:7f00:1::']],
+    ['a zone', ['fe80::1%eth0']],
+    ['no address at all', ['upstream.example']],
+  ])('a name that resolves to %s is not connected to', async (_, addresses) => {
+    const sockets = keep(watchSockets());
+    const resolve = async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    const call = relay({ rules: production, resolve }).call(execution('https://upstream.example/'));
+    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'refused_address', outcome: 'not_sent' }, /makes no calls/);
+    expect(sockets.opened()).toBe(0);
+  });
+
+  test.each([
+    'http://upstream.example/',
+    'https://upstream.example:8443/',
+    'https://gate.example/api/intents/execute',
+    'https://127.0.0.1/',
+    'https://0x7f000001/',
+    'https://[::1]/',
+    'https://[::ffff:127.0.0.1]/',
+    'https://localhost/',
+    'https://93.184.215.14/',
+    'ftp://upstream.example/',
+  ])('%s is not even resolved', async (url) => {
+    const sockets = keep(watchSockets());
+    let resolved = 0;
+    const resolve = async () => {
+      resolved++;
+      return [];
+    };
+    const call = relay({ rules: production, resolve }).call(execution(url));
+    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'refused_address', outcome: 'not_sent' }, /makes no calls/);
+    expect([resolved, sockets.opened()]).toEqual([0, 0]);
+  });
+
+  test('the address by which this service was called is refused too', async () => {
+    const call = relay().call(execution('https://called.example/', { baseUrl: 'https://called.example/prod' }));
+    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'refused_address' }, /makes no calls/);
+  });
+
+  test('a name is resolved once for each connection, and connected to as it was checked', async () => {
+    const upstream = keep(await startUpstream((_, response) => response.end('{}')));
+    const answers = ['127.0.0.1', '127.0.0.2'];
+    const asked: string[] = [];
+    const resolve = async (hostname: string) => {
+      asked.push(hostname);
+      return [{ address: answers[asked.length - 1] ?? '', family: 4 }];
+    };
+    await relay({ resolve }).call(execution(`http://rebinding.example:${upstream.port}/`));
+    expect([asked, upstream.seen.length]).toEqual([['rebinding.example'], 1]);
+  });
+});
+
+describe('a host that cannot be reached', () => {
+  const unavailable = ['SERVICE_UNAVAILABLE', 503] as const;
+
+  test.each([
+    ['has no address', async () => []],
+    ['is unknown', async () => Promise.reject(Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' }))],
+  ])('because it %s', async (_, resolve) => {
+    const error = await expectFailure(
+      relay({ resolve }).call(execution('https://upstream.example/')),
+      ...unavailable,
+      { reason: 'no_address', outcome: 'not_sent' },
+      /no address at the moment/,
+    );
+    expect(error.headers).toEqual({ 'Retry-After': '5' });
+  });
+
+  test('because it refuses connections, and is then left alone', async () => {
+    const upstream = await startUpstream((_, response) => response.end('{}'));
+    await upstream.stop();
+    const sockets = keep(watchSockets());
+    const { call } = relay();
+    const url = `http://upstream.example:${upstream.port}/`;
+    for (let count = 0; count < 5; count++) {
+      await expectFailure(call(execution(url)), ...unavailable, { reason: 'unreachable', outcome: 'not_sent' }, /cannot be reached/);
+    }
+    expect(sockets.opened()).toBe(5);
+    const error = await expectFailure(call(execution(url)), ...unavailable, { reason: 'resting', outcome: 'not_sent' }, /left alone/);
+    expect(error.headers).toEqual({ 'Retry-After': '10' });
+    expect(sockets.opened()).toBe(5);
+  });
+});
+
+describe('an upstream that', () => {
+  const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
+  const broken = ['INTENT_EXECUTION_FAILED', 502, { reason: 'broken_answer', outcome: 'unknown' }, /broke off/] as const;
+  const tooLarge = ['INTENT_EXECUTION_FAILED', 502, { reason: 'answer_too_large', outcome: 'unknown' }, /more than 1048576 bytes/] as const;
+  const late = ['GATEWAY_TIMEOUT', 504, { reason: 'deadline', outcome: 'unknown' }, /in time/] as const;
+  const pour = (socket: Socket, text: string, start = '') => {
+    socket.write(start);
+    const write = () => {
+      while (!socket.destroyed && socket.write(text));
+    };
+    socket.on('drain', write);
+    write();
+  };
+  const drip = (socket: Socket, text: string, start = '') => {
+    socket.write(start);
+    const timer = setInterval(() => socket.write(text), 20);
+    socket.on('close', () => clearInterval(timer));
+  };
+
+  test.each<[string, (socket: Socket) => void, readonly [string, number, Record<string, unknown>, RegExp]]>([
+    ['closes without an answer', (socket) => socket.end(), broken],
+    ['resets', (socket) => socket.resetAndDestroy(), broken],
+    ['resets in mid-header', (socket) => socket.write(head, () => socket.resetAndDestroy()), broken],
+    ['ends in mid-header', (socket) => socket.end(head), broken],
+    ['resets in mid-body', (socket) => socket.write(`${head}Content-Length: 10\r\n\r\n{`, () => socket.resetAndDestroy()), broken],
+    ['ends in mid-body', (socket) => socket.end(`${head}Content-Length: 10\r\n\r\n{`), broken],
+    ['ends in mid-chunk', (socket) => socket.end(`${head}Transfer-Encoding: chunked\r\n\r\n5\r\n{`), broken],
+    ['answers in HTTP/0.9', (socket) => socket.end('{"ok":true}'), broken],
+    ['answers in another protocol', (socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n'), broken],
+    ['switches protocols', (socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'), broken],
+    ['sends two lengths', (socket) => socket.end(`${head}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} `), broken],
+    ['sends endless headers', (socket) => pour(socket, `X-More: ${'x'.repeat(1000)}\r\n`, head), tooLarge],
+    ['sends one endless header', (socket) => pour(socket, 'x'.repeat(10_000), `${head}X-More: `), tooLarge],
+    ['announces 10 GB', (socket) => socket.write(`${head}Content-Length: 10737418240\r\n\r\n${'x'.repeat(1024)}`), late],
+    ['sends 10 GB', (socket) => pour(socket, 'x'.repeat(65_536), `${head}Content-Length: 10737418240\r\n\r\n`), tooLarge],
+    [
+      'sends chunks without end',
+      (socket) => pour(socket, `400\r\n${'x'.repeat(1024)}\r\n`, `${head}Transfer-Encoding: chunked\r\n\r\n`),
+      tooLarge,
+    ],
+    ['says nothing', () => {}, late],
+    ['drips its headers', (socket) => drip(socket, 'X-Drip: 1\r\n', head), late],
+    ['drips its body', (socket) => drip(socket, 'x', `${head}Content-Length: 100000\r\n\r\n`), late],
+    ['sends early hints without end', (socket) => drip(socket, 'HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n'), late],
+  ])('%s', async (_, behave, expected) => {
+    const upstream = keep(await startRawUpstream(behave));
+    const deadlineMs = expected === late ? 200 : 5_000;
+    await expectFailure(relay().call(execution(`http://upstream.example:${upstream.port}/`, { deadlineMs })), ...expected);
+    expect(upstream.connections).toBe(1);
+  });
+
+  test('compresses unasked is not inflated', async () => {
+    const bomb = gzipSync(Buffer.alloc(50_000_000));
+    const upstream = keep(
+      await startUpstream((_, response: ServerResponse) => response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(bomb)),
+    );
+    const call = relay().call(execution(`http://upstream.example:${upstream.port}/`));
+    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'encoded_answer', outcome: 'unknown' }, /content coding/);
+  });
+
+  test('takes its time to connect', async () => {
+    const resolve = () => new Promise<never>(() => {});
+    const call = relay({ resolve }).call(execution('https://upstream.example/', { deadlineMs: 100 }));
+    await expectFailure(call, ...late);
+  });
+});
