@@ -26,6 +26,12 @@ export class ApiError extends Error {
     this.details = details;
     this.headers = headers;
   }
+
+  /** The same refusal with more headers; its own win. */
+  withHeaders(headers: Record<string, string>): ApiError {
+    const { code, message, status, details, cause } = this;
+    return new ApiError(code, message, { status, details, cause, headers: { ...headers, ...this.headers } });
+  }
 }
 
 /** INVALID_PARAMETER with every issue at once. */

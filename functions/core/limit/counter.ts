@@ -32,6 +32,8 @@ export interface LimitCounter {
    * @throws ApiError SERVICE_UNAVAILABLE where the counter cannot be reached
    */
   consume(request: LimitRequest): Promise<LimitDecision>;
+  /** How things stand, without counting; one read. */
+  inspect(request: LimitRequest): Promise<LimitDecision>;
   /** The refusal, where this instance knows that the rate is used up; asks nobody. */
   findRefusal(request: LimitRequest): LimitDecision | undefined;
 }
@@ -100,7 +102,12 @@ export function openLimitCounter(table: Table, now: () => number = Date.now): Li
     throw unavailable('Too many calls are being counted at once. Try again after Retry-After.');
   }
 
-  return { consume, findRefusal };
+  async function inspect(request: LimitRequest): Promise<LimitDecision> {
+    const window = current(await counters.find(keyOf(request)), request);
+    return decide(window.total < request.limit.rate, window, request);
+  }
+
+  return { consume, inspect, findRefusal };
 }
 
 /** The period is part of the key: buckets of another length are another counter. */

@@ -1,0 +1,76 @@
+import type { PatClaims } from '../../../schemas/pat.ts';
+import { ApiError } from '../http/api-error.ts';
+import { bearerToken, invalidToken } from '../http/bearer.ts';
+import type { ApiRequest } from '../http/request.ts';
+import { describeChanges } from '../policy/describe.ts';
+import type { CurrentPolicy, FindPolicy } from '../policy/policy.ts';
+import { isPermitted, isProhibited } from '../policy/scope.ts';
+import { type AgentItem, isRevoked } from '../store/agent.ts';
+import type { PolicyArchive } from '../store/policy-archive.ts';
+import type { Proofs } from './proof.ts';
+import type { VerifyPat } from './verify.ts';
+
+/** Who asks, and under which policy. */
+export interface Authorization {
+  claims: PatClaims;
+  policy: CurrentPolicy;
+}
+
+export type Authorize = (request: ApiRequest, nowMs: number) => Promise<Authorization>;
+
+export interface AuthorizerParts {
+  verifyPat: VerifyPat;
+  proofs: Pick<Proofs, 'checkAtUse'>;
+  findPolicy: FindPolicy;
+  policyArchive: Pick<PolicyArchive, 'find'>;
+}
+
+/**
+ * What a PAT has to show before the table is asked about the intent: that it is genuine, that its bearer holds the key where a proof is due,
+ * and that the policy it was issued under is still in force.
+ * @returns a check that throws ApiError UNAUTHORIZED or FORBIDDEN
+ */
+export const openAuthorizer =
+  ({ verifyPat, proofs, findPolicy, policyArchive }: AuthorizerParts): Authorize =>
+  async (request, nowMs) => {
+    const token = bearerToken(request, 'DPoP');
+    const claims = await verifyPat(token, { baseUrl: request.baseUrl, nowMs });
+    await proofs.checkAtUse(request, token, claims, nowMs);
+    const policy = findPolicy(request.baseUrl);
+    if (claims.pol !== policy.reference) throw await policyChanged(claims.pol, policy, request.baseUrl, policyArchive);
+    return { claims, policy };
+  };
+
+async function policyChanged(
+  reference: string,
+  { policy }: CurrentPolicy,
+  baseUrl: string,
+  archive: AuthorizerParts['policyArchive'],
+): Promise<ApiError> {
+  const signed = await archive.find(reference);
+  return new ApiError(
+    'FORBIDDEN',
+    'The usage policy has changed since this PAT was issued. Read it at GET /api/policy, sign it, and ask for a new PAT at POST /api/pat/issue.',
+    { details: { reason: 'policy_changed', ...(signed && { changes: describeChanges(signed, policy, baseUrl) }) } },
+  );
+}
+
+/** @throws ApiError UNAUTHORIZED where the agent's PATs have been revoked since this one was issued */
+export function requireUnrevoked(agent: AgentItem | undefined, claims: PatClaims): void {
+  if (isRevoked(agent, claims))
+    throw invalidToken('The PAT has been revoked. Ask the operators why, then ask for a new one at POST /api/pat/issue.');
+}
+
+/** @throws ApiError FORBIDDEN where the PAT's scope does not name the intent, or the policy prohibits it */
+export function requirePermission({ claims, policy }: Authorization, intentUid: string): void {
+  if (isProhibited(policy.grants, intentUid)) {
+    throw new ApiError('FORBIDDEN', 'The usage policy prohibits this intent. GET /api/policy says which are permitted.', {
+      details: { reason: 'prohibited' },
+    });
+  }
+  if (!isPermitted(claims.scope, intentUid)) {
+    throw new ApiError('FORBIDDEN', 'The PAT does not permit this intent. GET /api/policy says which are permitted.', {
+      details: { reason: 'not_permitted' },
+    });
+  }
+}

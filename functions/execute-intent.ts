@@ -1,0 +1,123 @@
+import { executionRequest } from '../schemas/execution.ts';
+import { readEnvironment, splitList } from './core/environment.ts';
+import { ApiError } from './core/http/api-error.ts';
+import { parse } from './core/http/json.ts';
+import { type ApiResponse, ok } from './core/http/response.ts';
+import { type Steps, serve } from './core/http/serve.ts';
+import { type LimitCounter, openLimitCounter } from './core/limit/counter.ts';
+import { fingerprintOf, readIdempotencyKey } from './core/limit/idempotency.ts';
+import { openQuota } from './core/limit/quota.ts';
+import { runOnce } from './core/limit/run-once.ts';
+import { type Authorize, openAuthorizer, requirePermission, requireUnrevoked } from './core/pat/authorize.ts';
+import { openProofs } from './core/pat/proof.ts';
+import { kmsClient, openSigningKeys } from './core/pat/signing-keys.ts';
+import { openPatVerifier } from './core/pat/verify.ts';
+import { loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
+import { mapAnswer } from './core/relay/answer.ts';
+import { openRelay, type Relay } from './core/relay/call.ts';
+import { egressRulesFromEnvironment } from './core/relay/egress.ts';
+import { openReceipt } from './core/relay/receipt.ts';
+import { buildRequest } from './core/relay/request.ts';
+import { requireIntent } from './core/relay/require-intent.ts';
+import { openValidators } from './core/relay/validators.ts';
+import type { AgentItem } from './core/store/agent.ts';
+import { type IdempotentCalls, openIdempotentCalls } from './core/store/idempotent-call.ts';
+import { type Intents, openIntents } from './core/store/intents.ts';
+import { keys } from './core/store/keys.ts';
+import { openPolicyArchive } from './core/store/policy-archive.ts';
+import { tableFromEnvironment } from './core/store/table.ts';
+import { openUsedJtis } from './core/store/used-jti.ts';
+
+export interface Deps {
+  authorize: Authorize;
+  intents: Pick<Intents, 'findWith' | 'versions'>;
+  calls: IdempotentCalls;
+  limits: LimitCounter;
+  relay: Pick<Relay, 'call'>;
+  /** milliseconds since the epoch */
+  now?: () => number;
+}
+
+/** What is kept of the invocation's time to write down how the call ended, in milliseconds. */
+const reservedMs = 3_000;
+
+/** `POST /api/intents/execute` (endpoint 3). */
+export const createHandler = ({ authorize, intents, calls, limits, relay, now = Date.now }: Deps): Steps => {
+  const validate = openValidators();
+
+  return async (request) => {
+    const body = request.json();
+    const nowMs = now();
+    const authorization = await authorize(request, nowMs);
+    const { claims, policy } = authorization;
+    const receipt = openReceipt(request, claims.sub, policy.digest);
+    const quota = openQuota(limits, { thumbprint: claims.cnf.jkt, what: `execute#${policy.digest}`, limit: claims.lmt });
+
+    const execute = async (): Promise<ApiResponse> => {
+      const { intent_uid, parameters } = parse(executionRequest, body);
+      const { found, other: agent } = await intents.findWith(intent_uid, keys.agent(claims.sub));
+      requireUnrevoked(agent as AgentItem | undefined, claims);
+      const { intent } = await requireIntent(found, intent_uid, intents);
+      receipt.note({ intent_uid, service_id: intent.service_id });
+      requirePermission(authorization, intent_uid);
+      const upstreamRequest = buildRequest(intent, validate(intent, parameters));
+      const idempotencyKey = readIdempotencyKey(request);
+      const ids = { agentId: claims.sub, executionId: receipt.executionId };
+
+      return runOnce(calls, {
+        keyed:
+          idempotencyKey === undefined
+            ? undefined
+            : { ...ids, key: idempotencyKey, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
+        refusal: quota.knownRefusal(),
+        admit: quota.consume,
+        act: async () => {
+          receipt.note({ upstream_host: new URL(upstreamRequest.url).host });
+          const answer = await relay.call({
+            ...ids,
+            request: upstreamRequest,
+            intentUid: intent_uid,
+            requestId: request.requestId,
+            ...(idempotencyKey !== undefined && { idempotencyKey }),
+            baseUrl: request.baseUrl,
+            deadlineMs: request.remainingMs() - reservedMs,
+          });
+          receipt.note({ upstream_status: answer.status, upstream_ms: Math.round(answer.durationMs), answer_bytes: answer.body.length });
+          return ok(mapAnswer(answer, intent));
+        },
+      });
+    };
+
+    try {
+      const response = await execute();
+      receipt.write('OK', response.headers);
+      return { ...response, headers: { ...response.headers, ...receipt.headers, ...(await quota.headers()) } };
+    } catch (error) {
+      if (!(error instanceof ApiError)) {
+        receipt.write('INTERNAL_SERVER_ERROR');
+        throw error;
+      }
+      receipt.write(error.code, error.headers);
+      throw error.withHeaders({ ...receipt.headers, ...(await quota.headers()) });
+    }
+  };
+};
+
+const environment = readEnvironment(['signingKeys'], ['requireProofOfPossession', 'billing']);
+const table = tableFromEnvironment();
+const signingKeys = openSigningKeys(kmsClient(), splitList(environment.signingKeys));
+
+export const handler = serve(
+  createHandler({
+    authorize: openAuthorizer({
+      verifyPat: openPatVerifier({ findKey: signingKeys.find }),
+      proofs: openProofs(openUsedJtis(table), environment.requireProofOfPossession === 'true'),
+      findPolicy: openPolicy(loadPolicyTemplate()),
+      policyArchive: openPolicyArchive(table),
+    }),
+    intents: openIntents(table),
+    calls: openIdempotentCalls(table),
+    limits: openLimitCounter(table),
+    relay: openRelay({ rules: egressRulesFromEnvironment() }),
+  }),
+);
