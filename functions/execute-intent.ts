@@ -1,5 +1,5 @@
 import { executionRequest } from '../schemas/execution.ts';
-import { readEnvironment, splitList } from './core/environment.ts';
+import { readEnvironment } from './core/environment.ts';
 import { ApiError } from './core/http/api-error.ts';
 import { parse } from './core/http/json.ts';
 import { type ApiResponse, ok } from './core/http/response.ts';
@@ -9,10 +9,11 @@ import { fingerprintOf, readIdempotencyKey } from './core/limit/idempotency.ts';
 import { openQuota } from './core/limit/quota.ts';
 import { runOnce } from './core/limit/run-once.ts';
 import { type Authorize, openAuthorizer, requirePermission, requireUnrevoked } from './core/pat/authorize.ts';
+import { openPolicyRefusals } from './core/pat/policy-refusals.ts';
 import { openProofs } from './core/pat/proof.ts';
-import { kmsClient, openSigningKeys } from './core/pat/signing-keys.ts';
+import { signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 import { openPatVerifier } from './core/pat/verify.ts';
-import { loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
+import { loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
 import { mapAnswer } from './core/relay/answer.ts';
 import { openRelay, type Relay } from './core/relay/call.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
@@ -103,17 +104,16 @@ export const createHandler = ({ authorize, intents, calls, limits, relay, now = 
   };
 };
 
-const environment = readEnvironment(['signingKeys'], ['requireProofOfPossession', 'billing']);
+const { requireProofOfPossession, billing } = readEnvironment([], ['requireProofOfPossession', 'billing']);
 const table = tableFromEnvironment();
-const signingKeys = openSigningKeys(kmsClient(), splitList(environment.signingKeys));
 
 export const handler = serve(
   createHandler({
     authorize: openAuthorizer({
-      verifyPat: openPatVerifier({ findKey: signingKeys.find }),
-      proofs: openProofs(openUsedJtis(table), environment.requireProofOfPossession === 'true'),
-      findPolicy: openPolicy(loadPolicyTemplate()),
-      policyArchive: openPolicyArchive(table),
+      verifyPat: openPatVerifier({ findKey: signingKeysFromEnvironment().find }),
+      proofs: openProofs(openUsedJtis(table), requireProofOfPossession === 'true'),
+      findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(billing)),
+      refusals: openPolicyRefusals(openPolicyArchive(table)),
     }),
     intents: openIntents(table),
     calls: openIdempotentCalls(table),

@@ -31,3 +31,6 @@ export const describeSavedService = ({ service_id, service_name, service_url, de
   service_url,
   description,
 });
+
+/** The members that endpoint 9 shows, and no other that a record carries. */
+export const describeService = (record: Service): Service => service.strip().parse(record);

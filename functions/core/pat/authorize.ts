@@ -2,11 +2,10 @@ import type { PatClaims } from '../../../schemas/pat.ts';
 import { ApiError } from '../http/api-error.ts';
 import { bearerToken, invalidToken } from '../http/bearer.ts';
 import type { ApiRequest } from '../http/request.ts';
-import { describeChanges } from '../policy/describe.ts';
 import type { CurrentPolicy, FindPolicy } from '../policy/policy.ts';
 import { isPermitted, isProhibited } from '../policy/scope.ts';
 import { type AgentItem, isRevoked } from '../store/agent.ts';
-import type { PolicyArchive } from '../store/policy-archive.ts';
+import type { PolicyRefusals } from './policy-refusals.ts';
 import type { Proofs } from './proof.ts';
 import type { VerifyPat } from './verify.ts';
 
@@ -22,7 +21,7 @@ export interface AuthorizerParts {
   verifyPat: VerifyPat;
   proofs: Pick<Proofs, 'checkAtUse'>;
   findPolicy: FindPolicy;
-  policyArchive: Pick<PolicyArchive, 'find'>;
+  refusals: Pick<PolicyRefusals, 'refuseOldPolicy'>;
 }
 
 /**
@@ -31,29 +30,15 @@ export interface AuthorizerParts {
  * @returns a check that throws ApiError UNAUTHORIZED or FORBIDDEN
  */
 export const openAuthorizer =
-  ({ verifyPat, proofs, findPolicy, policyArchive }: AuthorizerParts): Authorize =>
+  ({ verifyPat, proofs, findPolicy, refusals }: AuthorizerParts): Authorize =>
   async (request, nowMs) => {
     const token = bearerToken(request, 'DPoP');
     const claims = await verifyPat(token, { baseUrl: request.baseUrl, nowMs });
     await proofs.checkAtUse(request, token, claims, nowMs);
     const policy = findPolicy(request.baseUrl);
-    if (claims.pol !== policy.reference) throw await policyChanged(claims.pol, policy, request.baseUrl, policyArchive);
+    if (claims.pol !== policy.reference) throw await refusals.refuseOldPolicy(claims.pol, policy, request.baseUrl);
     return { claims, policy };
   };
-
-async function policyChanged(
-  reference: string,
-  { policy }: CurrentPolicy,
-  baseUrl: string,
-  archive: AuthorizerParts['policyArchive'],
-): Promise<ApiError> {
-  const signed = await archive.find(reference);
-  return new ApiError(
-    'FORBIDDEN',
-    'The usage policy has changed since this PAT was issued. Read it at GET /api/policy, sign it, and ask for a new PAT at POST /api/pat/issue.',
-    { details: { reason: 'policy_changed', ...(signed && { changes: describeChanges(signed, policy, baseUrl) }) } },
-  );
-}
 
 /** @throws ApiError UNAUTHORIZED where the agent's PATs have been revoked since this one was issued */
 export function requireUnrevoked(agent: AgentItem | undefined, claims: PatClaims): void {

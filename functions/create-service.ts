@@ -1,0 +1,27 @@
+import { describeSavedService, serviceInput } from '../schemas/service.ts';
+import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { created, recordTag } from './core/http/response.ts';
+import { type Steps, serve } from './core/http/serve.ts';
+import { openServices, type Services } from './core/store/services.ts';
+import { tableFromEnvironment } from './core/store/table.ts';
+
+export interface Deps {
+  verifyAdmin: VerifyAdmin;
+  services: Pick<Services, 'create'>;
+}
+
+/** `POST /api/services` (endpoint 6): registers a service under a name that no other has. */
+export const createHandler =
+  ({ verifyAdmin, services }: Deps): Steps =>
+  async (request) => {
+    await verifyAdmin(request);
+    const service = await services.create(request.body(serviceInput));
+    return created(describeSavedService(service), {
+      ETag: recordTag(service),
+      Location: `${request.baseUrl}/api/services/${service.service_id}`,
+    });
+  };
+
+export const handler = serve(
+  createHandler({ verifyAdmin: adminVerifierFromEnvironment(), services: openServices(tableFromEnvironment()) }),
+);

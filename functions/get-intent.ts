@@ -1,0 +1,28 @@
+import * as z from 'zod';
+import { describeFullIntent, describeIntent, intentUid } from '../schemas/intent.ts';
+import { parse } from './core/http/json.ts';
+import { revalidated } from './core/http/response.ts';
+import { type Steps, serve } from './core/http/serve.ts';
+import { type Intents, intentTag, openIntents } from './core/store/intents.ts';
+import { noSuchIntent } from './core/store/refusals.ts';
+import { tableFromEnvironment } from './core/store/table.ts';
+
+export interface Deps {
+  intents: Pick<Intents, 'find'>;
+}
+
+const viewQuery = z.object({ view: z.enum(['full', 'details']).default('details') });
+
+/** `GET /api/intents/{intent_uid}` (endpoint 2); `?view=full` returns the full intent schema. */
+export const createHandler =
+  ({ intents }: Deps): Steps =>
+  async (request) => {
+    const { intent_uid } = parse(z.object({ intent_uid: intentUid }), { intent_uid: request.pathParameter('intent_uid') });
+    const { view } = request.query(viewQuery);
+    const found = await intents.find(intent_uid);
+    if (!found) throw noSuchIntent();
+    const describe = view === 'full' ? describeFullIntent : describeIntent;
+    return revalidated(describe(found.intent, found.service.service_name), intentTag(found, view));
+  };
+
+export const handler = serve(createHandler({ intents: openIntents(tableFromEnvironment()) }));

@@ -1,0 +1,34 @@
+import * as z from 'zod';
+import { listIntent } from '../schemas/intent.ts';
+import { pageQuery, paginate } from '../schemas/pagination.ts';
+import { pageLinks } from './core/http/links.ts';
+import { revalidated } from './core/http/response.ts';
+import { type Steps, serve } from './core/http/serve.ts';
+import { type Intents, openIntents } from './core/store/intents.ts';
+import { noSuchService } from './core/store/refusals.ts';
+import { openServices, type Services } from './core/store/services.ts';
+import { tableFromEnvironment } from './core/store/table.ts';
+
+export interface Deps {
+  services: Pick<Services, 'find'>;
+  intents: Pick<Intents, 'list'>;
+}
+
+/** `after`: the uid that the page follows, as the `next` link gives it, so that writes in between neither repeat nor skip an intent. */
+const listQuery = pageQuery.extend({ after: z.string().max(200).optional() });
+
+/** `GET /api/services/{service_id}/intents` (endpoint 10): ordered by intent_uid. */
+export const createHandler =
+  ({ services, intents }: Deps): Steps =>
+  async (request) => {
+    const { page, page_size: pageSize, after } = request.query(listQuery);
+    const serviceId = request.pathParameter('service_id');
+    if (!(await services.find(serviceId))) throw noSuchService();
+    const { intents: found, total } = await intents.list(serviceId, after ?? (page - 1) * pageSize, pageSize);
+    const body = { intents: found.map(listIntent), pagination: paginate(total, page, pageSize) };
+    return revalidated(body, undefined, pageLinks(request, body.pagination, { after: found.at(-1)?.intent_uid }));
+  };
+
+const table = tableFromEnvironment();
+
+export const handler = serve(createHandler({ services: openServices(table), intents: openIntents(table) }));

@@ -1,0 +1,27 @@
+import { describeSavedService, serviceInput } from '../schemas/service.ts';
+import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { ok, recordTag } from './core/http/response.ts';
+import { type Steps, serve } from './core/http/serve.ts';
+import { noSuchService } from './core/store/refusals.ts';
+import { openServices, type Services } from './core/store/services.ts';
+import { tableFromEnvironment } from './core/store/table.ts';
+
+export interface Deps {
+  verifyAdmin: VerifyAdmin;
+  services: Pick<Services, 'replace'>;
+}
+
+/** `PUT /api/services/{service_id}` (endpoint 7): replaces the whole record; optional members that are absent are removed. */
+export const createHandler =
+  ({ verifyAdmin, services }: Deps): Steps =>
+  async (request) => {
+    await verifyAdmin(request);
+    const input = request.body(serviceInput);
+    const service = await services.replace(request.pathParameter('service_id'), input, (seen) => request.knows(recordTag(seen)));
+    if (!service) throw noSuchService();
+    return ok(describeSavedService(service), { ETag: recordTag(service) });
+  };
+
+export const handler = serve(
+  createHandler({ verifyAdmin: adminVerifierFromEnvironment(), services: openServices(tableFromEnvironment()) }),
+);
