@@ -1,6 +1,7 @@
 /** What `cdk synth` and `cdk deploy` run: settings -> stack. */
 import { readFileSync } from 'node:fs';
-import { App } from 'aws-cdk-lib';
+import { App, Validations } from 'aws-cdk-lib';
+import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { readSettings, SettingsError } from '../lib/settings.ts';
 import { IntentGate } from '../lib/stack.ts';
 
@@ -8,6 +9,7 @@ try {
   // The feature flags hold also where the app is run without the CDK command line, which passes them on.
   const app = new App({ context: JSON.parse(readFileSync('cdk.json', 'utf8')).context });
   new IntentGate(app, 'IntentGate', readSettings(app.node));
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
   app.synth();
 } catch (error) {
   if (!(error instanceof SettingsError)) throw error;

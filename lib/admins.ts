@@ -1,6 +1,15 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { AccountRecovery, ClientAttributes, OAuthScope, ResourceServerScope, UserPool, type UserPoolClient } from 'aws-cdk-lib/aws-cognito';
+import {
+  AccountRecovery,
+  ClientAttributes,
+  Mfa,
+  OAuthScope,
+  ResourceServerScope,
+  UserPool,
+  type UserPoolClient,
+} from 'aws-cdk-lib/aws-cognito';
 import { Construct } from 'constructs';
+import { acknowledge } from './acknowledge.ts';
 import type { Settings } from './settings.ts';
 
 /** Membership of this group makes a person an admin. */
@@ -15,16 +24,30 @@ export class Admins extends Construct {
   readonly machines: UserPoolClient;
   readonly scope = 'intent-gate/admin';
 
-  constructor(scope: Construct, id: string, { stage, retainData }: Settings) {
+  constructor(scope: Construct, id: string, { stage, retainData, requireAdminMfa }: Settings) {
     super(scope, id);
     this.pool = new UserPool(this, 'Pool', {
       selfSignUpEnabled: false,
       signInAliases: { username: true, email: true },
       signInCaseSensitive: false,
       accountRecovery: AccountRecovery.EMAIL_ONLY,
-      passwordPolicy: { minLength: 12, tempPasswordValidity: Duration.days(3) },
+      passwordPolicy: {
+        minLength: 12,
+        requireLowercase: true,
+        requireUppercase: true,
+        requireDigits: true,
+        requireSymbols: true,
+        tempPasswordValidity: Duration.days(3),
+      },
+      mfa: requireAdminMfa ? Mfa.REQUIRED : Mfa.OPTIONAL,
+      mfaSecondFactor: { otp: true, sms: false },
       deletionProtection: retainData,
       removalPolicy: retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+    });
+    acknowledge(this.pool, {
+      'AwsSolutions-COG2': 'A setting, requireAdminMfa: scripts that sign in with a password alone cannot answer a challenge.',
+      'AwsSolutions-COG8':
+        'The pool holds a handful of admins whom another admin has invited; the plus plan is priced for customers who sign themselves up.',
     });
     this.pool.addGroup('AdminGroup', { groupName: adminGroup, description: 'May register, change and delete services and intents' });
     const admin = new ResourceServerScope({ scopeName: 'admin', scopeDescription: 'Register, change and delete services and intents' });

@@ -9,12 +9,16 @@ import {
   MockIntegration,
   PassthroughBehavior,
   RestApi,
+  type StageOptions,
 } from 'aws-cdk-lib/aws-apigateway';
-import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
-import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import type { Endpoint } from './endpoints.ts';
+import { acknowledge } from './acknowledge.ts';
+import { addRecords, domainOptions } from './domain.ts';
+import type { EndpointFunction } from './endpoint-function.ts';
+import { type Endpoint, endpoints } from './endpoints.ts';
 import { bodyTemplate, gatewayAnswers, gatewayResponse, headerExpressions } from './error-answers.ts';
+import { protect } from './firewall.ts';
 import type { Settings } from './settings.ts';
 
 /** The media types for which a mock method finds a template: the gateway answers 415 to any other body. */
@@ -31,62 +35,80 @@ export class Api extends Construct {
   readonly rest: RestApi;
   private readonly settings: Settings;
 
-  constructor(
-    scope: Construct,
-    id: string,
-    endpoints: readonly Endpoint[],
-    functions: ReadonlyMap<string, LambdaFunction>,
-    settings: Settings,
-  ) {
+  constructor(scope: Construct, id: string, functions: ReadonlyMap<string, EndpointFunction>, settings: Settings) {
     super(scope, id);
     this.settings = settings;
     this.rest = this.createRestApi();
     for (const [path, group] of Map.groupBy(endpoints, ({ path }) => path)) {
       const resource = this.rest.root.resourceForPath(path);
-      for (const { name, method } of group) {
+      for (const { name, method, credential } of group) {
         const handler = functions.get(name);
-        if (handler) resource.addMethod(method, new LambdaIntegration(handler, { allowTestInvoke: false }));
+        if (!handler) continue;
+        const added = resource.addMethod(method, new LambdaIntegration(handler.lambda, { allowTestInvoke: false }));
+        acknowledge(added, { 'AwsSolutions-APIG4': whyNoAuthorizer[credential], 'AwsSolutions-COG4': whyNoAuthorizer[credential] });
       }
       const allowed = group.map(({ method }) => method);
       if (settings.corsOrigins.length > 0) this.addPreflight(resource, allowed);
       this.refuseOtherMethods(resource, allowed);
     }
+    if (settings.domain) addRecords(this, settings.domain, this.rest);
+    if (settings.waf) protect(this, this.rest.deploymentStage, settings);
   }
 
   private createRestApi(): RestApi {
-    const { stage, tracing, logRetentionDays, manageApiLogRole, retainData, protocol, corsOrigins } = this.settings;
-    const accessLog = new LogGroup(this, 'AccessLog', {
-      retention: logRetentionDays as RetentionDays,
-      removalPolicy: RemovalPolicy.DESTROY,
-    });
+    const { stage, domain, manageApiLogRole, retainData, protocol, corsOrigins } = this.settings;
     const rest = new RestApi(this, 'Rest', {
       restApiName: `Intent Gate (${stage})`,
       description: 'Lets agents find, get authorised for, and run intents',
       endpointTypes: [EndpointType.REGIONAL],
+      ...(domain && { domainName: domainOptions(this, domain), disableExecuteApiEndpoint: true }),
       cloudWatchRole: manageApiLogRole,
       ...(manageApiLogRole && { cloudWatchRoleRemovalPolicy: retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY }),
-      deployOptions: {
-        stageName: 'live',
-        metricsEnabled: true,
-        tracingEnabled: tracing,
-        loggingLevel: MethodLoggingLevel.ERROR,
-        dataTraceEnabled: false,
-        accessLogDestination: new LogGroupLogDestination(accessLog),
-        accessLogFormat: AccessLogFormat.custom(accessLine),
-      },
+      deployOptions: this.stageOptions(),
     });
+    acknowledge(rest, {
+      'AwsSolutions-APIG2': 'Functions check requests against their schemas and name every mistake at once, which the gateway cannot.',
+      'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]':
+        'AWS defines this policy for the one role of an account with which API Gateway writes the logs of all its APIs.',
+      'AwsSolutions-APIG3': 'A setting, waf: it costs more when idle than all the rest, and the rate limits hold without it.',
+      'Serverless-APIGWXrayEnabled': 'A setting, tracing.',
+    });
+    // The stack names its outputs itself.
+    rest.node.tryRemoveChild('Endpoint');
     for (const [type, answer] of gatewayAnswers) {
       rest.addGatewayResponse(type.responseType, gatewayResponse(type, answer, protocol, corsOrigins.length > 0));
     }
     return rest;
   }
 
+  private stageOptions(): StageOptions {
+    const { tracing, logRetentionDays, requestsPerSecond, burst, throttling } = this.settings;
+    const accessLog = new LogGroup(this, 'AccessLog', { retention: logRetentionDays, removalPolicy: RemovalPolicy.DESTROY });
+    const logged = { loggingLevel: MethodLoggingLevel.ERROR, dataTraceEnabled: false };
+    const exceptions = endpoints.flatMap(({ name, path, method }) => {
+      const limit = throttling[name];
+      if (!limit) return [];
+      return [[`${path}/${method}`, { ...logged, throttlingRateLimit: limit.requestsPerSecond, throttlingBurstLimit: limit.burst }]];
+    });
+    return {
+      stageName: 'live',
+      tracingEnabled: tracing,
+      ...logged,
+      throttlingRateLimit: requestsPerSecond,
+      throttlingBurstLimit: burst,
+      methodOptions: Object.fromEntries(exceptions),
+      accessLogDestination: new LogGroupLogDestination(accessLog),
+      accessLogFormat: AccessLogFormat.custom(accessLine),
+    };
+  }
+
   private addPreflight(resource: IResource, allowed: string[]): void {
-    resource.addCorsPreflight({
+    const added = resource.addCorsPreflight({
       allowOrigins: this.settings.corsOrigins,
       allowMethods: allowed,
       allowHeaders: ['Authorization', 'Content-Type', 'DPoP', 'Idempotency-Key', 'If-Match', 'If-None-Match'],
     });
+    acknowledge(added, { 'AwsSolutions-APIG4': whyRefusalIsOpen, 'AwsSolutions-COG4': whyRefusalIsOpen });
   }
 
   /** 405 with `Allow` for every method that the path does not have (RFC 9110 section 15.5.6). */
@@ -107,11 +129,20 @@ export class Api extends Construct {
         },
       ],
     });
-    resource.addMethod('ANY', integration, {
+    const added = resource.addMethod('ANY', integration, {
       methodResponses: [{ statusCode: '405', responseParameters: Object.fromEntries(named.map(([name]) => [name, true])) }],
     });
+    acknowledge(added, { 'AwsSolutions-APIG4': whyRefusalIsOpen, 'AwsSolutions-COG4': whyRefusalIsOpen });
   }
 }
+
+const whyNoAuthorizer: Record<Endpoint['credential'], string> = {
+  none: 'The specification opens this endpoint to everybody.',
+  pat: 'The function verifies the PAT, because the order of checks and the form of refusals are part of the specification.',
+  admin: 'The function verifies the Cognito token, because an authorizer could not answer in the specified form.',
+};
+
+const whyRefusalIsOpen = 'A fixed answer of the gateway, which reads and reveals nothing.';
 
 /** What is logged of a request: never headers, query or body, which may hold tokens. */
 const accessLine = JSON.stringify({

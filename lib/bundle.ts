@@ -3,6 +3,16 @@ import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { SettingsError } from './settings.ts';
 
+/** How the SDK finds credentials outside Lambda: loaded only where the environment holds none, which it does in every Lambda. */
+const foreignCredentials = [
+  '@aws-sdk/credential-provider-http',
+  '@aws-sdk/credential-provider-ini',
+  '@aws-sdk/credential-provider-process',
+  '@aws-sdk/credential-provider-sso',
+  '@aws-sdk/credential-provider-web-identity',
+  '@smithy/credential-provider-imds',
+];
+
 export interface BundledFunction {
   /** the file in `functions/`, without its extension */
   name: string;
@@ -32,6 +42,9 @@ export function bundleFunctions(functions: readonly BundledFunction[], folder: s
     platform: 'node',
     target: 'node24',
     format: 'esm',
+    // The SDK's ES modules can be shaken, its CommonJS cannot.
+    mainFields: ['module', 'main'],
+    external: foreignCredentials,
     banner: { js: banner },
     logLevel: 'silent',
   });

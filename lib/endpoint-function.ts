@@ -1,5 +1,5 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
-import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   ApplicationLogLevel,
   Architecture,
@@ -10,8 +10,9 @@ import {
   SystemLogLevel,
   Tracing,
 } from 'aws-cdk-lib/aws-lambda';
-import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { acknowledge } from './acknowledge.ts';
 import type { Settings } from './settings.ts';
 
 export interface EndpointFunctionProps {
@@ -21,35 +22,34 @@ export interface EndpointFunctionProps {
   timeoutSeconds: number;
   memoryMb: number;
   environment: Record<string, string>;
-  statements: PolicyStatement[];
   settings: Settings;
 }
 
 /** One Lambda with a role and a log group of its own. */
 export class EndpointFunction extends Construct {
   readonly lambda: LambdaFunction;
+  readonly role: Role;
   readonly logGroup: LogGroup;
 
   constructor(scope: Construct, id: string, props: EndpointFunctionProps) {
     super(scope, id);
     const { settings } = props;
     this.logGroup = new LogGroup(this, 'Logs', {
-      retention: settings.logRetentionDays as RetentionDays,
+      retention: settings.logRetentionDays,
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    const role = new Role(this, 'Role', {
+    this.role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
       description: `Intent Gate: ${props.name}`,
     });
-    this.logGroup.grantWrite(role);
-    for (const statement of props.statements) role.addToPolicy(statement);
+    this.logGroup.grantWrite(this.role);
     this.lambda = new LambdaFunction(this, 'Function', {
       description: `Intent Gate: ${props.summary}`,
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       handler: 'index.handler',
       code: props.code,
-      role,
+      role: this.role,
       timeout: Duration.seconds(props.timeoutSeconds),
       memorySize: props.memoryMb,
       environment: props.environment,
@@ -59,6 +59,15 @@ export class EndpointFunction extends Construct {
       systemLogLevelV2: SystemLogLevel.INFO,
       applicationLogLevelV2: ApplicationLogLevel.INFO,
       tracing: settings.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
+    });
+    acknowledge(this.role, {
+      'AwsSolutions-IAM5[Resource::*]':
+        'X-Ray takes traces for no resource in particular; the two actions that write them are all that this grants.',
+    });
+    acknowledge(this.lambda, {
+      'Serverless-LambdaTracing': 'A setting, tracing.',
+      'Serverless-LambdaDLQ':
+        'Runs for a caller who waits for the answer, or on a schedule whose next run does all that a failed one left undone.',
     });
   }
 }

@@ -1,7 +1,27 @@
 import type { ErrorCode } from '../schemas/errors.ts';
 
-/** What a function may touch in the table, by record kind (the rows of docs/table.md). `read` is get, batch get and query. */
-export type TableNeed = 'read' | 'write' | 'delete' | 'scan';
+/** What a function does to items of the table: the operations of `functions/core/store/table.ts`. */
+export type TableOperation = 'get' | 'getAll' | 'query' | 'put' | 'update' | 'delete' | 'deleteAll';
+
+/** The kinds of records, by the partitions that they stand in; a service's pointers to its intents stand in its own partition. */
+export type RecordKind = 'service' | 'serviceName' | 'intent' | 'change' | 'agent' | 'limit' | 'call' | 'policy' | 'jti';
+
+/** What a function may touch, and nothing else: its permissions and its environment come from it. */
+export interface Needs {
+  table?: Partial<Record<RecordKind, readonly TableOperation[]>>;
+  /** reads the whole table, to build the search index */
+  scan?: true;
+  /** `sign`: with the newest key; `publicKey`: of every key */
+  kms?: readonly ('sign' | 'publicKey')[];
+  /** opens outbound connections to intents' own endpoints */
+  egress?: true;
+  /** checks addresses that intents will be called at, without calling them */
+  addressRules?: true;
+  /** has the policy file beside its bundle */
+  policy?: true;
+  /** reads or writes the snapshots of the search index */
+  snapshots?: 'read' | 'write';
+}
 
 /** One endpoint: one row, one file in `functions/`, one Lambda. */
 export interface Endpoint {
@@ -16,19 +36,7 @@ export interface Endpoint {
   success: 200 | 201 | 204;
   /** refusals besides those that every endpoint has (404 for paths, 405, 500, 503) */
   errors: ErrorCode[];
-  needs: {
-    table?: TableNeed[];
-    /** `sign`: kms:Sign with the newest key; `publicKey`: kms:GetPublicKey with every key */
-    kms?: ('sign' | 'publicKey')[];
-    /** opens outbound connections to intents' own endpoints */
-    egress?: true;
-    /** checks addresses that intents will be called at, without calling them */
-    addressRules?: true;
-    /** has the policy file beside its bundle */
-    policy?: true;
-    /** reads (or writes) the search index snapshots */
-    snapshots?: 'read' | 'write';
-  };
+  needs: Needs;
   /** longest run in seconds; API Gateway gives up after 29 */
   timeoutSeconds: number;
   memoryMb: number;
@@ -51,7 +59,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Find intents by question, words and filters',
     success: 200,
     errors: ['INVALID_PARAMETER'],
-    needs: { table: ['read', 'scan'], snapshots: 'read' },
+    needs: { table: { change: ['query'], intent: ['getAll'], service: ['getAll'] }, scan: true, snapshots: 'read' },
     memoryMb: 1024,
   },
   {
@@ -63,7 +71,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Read one intent',
     success: 200,
     errors: ['INVALID_PARAMETER', 'NOT_FOUND'],
-    needs: { table: ['read'] },
+    needs: { table: { intent: ['getAll'], service: ['get', 'getAll'] } },
   },
   {
     name: 'execute-intent',
@@ -87,7 +95,20 @@ export const endpoints: readonly Endpoint[] = [
       'INTENT_NOT_SUPPORTED',
       'GATEWAY_TIMEOUT',
     ],
-    needs: { table: ['read', 'write'], kms: ['publicKey'], egress: true, policy: true },
+    needs: {
+      table: {
+        intent: ['getAll', 'query'],
+        service: ['get', 'getAll'],
+        agent: ['getAll'],
+        limit: ['get', 'put', 'update'],
+        call: ['get', 'put', 'update', 'delete'],
+        jti: ['put'],
+        policy: ['get'],
+      },
+      kms: ['publicKey'],
+      egress: true,
+      policy: true,
+    },
     timeoutSeconds: 29,
     memoryMb: 1024,
   },
@@ -111,7 +132,11 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Get a Policy Adherence Token for the signed policy',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'INVALID_SIGNATURE', 'POLICY_REJECTED', 'TOO_MANY_REQUESTS'],
-    needs: { table: ['read', 'write'], kms: ['sign', 'publicKey'], policy: true },
+    needs: {
+      table: { agent: ['update'], limit: ['get', 'put', 'update'], jti: ['put'], policy: ['get', 'put'] },
+      kms: ['sign', 'publicKey'],
+      policy: true,
+    },
   },
   {
     ...admin,
@@ -122,7 +147,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Register a service',
     success: 201,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'CONFLICT'],
-    needs: { table: ['read', 'write', 'delete'] },
+    needs: { table: { serviceName: ['get', 'put'], service: ['get', 'put'], change: ['put'] } },
   },
   {
     ...admin,
@@ -133,7 +158,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Replace a service',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: ['read', 'write', 'delete'] },
+    needs: { table: { serviceName: ['get', 'put', 'delete'], service: ['get', 'put'], change: ['put'] } },
   },
   {
     ...admin,
@@ -144,7 +169,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Delete a service and its intents',
     success: 204,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: ['read', 'write', 'delete'] },
+    needs: { table: { serviceName: ['delete'], service: ['get', 'put', 'query', 'deleteAll'], intent: ['delete'], change: ['put'] } },
     timeoutSeconds: 29,
   },
   {
@@ -156,7 +181,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Read a service',
     success: 200,
     errors: ['NOT_FOUND'],
-    needs: { table: ['read'] },
+    needs: { table: { service: ['get'] } },
   },
   {
     ...open,
@@ -167,7 +192,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: "List a service's intents",
     success: 200,
     errors: ['INVALID_PARAMETER', 'NOT_FOUND'],
-    needs: { table: ['read'] },
+    needs: { table: { service: ['get', 'query'], intent: ['getAll'] } },
   },
   {
     ...admin,
@@ -178,7 +203,10 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Create an intent',
     success: 201,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: ['read', 'write', 'delete'], addressRules: true },
+    needs: {
+      table: { service: ['get', 'getAll', 'put', 'update', 'delete'], intent: ['get', 'getAll', 'put', 'delete'], change: ['put'] },
+      addressRules: true,
+    },
   },
   {
     ...admin,
@@ -189,7 +217,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Replace an intent (its intent_id is its intent_uid)',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: ['read', 'write'], addressRules: true },
+    needs: { table: { service: ['get', 'getAll'], intent: ['get', 'getAll', 'put'], change: ['put'] }, addressRules: true },
   },
   {
     ...admin,
@@ -200,7 +228,37 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Delete an intent',
     success: 204,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: ['read', 'write', 'delete'] },
+    needs: { table: { service: ['get', 'getAll', 'put', 'delete'], intent: ['get', 'getAll', 'put'], change: ['put'] } },
+  },
+  {
+    ...admin,
+    name: 'get-agent',
+    method: 'GET',
+    path: '/api/agents/{agent_id}',
+    summary: 'Read the key that an agent id is bound to',
+    success: 200,
+    errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
+    needs: { table: { agent: ['get'] } },
+  },
+  {
+    ...admin,
+    name: 'revoke-agent',
+    method: 'POST',
+    path: '/api/agents/{agent_id}/revoke',
+    summary: "Revoke an agent's PATs",
+    success: 200,
+    errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
+    needs: { table: { agent: ['update'] } },
+  },
+  {
+    ...admin,
+    name: 'delete-agent',
+    method: 'DELETE',
+    path: '/api/agents/{agent_id}',
+    summary: 'Free an agent id for another key',
+    success: 204,
+    errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
+    needs: { table: { agent: ['delete'] } },
   },
   {
     ...open,
@@ -222,5 +280,27 @@ export const endpoints: readonly Endpoint[] = [
     errors: [],
     needs: {},
     memoryMb: 256,
+  },
+];
+
+/** A function that the clock starts. */
+export interface ScheduledFunction {
+  /** the file in `functions/`, and the name of the Lambda's construct */
+  name: string;
+  summary: string;
+  everyMinutes: number;
+  needs: Needs;
+  timeoutSeconds: number;
+  memoryMb: number;
+}
+
+export const scheduledFunctions: readonly ScheduledFunction[] = [
+  {
+    name: 'snapshot-search-index',
+    summary: 'Save the search index, so that a cold start need not rebuild it',
+    everyMinutes: 60,
+    needs: { table: { change: ['query'], intent: ['getAll'], service: ['getAll'] }, scan: true, snapshots: 'write' },
+    timeoutSeconds: 300,
+    memoryMb: 1024,
   },
 ];

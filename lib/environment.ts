@@ -1,5 +1,5 @@
 import { variables } from '../functions/core/environment.ts';
-import type { Endpoint } from './endpoints.ts';
+import type { Endpoint, Needs } from './endpoints.ts';
 import type { Settings } from './settings.ts';
 
 /** What the stack made that functions have to know. */
@@ -10,38 +10,42 @@ export interface Parts {
   userPoolId: string;
   adminClientIds: readonly string[];
   adminScope: string;
+  snapshotBucketName: string;
+  /** namespace of the metrics that functions write */
+  metricsNamespace: string;
 }
 
-/** The environment of one function: what its row of the endpoint table needs and nothing else. */
-export function environmentOf(
-  { credential, needs }: Pick<Endpoint, 'credential' | 'needs'>,
-  settings: Settings,
-  parts: Parts,
-): Record<string, string> {
-  const { table, protocol, baseUrl, signingKeys, patLifeSeconds, issueLimitPerHour, billing, ...others } = variables;
-  const { requireFreshSignature, requireProofOfPossession, userPool, adminClients, adminScope, egressPorts, egressLoopback } = others;
-  const publicBaseUrl = settings.publicBaseUrl;
-  const signs = needs.kms?.includes('sign');
+/** The environment of one function: what its needs call for and nothing else. */
+export function environmentOf(needs: Needs, credential: Endpoint['credential'], settings: Settings, parts: Parts): Record<string, string> {
+  const signs = needs.kms?.includes('sign') ?? false;
   return {
-    [protocol]: settings.protocol,
-    ...(publicBaseUrl !== undefined && { [baseUrl]: publicBaseUrl }),
-    ...(needs.table && { [table]: parts.tableName }),
-    ...(needs.kms && { [signingKeys]: parts.signingKeyArns.join(',') }),
-    ...(signs && {
-      [patLifeSeconds]: String(settings.patLifeSeconds),
-      [issueLimitPerHour]: String(settings.issueLimitPerHour),
-      [requireFreshSignature]: String(settings.requireFreshSignature),
-      ...(settings.billing && { [billing]: JSON.stringify(settings.billing) }),
-    }),
-    ...((signs || credential === 'pat') && { [requireProofOfPossession]: String(settings.requireProofOfPossession) }),
-    ...(credential === 'admin' && {
-      [userPool]: parts.userPoolId,
-      [adminClients]: parts.adminClientIds.join(','),
-      [adminScope]: parts.adminScope,
-    }),
-    ...((needs.egress || needs.addressRules) && {
-      [egressPorts]: settings.egressPorts.join(','),
-      ...(settings.allowLoopback && { [egressLoopback]: 'true' }),
-    }),
+    [variables.protocol]: settings.protocol,
+    POWERTOOLS_METRICS_NAMESPACE: parts.metricsNamespace,
+    ...(settings.publicBaseUrl && { [variables.baseUrl]: settings.publicBaseUrl }),
+    ...((needs.table || needs.scan) && { [variables.table]: parts.tableName }),
+    ...(needs.kms && { [variables.signingKeys]: parts.signingKeyArns.join(',') }),
+    ...(needs.policy && settings.billing && { [variables.billing]: JSON.stringify(settings.billing) }),
+    ...(needs.snapshots && { [variables.snapshotBucket]: parts.snapshotBucketName }),
+    ...(signs && issueEnvironment(settings)),
+    ...((signs || credential === 'pat') && { [variables.requireProofOfPossession]: String(settings.requireProofOfPossession) }),
+    ...(credential === 'admin' && adminEnvironment(parts)),
+    ...((needs.egress || needs.addressRules) && egressEnvironment(settings)),
   };
 }
+
+const issueEnvironment = ({ patLifeSeconds, issueLimitPerHour, requireFreshSignature }: Settings) => ({
+  [variables.patLifeSeconds]: String(patLifeSeconds),
+  [variables.issueLimitPerHour]: String(issueLimitPerHour),
+  [variables.requireFreshSignature]: String(requireFreshSignature),
+});
+
+const adminEnvironment = ({ userPoolId, adminClientIds, adminScope }: Parts) => ({
+  [variables.userPool]: userPoolId,
+  [variables.adminClients]: adminClientIds.join(','),
+  [variables.adminScope]: adminScope,
+});
+
+const egressEnvironment = ({ egressPorts, allowLoopback }: Settings) => ({
+  [variables.egressPorts]: egressPorts.join(','),
+  ...(allowLoopback && { [variables.egressLoopback]: 'true' }),
+});

@@ -1,28 +1,118 @@
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import type { Endpoint, TableNeed } from './endpoints.ts';
+import { Stack } from 'aws-cdk-lib';
+import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
+import type { Key } from 'aws-cdk-lib/aws-kms';
+import type { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
+import { acknowledge } from './acknowledge.ts';
+import type { Needs, RecordKind, TableOperation } from './endpoints.ts';
 
-const tableActions: Record<TableNeed, string[]> = {
-  read: ['GetItem', 'BatchGetItem', 'Query'],
-  write: ['PutItem', 'UpdateItem'],
-  delete: ['DeleteItem'],
-  scan: ['Scan'],
+const actionOf: Record<TableOperation, string> = {
+  get: 'dynamodb:GetItem',
+  getAll: 'dynamodb:BatchGetItem',
+  query: 'dynamodb:Query',
+  put: 'dynamodb:PutItem',
+  update: 'dynamodb:UpdateItem',
+  delete: 'dynamodb:DeleteItem',
+  deleteAll: 'dynamodb:BatchWriteItem',
 };
 
+/** What the partition keys of each kind of record start with, as `functions/core/store/keys.ts` makes them. */
+export const partitionPrefixes: Record<RecordKind, string> = {
+  service: 'SERVICE#',
+  serviceName: 'NAME#',
+  intent: 'INTENT#',
+  change: 'CHANGES#',
+  agent: 'AGENT#',
+  limit: 'LIMIT#',
+  call: 'CALL#',
+  policy: 'POLICY#',
+  jti: 'JTI#',
+};
+
+/** Where snapshots stand in their bucket. */
+const snapshotKeys = 'search-index/*';
+
+/** What there is to be granted. */
 export interface Resources {
-  tableArn: string;
+  table: Table;
   /** the first signs, all verify */
-  signingKeyArns: [string, ...string[]];
+  signingKeys: readonly Key[];
+  snapshots: Bucket;
 }
 
+/** One permission, in the terms of IAM. */
+export interface Permission {
+  actions: string[];
+  /** `table`, `newest signing key`, `every signing key`, `snapshots`, `snapshot bucket` */
+  on: keyof ReturnType<typeof arnsOf>;
+  /** the permission holds for partitions that start with one of these */
+  partitions?: string[];
+  /** why a function has it */
+  why: string;
+}
+
+const scanning: Permission = { actions: ['dynamodb:Scan'], on: 'table', why: 'builds the search index from the whole registry' };
+const signing: Permission = { actions: ['kms:Sign'], on: 'newest signing key', why: 'signs PATs' };
+const verifying: Permission = { actions: ['kms:GetPublicKey'], on: 'every signing key', why: 'verifies PATs, or shows how to' };
+
 /** What a function may do: exactly what its row of the endpoint table needs. */
-export function statementsFor({ table = [], kms = [] }: Endpoint['needs'], { tableArn, signingKeyArns }: Resources): PolicyStatement[] {
-  const allow = (actions: string[], resources: string[]) => (actions.length > 0 ? [new PolicyStatement({ actions, resources })] : []);
-  return [
-    ...allow(
-      table.flatMap((need) => tableActions[need].map((action) => `dynamodb:${action}`)),
-      [tableArn],
-    ),
-    ...(kms.includes('sign') ? allow(['kms:Sign'], [signingKeyArns[0]]) : []),
-    ...(kms.includes('publicKey') ? allow(['kms:GetPublicKey'], signingKeyArns) : []),
-  ];
+export const permissionsOf = ({ table = {}, scan, kms = [], snapshots }: Needs): Permission[] => [
+  ...tablePermissions(table),
+  ...(scan ? [scanning] : []),
+  ...(kms.includes('sign') ? [signing] : []),
+  ...(kms.includes('publicKey') ? [verifying] : []),
+  ...(snapshots ? snapshotPermissions(snapshots) : []),
+];
+
+/** One permission for each set of actions, on the partitions of all the kinds that need just that set. */
+function tablePermissions(table: NonNullable<Needs['table']>): Permission[] {
+  const kinds = Object.entries(table) as [RecordKind, readonly TableOperation[]][];
+  const byActions = Map.groupBy(kinds, ([, operations]) =>
+    operations
+      .map((operation) => actionOf[operation])
+      .sort()
+      .join(),
+  );
+  return [...byActions].map(([actions, group]) => ({
+    actions: actions.split(','),
+    on: 'table',
+    partitions: group.map(([kind]) => `${partitionPrefixes[kind]}*`),
+    why: group.map(([kind, operations]) => `${kind}: ${operations.join(', ')}`).join('; '),
+  }));
+}
+
+/** A reader that may not list a bucket is told 403 instead of 404 for an object that is not there. */
+const snapshotPermissions = (access: 'read' | 'write'): Permission[] => [
+  {
+    actions: ['s3:GetObject', ...(access === 'write' ? ['s3:PutObject', 's3:DeleteObject'] : [])],
+    on: 'snapshots',
+    why: access === 'write' ? 'saves the search index' : 'opens the search index',
+  },
+  { actions: ['s3:ListBucket'], on: 'snapshot bucket', why: 'tells a missing snapshot from a forbidden one' },
+];
+
+const arnsOf = ({ table, signingKeys, snapshots }: Resources) => {
+  const keyArns = signingKeys.map(({ keyArn }) => keyArn);
+  return {
+    table: [table.tableArn],
+    'newest signing key': keyArns.slice(0, 1),
+    'every signing key': keyArns,
+    snapshots: [`${snapshots.bucketArn}/${snapshotKeys}`],
+    'snapshot bucket': [snapshots.bucketArn],
+  };
+};
+
+/** Grants a function what it needs. */
+export function grantNeeds(role: Role, needs: Needs, resources: Resources): void {
+  const arns = arnsOf(resources);
+  for (const { actions, on, partitions } of permissionsOf(needs)) {
+    const conditions = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } };
+    role.addToPolicy(new PolicyStatement({ actions, resources: arns[on], ...(partitions && { conditions }) }));
+  }
+  if (needs.snapshots) {
+    const bucketId = Stack.of(role).getLogicalId(resources.snapshots.node.defaultChild as CfnBucket);
+    acknowledge(role, {
+      [`AwsSolutions-IAM5[Resource::<${bucketId}.Arn>/${snapshotKeys}]`]: 'Snapshots have names of their own, all under this prefix.',
+    });
+  }
 }

@@ -1,27 +1,23 @@
 import { readFileSync } from 'node:fs';
-import { policy } from '../schemas/policy.ts';
-import { SettingsError } from './settings.ts';
-
-/** Stands for the base URL wherever the policy names a target; filled in when the policy is served. */
-const placeholder = '{base_url}';
+import { compilePolicy } from '../functions/core/policy/compile.ts';
+import { PolicyError } from '../functions/core/policy/reading.ts';
+import { fillTemplate, parseTemplate } from '../functions/core/policy/template.ts';
+import { type Settings, SettingsError } from './settings.ts';
 
 /**
- * Reads the usage policy that a deployment will ship.
+ * Reads the usage policy that a deployment will ship, and compiles it as the functions will.
  * @returns its text, unchanged
- * @throws SettingsError naming every place that is wrong
+ * @throws SettingsError naming every place that is wrong or that the service could not keep to
  */
-export function readPolicy(file: string): string {
-  const text = read(file);
-  let value: unknown;
+export function readPolicy({ policyFile, billing, publicBaseUrl = 'https://service.example' }: Settings): string {
+  const text = read(policyFile);
   try {
-    value = JSON.parse(text.replaceAll(placeholder, 'https://api.example.com'));
+    compilePolicy(fillTemplate(parseTemplate(text), publicBaseUrl), publicBaseUrl, billing);
+    return text;
   } catch (error) {
-    throw new SettingsError(`${file} is not JSON: ${(error as Error).message}`);
+    if (error instanceof PolicyError) throw new SettingsError(`${policyFile}: ${error.message}`);
+    throw error;
   }
-  const result = policy.safeParse(value);
-  if (result.success) return text;
-  const mistakes = result.error.issues.map(({ path, message }) => `  /${path.join('/')}: ${message}`);
-  throw new SettingsError(`${file} is not a policy as specification section 2.3 has it:\n${mistakes.join('\n')}`);
 }
 
 function read(file: string): string {

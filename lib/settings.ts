@@ -1,5 +1,7 @@
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Node } from 'constructs';
 import * as z from 'zod';
+import { endpoints } from './endpoints.ts';
 
 /** Command lines (`-c name=value`) give texts where cdk.json gives values: both are read. */
 const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')], 'must be true or false');
@@ -26,7 +28,16 @@ const object = <T extends z.ZodType>(schema: T) =>
     }
   }, schema);
 
+const endpointNames = endpoints.map(({ name }) => name);
+
+const retentionDays = Object.values(RetentionDays).filter((days) => typeof days === 'number' && days < 9_999);
+
+const throttle = z.strictObject({ requestsPerSecond: wholeNumber(1, 10_000), burst: wholeNumber(1, 5_000) });
+
 const isHttpsOrigin = (text: string) => URL.canParse(text) && new URL(text).protocol === 'https:' && new URL(text).origin === text;
+
+/** For rules between settings: they are checked whatever else is wrong, so that every mistake is told at once. */
+const always = (name: string) => ({ path: [name], when: () => true });
 
 /** The settings of a deployment: context of the CDK app, by these names. All are optional. */
 const settingsSchema = z
@@ -49,6 +60,17 @@ const settingsSchema = z
       })
       .optional()
       .describe('the address that agents call, where it is not the one of the API or of `domainName`'),
+    domainName: z
+      .string()
+      .regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/, 'must be a domain name in lower case')
+      .optional()
+      .describe('domain name that the API gets, with certificate and DNS record; needs `hostedZoneId` and `hostedZoneName`'),
+    hostedZoneId: z
+      .string()
+      .regex(/^Z[A-Z0-9]+$/, 'must be the id of a Route 53 hosted zone')
+      .optional()
+      .describe('id of the hosted zone of `domainName`'),
+    hostedZoneName: z.string().min(1).optional().describe('name of that hosted zone'),
     patLifeSeconds: wholeNumber(60, 86_400).default(3_600).describe('life of a PAT in seconds'),
     issueLimitPerHour: wholeNumber(1, 100_000).default(60).describe('PATs that one agent key may be issued in an hour'),
     billing: object(z.strictObject({ method: z.enum(['credit_card', 'invoice', 'wallet', 'processor', 'other']), id: z.string().min(1) }))
@@ -65,8 +87,20 @@ const settingsSchema = z
     corsOrigins: list(z.string().refine((text) => text === '*' || isHttpsOrigin(text), 'must be * or https://<host>'))
       .default([])
       .describe('origins whose pages may call the API'),
+    requestsPerSecond: wholeNumber(1, 10_000).default(200).describe('requests a second that each method takes before it answers 429'),
+    burst: wholeNumber(1, 5_000).default(400).describe('requests that each method takes at once'),
+    throttling: object(z.partialRecord(z.enum(endpointNames), throttle))
+      .default({})
+      .describe('`{"<endpoint>": {"requestsPerSecond", "burst"}}` for endpoints that differ'),
+    waf: flag.default(false).describe('a web application firewall with a limit of requests per address on PAT issue and search'),
+    wafRequestsPerFiveMinutes: wholeNumber(10, 1_000_000).default(500).describe('that limit'),
+    alarmEmail: z.email('must be an e-mail address').optional().describe('where alarms are sent'),
+    requireAdminMfa: flag.default(false).describe('admins sign in with a one-time password besides their own'),
     tracing: flag.default(true).describe('X-Ray traces of the API and the functions'),
-    logRetentionDays: wholeNumber(1, 3_653).default(30).describe('how long logs are kept, in days'),
+    logRetentionDays: wholeNumber(1, 3_653)
+      .refine((days) => days in RetentionDays, `must be one of ${retentionDays.join(', ')}`)
+      .default(30)
+      .describe('how long logs are kept, in days'),
     retainData: flag.optional().describe('keep table, keys and users when the stack is deleted; true for `production` by default'),
     manageApiLogRole: flag
       .default(true)
@@ -74,12 +108,30 @@ const settingsSchema = z
         'the stack sets the role with which API Gateway writes logs, which is one per account and region; false where the account has one',
       ),
   })
-  .superRefine(({ stage, allowLoopback, egressPorts }, context) => {
-    const refuse = (name: string, message: string) => context.addIssue({ code: 'custom', path: [name], message });
-    if (allowLoopback && stage !== 'local') refuse('allowLoopback', 'is for local development: set stage to local, or leave it out');
-    if (!egressPorts.includes(443)) refuse('egressPorts', 'must include 443');
+  .refine(({ stage, allowLoopback }) => !allowLoopback || stage === 'local', {
+    ...always('allowLoopback'),
+    error: 'is for local development: set stage to local, or leave it out',
   })
-  .transform((given) => ({ ...given, retainData: given.retainData ?? given.stage === 'production' }));
+  .refine(({ egressPorts }) => !Array.isArray(egressPorts) || egressPorts.includes(443), {
+    ...always('egressPorts'),
+    error: 'must include 443',
+  })
+  .refine(({ domainName, hostedZoneId, hostedZoneName }) => new Set([!domainName, !hostedZoneId, !hostedZoneName]).size === 1, {
+    ...always('domainName'),
+    error: 'needs hostedZoneId and hostedZoneName, and they need it',
+  })
+  .refine(({ domainName, publicBaseUrl }) => !domainName || !publicBaseUrl, {
+    ...always('publicBaseUrl'),
+    error: 'must be left out where domainName is given',
+  })
+  .transform(({ domainName, hostedZoneId = '', hostedZoneName = '', ...given }) => ({
+    ...given,
+    retainData: given.retainData ?? given.stage === 'production',
+    ...(domainName && {
+      publicBaseUrl: `https://${domainName}`,
+      domain: { name: domainName, zone: { hostedZoneId, zoneName: hostedZoneName } },
+    }),
+  }));
 
 export type Settings = z.infer<typeof settingsSchema>;
 
@@ -97,7 +149,7 @@ export function parseSettings(given: Record<string, unknown>): Settings {
   if (result.success) return result.data;
   const mistakes = result.error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((name) => `${name}: is not a setting`)
+      ? issue.keys.map((name) => `${[...issue.path, name].join('.')}: is not a setting`)
       : [`${issue.path.join('.')}: ${issue.message}`],
   );
   throw new SettingsError(`The settings are not valid:\n${mistakes.map((mistake) => `  ${mistake}`).join('\n')}`);

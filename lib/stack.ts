@@ -1,75 +1,114 @@
 import { join } from 'node:path';
-import { CfnOutput, Stack, Stage } from 'aws-cdk-lib';
-import { Code, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { CfnOutput, Duration, Stack, Stage } from 'aws-cdk-lib';
+import type { Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
+import { Code } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
+import { acknowledge } from './acknowledge.ts';
 import { Admins } from './admins.ts';
+import { Alarms } from './alarms.ts';
 import { Api } from './api.ts';
 import { bundleFunctions, isComplete } from './bundle.ts';
+import { createDashboard } from './dashboard.ts';
 import { EndpointFunction } from './endpoint-function.ts';
-import { endpoints as allEndpoints } from './endpoints.ts';
-import { environmentOf } from './environment.ts';
-import { statementsFor } from './permissions.ts';
+import { type Endpoint, endpoints, type ScheduledFunction, scheduledFunctions } from './endpoints.ts';
+import { environmentOf, type Parts } from './environment.ts';
+import { grantNeeds, type Resources } from './permissions.ts';
 import { readPolicy } from './policy.ts';
 import type { Settings } from './settings.ts';
 import { createSigningKeys } from './signing-keys.ts';
+import { createSnapshotBucket } from './snapshots.ts';
 import { createTable } from './table.ts';
 
 /** The whole service: one Lambda for each row of the endpoint table, behind one API. */
 export class IntentGate extends Stack {
+  private readonly settings: Settings;
+
   constructor(scope: Construct, id: string, settings: Settings) {
-    super(scope, id, {
-      stackName: settings.stage === 'production' ? 'IntentGate' : `IntentGate-${settings.stage}`,
-      description: `Intent Gate (${settings.stage})`,
-    });
-    const endpoints = allEndpoints.filter(({ name }) => isComplete(name));
-    const codeOf = this.bundle(
-      endpoints.map(({ name, needs }) => ({ name, hasPolicy: needs.policy === true })),
-      readPolicy(settings.policyFile),
-    );
+    const stackName = settings.stage === 'production' ? 'IntentGate' : `IntentGate-${settings.stage}`;
+    super(scope, id, { stackName, description: `Intent Gate (${settings.stage})` });
+    this.settings = settings;
+
     const table = createTable(this, settings);
-    const [newestKey, ...olderKeys] = createSigningKeys(this, settings);
+    const signingKeys = createSigningKeys(this, settings);
+    const snapshots = createSnapshotBucket(this, settings);
     const admins = new Admins(this, 'Admins', settings);
-    const resources = {
-      tableArn: table.tableArn,
-      signingKeyArns: [newestKey.keyArn, ...olderKeys.map(({ keyArn }) => keyArn)] as [string, ...string[]],
-    };
-    const parts = {
-      tableName: table.tableName,
-      signingKeyArns: resources.signingKeyArns,
-      userPoolId: admins.pool.userPoolId,
-      adminClientIds: [admins.people.userPoolClientId, admins.machines.userPoolClientId],
-      adminScope: admins.scope,
-    };
-    const functions = new Map<string, LambdaFunction>();
-    for (const endpoint of endpoints) {
-      const { lambda } = new EndpointFunction(this, endpoint.name, {
-        ...endpoint,
-        code: codeOf(endpoint.name),
-        environment: environmentOf(endpoint, settings, parts),
-        statements: statementsFor(endpoint.needs, resources),
+    const functions = this.createFunctions(
+      {
+        tableName: table.tableName,
+        signingKeyArns: signingKeys.map(({ keyArn }) => keyArn),
+        snapshotBucketName: snapshots.bucketName,
+        userPoolId: admins.pool.userPoolId,
+        adminClientIds: [admins.people.userPoolClientId, admins.machines.userPoolClientId],
+        adminScope: admins.scope,
+        metricsNamespace: stackName,
+      },
+      { table, signingKeys, snapshots },
+    );
+    const { rest } = new Api(this, 'Api', functions, settings);
+    new Alarms(this, 'Alarms', { rest, table, functions, namespace: stackName, settings });
+    const dashboard = createDashboard(this, { rest, table, functions, namespace: stackName });
+
+    const url = settings.publicBaseUrl ?? rest.url.replace(/\/$/, '');
+    this.addOutputs({
+      ApiUrl: [url, 'Base URL of the API'],
+      DocsUrl: [`${url}/docs`, 'Reference of the API, to read and to try'],
+      JwksUrl: [`${url}/.well-known/jwks.json`, 'Public keys that verify PATs'],
+      UserPoolId: [admins.pool.userPoolId, 'Where admins are managed'],
+      AdminClientId: [admins.people.userPoolClientId, 'App client with which people get admin tokens'],
+      TableName: [table.tableName, 'The DynamoDB table'],
+      DashboardUrl: [this.dashboardUrl(dashboard), 'What is going on'],
+    });
+  }
+
+  private createFunctions(parts: Parts, resources: Resources): Map<string, EndpointFunction> {
+    const { settings } = this;
+    const codeOf = this.bundle();
+    const create = (row: Endpoint | ScheduledFunction, credential: Endpoint['credential']) => {
+      const made = new EndpointFunction(this, row.name, {
+        ...row,
+        code: codeOf(row.name),
+        environment: environmentOf(row.needs, credential, settings, parts),
         settings,
       });
-      functions.set(endpoint.name, lambda);
+      grantNeeds(made.role, row.needs, resources);
+      return made;
+    };
+    const functions = new Map<string, EndpointFunction>();
+    for (const row of endpoints.filter(({ name }) => isComplete(name))) functions.set(row.name, create(row, row.credential));
+    for (const row of scheduledFunctions.filter(({ name }) => isComplete(name))) {
+      const scheduled = create(row, 'none');
+      functions.set(row.name, scheduled);
+      const rule = new Rule(scheduled, 'Schedule', {
+        description: `Intent Gate: ${row.summary}`,
+        schedule: Schedule.rate(Duration.minutes(row.everyMinutes)),
+        targets: [new LambdaTarget(scheduled.lambda, { retryAttempts: 2 })],
+      });
+      acknowledge(rule, {
+        'Serverless-EventBusDLQ': 'The next run does all that a failed one left undone, and an alarm tells of failures.',
+      });
     }
-    const api = new Api(this, 'Api', endpoints, functions, settings);
-
-    const url = settings.publicBaseUrl ?? api.rest.url.replace(/\/$/, '');
-    this.addOutput('ApiUrl', url, 'Base URL of the API');
-    this.addOutput('JwksUrl', `${url}/.well-known/jwks.json`, 'Public keys that verify PATs');
-    this.addOutput('UserPoolId', admins.pool.userPoolId, 'Where admins are managed');
-    this.addOutput('AdminClientId', admins.people.userPoolClientId, 'App client with which people get admin tokens');
-    this.addOutput('TableName', table.tableName, 'The DynamoDB table');
+    return functions;
   }
 
   /** Bundles the functions beside the template, unless this synthesis goes without (context `aws:cdk:bundling-stacks`). */
-  private bundle(functions: { name: string; hasPolicy: boolean }[], policy: string): (name: string) => Code {
+  private bundle(): (name: string) => Code {
+    const policy = readPolicy(this.settings);
     if (!this.bundlingRequired) return () => Code.fromInline('// synthesized without bundling');
     const folder = join(Stage.of(this)?.outdir ?? 'cdk.out', 'dist');
-    bundleFunctions(functions, folder, policy);
+    const rows = [...endpoints, ...scheduledFunctions]
+      .filter(({ name }) => isComplete(name))
+      .map(({ name, needs }) => ({ name, hasPolicy: needs.policy === true }));
+    bundleFunctions(rows, folder, policy);
     return (name) => Code.fromAsset(join(folder, name));
   }
 
-  private addOutput(name: string, value: string, description: string): void {
-    new CfnOutput(this, name, { value, description });
+  private dashboardUrl({ dashboardName }: Dashboard): string {
+    return `https://${this.region}.console.aws.amazon.com/cloudwatch/home?region=${this.region}#dashboards/dashboard/${dashboardName}`;
+  }
+
+  private addOutputs(outputs: Record<string, [value: string, description: string]>): void {
+    for (const [name, [value, description]] of Object.entries(outputs)) new CfnOutput(this, name, { value, description });
   }
 }

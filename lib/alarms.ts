@@ -1,0 +1,152 @@
+import { Duration } from 'aws-cdk-lib';
+import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
+import { Alarm, ComparisonOperator, type IMetric, MathExpression, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { Operation, type Table } from 'aws-cdk-lib/aws-dynamodb';
+import { FilterPattern, type LogGroup, MetricFilter } from 'aws-cdk-lib/aws-logs';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import { Construct } from 'constructs';
+import { acknowledge } from './acknowledge.ts';
+import type { EndpointFunction } from './endpoint-function.ts';
+import type { Settings } from './settings.ts';
+
+export interface AlarmsProps {
+  rest: RestApi;
+  table: Table;
+  /** by name */
+  functions: ReadonlyMap<string, EndpointFunction>;
+  /** of the metrics that come from logs */
+  namespace: string;
+  settings: Settings;
+}
+
+interface AlarmOptions {
+  metric: IMetric;
+  above: number;
+  /** how many of the last periods, of five minutes each, must be above */
+  periods: number;
+  description: string;
+}
+
+const period = Duration.minutes(5);
+
+/** The operations that functions use, for metrics that DynamoDB has one of for each. */
+const operations = [
+  Operation.GET_ITEM,
+  Operation.BATCH_GET_ITEM,
+  Operation.QUERY,
+  Operation.SCAN,
+  Operation.PUT_ITEM,
+  Operation.UPDATE_ITEM,
+];
+
+/** What wakes somebody. Each alarm names its section of the runbook in docs/operations.md, which has the alarm's name for a heading. */
+export class Alarms extends Construct {
+  private readonly topic: Topic;
+
+  constructor(scope: Construct, id: string, { rest, table, functions, namespace, settings }: AlarmsProps) {
+    super(scope, id);
+    this.topic = new Topic(this, 'Topic', { displayName: `Intent Gate alarms (${settings.stage})`, enforceSSL: true });
+    if (settings.alarmEmail) {
+      this.topic.addSubscription(new EmailSubscription(settings.alarmEmail));
+      acknowledge(this.topic, {
+        'Serverless-SNSRedrivePolicy': 'A mail that cannot be delivered helps nobody later; the alarm itself stays in CloudWatch.',
+      });
+    }
+
+    this.add('ApiErrors', {
+      metric: new MathExpression({
+        expression: 'IF(calls >= 20, 100 * errors / calls, 0)',
+        usingMetrics: { calls: rest.metricCount({ period }), errors: rest.metricServerError({ period }) },
+        label: 'answers of 5xx, percent',
+        period,
+      }),
+      above: 2,
+      periods: 2,
+      description: 'More than 2 % of all answers are 5xx.',
+    });
+    this.add('TableErrors', {
+      metric: table.metricSystemErrorsForOperations({ operations, period }),
+      above: 5,
+      periods: 2,
+      description: 'DynamoDB fails or refuses operations on the table.',
+    });
+    this.add('TableThrottled', {
+      metric: table.metricThrottledRequestsForOperations({ operations, period }),
+      above: 10,
+      periods: 2,
+      description: 'DynamoDB throttles operations on the table: one partition is too hot, or traffic has grown faster than the table.',
+    });
+    this.add('RefusedTokens', {
+      metric: new Metric({ namespace, metricName: 'Refusals', dimensionsMap: { code: 'UNAUTHORIZED' }, statistic: Stats.SUM, period }),
+      above: 1_000,
+      periods: 3,
+      description: 'Many tokens do not hold: somebody is guessing, or a signing key was taken away too early.',
+    });
+    for (const [name, { logGroup, lambda }] of functions) {
+      countRefusals(logGroup, namespace);
+      if (name === 'issue-pat') this.watchIssue(logGroup, namespace);
+      if (name === 'search-intents') {
+        this.add('SlowSearch', {
+          metric: lambda.metricDuration({ statistic: Stats.percentile(99), period }),
+          above: 3_000,
+          periods: 3,
+          description: 'One search in a hundred takes longer than 3 seconds.',
+        });
+      }
+      if (name === 'snapshot-search-index') {
+        this.add('SnapshotErrors', {
+          metric: lambda.metricErrors({ period: Duration.hours(1) }),
+          above: 0,
+          periods: 3,
+          description: 'The search index could not be saved for three hours: cold starts of search rebuild it from the table.',
+        });
+      }
+    }
+  }
+
+  /** A PAT that cannot be issued is a fault of KMS or of the table. */
+  private watchIssue(logGroup: LogGroup, namespace: string): void {
+    const failures = new MetricFilter(logGroup, 'Failures', {
+      logGroup,
+      filterPattern: FilterPattern.all(
+        FilterPattern.stringValue('$.message', '=', 'answered'),
+        FilterPattern.numberValue('$.status', '>=', 500),
+      ),
+      metricNamespace: namespace,
+      metricName: 'IssueFailures',
+      metricValue: '1',
+    });
+    this.add('IssueFailures', {
+      metric: failures.metric({ statistic: Stats.SUM, period }),
+      above: 3,
+      periods: 1,
+      description: 'PATs cannot be issued.',
+    });
+  }
+
+  private add(name: string, { metric, above, periods, description }: AlarmOptions): void {
+    const alarm = new Alarm(this, name, {
+      metric,
+      threshold: above,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+      evaluationPeriods: periods,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+      alarmDescription: `${description} Runbook: docs/operations.md#${name.toLowerCase()}`,
+    });
+    alarm.addAlarmAction(new SnsAction(this.topic));
+    alarm.addOkAction(new SnsAction(this.topic));
+  }
+}
+
+/** Counts answers that are errors, by code, from the line that every answer leaves in the log. */
+const countRefusals = (logGroup: LogGroup, namespace: string) =>
+  new MetricFilter(logGroup, 'Refusals', {
+    logGroup,
+    filterPattern: FilterPattern.all(FilterPattern.stringValue('$.message', '=', 'answered'), FilterPattern.exists('$.code')),
+    metricNamespace: namespace,
+    metricName: 'Refusals',
+    metricValue: '1',
+    dimensions: { code: '$.code' },
+  });

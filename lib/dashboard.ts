@@ -1,0 +1,108 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
+import {
+  Dashboard,
+  GraphWidget,
+  type IWidget,
+  LogQueryVisualizationType,
+  LogQueryWidget,
+  MathExpression,
+  Stats,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import type { Construct } from 'constructs';
+import type { EndpointFunction } from './endpoint-function.ts';
+
+export interface DashboardProps {
+  rest: RestApi;
+  table: Table;
+  /** by name */
+  functions: ReadonlyMap<string, EndpointFunction>;
+  /** of the metrics that come from logs */
+  namespace: string;
+}
+
+const period = Duration.minutes(5);
+const half = { width: 12, height: 6 };
+
+/**
+ * The dashboard. What logs can tell is asked of them when somebody looks, because a query costs only then and a metric costs always.
+ */
+export function createDashboard(scope: Construct, { rest, table, functions, namespace }: DashboardProps): Dashboard {
+  const logGroupNames = [...functions.values()].map(({ logGroup }) => logGroup.logGroupName);
+  const executeLogs = functions.get('execute-intent')?.logGroup.logGroupName;
+  const query = (title: string, queryLines: string[], groups = logGroupNames): IWidget =>
+    new LogQueryWidget({ title, queryLines, logGroupNames: groups, view: LogQueryVisualizationType.TABLE, ...half });
+  const lambdas = [...functions].map(([name, { lambda }]) => ({ name, lambda }));
+  const widgets: IWidget[] = [
+    new GraphWidget({
+      title: 'Calls and errors',
+      left: [rest.metricCount({ period }), rest.metricClientError({ period }), rest.metricServerError({ period })],
+      ...half,
+    }),
+    new GraphWidget({
+      title: 'Time to answer',
+      left: [50, 90, 99].map((percent) => rest.metricLatency({ statistic: Stats.percentile(percent), period })),
+      ...half,
+    }),
+    new GraphWidget({
+      title: 'Refusals by reason',
+      left: [search(`{${namespace},code} MetricName="Refusals"`)],
+      ...half,
+    }),
+    query('Rate limits reached, by endpoint', [
+      'filter message = "answered" and code = "TOO_MANY_REQUESTS"',
+      'stats count() as refused by endpoint, bin(5m)',
+    ]),
+    ...(executeLogs
+      ? [
+          query(
+            'Upstream outcomes by host',
+            [
+              'filter message = "called"',
+              'stats count() as calls, pct(upstream_ms, 50) as p50_ms, pct(upstream_ms, 99) as p99_ms by host, outcome',
+              'sort calls desc',
+            ],
+            [executeLogs],
+          ),
+        ]
+      : []),
+    query('Faults by cause (KMS, DynamoDB, our own)', [
+      'filter message = "answered" and status >= 500',
+      'stats count() as answers by endpoint, code, cause.name, cause.cause.name',
+      'sort answers desc',
+    ]),
+    new GraphWidget({
+      title: 'Functions: duration, p99',
+      left: lambdas.map(({ name, lambda }) => lambda.metricDuration({ statistic: Stats.percentile(99), label: name, period })),
+      ...half,
+    }),
+    new GraphWidget({
+      title: 'Functions: errors and throttles',
+      left: lambdas.map(({ name, lambda }) => lambda.metricErrors({ label: name, period })),
+      right: lambdas.map(({ name, lambda }) => lambda.metricThrottles({ label: `${name} throttled`, period })),
+      ...half,
+    }),
+    query('Cold starts', [
+      'filter type = "platform.report" and ispresent(record.metrics.initDurationMs)',
+      'stats count() as starts, avg(record.metrics.initDurationMs) as mean_ms, max(record.metrics.initDurationMs) as longest_ms, max(record.metrics.maxMemoryUsedMB) as memory_mb by @log',
+      'sort starts desc',
+    ]),
+    new GraphWidget({
+      title: 'Table: capacity, errors, throttles',
+      left: [table.metricConsumedReadCapacityUnits({ period }), table.metricConsumedWriteCapacityUnits({ period })],
+      right: ['SystemErrors', 'ThrottledRequests'].map((metricName) =>
+        search(`{AWS/DynamoDB,Operation,TableName} TableName="${table.tableName}" MetricName="${metricName}"`),
+      ),
+      ...half,
+    }),
+  ];
+  return new Dashboard(scope, 'Dashboard', { dashboardName: Stack.of(scope).stackName, widgets: pairs(widgets) });
+}
+
+/** Every metric that matches, summed over each period. */
+const search = (terms: string) => new MathExpression({ expression: `SEARCH('${terms}', 'Sum', ${period.toSeconds()})`, label: '', period });
+
+/** Rows of two. */
+const pairs = (widgets: IWidget[]): IWidget[][] =>
+  widgets.flatMap((widget, index) => (index % 2 === 0 ? [[widget, ...widgets.slice(index + 1, index + 2)]] : []));

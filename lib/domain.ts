@@ -1,0 +1,28 @@
+import type { DomainNameOptions, RestApi } from 'aws-cdk-lib/aws-apigateway';
+import { EndpointType, SecurityPolicy } from 'aws-cdk-lib/aws-apigateway';
+import { Certificate, CertificateValidation } from 'aws-cdk-lib/aws-certificatemanager';
+import { AaaaRecord, ARecord, HostedZone, RecordTarget } from 'aws-cdk-lib/aws-route53';
+import { ApiGateway } from 'aws-cdk-lib/aws-route53-targets';
+import type { Construct } from 'constructs';
+import type { Settings } from './settings.ts';
+
+type Domain = NonNullable<Settings['domain']>;
+
+/** The API's own domain name, with a certificate that the hosted zone validates. */
+export const domainOptions = (scope: Construct, { name, zone }: Domain): DomainNameOptions => ({
+  domainName: name,
+  certificate: new Certificate(scope, 'Certificate', {
+    domainName: name,
+    validation: CertificateValidation.fromDns(HostedZone.fromHostedZoneAttributes(scope, 'CertificateZone', zone)),
+  }),
+  endpointType: EndpointType.REGIONAL,
+  securityPolicy: SecurityPolicy.TLS_1_2,
+});
+
+/** Points the domain name at the API, over IPv4 and IPv6. */
+export function addRecords(scope: Construct, { name, zone: attributes }: Domain, rest: RestApi): void {
+  const zone = HostedZone.fromHostedZoneAttributes(scope, 'Zone', attributes);
+  const target = RecordTarget.fromAlias(new ApiGateway(rest));
+  new ARecord(scope, 'Ipv4', { zone, recordName: `${name}.`, target });
+  new AaaaRecord(scope, 'Ipv6', { zone, recordName: `${name}.`, target });
+}

@@ -1,0 +1,45 @@
+import type { Stage } from 'aws-cdk-lib/aws-apigateway';
+import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
+import type { Construct } from 'constructs';
+import type { Settings } from './settings.ts';
+
+/** Endpoints that anyone may call and that cost more than the others: a signature check and a signature, a ranking. */
+const limitedPaths = { IssuePat: '/api/pat/issue', Search: '/api/intents/search' };
+
+const visibility = (metricName: string) => ({ metricName, cloudWatchMetricsEnabled: true, sampledRequestsEnabled: true });
+
+/**
+ * A firewall that has rate rules and no other: what it blocks is therefore answered 429, by the API's gateway response for
+ * filtered requests.
+ */
+export function protect(scope: Construct, stage: Stage, { wafRequestsPerFiveMinutes }: Settings): CfnWebACL {
+  const acl = new CfnWebACL(scope, 'Firewall', {
+    scope: 'REGIONAL',
+    defaultAction: { allow: {} },
+    description: 'Intent Gate: limits requests per address on PAT issue and search',
+    visibilityConfig: visibility('IntentGate'),
+    rules: Object.entries(limitedPaths).map(([name, path], priority) => ({
+      name,
+      priority,
+      action: { block: {} },
+      visibilityConfig: visibility(name),
+      statement: {
+        rateBasedStatement: {
+          aggregateKeyType: 'IP',
+          limit: wafRequestsPerFiveMinutes,
+          evaluationWindowSec: 300,
+          scopeDownStatement: {
+            byteMatchStatement: {
+              fieldToMatch: { uriPath: {} },
+              positionalConstraint: 'CONTAINS',
+              searchString: path,
+              textTransformations: [{ priority: 0, type: 'URL_DECODE' }],
+            },
+          },
+        },
+      },
+    })),
+  });
+  new CfnWebACLAssociation(scope, 'FirewallAssociation', { resourceArn: stage.stageArn, webAclArn: acl.attrArn });
+  return acl;
+}
