@@ -1,8 +1,8 @@
 import { createPublicKey, randomUUID } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { p256 } from '@noble/curves/nist.js';
 import * as z from 'zod';
+import { readJson, writeJson } from './files.ts';
 import { close, listen, readBody } from './http.ts';
 
 export interface KmsKey {
@@ -50,19 +50,10 @@ export function keepKeys(path: string, names: readonly string[]): Record<string,
     const { keyId, secret } = newKmsKey();
     kept[name] ??= { key_id: keyId, secret: Buffer.from(secret).toString('hex') };
   }
-  writeFileSync(path, JSON.stringify(kept, null, 2), { mode: 0o600, flush: true });
+  writeJson(path, kept);
   return Object.fromEntries(
     Object.entries(kept).map(([name, { key_id, secret }]) => [name, { keyId: key_id, secret: Buffer.from(secret, 'hex') }]),
   );
-}
-
-function readJson(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }
 
 /** A refusal as KMS words it. */

@@ -1,0 +1,17 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+
+/** What a JSON file holds; undefined where there is none. */
+export function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Writes a JSON file that only its owner may read: as a whole or not at all. */
+export function writeJson(path: string, value: unknown): void {
+  writeFileSync(`${path}.new`, JSON.stringify(value, null, 2), { mode: 0o600, flush: true });
+  renameSync(`${path}.new`, path);
+}

@@ -1,0 +1,24 @@
+/** The process of {@link ./identity.ts}: cognito-local with a signing key of its own. Ends with the process that started it. */
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { AddressInfo, Server } from 'node:net';
+
+process.once('disconnect', () => process.exit());
+
+const require = createRequire(import.meta.url);
+const { key }: { key: string } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'));
+
+// The package brings one key pair for everybody: with it anyone could write admin tokens.
+const publicKey = require('cognito-local/lib/keys/cognitoLocal.public.json');
+const privateKey = require('cognito-local/lib/keys/cognitoLocal.private.json');
+privateKey.pem = key;
+const { n, e } = createPublicKey(createPrivateKey(key)).export({ format: 'jwk' });
+Object.assign(publicKey.jwk, { n, e });
+
+const { createDefaultServer } = require('cognito-local/lib/server') as {
+  createDefaultServer(logger: unknown): Promise<{ start(): Promise<Server> }>;
+};
+const silent: unknown = createRequire(require.resolve('cognito-local'))('pino')({ level: 'silent' });
+const server = await (await createDefaultServer(silent)).start();
+process.send?.((server.address() as AddressInfo).port);

@@ -1,0 +1,164 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { generateKeyPair, randomBytes, randomInt, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import * as z from 'zod';
+import { readJson, writeJson } from './files.ts';
+
+export const people = ['admin', 'user'] as const;
+export type Person = (typeof people)[number];
+
+export interface IdentityOptions {
+  /** where pool, users and key are kept */
+  folder: string;
+  /** life of an access token in minutes */
+  accessTokenMinutes?: number;
+}
+
+export interface RunningIdentity {
+  endpoint: string;
+  userPoolId: string;
+  clientId: string;
+  issuer: string;
+  /** where the pool's public keys are */
+  jwksUrl: string;
+  /** Signs in with the person's password; `admin` is in the group `admins`, `user` in none. */
+  signIn(person: Person): Promise<{ accessToken: string; idToken: string }>;
+  stop(): Promise<void>;
+}
+
+const region = 'eu-west-1';
+const issuerDomain = `https://cognito-idp.${region}.amazonaws.com`;
+
+/** What makes the pool the same after a restart. */
+const seedSchema = z.object({
+  pool_id: z.string(),
+  client_id: z.string(),
+  key: z.string(),
+  users: z.record(z.enum(people), z.object({ sub: z.uuid(), password: z.string() })),
+});
+
+export type Seed = z.infer<typeof seedSchema>;
+
+/**
+ * cognito-local as a process of its own: a user pool that looks like a real one, with the real issuer's name, its own signing key,
+ * an admin, an ordinary user, and a client for signing in with a password.
+ */
+export async function startIdentity({ folder, accessTokenMinutes = 60 }: IdentityOptions): Promise<RunningIdentity> {
+  const seed = await keepSeed(join(folder, 'identity.json'));
+  seedPool(folder, seed, accessTokenMinutes);
+  const child = fork(fileURLToPath(new URL('./identity-server.ts', import.meta.url)), [join(folder, 'identity.json')], {
+    cwd: folder,
+    env: { PORT: '0', HOST: '127.0.0.1', AWS_SDK_JS_SUPPRESS_MAINTENANCE_MODE_MESSAGE: '1' },
+    execArgv: ['--disable-warning=DEP0040', '--disable-warning=DEP0169'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const endpoint = `http://127.0.0.1:${await listeningPort(child)}`;
+  return {
+    endpoint,
+    userPoolId: seed.pool_id,
+    clientId: seed.client_id,
+    issuer: `${issuerDomain}/${seed.pool_id}`,
+    jwksUrl: `${endpoint}/${seed.pool_id}/.well-known/jwks.json`,
+    signIn: (person) => signIn(endpoint, seed.client_id, person, seed.users[person].password),
+    stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.disconnect();
+      await once(child, 'exit');
+    },
+  };
+}
+
+async function listeningPort(child: ChildProcess): Promise<number> {
+  const [message] = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => [undefined])]);
+  if (typeof message !== 'number') throw new Error('cognito-local did not start');
+  return message;
+}
+
+async function signIn(endpoint: string, clientId: string, person: Person, password: string) {
+  const response = await fetch(endpoint, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/x-amz-json-1.1', 'X-Amz-Target': 'AWSCognitoIdentityProviderService.InitiateAuth' },
+    body: JSON.stringify({ AuthFlow: 'USER_PASSWORD_AUTH', ClientId: clientId, AuthParameters: { USERNAME: person, PASSWORD: password } }),
+    signal: AbortSignal.timeout(5_000),
+  });
+  const { AuthenticationResult } = signInAnswer.parse(await response.json());
+  return { accessToken: AuthenticationResult.AccessToken, idToken: AuthenticationResult.IdToken };
+}
+
+const signInAnswer = z.object({ AuthenticationResult: z.object({ AccessToken: z.string(), IdToken: z.string() }) });
+
+/** The seed in a file that only its owner reads; made where there is none. */
+async function keepSeed(path: string): Promise<Seed> {
+  const kept = readJson(path);
+  if (kept !== undefined) return seedSchema.parse(kept);
+  const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
+  const seed: Seed = {
+    pool_id: `${region}_${randomText('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', 9)}`,
+    client_id: randomText('abcdefghijklmnopqrstuvwxyz0123456789', 26),
+    key: privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
+    users: { admin: newUser(), user: newUser() },
+  };
+  writeJson(path, seed);
+  return seed;
+}
+
+const randomText = (alphabet: string, length: number): string =>
+  Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
+
+/** The fixed part meets the pool's password policy whatever the random part is. */
+const newUser = () => ({ sub: randomUUID(), password: `aA1-${randomBytes(18).toString('base64url')}` });
+
+/**
+ * Writes cognito-local's own files. What it has kept from an earlier run stays, unless it was killed in the middle of writing it:
+ * it does not write atomically.
+ */
+function seedPool(folder: string, { pool_id, client_id, users }: Seed, accessTokenMinutes: number): void {
+  const database = join(folder, '.cognito', 'db');
+  mkdirSync(database, { recursive: true });
+  writeJson(join(folder, '.cognito', 'config.json'), {
+    TokenConfig: { IssuerDomain: issuerDomain },
+    UserPoolDefaults: { UsernameAttributes: [] },
+  });
+  const now = new Date().toISOString();
+  const client = {
+    ClientId: client_id,
+    ClientName: 'people',
+    UserPoolId: pool_id,
+    ExplicitAuthFlows: ['ALLOW_USER_PASSWORD_AUTH', 'ALLOW_REFRESH_TOKEN_AUTH'],
+    AccessTokenValidity: accessTokenMinutes,
+    TokenValidityUnits: { AccessToken: 'minutes', IdToken: 'minutes', RefreshToken: 'days' },
+    IdTokenValidity: 60,
+    RefreshTokenValidity: 30,
+    CreationDate: now,
+    LastModifiedDate: now,
+  };
+  const userEntries = Object.entries(users).map(([name, { sub, password }]) => [
+    name,
+    {
+      Username: name,
+      Password: password,
+      Attributes: [{ Name: 'sub', Value: sub }],
+      Enabled: true,
+      UserStatus: 'CONFIRMED',
+      UserCreateDate: now,
+      UserLastModifiedDate: now,
+      RefreshTokens: [],
+    },
+  ]);
+  const group = { GroupName: 'admins', members: ['admin'], CreationDate: now, LastModifiedDate: now };
+  writeUnlessKept(join(database, 'clients.json'), { Clients: { [client_id]: client } });
+  writeUnlessKept(join(database, `${pool_id}.json`), { Users: Object.fromEntries(userEntries), Groups: { admins: group } });
+}
+
+function writeUnlessKept(path: string, value: unknown): void {
+  try {
+    if (readJson(path) !== undefined) return;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  writeJson(path, value);
+}

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import {
+  CreateTableCommand,
+  type CreateTableCommandInput,
+  DescribeTableCommand,
+  DynamoDBClient,
+  ResourceInUseException,
+} from '@aws-sdk/client-dynamodb';
+
+export interface RunningDynamo {
+  endpoint: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * dynalite in a thread of its own, so that it and the gateway do not wait for each other.
+ * @param folder - keeps the items there; without it they live in memory. Each write is handed to the operating system before it
+ *   is acknowledged: it outlives the end of the process, though not a power cut.
+ * @throws Error where the folder is in use by another process
+ */
+export async function startDynamo(folder?: string): Promise<RunningDynamo> {
+  const worker = new Worker(fileURLToPath(new URL('./table-worker.ts', import.meta.url)), {
+    workerData: { folder },
+    env: { AWS_REGION: 'eu-west-1' },
+    execArgv: [],
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+  });
+  const stop = async () => {
+    const ended = new Promise((resolve) => worker.once('exit', resolve));
+    worker.postMessage('stop');
+    await ended;
+  };
+  return { endpoint: `http://127.0.0.1:${port}`, stop };
+}
+
+export interface TableLocation {
+  endpoint: string;
+  region: string;
+  credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
+}
+
+/** Creates the table where it does not exist yet, and waits until it can be used. */
+export async function createTable(location: TableLocation, table: CreateTableCommandInput): Promise<void> {
+  const client = new DynamoDBClient({ ...location, maxAttempts: 3, requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000 } });
+  try {
+    await client.send(new CreateTableCommand(table)).catch((error) => {
+      if (!(error instanceof ResourceInUseException)) throw error;
+    });
+    while (!(await isActive(client, table.TableName))) await sleep(200);
+  } finally {
+    client.destroy();
+  }
+}
+
+async function isActive(client: DynamoDBClient, tableName: string | undefined): Promise<boolean> {
+  const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
+  return Table?.TableStatus === 'ACTIVE';
+}
