@@ -1,0 +1,397 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { unavailable } from '../../functions/core/http/api-error.ts';
+import type { Steps } from '../../functions/core/http/serve.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/policy.ts';
+import type { IntentInput } from '../../schemas/intent.ts';
+import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, post, startGate } from '../support/gate.ts';
+import type { Answer } from '../support/invoke.ts';
+import { intentOf, serviceNamed } from '../support/records.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+type Upstream = Awaited<ReturnType<typeof startUpstream>>;
+
+let gate: Gate;
+let upstream: Upstream;
+let serviceId: string;
+let steps: Steps;
+let agent: Agent;
+let pat: string;
+/** what the upstream answers next */
+let answer: { status: number; body: string; headers: Record<string, string> };
+let slug = 0;
+
+beforeAll(async () => {
+  gate = await startGate();
+  upstream = await startUpstream((_, response) => {
+    response.writeHead(answer.status, { 'Content-Type': 'application/json', ...answer.headers }).end(answer.body);
+  });
+  serviceId = (await gate.services.create(serviceNamed('Executed'))).service_id;
+});
+afterAll(async () => {
+  await upstream.stop();
+  await gate.stop();
+});
+beforeEach(async () => {
+  slug++;
+  steps = gate.openExecute();
+  agent = await newAgent();
+  pat = await obtainPat(gate, agent);
+  answer = { status: 200, body: '{"name":"France"}', headers: {} };
+  upstream.seen.length = 0;
+});
+
+const anyRevision = () => true;
+const unreachable = unavailable('The registry cannot be reached. Try again after Retry-After.');
+const uid = (version = 1) => `test.example:execute-${slug}:v${version}`;
+const register = (more: Partial<IntentInput> = {}, version = 1) =>
+  gate.intents.create(
+    serviceId,
+    intentOf(uid(version), {
+      endpoint: { url: `http://127.0.0.1:${upstream.port}/countries`, method: 'POST', content_type: 'application/json' },
+      ...more,
+    }),
+  );
+const run = (parameters: unknown = { code: 'FR' }, headers: Record<string, string> = {}) => execute(steps, pat, uid(), parameters, headers);
+const refusal = (code: string, message: string, details: Record<string, unknown> = {}) => ({
+  error: { code, message, details: { reference: expect.stringMatching(/^PROTO-[A-Z]{3}-[0-9]{3}$/), request_id: 'request-1', ...details } },
+});
+
+function expectRefusal(
+  { status, body, headers }: Answer,
+  expected: { status: number; code: string; message: string; details?: Record<string, unknown> },
+) {
+  expect({ status, body }).toEqual({ status: expected.status, body: refusal(expected.code, expected.message, expected.details) });
+  expect(headers['X-Request-Id']).toBe('request-1');
+}
+
+test('relays the answer, with a receipt and what is left of the limit', async () => {
+  await register();
+  const { status, body, headers } = await run();
+  expect({ status, body }).toEqual({ status: 200, body: { name: 'France' } });
+  expect(headers).toMatchObject({
+    'X-Request-Id': 'request-1',
+    'Execution-Id': expect.stringMatching(/^[0-9A-Z]{26}$/),
+    'RateLimit-Policy': '"execute";q=60;w=67',
+    RateLimit: expect.stringMatching(/^"execute";r=59;t=\d+$/),
+    'Content-Type': 'application/json',
+    'Cache-Control': 'no-store',
+  });
+  expect(upstream.seen).toEqual([expect.objectContaining({ method: 'POST', url: '/countries', body: '{"code":"FR"}' })]);
+  const [{ headers: sent } = { headers: {} }] = upstream.seen;
+  expect(sent).toMatchObject({ 'agent-id': agent.agentId, 'intent-uid': uid(), 'execution-id': headers['Execution-Id'] });
+  expect(sent).not.toHaveProperty('authorization');
+});
+
+test('costs one read and one write of the table and none of KMS once warm', async () => {
+  await register();
+  await run();
+  gate.database.operations.length = 0;
+  gate.kms.operations.length = 0;
+  await run();
+  expect(gate.database.operations).toEqual(['BatchGetItem', 'UpdateItem']);
+  expect(gate.kms.operations).toEqual([]);
+});
+
+describe('refuses, and calls nobody:', () => {
+  test.each<[string, unknown, { path: string; problem: string }[]]>([
+    ['a missing parameter', {}, [{ path: '/parameters/code', problem: 'is required and must be a string' }]],
+    ['a number for a string', { code: 1 }, [{ path: '/parameters/code', problem: 'must be a string' }]],
+    [
+      'unknown and wrong at once',
+      { code: null, toString: 1, constructor: {} },
+      [
+        { path: '/parameters/toString', problem: 'is not a parameter of this intent; remove it' },
+        { path: '/parameters/constructor', problem: 'is not a parameter of this intent; remove it' },
+        { path: '/parameters/code', problem: 'must be a string' },
+      ],
+    ],
+  ])('%s, without costing quota', async (_, parameters, issues) => {
+    await register();
+    const refused = await run(parameters);
+    expectRefusal(refused, {
+      status: 400,
+      code: 'INVALID_PARAMETER',
+      message:
+        'The parameters are not valid. Correct every place that details.issues names; GET /api/intents/{intent_uid}?view=full shows what is expected.',
+      details: { issues },
+    });
+    expect(refused.headers.RateLimit).toBe('"execute";r=60;t=1');
+    expect(upstream.seen).toEqual([]);
+  });
+
+  test.each<[string, string, string]>([
+    ['no members', '{}', 'is required'],
+    ['an unknown member', JSON.stringify({ intent_uid: 'a:b:v1', parameters: {}, more: 1 }), 'is not a known member; remove it'],
+    ['a uid that is none', JSON.stringify({ intent_uid: 'x', parameters: {} }), 'must have the form'],
+    ['parameters that are a list', JSON.stringify({ intent_uid: 'a:b:v1', parameters: [] }), 'must be a record'],
+  ])('a body with %s', async (_, body, problem) => {
+    const refused = await post(steps, '/api/intents/execute', body, { Authorization: `Bearer ${pat}` });
+    expect(refused).toMatchObject({ status: 400, body: { error: { code: 'INVALID_PARAMETER' } } });
+    expect(JSON.stringify(refused.body.error.details.issues)).toContain(problem);
+  });
+
+  test('an unknown uid', async () => {
+    expectRefusal(await run(), {
+      status: 404,
+      code: 'NOT_FOUND',
+      message: 'No intent has this intent_uid. Find one with GET /api/intents/search.',
+    });
+  });
+
+  test('another version', async () => {
+    await register({}, 2);
+    await register({}, 10);
+    expectRefusal(await run(), {
+      status: 409,
+      code: 'VERSION_CONFLICT',
+      message: 'This version of the intent does not exist. Execute one of details.supported_versions.',
+      details: { supported_versions: ['v2', 'v10'] },
+    });
+  });
+
+  test('the deprecated, naming the latest successor', async () => {
+    await register({ deprecated: true });
+    expectRefusal(await run(), {
+      status: 410,
+      code: 'INTENT_DEPRECATED',
+      message: 'The intent is deprecated and no longer executed. Find another one with GET /api/intents/search.',
+    });
+    await register({}, 2);
+    await register({}, 10);
+    expectRefusal(await run(), {
+      status: 410,
+      code: 'INTENT_DEPRECATED',
+      message: 'The intent is deprecated and no longer executed. Execute details.successor instead.',
+      details: { successor: uid(10) },
+    });
+  });
+
+  test('an intent whose service was deleted a moment ago, on an instance that knew it', async () => {
+    const doomed = await gate.services.create(serviceNamed(`Doomed ${slug}`));
+    await gate.intents.create(
+      doomed.service_id,
+      intentOf(uid(), { endpoint: { url: `http://127.0.0.1:${upstream.port}/`, method: 'POST', content_type: 'application/json' } }),
+    );
+    expect(await run()).toMatchObject({ status: 200 });
+    await gate.services.remove(doomed.service_id, anyRevision);
+    upstream.seen.length = 0;
+    expect(await run()).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
+    expect(upstream.seen).toEqual([]);
+  });
+
+  test('a revoked PAT, while one that is issued afterwards passes', async () => {
+    await register();
+    await gate.agents.revoke(agent.agentId, Date.now());
+    const refused = await run();
+    expectRefusal(refused, {
+      status: 401,
+      code: 'UNAUTHORIZED',
+      message: 'The PAT has been revoked. Ask the operators why, then ask for a new one at POST /api/pat/issue.',
+    });
+    expect(refused.headers['WWW-Authenticate']).toBe('Bearer realm="intent-gate", error="invalid_token"');
+    pat = await obtainPat(gate, agent);
+    expect(await run()).toMatchObject({ status: 200 });
+  });
+
+  test('a PAT whose policy has changed, saying how', async () => {
+    await register();
+    const template = loadPolicyTemplate();
+    const [permission] = template.permission ?? [];
+    const [constraint] = permission?.constraint ?? [];
+    if (!permission || !constraint) throw new Error('the shipped policy has changed its form');
+    const stricter = { ...template, permission: [{ ...permission, constraint: [{ ...constraint, rightOperand: 5 }] }] };
+    const refused = await execute(gate.openExecute({ template: stricter }), pat, uid(), { code: 'FR' });
+    expect(refused).toMatchObject({
+      status: 403,
+      body: {
+        error: {
+          code: 'FORBIDDEN',
+          message:
+            'The policy has changed since the PAT was issued. Read GET /api/policy, sign it, and ask for a new PAT at POST /api/pat/issue.',
+          details: { reason: 'policy_changed' },
+        },
+      },
+    });
+    expect(refused.body.error.details.changes.join(' ')).toContain('5');
+  });
+
+  test('a prohibited intent', async () => {
+    await register();
+    const template = { ...loadPolicyTemplate(), prohibition: [{ target: `{base_url}/api/intents/${uid()}`, action: 'execute' }] };
+    pat = await obtainPat(gate, agent, template);
+    steps = gate.openExecute({ template });
+    expectRefusal(await run(), {
+      status: 403,
+      code: 'FORBIDDEN',
+      message: 'The usage policy prohibits this intent. GET /api/policy says which are permitted.',
+      details: { reason: 'prohibited' },
+    });
+  });
+
+  test.each([
+    ['another uid', 'other'],
+    ['a slug of which it is the beginning', 'suffix'],
+  ])('an intent when %s is permitted', async (_, permitted) => {
+    await register();
+    const target = permitted === 'other' ? 'test.example:another:v1' : `test.example:execute-${slug}-more:v1`;
+    const template = {
+      ...loadPolicyTemplate(),
+      permission: [{ target: `{base_url}/api/intents/${target}`, action: 'execute' }],
+      prohibition: [],
+    };
+    pat = await obtainPat(gate, agent, template);
+    steps = gate.openExecute({ template });
+    expectRefusal(await run(), {
+      status: 403,
+      code: 'FORBIDDEN',
+      message: 'The PAT does not permit this intent. GET /api/policy says which are permitted.',
+      details: { reason: 'not_permitted' },
+    });
+  });
+
+  test('an expired PAT', async () => {
+    await register();
+    const now = Date.now();
+    const at = (seconds: number) => execute(gate.openExecute({ now: () => now + seconds * 1000 }), pat, uid(), { code: 'FR' });
+    expect(await at(3_590)).toMatchObject({ status: 200 });
+    expect(await at(3_601)).toMatchObject({
+      status: 401,
+      body: { error: { code: 'UNAUTHORIZED', message: 'The PAT has expired. Ask for a new one at POST /api/pat/issue.' } },
+    });
+  });
+
+  test('no token, two tokens, an admin token', async () => {
+    const request = { intent_uid: uid(), parameters: {} };
+    const none = await post(steps, '/api/intents/execute', request);
+    expectRefusal(none, { status: 401, code: 'UNAUTHORIZED', message: 'Send the header Authorization: Bearer <token>.' });
+    expect(none.headers['WWW-Authenticate']).toBe('Bearer realm="intent-gate"');
+    const two = await post(steps, '/api/intents/execute', request, { Authorization: [`Bearer ${pat}`, `Bearer ${pat}`] });
+    expectRefusal(two, {
+      status: 401,
+      code: 'UNAUTHORIZED',
+      message: 'The Authorization header must be sent once and have the form Bearer <token>.',
+    });
+  });
+});
+
+describe('the limit', () => {
+  test('lets exactly 60 of 200 parallel calls through, whatever the number of instances and PATs', async () => {
+    await register();
+    const pats = [pat, await obtainPat(gate, agent)];
+    const instances = [steps, gate.openExecute(), gate.openExecute()];
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => execute(instances[index % 3] ?? steps, pats[index % 2] ?? pat, uid(), { code: 'FR' })),
+    );
+    expect(upstream.seen).toHaveLength(60);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
+    for (const { status, body, headers } of answers.filter(({ status }) => status !== 200)) {
+      expect({ status, code: body.error.code }).toEqual({ status: 429, code: 'TOO_MANY_REQUESTS' });
+      expect(Number(headers['Retry-After'])).toBeGreaterThan(0);
+      expect(headers.RateLimit).toBe(`"execute";r=0;t=${headers['Retry-After']}`);
+    }
+  });
+
+  test('costs no write and no call once it is known to be used up', async () => {
+    await register();
+    await Promise.all(Array.from({ length: 60 }, () => run()));
+    await run();
+    gate.database.operations.length = 0;
+    await Promise.all(Array.from({ length: 20 }, () => run()));
+    expect(new Set(gate.database.operations)).toEqual(new Set(['BatchGetItem']));
+  });
+
+  test('is never passed for free when the counter cannot be reached', async () => {
+    await register();
+    const { table } = gate.database;
+    const broken = {
+      ...table,
+      update: () => Promise.reject(unreachable),
+      put: () => Promise.reject(unreachable),
+    };
+    steps = gate.openExecute({ over: broken });
+    expect(await run()).toMatchObject({ status: 503, headers: { 'Retry-After': '1' }, body: { error: { code: 'SERVICE_UNAVAILABLE' } } });
+    expect(upstream.seen).toEqual([]);
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  test('answers the same request again from the record, without call or quota', async () => {
+    await register();
+    const first = await run({ code: 'FR' }, { 'Idempotency-Key': 'k1' });
+    answer.body = '{"name":"changed"}';
+    const second = await run({ code: 'FR' }, { 'Idempotency-Key': 'k1' });
+    expect(second).toMatchObject({
+      status: 200,
+      body: first.body,
+      headers: { 'Idempotent-Replayed': 'true', RateLimit: expect.stringContaining('r=59') },
+    });
+    expect(first.headers).not.toHaveProperty('Idempotent-Replayed');
+    expect(upstream.seen).toHaveLength(1);
+    expect(upstream.seen[0]?.headers['idempotency-key']).toBe('k1');
+  });
+
+  test('of another request is a conflict', async () => {
+    await register();
+    await run({ code: 'FR' }, { 'Idempotency-Key': 'k2' });
+    expect(await run({ code: 'DE' }, { 'Idempotency-Key': 'k2' })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'CONFLICT', details: { reason: 'other_request' } } },
+    });
+  });
+
+  test('reaches the upstream once, however often it is sent at once', async () => {
+    await register();
+    const answers = await Promise.all(Array.from({ length: 100 }, () => run({ code: 'FR' }, { 'Idempotency-Key': 'k3' })));
+    expect(upstream.seen).toHaveLength(1);
+    for (const { status, body } of answers) expect(status === 200 || body.error.details.reason === 'running').toBe(true);
+  });
+
+  test('keeps what the upstream refused, and is free again where nothing was sent', async () => {
+    await register();
+    answer = { status: 422, body: '{"why":"no such code"}', headers: {} };
+    const first = await run({ code: 'XX' }, { 'Idempotency-Key': 'k4' });
+    const second = await run({ code: 'XX' }, { 'Idempotency-Key': 'k4' });
+    expect(first).toMatchObject({
+      status: 422,
+      body: { error: { details: { upstream_status: 422, upstream_body: { why: 'no such code' } } } },
+    });
+    expect(second).toMatchObject({ status: 422, body: first.body, headers: { 'Idempotent-Replayed': 'true' } });
+    expect(upstream.seen).toHaveLength(1);
+
+    await gate.intents.replace(
+      uid(),
+      intentOf(uid(), { endpoint: { url: 'http://127.0.0.1:1/closed', method: 'POST', content_type: 'application/json' } }),
+      anyRevision,
+    );
+    expect(await run({ code: 'FR' }, { 'Idempotency-Key': 'k5' })).toMatchObject({
+      status: 503,
+      body: { error: { details: { outcome: 'not_sent' } } },
+    });
+    await gate.intents.replace(
+      uid(),
+      intentOf(uid(), { endpoint: { url: `http://127.0.0.1:${upstream.port}/`, method: 'POST', content_type: 'application/json' } }),
+      anyRevision,
+    );
+    answer = { status: 200, body: '{"name":"France"}', headers: {} };
+    expect(await run({ code: 'FR' }, { 'Idempotency-Key': 'k5' })).toMatchObject({ status: 200 });
+  });
+
+  test('is answered even when the limit is used up, and a new one is refused without a record', async () => {
+    await register();
+    const first = await run({ code: 'FR' }, { 'Idempotency-Key': 'k6' });
+    await Promise.all(Array.from({ length: 59 }, () => run()));
+    await run();
+    expect(await run({ code: 'FR' }, { 'Idempotency-Key': 'k6' })).toMatchObject({ status: 200, body: first.body });
+    expect(await run({ code: 'FR' }, { 'Idempotency-Key': 'k7' })).toMatchObject({ status: 429 });
+  });
+
+  test.each(['', 'x'.repeat(256), 'with space', 'é'])('may not be %p', async (key) => {
+    await register();
+    expect(await run({ code: 'FR' }, { 'Idempotency-Key': key })).toMatchObject({
+      status: 400,
+      body: {
+        error: { details: { issues: [{ path: '', problem: 'the header Idempotency-Key must have 1 to 255 visible ASCII characters' }] } },
+      },
+    });
+  });
+});

@@ -1,0 +1,148 @@
+import { randomUUID, type webcrypto } from 'node:crypto';
+import { KMSClient } from '@aws-sdk/client-kms';
+import { CompactSign, exportJWK, generateKeyPair } from 'jose';
+import { startKms } from '../../bin/local/kms.ts';
+import type { Steps } from '../../functions/core/http/serve.ts';
+import { openLimitCounter } from '../../functions/core/limit/counter.ts';
+import { openAuthorizer } from '../../functions/core/pat/authorize.ts';
+import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
+import { openProofs } from '../../functions/core/pat/proof.ts';
+import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
+import { openPatVerifier } from '../../functions/core/pat/verify.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
+import { openRelay } from '../../functions/core/relay/call.ts';
+import { openAgents } from '../../functions/core/store/agent.ts';
+import { openIdempotentCalls } from '../../functions/core/store/idempotent-call.ts';
+import { openIntents } from '../../functions/core/store/intents.ts';
+import { openPolicyArchive } from '../../functions/core/store/policy-archive.ts';
+import { openServices } from '../../functions/core/store/services.ts';
+import type { Table } from '../../functions/core/store/table.ts';
+import { openUsedJtis } from '../../functions/core/store/used-jti.ts';
+import { createHandler as createExecuteIntent } from '../../functions/execute-intent.ts';
+import { createHandler as createIssuePat } from '../../functions/issue-pat.ts';
+import { type Answer, invoke } from './invoke.ts';
+import { startTable, type TestTable } from './table.ts';
+
+/** The address that {@link invoke} calls by. */
+export const baseUrl = 'https://api.example/test';
+
+export interface Agent {
+  agentId: string;
+  privateKey: webcrypto.CryptoKey;
+  publicJwk: string;
+}
+
+/** The parts of the service that deal with agents, over a table and a KMS of their own: real ones, in this process. */
+export async function startGate() {
+  const database = await startTable();
+  const kms = await startKms();
+  const client = new KMSClient({
+    endpoint: kms.endpoint,
+    region: 'eu-west-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  });
+  const signingKeys = openSigningKeys(client, kms.keyIds);
+  const relay = openRelay({ rules: { ports: [443], allowLoopback: true, ownHosts: [] } });
+  const { table } = database;
+
+  /** Endpoint 5, as an instance of its own. */
+  const openIssue = (template: PolicyTemplate = loadPolicyTemplate()): Steps => {
+    const archive = openPolicyArchive(table);
+    const usedJtis = openUsedJtis(table);
+    return createIssuePat({
+      findPolicy: openPolicy(template),
+      agents: openAgents(table),
+      archive,
+      refusals: openPolicyRefusals(archive),
+      usedJtis,
+      proofs: openProofs(usedJtis, false),
+      limits: openLimitCounter(table),
+      signingKeys,
+      settings: { protocol: 'proto', patLifeSeconds: 3_600, issueLimitPerHour: 60, isFreshRequired: false },
+    });
+  };
+
+  /** Endpoint 3, as an instance of its own. */
+  const openExecute = ({
+    template = loadPolicyTemplate(),
+    over = table,
+    now = Date.now,
+  }: {
+    template?: PolicyTemplate;
+    over?: Table;
+    now?: () => number;
+  } = {}): Steps =>
+    createExecuteIntent({
+      authorize: openAuthorizer({
+        verifyPat: openPatVerifier({ findKey: signingKeys.find }),
+        proofs: openProofs(openUsedJtis(over), false),
+        findPolicy: openPolicy(template),
+        refusals: openPolicyRefusals(openPolicyArchive(over)),
+      }),
+      intents: openIntents(over),
+      calls: openIdempotentCalls(over),
+      limits: openLimitCounter(over, now),
+      relay,
+      now,
+    });
+
+  return {
+    database,
+    kms,
+    services: openServices(table),
+    intents: openIntents(table),
+    agents: openAgents(table),
+    openIssue,
+    openExecute,
+    stop: async () => {
+      await relay.close();
+      client.destroy();
+      await Promise.all([database.stop(), kms.stop()]);
+    },
+  };
+}
+
+export type Gate = Awaited<ReturnType<typeof startGate>>;
+
+export async function newAgent(agentId = `agent-${randomUUID()}`): Promise<Agent> {
+  const { privateKey, publicKey } = await generateKeyPair('ES256');
+  return { agentId, privateKey, publicJwk: JSON.stringify(await exportJWK(publicKey)) };
+}
+
+/** Signs the policy in force as a compact JWS, and asks for a PAT. */
+export async function requestPat(
+  issue: Steps,
+  { agentId, privateKey, publicJwk }: Agent,
+  template: PolicyTemplate = loadPolicyTemplate(),
+): Promise<Answer> {
+  const { text } = openPolicy(template)(baseUrl);
+  const signed_policy = await new CompactSign(new TextEncoder().encode(text)).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
+  return post(issue, '/api/pat/issue', { agent_id: agentId, signed_policy, agent_public_key: publicJwk });
+}
+
+export async function obtainPat(gate: Gate, agent: Agent, template?: PolicyTemplate): Promise<string> {
+  const { status, body } = await requestPat(gate.openIssue(template), agent, template);
+  if (status !== 200) throw new Error(`no PAT: ${JSON.stringify(body)}`);
+  return body['proto-pat'];
+}
+
+export const post = (steps: Steps, path: string, body: unknown, headers: Record<string, string | string[]> = {}): Promise<Answer> =>
+  invoke(steps, {
+    method: 'POST',
+    path,
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    remainingMs: 29_000,
+  });
+
+/** Executes an intent under a PAT. */
+export const execute = (
+  steps: Steps,
+  pat: string,
+  intent_uid: string,
+  parameters: unknown,
+  headers: Record<string, string | string[]> = {},
+): Promise<Answer> => post(steps, '/api/intents/execute', { intent_uid, parameters }, { Authorization: `Bearer ${pat}`, ...headers });
+
+export type { TestTable };
