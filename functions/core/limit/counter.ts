@@ -5,7 +5,18 @@ import { ApiError, unavailable } from '../http/api-error.ts';
 import { keys } from '../store/keys.ts';
 import { type CounterItem, openLimitCounters } from '../store/limit-counter.ts';
 import type { Table } from '../store/table.ts';
-import { addCall, bucketAt, emptyWindow, freeAtMs, longestCountMs, remainingCalls, rollTo, type Window } from './window.ts';
+import {
+  addCall,
+  bucketAt,
+  callableUntilMs,
+  emptyWindow,
+  freeAtMs,
+  longestCountMs,
+  remainingCalls,
+  removeCall,
+  rollTo,
+  type Window,
+} from './window.ts';
 
 export interface LimitRequest {
   /** RFC 7638 thumbprint of the agent's key: quota belongs to a key, never to a token or a name */
@@ -28,7 +39,8 @@ export interface LimitDecision {
 
 export interface LimitCounter {
   /**
-   * Counts one call, or refuses it. Never are more than `rate` calls admitted in any window of `period` seconds, whatever the concurrency.
+   * Counts one call, or refuses it. Of the calls that are made within a fortieth of `period` after their admission, never are more than `rate`
+   * in any window of `period` seconds, whatever the concurrency and however slow the table.
    * @throws ApiError SERVICE_UNAVAILABLE where the counter cannot be reached
    */
   consume(request: LimitRequest): Promise<LimitDecision>;
@@ -41,8 +53,8 @@ export interface LimitCounter {
 /** Counters whose last known state an instance keeps in memory. */
 const greatestKnown = 10_000;
 
-/** An attempt only fails where another call has just succeeded, or where a bucket ends between reading and writing. */
-const greatestAttempts = 12;
+/** An attempt only fails where another call was counted in between, or where counting took longer than a call may wait. */
+const greatestAttempts = 10;
 
 /** What clients may be early by without being refused: differences between clocks, timers that fire early. */
 const earlyAllowanceMs = 100;
@@ -53,8 +65,8 @@ export function openLimitCounter(table: Table, now: () => number = Date.now): Li
   const known = new LRUCache<string, CounterItem>({ max: greatestKnown });
 
   /** The item's window as of now. */
-  const current = (item: CounterItem | undefined, { limit }: LimitRequest): Window => {
-    const bucket = bucketAt(now(), limit.period);
+  const current = (item: CounterItem | undefined, period: number): Window => {
+    const bucket = bucketAt(now(), period);
     return item ? rollTo(item, bucket) : emptyWindow(bucket);
   };
   const decide = (isAdmitted: boolean, window: Window, { what, limit }: LimitRequest): LimitDecision => ({
@@ -64,47 +76,49 @@ export function openLimitCounter(table: Table, now: () => number = Date.now): Li
     remaining: remainingCalls(window, limit),
     resetSeconds: Math.max(1, Math.ceil((freeAtMs(window, limit) + earlyAllowanceMs - now()) / 1000)),
   });
-  const findRefusal = (request: LimitRequest): LimitDecision | undefined => {
-    const item = known.get(idOf(request));
-    const window = item && current(item, request);
-    return window && window.total >= request.limit.rate ? decide(false, window, request) : undefined;
-  };
 
-  async function write(request: LimitRequest, item: CounterItem | undefined, token: string): Promise<CounterItem | false> {
-    const { rate, period } = request.limit;
-    const window = current(item, request);
-    if (item && window.bucket === item.bucket) return counters.count(keyOf(request), { bucket: item.bucket, rate, token });
-    const next = { ...addCall(window), last: token };
-    return (await counters.replace(keyOf(request), item, next, period)) && next;
+  function findRefusal(request: LimitRequest): LimitDecision | undefined {
+    const item = known.get(idOf(request));
+    const window = item && current(item, request.limit.period);
+    return window && window.total >= request.limit.rate ? decide(false, window, request) : undefined;
   }
 
-  async function consume(request: LimitRequest): Promise<LimitDecision> {
-    const id = idOf(request);
-    const token = randomBytes(9).toString('base64url');
-    const read = async () => {
-      const item = await counters.find(keyOf(request));
-      if (item) known.set(id, item);
-      else known.delete(id);
-      return item;
-    };
-    let item = known.get(id) ?? (await read());
-    for (let attempt = 0; attempt < greatestAttempts; attempt++) {
-      const refusal = findRefusal(request);
-      if (refusal) return refusal;
-      const written = await write(request, item, token);
-      if (written) {
-        known.set(id, written);
-        return decide(true, written, request);
-      }
-      item = await read();
-      if (item?.last === token) return decide(true, item, request);
-    }
-    throw unavailable('Too many calls are being counted at once. Try again after Retry-After.');
+  async function read(request: LimitRequest): Promise<CounterItem | undefined> {
+    const item = await counters.find(keyOf(request));
+    if (item) known.set(idOf(request), item);
+    else known.delete(idOf(request));
+    return item;
   }
 
   async function inspect(request: LimitRequest): Promise<LimitDecision> {
-    const window = current(await counters.find(keyOf(request)), request);
+    const window = current(await read(request), request.limit.period);
     return decide(window.total < request.limit.rate, window, request);
+  }
+
+  async function consume(request: LimitRequest): Promise<LimitDecision> {
+    const { rate, period } = request.limit;
+    const key = keyOf(request);
+    const token = randomBytes(9).toString('base64url');
+    /** the bucket that this call has been counted into, where it could not be made in time */
+    let late: number | undefined;
+    let item = known.get(idOf(request)) ?? (await read(request));
+    for (let attempt = 0; attempt < greatestAttempts; attempt++) {
+      let window = current(item, period);
+      if (late !== undefined) window = removeCall(window, late);
+      if (window.total >= rate) return decide(false, window, request);
+      const next = { ...addCall(window), last: token };
+      const isNewest = late === undefined && item?.bucket === window.bucket;
+      const written = isNewest
+        ? await counters.count(key, { bucket: window.bucket, rate, token })
+        : (await counters.replace(key, item, next, period)) && next;
+      if (written) known.set(idOf(request), written);
+      item = written || (await read(request));
+      // the token also recognises a write that took effect and whose answer was lost
+      if (item?.last !== token) continue;
+      if (now() <= callableUntilMs(item.bucket, period)) return decide(true, item, request);
+      late = item.bucket;
+    }
+    throw unavailable('The call could not be counted in time. Try again after Retry-After.');
   }
 
   return { consume, inspect, findRefusal };

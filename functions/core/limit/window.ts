@@ -1,18 +1,17 @@
 import type { RateLimit } from '../../../schemas/pat.ts';
 
-/** A period is ten buckets; a call counts in its own bucket and in the ten after it. */
-const bucketsPerPeriod = 10;
-const liveBuckets = bucketsPerPeriod + 1;
+/** A period is twenty buckets; a call counts in its own bucket and in the 21 after it. */
+const bucketsPerPeriod = 20;
+const liveBuckets = bucketsPerPeriod + 2;
 
 /**
- * The calls that still count. A call counts until its bucket is the eleventh back: for longer than `period` and for at most
- * 1.1 x `period`. So no window of `period` seconds ever holds more than `rate` calls, and a call is only refused where more than
- * `rate` would have been admitted in the last 1.1 x `period`.
+ * The calls that still count. A call counts for more than 1.05 x `period` and at most 1.1 x `period` from when it is counted. The twentieth
+ * of a period that is to spare absorbs the time from counting a call to making it: see {@link callableUntilMs}.
  */
 export interface Window {
   /** the newest bucket, counted from the epoch */
   bucket: number;
-  /** calls of the live buckets; bucket b is at index b modulo 11 */
+  /** calls of the live buckets; bucket b is at index b modulo 22 */
   counts: readonly number[];
   /** sum of the counts */
   total: number;
@@ -27,6 +26,13 @@ export const longestCountMs = (period: number): number => liveBuckets * bucketMs
 /** When none of the window's calls counts any more, in milliseconds since the epoch. */
 export const clearAtMs = (window: Window, period: number): number => (window.bucket + liveBuckets) * bucketMs(period);
 
+/**
+ * Until when a call that was counted into `bucket` may be made, in milliseconds since the epoch: it then still counts for `period` and half a
+ * bucket more. Where every call is made by then, no window of `period` holds more calls than ever counted at once.
+ */
+export const callableUntilMs = (bucket: number, period: number): number =>
+  (bucket + liveBuckets - bucketsPerPeriod - 0.5) * bucketMs(period);
+
 /** The bucket of a moment in milliseconds since the epoch. */
 export const bucketAt = (timeMs: number, period: number): number => Math.floor(timeMs / bucketMs(period));
 
@@ -40,7 +46,7 @@ export const emptyWindow = (bucket: number): Window => ({ bucket, counts: new Ar
 export function rollTo(window: Window, bucket: number): Window {
   if (bucket <= window.bucket) return window;
   const counts = [...window.counts];
-  const firstStale = Math.max(window.bucket + 1, bucket - bucketsPerPeriod);
+  const firstStale = Math.max(window.bucket + 1, bucket - liveBuckets + 1);
   for (let stale = firstStale; stale <= bucket; stale++) counts[slotOf(stale)] = 0;
   return { bucket, counts, total: counts.reduce((sum, count) => sum + count, 0) };
 }
@@ -48,6 +54,13 @@ export function rollTo(window: Window, bucket: number): Window {
 /** The window with one more call in its newest bucket. */
 export function addCall({ bucket, counts, total }: Window): Window {
   return { bucket, counts: counts.map((count, slot) => (slot === slotOf(bucket) ? count + 1 : count)), total: total + 1 };
+}
+
+/** The window without one call that was counted into `bucket`, where that still counts. */
+export function removeCall(window: Window, bucket: number): Window {
+  if (bucket <= window.bucket - liveBuckets) return window;
+  const counts = window.counts.map((count, slot) => (slot === slotOf(bucket) ? count - 1 : count));
+  return { ...window, counts, total: window.total - 1 };
 }
 
 /** Calls that may still be made at once. */
@@ -59,7 +72,7 @@ export const remainingCalls = (window: Window, { rate }: RateLimit): number => M
  */
 export function freeAtMs(window: Window, { rate, period }: RateLimit): number {
   let left = window.total;
-  for (let bucket = window.bucket - bucketsPerPeriod; bucket <= window.bucket; bucket++) {
+  for (let bucket = window.bucket - liveBuckets + 1; bucket <= window.bucket; bucket++) {
     const count = window.counts[slotOf(bucket)] ?? 0;
     left -= count;
     if (count > 0 && left < rate) return clearAtMs({ ...window, bucket }, period);

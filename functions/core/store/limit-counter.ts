@@ -2,7 +2,7 @@ import { clearAtMs, slotOf, type Window } from '../limit/window.ts';
 import type { Key } from './keys.ts';
 import type { Item, Table } from './table.ts';
 
-/** One counter, about 250 bytes whatever its rate and period. */
+/** One counter, about 300 bytes whatever its rate and period. */
 export interface CounterItem extends Window {
   /** token of the call that was counted last: a write whose answer was lost knows itself by it */
   last: string;
@@ -20,11 +20,11 @@ export interface LimitCounters {
 /** How long an item outlives its last call, so that no clock's error sweeps one that still counts. */
 const sweepDelaySeconds = 3_600;
 
-/** Within one bucket the total only grows, so the two together name one state of an item. */
-const isUnchanged = (previous: CounterItem) => ({
-  ConditionExpression: '#bucket = :bucket AND #total = :total',
-  ExpressionAttributeNames: { '#bucket': 'bucket', '#total': 'total' },
-  ExpressionAttributeValues: { ':bucket': previous.bucket, ':total': previous.total },
+/** No two states of an item agree in all three: counting raises the total, and moving a call to another bucket changes who was last. */
+const isUnchanged = ({ bucket, total, last }: CounterItem) => ({
+  ConditionExpression: '#bucket = :bucket AND #total = :total AND #last = :last',
+  ExpressionAttributeNames: { '#bucket': 'bucket', '#total': 'total', '#last': 'last' },
+  ExpressionAttributeValues: { ':bucket': bucket, ':total': total, ':last': last },
 });
 
 const isAbsent = { ConditionExpression: 'attribute_not_exists(pk)' };

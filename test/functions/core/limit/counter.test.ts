@@ -1,9 +1,17 @@
 import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ApiError } from '../../../../functions/core/http/api-error.ts';
-import { type LimitDecision, limitExceeded, openLimitCounter, rateLimitHeaders } from '../../../../functions/core/limit/counter.ts';
+import {
+  type LimitCounter,
+  type LimitDecision,
+  limitExceeded,
+  openLimitCounter,
+  rateLimitHeaders,
+} from '../../../../functions/core/limit/counter.ts';
 import { keys } from '../../../../functions/core/store/keys.ts';
+import type { Table } from '../../../../functions/core/store/table.ts';
 import type { RateLimit } from '../../../../schemas/pat.ts';
 import { connectTable } from '../../../support/connect-table.ts';
 import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-proxy.ts';
@@ -44,6 +52,10 @@ const outcomesOf = (decisions: PromiseSettledResult<LimitDecision>[]) => {
     unavailable: decisions.filter(isOf('SERVICE_UNAVAILABLE')).length,
   };
 };
+
+/** The shortest time in which more than `rate` calls were made. */
+const narrowest = (madeMs: number[], rate: number): number =>
+  Math.min(...madeMs.toSorted((a, b) => a - b).map((timeMs, index, all) => (all[index + rate] ?? Number.POSITIVE_INFINITY) - timeMs));
 
 describe('round trips', () => {
   test('one write a call, also where a bucket ends', async () => {
@@ -97,6 +109,17 @@ describe('round trips', () => {
     expect(await second.consume(request)).toMatchObject({ isAdmitted: true, remaining: 56 });
     expect(store.operations).toEqual(['PutItem', 'GetItem', 'UpdateItem']);
   });
+});
+
+test('how things stand costs one read and no call', async () => {
+  const counter = openLimitCounter(store.table, now);
+  const request = requestOf({ rate: 1, period: 60 });
+  const standing = { name: 'execute', limit: request.limit };
+  expect(await counter.inspect(request)).toEqual({ ...standing, isAdmitted: true, remaining: 1, resetSeconds: 1 });
+  await counter.consume(request);
+  nowMs += 3_000;
+  expect(await counter.inspect(request)).toEqual({ ...standing, isAdmitted: false, remaining: 0, resetSeconds: 64 });
+  expect(store.operations).toEqual(['GetItem', 'GetItem', 'PutItem', 'GetItem']);
 });
 
 describe('any concurrency', () => {
@@ -163,6 +186,70 @@ describe('faults', () => {
     expect(await itemOf(request)).toMatchObject({ total: before + 1 });
   });
 
+  test('answers lost, late and doubled, short period, four clients: the rate holds at every moment that a call is made', async () => {
+    proxy.faults = { dropBefore: 0.05, dropAfter: 0.1, delay: 0.15, duplicate: 0.1 };
+    const limit = { rate: 8, period: 1 };
+    const request = requestOf(limit);
+    const madeMs: number[] = [];
+    const untilMs = Date.now() + 2_500;
+    const hammer = async (counter: LimitCounter) => {
+      while (Date.now() < untilMs) {
+        const decision = await counter.consume(request).catch(() => undefined);
+        if (decision?.isAdmitted) madeMs.push(Date.now());
+        else await setTimeout(20);
+      }
+    };
+    const counters = Array.from({ length: 4 }, () => openLimitCounter(connectTable(proxy.endpoint, store.tableName)));
+    await Promise.all(counters.flatMap((counter) => Array.from({ length: 4 }, () => hammer(counter))));
+    expect(madeMs.length).toBeGreaterThan(limit.rate);
+    expect(narrowest(madeMs, limit.rate)).toBeGreaterThan(1_000);
+  });
+
+  test('a call whose counting took too long is moved, not counted twice', async () => {
+    const table = connectTable(proxy.endpoint, store.tableName);
+    const request = requestOf({ rate: 2, period: 60 });
+    let waitMs = 0;
+    const slow: Table = {
+      ...table,
+      put: async (item, condition) => {
+        const isWritten = await table.put(item, condition);
+        nowMs += waitMs;
+        waitMs = 0;
+        return isWritten;
+      },
+    };
+    const counter = openLimitCounter(slow, now);
+    waitMs = 4_501;
+    expect(await counter.consume(request)).toEqual({
+      name: 'execute',
+      isAdmitted: true,
+      limit: request.limit,
+      remaining: 1,
+      resetSeconds: Math.ceil((3_000 + 66_000 - 4_501 + 100) / 1000),
+    });
+    expect(await itemOf(request)).toMatchObject({ bucket: startMs / 3_000 + 1, total: 1 });
+    nowMs = startMs + 6_000;
+    waitMs = 4_500;
+    expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 0 });
+    expect(await itemOf(request)).toMatchObject({ bucket: startMs / 3_000 + 2, total: 2 });
+  });
+
+  test('a call that could not be counted in time: 503', async () => {
+    const slow: Table = {
+      ...store.table,
+      put: async (item, condition) => {
+        const isWritten = await store.table.put(item, condition);
+        nowMs += 10_000;
+        return isWritten;
+      },
+    };
+    await expect(openLimitCounter(slow, now).consume(requestOf({ rate: 2, period: 60 }))).rejects.toMatchObject({
+      code: 'SERVICE_UNAVAILABLE',
+      status: 503,
+      message: 'The call could not be counted in time. Try again after Retry-After.',
+    });
+  });
+
   test('a table out of reach: 503, never a free call', async () => {
     proxy.faults = { dropBefore: 1 };
     const counter = openLimitCounter(connectTable(proxy.endpoint, store.tableName), now);
@@ -176,21 +263,22 @@ describe('faults', () => {
     });
   });
 
-  test('a clock five seconds ahead shortens the window by five seconds at most', async () => {
-    const random = seededRandom(5);
+  test.each([
+    [3_000, 60_000],
+    [5_000, 58_000],
+  ])('with a clock that is %s ms ahead, the rate holds in any window of %s ms of a minute', async (aheadMs, windowMs) => {
+    const random = seededRandom(aheadMs);
     const limit = { rate: 5, period: 60 };
     const request = requestOf(limit);
-    const counters = [0, 5_000].map((aheadMs) => openLimitCounter(store.table, () => nowMs + aheadMs));
+    const counters = [0, aheadMs].map((offsetMs) => openLimitCounter(store.table, () => nowMs + offsetMs));
     const admittedMs: number[] = [];
-    for (let call = 0; call < 200; call++) {
+    for (let call = 0; call < 120; call++) {
       nowMs += random() * 12_000;
       const decision = await counters[random() < 0.5 ? 0 : 1]?.consume(request);
       if (decision?.isAdmitted) admittedMs.push(nowMs);
     }
-    expect(admittedMs.length).toBeGreaterThan(50);
-    for (const [index, timeMs] of admittedMs.entries()) {
-      expect((admittedMs[index + limit.rate] ?? Number.POSITIVE_INFINITY) - timeMs).toBeGreaterThan(55_000);
-    }
+    expect(admittedMs.length).toBeGreaterThan(40);
+    expect(narrowest(admittedMs, limit.rate)).toBeGreaterThan(windowMs);
   });
 
   test('a clock an hour behind counts into the newest bucket and frees nothing', async () => {
@@ -219,7 +307,7 @@ describe('a client that obeys', () => {
     const random = seededRandom(limit.rate);
     const counters = [0, 1, 2].map(() => openLimitCounter(store.table, now));
     const request = requestOf(limit);
-    for (let call = 0; call < 100; call++) {
+    for (let call = 0; call < 60; call++) {
       const decision = await (counters[call % 3] as (typeof counters)[0]).consume(request);
       expect(decision).toMatchObject({ isAdmitted: true });
       const { RateLimit = '' } = rateLimitHeaders(decision);
@@ -272,13 +360,13 @@ describe('the counter item', () => {
     { rate: 1_000_000, period: 604_800, expiresAt: startMs / 1000 + 3_600 + 665_280 },
   ])('stays small and expires after its last call ($rate in $period s)', async ({ rate, period, expiresAt }) => {
     const counter = openLimitCounter(store.table, now);
-    nowMs = Math.ceil(startMs / (period * 100)) * period * 100;
+    nowMs = Math.ceil(startMs / (period * 50)) * period * 50;
     const request = requestOf({ rate, period });
     expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 999_999 });
     expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 999_998 });
     const item = await itemOf(request);
     expect(item).toMatchObject({ total: 2, expires_at: expiresAt + (nowMs - startMs) / 1000 });
-    expect(JSON.stringify(item).length).toBeLessThan(300);
+    expect(JSON.stringify(item).length).toBeLessThan(350);
   });
 
   test('belongs to one key, one thing counted and one period', async () => {
