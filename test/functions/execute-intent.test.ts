@@ -3,7 +3,7 @@ import { unavailable } from '../../functions/core/http/api-error.ts';
 import type { Steps } from '../../functions/core/http/serve.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/policy.ts';
 import type { IntentInput } from '../../schemas/intent.ts';
-import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, post, startGate } from '../support/gate.ts';
+import { type Agent, execute, type Gate, newAgent, obtainPat, post, startGate } from '../support/gate.ts';
 import type { Answer } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';

@@ -37,8 +37,10 @@ export function openAdminVerifier({ userPool, clientIds, adminScope, jwksUrl }: 
     const claims = await verifier.verify(token).catch((error: unknown) => {
       throw error instanceof KeySetError
         ? unavailable('The key set of the admin tokens cannot be fetched. Try again after Retry-After.', error)
-        : invalidToken('The admin token does not verify: it must be an unexpired access token of this deployment. Log in again.', error);
+        : badToken(error);
     });
+    // the library takes a token without an expiry for one that never expires
+    if (!Number.isSafeInteger(claims.exp)) throw badToken();
     if (!isAdmin(claims, adminScope)) {
       throw new ApiError('FORBIDDEN', `The token is genuine, but its bearer is no admin. Ask for membership of the group ${adminGroup}.`, {
         details: { reason: 'not_admin' },
@@ -46,6 +48,9 @@ export function openAdminVerifier({ userPool, clientIds, adminScope, jwksUrl }: 
     }
   };
 }
+
+const badToken = (cause?: unknown) =>
+  invalidToken('The admin token does not verify: it must be an unexpired access token of this deployment. Log in again.', cause);
 
 /** @param claims - of a verified access token */
 export function isAdmin(claims: { 'cognito:groups'?: unknown; scope?: unknown }, adminScope: string): boolean {

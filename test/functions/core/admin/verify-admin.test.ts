@@ -1,0 +1,155 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { openAdminVerifier } from '../../../../functions/core/admin/verify-admin.ts';
+import { noContent } from '../../../../functions/core/http/response.ts';
+import { type Answer, invoke } from '../../../support/invoke.ts';
+
+const userPool = 'eu-west-1_Example01';
+const issuer = `https://cognito-idp.eu-west-1.amazonaws.com/${userPool}`;
+const clientId = 'people';
+const adminScope = 'intent-gate/admin';
+const now = Math.floor(Date.now() / 1000);
+const adminClaims = {
+  iss: issuer,
+  sub: 'somebody',
+  token_use: 'access',
+  client_id: clientId,
+  scope: 'openid',
+  'cognito:groups': ['admins'],
+  iat: now,
+  exp: now + 3_600,
+};
+
+const keyPair = await generateKeyPair('RS256');
+const strangersKeyPair = await generateKeyPair('RS256');
+const jwk = { ...(await exportJWK(keyPair.publicKey)), kid: 'key-1', alg: 'RS256', use: 'sig' };
+
+let server: Server;
+let jwksUrl: string;
+let keySet: { status: number; body: string };
+let fetches: number;
+
+beforeAll(async () => {
+  server = createServer((_, response) => {
+    fetches++;
+    response.writeHead(keySet.status, { 'Content-Type': 'application/json' }).end(keySet.body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  jwksUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks.json`;
+});
+afterAll(() => {
+  server.close();
+});
+beforeEach(() => {
+  fetches = 0;
+  keySet = { status: 200, body: JSON.stringify({ keys: [jwk] }) };
+});
+
+const sign = (claims: JWTPayload, { kid = 'key-1', key = keyPair.privateKey } = {}) =>
+  new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid }).sign(key);
+
+const open = () => openAdminVerifier({ userPool, clientIds: [clientId, 'machines'], adminScope, jwksUrl });
+
+async function knock(token: string | undefined, verifyAdmin = open()): Promise<Answer> {
+  const steps = async (request: Parameters<typeof verifyAdmin>[0]) => {
+    await verifyAdmin(request);
+    return noContent();
+  };
+  return invoke(steps, { path: '/', ...(token !== undefined && { headers: { Authorization: `Bearer ${token}` } }) });
+}
+
+const invalid = 'The admin token does not verify: it must be an unexpired access token of this deployment. Log in again.';
+const notAdmin = 'The token is genuine, but its bearer is no admin. Ask for membership of the group admins.';
+const unfetchable = 'The key set of the admin tokens cannot be fetched. Try again after Retry-After.';
+const refused = (status: number, code: string, message: string) =>
+  expect.objectContaining({ status, body: { error: { code, message, details: expect.objectContaining({ request_id: 'request-1' }) } } });
+
+test.each([
+  ['a member of the group', adminClaims],
+  ['a member of several groups', { ...adminClaims, 'cognito:groups': ['users', 'admins'] }],
+  ['a machine client with the scope', { ...adminClaims, client_id: 'machines', scope: adminScope, 'cognito:groups': undefined }],
+])('lets %s pass', async (_, claims) => {
+  expect(await knock(await sign(claims))).toMatchObject({ status: 204 });
+});
+
+test('asks for a token where there is none', async () => {
+  const answer = await knock(undefined);
+  expect(answer).toEqual(refused(401, 'UNAUTHORIZED', 'Send the header Authorization: Bearer <token>.'));
+  expect(answer.headers['WWW-Authenticate']).toBe('Bearer realm="intent-gate"');
+});
+
+test.each<[string, JWTPayload]>([
+  ['an ID token', { ...adminClaims, token_use: 'id', aud: clientId }],
+  ['another pool', { ...adminClaims, iss: 'https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_Another01' }],
+  ['another client', { ...adminClaims, client_id: 'strangers' }],
+  ['no client', { ...adminClaims, client_id: undefined }],
+  ['an expired token', { ...adminClaims, exp: now - 1 }],
+  ['a token without expiry', { ...adminClaims, exp: undefined }],
+])('refuses %s', async (_, claims) => {
+  const answer = await knock(await sign(claims));
+  expect(answer).toEqual(refused(401, 'UNAUTHORIZED', invalid));
+  expect(answer.headers['WWW-Authenticate']).toBe('Bearer realm="intent-gate", error="invalid_token"');
+});
+
+test.each<[string, () => Promise<string> | string]>([
+  ["a stranger's signature", () => sign(adminClaims, { key: strangersKeyPair.privateKey })],
+  ['an unknown key', () => sign(adminClaims, { kid: 'key-2' })],
+  ['no signature', async () => (await sign(adminClaims)).replace(/[^.]+$/, '')],
+  [
+    'alg none',
+    () => `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from(JSON.stringify(adminClaims)).toString('base64url')}.`,
+  ],
+  ['text', () => 'admin'],
+])('refuses %s', async (_, make) => {
+  expect(await knock(await make())).toEqual(refused(401, 'UNAUTHORIZED', expect.any(String) as never));
+});
+
+test.each<[string, JWTPayload]>([
+  ['no group', { ...adminClaims, 'cognito:groups': undefined }],
+  ['another group', { ...adminClaims, 'cognito:groups': ['users'] }],
+  ['a group in other case', { ...adminClaims, 'cognito:groups': ['Admins'] }],
+  ['groups as text', { ...adminClaims, 'cognito:groups': '[admins]' }],
+  ['the group as text', { ...adminClaims, 'cognito:groups': 'admins' }],
+  ['an attribute that users write', { ...adminClaims, 'cognito:groups': undefined, 'custom:role': 'admin', 'custom:groups': ['admins'] }],
+  ['a scope that begins like it', { ...adminClaims, 'cognito:groups': undefined, scope: `${adminScope}s intent-gate/` }],
+])('does not take %s for an admin', async (_, claims) => {
+  expect(await knock(await sign(claims))).toEqual(refused(403, 'FORBIDDEN', notAdmin));
+});
+
+describe('the key set', () => {
+  test.each([
+    ['an error', { status: 500, body: '' }],
+    ['HTML', { status: 200, body: '<html></html>' }],
+    ['nothing in it', { status: 200, body: '{"keys":[]}' }],
+    ['something else', { status: 200, body: '{"key":1}' }],
+  ])('with %s is unavailable, and asked for again', async (_, broken) => {
+    const verifyAdmin = open();
+    const token = await sign(adminClaims);
+    const healthy = keySet;
+    keySet = broken;
+    expect(await knock(token, verifyAdmin)).toEqual(refused(503, 'SERVICE_UNAVAILABLE', unfetchable));
+    keySet = healthy;
+    expect(await knock(token, verifyAdmin)).toMatchObject({ status: 204 });
+  });
+
+  test('is fetched once for many tokens, and not again for every unknown key', async () => {
+    const verifyAdmin = open();
+    const token = await sign(adminClaims);
+    await Promise.all(Array.from({ length: 20 }, () => knock(token, verifyAdmin)));
+    expect(fetches).toBe(1);
+    for (let index = 0; index < 10; index++) {
+      const stranger = await sign(adminClaims, { kid: `unknown-${index}` });
+      expect(await knock(stranger, verifyAdmin)).toEqual(refused(401, 'UNAUTHORIZED', invalid));
+    }
+    expect(fetches).toBe(2);
+  });
+
+  test('may rotate', async () => {
+    const verifyAdmin = open();
+    expect(await knock(await sign(adminClaims), verifyAdmin)).toMatchObject({ status: 204 });
+    keySet.body = JSON.stringify({ keys: [{ ...jwk, kid: 'key-3' }] });
+    expect(await knock(await sign(adminClaims, { kid: 'key-3' }), verifyAdmin)).toMatchObject({ status: 204 });
+  });
+});
