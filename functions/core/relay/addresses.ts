@@ -54,8 +54,8 @@ export type AddressKind = 'public' | 'loopback' | 'special';
  */
 export function classifyAddress(text: string): AddressKind {
   if (isIP(text) === 0 || text.includes('%')) return 'special';
-  // ipaddr.process unwraps ::ffff:0:0/96.
-  const address = ipaddr.process(text);
+  // Without dotted decimals, since ipaddr.js reads ::8.8.8.8 as ::ffff:8.8.8.8. Its `process` unwraps ::ffff:0:0/96.
+  const address = ipaddr.process(text.includes(':') ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text);
   if (address.range() === 'loopback') return 'loopback';
   const isGlobal = address.kind() === 'ipv4' || inRange(address, globalIPv6);
   const special = address.kind() === 'ipv4' ? specialIPv4 : specialIPv6;

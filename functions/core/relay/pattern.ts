@@ -13,6 +13,7 @@ export class PatternError extends Error {
 /**
  * Compiles a pattern for an engine that takes linear time whatever the text (RE2). It matches anywhere in the text, as in JSON Schema.
  * The pattern must also be ECMAScript, since RE2 reads a few spellings that nobody who writes JSON Schema means.
+ * Two things differ from ECMAScript: `.` leaves out the line feed alone, and `\s` is white space of ASCII.
  * @throws PatternError whose message ends the sentence "the pattern ..."
  */
 export function compilePattern(source: string): (text: string) => boolean {
@@ -28,12 +29,17 @@ export function compilePattern(source: string): (text: string) => boolean {
   return (text) => compiled.test(text);
 }
 
+const needed =
+  'must be one that RE2 can match in linear time: no back-references, no look-around, counts of at most 1000, no surrogate pairs as escapes';
+
+/** What RE2JS would take for something else instead of refusing it: named back-references, and characters written as two surrogates. */
+const misread = /(?:^|[^\\])(?:\\\\)*\\(?:k|u[dD][89a-fA-F])/;
+
 function compileLinear(source: string): RE2JS {
+  if (misread.test(source)) throw new PatternError(needed);
   try {
     return RE2JS.compile(RE2JS.translateRegExp(source));
   } catch (cause) {
-    throw new PatternError('must be one that RE2 can match in linear time: no back-references, no look-around, counts of at most 1000', {
-      cause,
-    });
+    throw new PatternError(needed, { cause });
   }
 }

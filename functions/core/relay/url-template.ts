@@ -12,7 +12,7 @@ export interface UrlTemplate {
 }
 
 const originOf = /^[a-z][a-z0-9+.-]*:\/\/[^/?#{}\\]*/i;
-const place = /\{([?&]?)([A-Za-z0-9_.-]+(?:,[A-Za-z0-9_.-]+)*)\}/;
+const place = /\{([?&]?)([\w-]+(?:[.,][\w-]+)*)\}/;
 
 /**
  * Takes a URL template apart.

@@ -102,6 +102,22 @@ describe('a call', () => {
     expect([upstream.connections, upstream.seen.length]).toEqual([1, 3]);
   });
 
+  test('is not sent again when a connection that was used before breaks', async () => {
+    const upstream = keep(
+      await startUpstream((_, response) => {
+        if (upstream.seen.length === 1) response.end('{}');
+        else response.destroy();
+      }),
+    );
+    const { call } = relay();
+    const url = `http://upstream.example:${upstream.port}/`;
+    await call(execution(url));
+    await setImmediate();
+    const details = { reason: 'broken_answer', outcome: 'unknown' };
+    await expectFailure(call(execution(url, { request: { method: 'GET', url } })), 'INTENT_EXECUTION_FAILED', 502, details, /broke off/);
+    expect([upstream.connections, upstream.seen.length]).toEqual([1, 2]);
+  });
+
   test('follows no redirect', async () => {
     const upstream = keep(await startUpstream((_, response) => response.writeHead(302, { Location: 'http://127.0.0.1:9001/' }).end()));
     expect(await relay().call(execution(`http://upstream.example:${upstream.port}/`))).toMatchObject({ status: 302 });

@@ -1,0 +1,321 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type EgressRules, readEgressRules } from '../../../../functions/core/relay/egress.ts';
+import { checkEndpoint } from '../../../../functions/core/relay/endpoint.ts';
+import type { Endpoint } from '../../../../schemas/intent.ts';
+import type { Parameter } from '../../../../schemas/parameter.ts';
+
+const production: EgressRules = { ports: [443, 8443], allowLoopback: false, ownHosts: ['gate.example'] };
+const development: EgressRules = { ...production, allowLoopback: true };
+const inputs: Parameter[] = ['id', 'q', 'page'].map((name) => ({ name, type: 'string' }));
+
+const check = (url: string, rules = production, more: Partial<Endpoint> = {}) =>
+  checkEndpoint({ url, method: 'GET', content_type: 'application/json', ...more }, inputs, rules);
+
+const characters = 'must hold only characters that RFC 3986 allows; percent-encode the others';
+const absolute = 'must be an absolute URL, for example https://api.example.com/orders/{id}';
+const https = 'must begin with https://';
+const hostSpelling = 'must name its host in the usual spelling';
+const hostCharacters = 'must name its host in ASCII letters, digits, hyphens and dots, and its port in digits';
+const hostName = 'must name its host by a full public domain name, not by an address or a local name';
+const port = 'must use port 443 or 8443';
+const own = 'must not lead back to this service';
+const fragment = 'must not have a fragment';
+const dots = 'must not hold . or .. segments in its path';
+const user = 'must not hold user information';
+const forms = 'must hold only places of the forms {name}, {?name} and {&name}, several names separated by commas';
+const unknown = 'must name an input parameter in each of its places';
+const placeInHost = 'must hold places only in its path and query';
+
+describe('a URL is accepted', () => {
+  test.each([
+    'https://api.example.com',
+    'https://api.example.com/',
+    'HTTPS://API.Example.com/Path',
+    'https://api.example.com:443/a',
+    'https://api.example.com:8443/a',
+    'https://xn--mnchen-3ya.example/',
+    'https://1.example.com/',
+    'https://api.example.com/{id}',
+    'https://api.example.com/{id,q}/x{page}.json?a=b&c={q}',
+    'https://api.example.com/{id}{?q,page}',
+    'https://api.example.com{?q}',
+    'https://api.example.com/?a=1{&q}',
+    "https://api.example.com/a%20b/c;d=e,f!$&'()*+:@~/..a/...?x=/../y",
+  ])('%s', (url) => {
+    expect(check(url)).toEqual([]);
+  });
+});
+
+describe('a URL is refused', () => {
+  const cases: [url: string, ...problems: string[]][] = [
+    ['', absolute],
+    ['/orders', absolute],
+    ['//api.example.com/', absolute],
+    ['api.example.com/orders', absolute],
+    ['mailto:a@b.example', absolute],
+    ['https:api.example.com', absolute],
+    ['https:/api.example.com', absolute],
+    ['javascript:alert(1)', absolute],
+    ['http://api.example.com/', https],
+    ['ftp://api.example.com/', https],
+    ['file:///etc/passwd', https],
+    ['gopher://api.example.com/', https],
+    ['wss://api.example.com/', https],
+    ['unix://api.example.com/', https],
+    ['https://', hostCharacters],
+    ['https:///path', hostCharacters],
+    ['https://:443/', hostCharacters],
+    ['https://?q', hostCharacters],
+    ['https://user@api.example.com/', user],
+    ['https://user:password@api.example.com/', user],
+    ['https://@api.example.com/', user],
+    ['https://api.example.com@evil.example/', user],
+    ['https://api.example.com/#', fragment],
+    ['https://api.example.com/a#b', fragment],
+    ['https://api.example.com/{id}#{q}', fragment],
+    ['https://api.example.com:/', hostCharacters],
+    ['https://api.example.com:80/', port],
+    ['https://api.example.com:22/', port],
+    ['https://api.example.com:0/', port],
+    ['https://api.example.com:65536/', hostCharacters],
+    ['https://api.example.com:+443/', hostCharacters],
+    ['https://api.example.com:443:443/', hostCharacters],
+    ['https://api.example.com./', hostName],
+    ['https://.example.com/', hostName],
+    ['https://api..example.com/', hostName],
+    ['https://-api.example.com/', hostName],
+    ['https://api-.example.com/', hostName],
+    ['https://api_x.example.com/', hostCharacters],
+    ['https://api.ex%61mple.com/', hostCharacters],
+    ['https://api%2eexample.com/', hostCharacters],
+    ['https://api.example.com%00.evil.example/', hostCharacters],
+    ['https://intranet/', hostName],
+    ['https://localhost/', hostName],
+    ['https://LOCALHOST/', hostName],
+    ['https://localhost./', hostName],
+    ['https://a.localhost/', hostName],
+    [`https://${'a'.repeat(64)}.example/`, hostName],
+    [`https://${'a.'.repeat(127)}example/`, hostName],
+    ['https://gate.example/', own],
+    ['https://GATE.example:443/api/intents/execute', own],
+    ['https://api.example.com/a b', characters],
+    ['https://api.example.com/\ta', characters],
+    ['https://api.example.com/\n', characters],
+    ['https://api.example.com\\@evil.example/', characters],
+    ['https://api.example.com/\\..\\a', characters],
+    ['https://api.example.com/%', characters],
+    ['https://api.example.com/%zz', characters],
+    ['https://api.example.com/ä', characters],
+    ['https://münchen.example/', characters],
+    ['https://api。example。com/', characters],
+    ['https://ａpi.example.com/', characters],
+    ['https://api.example.com/<a>', characters],
+    ['https://api.example.com/"a"', characters],
+    [' https://api.example.com/', characters],
+    ['https://api.example.com/\u202e', characters],
+    ['https://api.example.com/a/../b', dots],
+    ['https://api.example.com/./b', dots],
+    ['https://api.example.com/..', dots],
+    ['https://api.example.com/%2e%2E/b', dots],
+    ['https://api.example.com/.%2e/b', dots],
+    ['https://{id}.example.com/', placeInHost],
+    ['https://api.example.com{id}/', placeInHost],
+    ['https://{id}/', placeInHost],
+    ['{id}://api.example.com/', absolute],
+    ['{id}', absolute],
+    ['https://api.example.com:{id}/', placeInHost],
+    ['https://api.example.com/{}', forms],
+    ['https://api.example.com/{id', forms],
+    ['https://api.example.com/id}', forms],
+    ['https://api.example.com/{{id}}', forms],
+    ['https://api.example.com/{+id}', forms],
+    ['https://api.example.com/{#id}', forms],
+    ['https://api.example.com/{/id}', forms],
+    ['https://api.example.com/{.id}', forms],
+    ['https://api.example.com/{;id}', forms],
+    ['https://api.example.com/{id*}', forms],
+    ['https://api.example.com/{id:3}', forms],
+    ['https://api.example.com/{id,}', forms],
+    ['https://api.example.com/{id..q}', forms],
+    ['https://api.example.com/{?id&q}', forms],
+    ['https://api.example.com/{other}', unknown],
+    ['https://api.example.com/{id}{?other}', unknown],
+    ['https://api.example.com/{toString}', unknown],
+    ['https://api.example.com:80/../{other}', port, dots, unknown],
+  ];
+  test.each(cases)('%j', (url, ...problems) => {
+    expect(check(url)).toEqual(problems.map((problem) => ({ path: '/endpoint/url', problem })));
+  });
+});
+
+/** Ways to write addresses in URLs: loopback, instance metadata, private and public ones. */
+const addressSpellings = [
+  ...[
+    '127.0.0.1',
+    '169.254.169.254',
+    '10.0.0.1',
+    '172.16.0.1',
+    '192.168.1.1',
+    '100.64.0.1',
+    '0.0.0.0',
+    '255.255.255.255',
+    '224.0.0.1',
+    '8.8.8.8',
+  ].flatMap((address) => {
+    const bytes = address.split('.').map(Number);
+    const [a = 0, b = 0, c = 0, d = 0] = bytes;
+    const whole = ((a * 256 + b) * 256 + c) * 256 + d;
+    const hex = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('');
+    const [high, low] = [hex.slice(0, 4), hex.slice(4)];
+    return [
+      address,
+      `${address}.`,
+      String(whole),
+      `0${whole.toString(8)}`,
+      `0x${hex}`,
+      `0X${hex.toUpperCase()}`,
+      bytes.map((byte) => `0x${byte.toString(16)}`).join('.'),
+      bytes.map((byte) => `0${byte.toString(8)}`).join('.'),
+      bytes.map((byte) => `000${byte.toString(8)}`).join('.'),
+      `${a}.${b}.${c * 256 + d}`,
+      `${a}.${(b * 256 + c) * 256 + d}`,
+      `0x${a.toString(16)}.${(b * 256 + c) * 256 + d}`,
+      address.replaceAll('.', '%2e'),
+      address.replace(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit))),
+      address.replaceAll('.', '。'),
+      address.replace('1', '①'),
+      `[::ffff:${address}]`,
+      `[::${address}]`,
+      `[::ffff:${high}:${low}]`,
+      `[0:0:0:0:0:ffff:${high}:${low}]`,
+      `[64:ff9b::${address}]`,
+      `[2002:${high}:${low}::]`,
+      `[2001::${high}:${low}]`,
+      `[${address}]`,
+      `${address}%00.example.com`,
+    ];
+  }),
+  ...[
+    '::1',
+    '::',
+    '0:0:0:0:0:0:0:1',
+    'fe80::1',
+    'fe80::1%25eth0',
+    'fe80::1%eth0',
+    'fc00::1',
+    'fd00:ec2::254',
+    'ff02::1',
+    '2001:db8::1',
+    '2606:4700:4700::1111',
+  ].map((address) => `[${address}]`),
+  '[::1',
+  '::1',
+  '[]',
+  '[::1].example.com',
+  '0',
+  '1',
+  '00',
+  '0x',
+  '0x0',
+  '127',
+  '127.1',
+  '127.0.1',
+  '0.0.0.0.0',
+  '256.256.256.256',
+  '4294967296',
+  '1.2.3.4.5',
+  'example.0x1',
+  '1e1',
+];
+
+test.each(addressSpellings)('an address is refused as a host: %s', (host) => {
+  const [issue] = check(`https://${host}/`);
+  expect([hostSpelling, hostCharacters, hostName, characters]).toContain(issue?.problem);
+  expect(issue?.path).toBe('/endpoint/url');
+});
+
+test('there are more than 250 of them', () => expect(new Set(addressSpellings).size).toBeGreaterThan(250));
+
+describe('in local development', () => {
+  test.each([
+    'http://localhost:4000/{id}',
+    'http://127.0.0.1:4000/',
+    'http://127.9.9.9/',
+    'http://[::1]:4000/',
+    'https://localhost/',
+    'https://api.example.com:4000/',
+    'http://api.localhost:1/',
+  ])('%s is accepted', (url) => {
+    expect(check(url, development)).toEqual([]);
+  });
+
+  test.each([
+    ['http://10.0.0.1/', hostName],
+    ['http://169.254.169.254/', hostName],
+    ['http://0.0.0.0/', hostName],
+    ['http://2130706433/', hostSpelling],
+    ['http://[::ffff:127.0.0.1]/', hostSpelling],
+    ['http://[::ffff:a00:1]/', hostName],
+    ['http://user@localhost/', user],
+    ['ftp://localhost/', https],
+    ['http://localhost:0/', port],
+  ])('%s is still refused', (url, problem) => {
+    expect(check(url, development)).toEqual([{ path: '/endpoint/url', problem }]);
+  });
+});
+
+describe('the content type', () => {
+  const problem = 'must be application/json, another JSON type ending in +json, or application/x-www-form-urlencoded';
+  test.each([
+    ['POST', 'application/json', []],
+    ['PATCH', 'application/merge-patch+json', []],
+    ['POST', 'application/x-www-form-urlencoded', []],
+    ['GET', 'text/plain', []],
+    ['POST', 'text/plain', [{ path: '/endpoint/content_type', problem }]],
+    ['PUT', 'application/xml', [{ path: '/endpoint/content_type', problem }]],
+  ] as const)('%s of %s', (method, content_type, issues) => {
+    expect(check('https://api.example.com/', production, { method, content_type })).toEqual(issues);
+  });
+});
+
+test('whatever text it is, only an https URL of an allowed port and a domain name is accepted', () => {
+  const hostile = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.webUrl(),
+    fc
+      .tuple(fc.constantFrom('https://', 'http://', 'https:\\\\', '//'), fc.string(), fc.constantFrom('/', '?', '#', '\\', ''))
+      .map((parts) => parts.join('')),
+    fc.tuple(fc.ipV4Extended(), fc.nat(70_000)).map(([address, number]) => `https://${address}:${number}/`),
+    fc.ipV6().map((address) => `https://[${address}]/`),
+  );
+  fc.assert(
+    fc.property(hostile, (text) => {
+      if (check(text).length > 0) return;
+      const { protocol, hostname, port: used, username, password, hash } = new URL(text);
+      expect([protocol, username, password, hash]).toEqual(['https:', '', '', '']);
+      expect(hostname).toMatch(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/);
+      expect(hostname).not.toMatch(/^[0-9.]+$/);
+      expect(['', '8443']).toContain(used);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+describe('the rules', () => {
+  test('are read from variables', () => {
+    expect(readEgressRules({})).toEqual({ ports: [443], allowLoopback: false, ownHosts: [] });
+    expect(readEgressRules({ egressPorts: '443, 8443', egressLoopback: 'true', baseUrl: 'https://Gate.example:443/prod' })).toEqual({
+      ports: [443, 8443],
+      allowLoopback: true,
+      ownHosts: ['gate.example'],
+    });
+    expect(readEgressRules({ egressLoopback: '1' }).allowLoopback).toBe(false);
+  });
+
+  test.each(['0', '65536', 'https', '443.5', '-1'])('a port %s stops the start', (egressPorts) => {
+    expect(() => readEgressRules({ egressPorts })).toThrow(
+      new TypeError('the egress ports must be whole numbers from 1 to 65535, separated by commas'),
+    );
+  });
+});
