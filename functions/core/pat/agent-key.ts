@@ -28,7 +28,7 @@ const sequenceTag = 0x30;
  * Reads `agent_public_key`. White space and a byte order mark around it, and any kind of line ends in PEM, do not matter.
  * @throws what `refuse` makes of the problem: unreadable, private, too weak, of another kind
  */
-export function readAgentKey(text: string, refuse: RefuseKey): Promise<AgentKey> {
+export async function readAgentKey(text: string, refuse: RefuseKey): Promise<AgentKey> {
   const trimmed = text.trim();
   if (trimmed.startsWith('{')) return importJwk(parseJwk(trimmed, refuse), refuse);
   if (trimmed.startsWith('-----BEGIN')) return importPem(trimmed, refuse);

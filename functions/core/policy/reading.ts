@@ -44,7 +44,13 @@ export class PolicyError extends Error {
   }
 }
 
-const secondsOf: Record<string, number> = { second: 1, minute: 60, hour: 3_600, day: 86_400, week: 604_800 };
+const secondsOf = new Map([
+  ['second', 1],
+  ['minute', 60],
+  ['hour', 3_600],
+  ['day', 86_400],
+  ['week', 604_800],
+]);
 
 /** The last segment or fragment of a URI: the term that it names in its vocabulary. */
 const termOf = (uri: string): string => uri.split(/[/#:?]/).at(-1) ?? '';
@@ -133,12 +139,12 @@ function decode(segment: string): string {
 
 function readLimit(constraint: Constraint, operator: 'lte' | 'gt', place: Place, complain: Complain): RateLimit {
   const { leftOperand, rightOperand: rate, unit = '' } = constraint;
-  const period = secondsOf[termOf(unit).toLowerCase()];
+  const period = secondsOf.get(termOf(unit).toLowerCase());
   const isRate = typeof rate === 'number' && Number.isSafeInteger(rate) && rate >= 1;
   if (termOf(leftOperand) !== 'rateLimit') complain([...place, 'leftOperand'], 'must be rateLimit, the only constraint that is enforced');
   if (constraint.operator !== operator) complain([...place, 'operator'], `must be ${operator}`);
   if (!isRate) complain([...place, 'rightOperand'], 'must be a whole number of at least 1');
-  if (period === undefined) complain([...place, 'unit'], `must be one of ${Object.keys(secondsOf).join(', ')}`);
+  if (period === undefined) complain([...place, 'unit'], `must be one of ${[...secondsOf.keys()].join(', ')}`);
   return { rate: isRate ? rate : 1, period: period ?? 1 };
 }
 

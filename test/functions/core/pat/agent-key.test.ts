@@ -1,0 +1,128 @@
+import { ECDH, generateKeyPairSync } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { ApiError, invalidParameter } from '../../../../functions/core/http/api-error.ts';
+import { readAgentKey } from '../../../../functions/core/pat/agent-key.ts';
+import { keyForms, kinds, makeAgent } from '../../../support/agents.ts';
+
+const read = (text: string) => readAgentKey(text, (problem) => invalidParameter([{ path: '/agent_public_key', problem }]));
+
+const agents = await Promise.all(kinds.map((kind) => makeAgent(kind)));
+const p256 = await makeAgent('P-256');
+const rsa = agents[0] as (typeof agents)[number];
+
+describe('readAgentKey', () => {
+  test.each(agents.flatMap((agent) => keyForms(agent).map(([form, text]) => [agent.kind, form, text, agent] as const)))(
+    'reads %s as %s',
+    async (kind, _, text, { thumbprint, jwk }) => {
+      const key = await read(text);
+      expect({ kind: key.kind, thumbprint: key.thumbprint, jwk: key.key.export({ format: 'jwk' }) }).toEqual({ kind, thumbprint, jwk });
+    },
+  );
+
+  test('one key has one thumbprint, however it is encoded', async () => {
+    const { n = '' } = rsa.jwk;
+    const withLeadingZero = Buffer.concat([Buffer.alloc(1), Buffer.from(n, 'base64url')]).toString('base64url');
+    expect((await read(JSON.stringify({ ...rsa.jwk, n: withLeadingZero }))).thumbprint).toBe(rsa.thumbprint);
+
+    const { x = '', y = '' } = p256.jwk;
+    const point = Buffer.concat([Buffer.from([4]), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
+    const compressed = Buffer.concat([
+      Buffer.from('3039301306072a8648ce3d020106082a8648ce3d030107032200', 'hex'),
+      ECDH.convertKey(point, 'prime256v1', undefined, undefined, 'compressed') as Buffer,
+    ]);
+    expect((await read(compressed.toString('base64'))).thumbprint).toBe(p256.thumbprint);
+  });
+
+  const forms =
+    'must be a public key: PEM (SPKI), base64 of PEM or of DER SPKI, or a JWK; RSA of at least 2048 bits, P-256, P-384 or Ed25519';
+  const secret = 'must be the public key; what was sent is a private key: treat it as leaked and make a new pair';
+  const json = (edit: object, of = p256.jwk) => JSON.stringify({ ...of, ...edit });
+  const shorter = (text = '') => Buffer.from(text, 'base64url').subarray(1).toString('base64url');
+  const other = (publicKey: { export(options: { format: 'pem'; type: 'spki' }): string | Buffer }) =>
+    publicKey.export({ format: 'pem', type: 'spki' }).toString();
+  const privateOf = (agent: typeof p256, type: 'pkcs8' | 'sec1' | 'pkcs1') => agent.privateKey.export({ format: 'pem', type }).toString();
+  const privateDer = (agent: typeof p256, type: 'pkcs8' | 'sec1' | 'pkcs1') =>
+    agent.privateKey.export({ format: 'der', type }).toString('base64');
+
+  test.each<[string, string, string]>([
+    ['prose', 'my key', forms],
+    ['base64 of prose', Buffer.from('my key').toString('base64'), forms],
+    ['white space', ' \n ', forms],
+    ['PEM of nothing', '-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----', forms],
+    ['two PEM blocks', p256.pem + p256.pem, forms],
+    ['a certificate', p256.pem.replaceAll('PUBLIC KEY', 'CERTIFICATE'), forms],
+    ['PEM of a private key', privateOf(p256, 'pkcs8'), secret],
+    ['PEM of an EC private key', privateOf(p256, 'sec1'), secret],
+    ['PEM of an RSA private key', privateOf(rsa, 'pkcs1'), secret],
+    [
+      'PEM of an encrypted private key',
+      p256.privateKey.export({ format: 'pem', type: 'pkcs8', cipher: 'aes-256-cbc', passphrase: 'x' }).toString(),
+      secret,
+    ],
+    ['base64 of PEM of a private key', Buffer.from(privateOf(p256, 'pkcs8')).toString('base64'), secret],
+    ['a private key under a public label', privateOf(p256, 'pkcs8').replaceAll('PRIVATE', 'PUBLIC'), secret],
+    ['DER of a private key', privateDer(p256, 'pkcs8'), secret],
+    ['DER of an EC private key', privateDer(p256, 'sec1'), secret],
+    ['DER of an RSA private key', privateDer(rsa, 'pkcs1'), secret],
+    ['a JWK with d', json({ d: 'AAAA' }), secret],
+    ['a JWK with an empty d', json({ d: '' }), secret],
+    ['a JWK of a private RSA key', JSON.stringify(rsa.privateKey.export({ format: 'jwk' })), secret],
+    ['a symmetric JWK', JSON.stringify({ kty: 'oct', k: 'AAAA' }), secret],
+    ['a symmetric JWK without its key', JSON.stringify({ kty: 'oct' }), forms],
+    ['a JWK for encryption', json({ use: 'enc' }), 'must be a key for signatures: its use must be sig or left out'],
+    ['a JWK for deriving', json({ key_ops: ['deriveKey'] }), 'must be a key for signatures: its key_ops must hold verify or be left out'],
+    ['a JWK with two kty', `{"kty":"EC",${JSON.stringify(p256.jwk).slice(1)}`, forms],
+    ['a JWK that is an array', '[1]', forms],
+    ['a point off the curve', json({ y: p256.jwk.x }), forms],
+    ['an x of 31 bytes', json({ x: shorter(p256.jwk.x) }), forms],
+    [
+      'an x of 33 bytes',
+      json({ x: Buffer.concat([Buffer.alloc(1), Buffer.from(p256.jwk.x ?? '', 'base64url')]).toString('base64url') }),
+      forms,
+    ],
+    ['an x in another alphabet', json({ x: '!'.repeat(43) }), forms],
+    ['an x that is a number', json({ x: 7 }), forms],
+    ['P-256 coordinates as P-384', json({ crv: 'P-384' }), forms],
+    ['P-521', other(generateKeyPairSync('ec', { namedCurve: 'P-521' }).publicKey), forms],
+    ['secp256k1', other(generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).publicKey), forms],
+    ['Ed448', other(generateKeyPairSync('ed448').publicKey), forms],
+    ['X25519', other(generateKeyPairSync('x25519').publicKey), forms],
+    ['an RSA key for PSS only', other(generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).publicKey), forms],
+    ['RSA of 1024 bits', other(generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey), 'must be an RSA key of 2048 to 8192 bits'],
+    ['RSA of 16384 bits', json({ n: Buffer.alloc(2048, 255).toString('base64url') }, rsa.jwk), 'must be an RSA key of 2048 to 8192 bits'],
+    ['RSA with exponent 1', json({ e: 'AQ' }, rsa.jwk), 'must be an RSA key with an odd public exponent of 3 to 4294967295'],
+    ['RSA with an even exponent', json({ e: 'BA' }, rsa.jwk), 'must be an RSA key with an odd public exponent of 3 to 4294967295'],
+    [
+      'RSA with a huge exponent',
+      json({ e: Buffer.alloc(64, 255).toString('base64url') }, rsa.jwk),
+      'must be an RSA key with an odd public exponent of 3 to 4294967295',
+    ],
+  ])('refuses %s', async (_, text, problem) => {
+    const error = await read(text).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ code: 'INVALID_PARAMETER', status: 400, details: { issues: [{ path: '/agent_public_key', problem }] } });
+    expect((error as ApiError).cause).toBeUndefined();
+  });
+
+  test('throws nothing but refusals', async () => {
+    const texts = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.base64String(),
+      fc.json(),
+      fc.uint8Array().map((bytes) => Buffer.concat([Buffer.from([0x30]), bytes]).toString('base64')),
+      fc
+        .dictionary(
+          fc.constantFrom('kty', 'crv', 'x', 'y', 'n', 'e', 'use'),
+          fc.constantFrom('EC', 'RSA', 'OKP', 'P-256', 'Ed25519', 'AQAB', p256.jwk.x),
+        )
+        .map((jwk) => JSON.stringify(jwk)),
+    );
+    await fc.assert(
+      fc.asyncProperty(texts, async (text) => {
+        const result = await read(text).catch((error: unknown) => error);
+        expect(result instanceof ApiError || (result as { thumbprint?: string }).thumbprint?.length === 43).toBe(true);
+      }),
+    );
+  });
+});

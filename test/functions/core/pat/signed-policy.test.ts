@@ -1,0 +1,272 @@
+import { constants, createHmac, generateKeyPairSync, sign } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { ApiError } from '../../../../functions/core/http/api-error.ts';
+import type { JsonValue } from '../../../../functions/core/http/json.ts';
+import { readAgentKey } from '../../../../functions/core/pat/agent-key.ts';
+import { invalidSignature } from '../../../../functions/core/pat/refusals.ts';
+import { verifySignedPolicy } from '../../../../functions/core/pat/signed-policy.ts';
+import { canonicalText, signableTexts } from '../../../../functions/core/policy/canonical.ts';
+import { loadPolicyTemplate, openPolicy } from '../../../../functions/core/policy/policy.ts';
+import { kinds, makeAgent, signDetached, signJws, type TestAgent } from '../../../support/agents.ts';
+
+const baseUrl = 'https://gate.example';
+const current = openPolicy(loadPolicyTemplate())(baseUrl);
+const nowMs = 1_800_000_000_500;
+const now = 1_800_000_000;
+
+const agents = await Promise.all(kinds.map((kind) => makeAgent(kind)));
+const [rsa, p256, p384] = agents as [TestAgent, TestAgent, TestAgent];
+
+async function verify(text: string, agent: TestAgent = p256, isFreshRequired = false) {
+  const key = await readAgentKey(agent.pem, invalidSignature);
+  return verifySignedPolicy(text, key, current, { baseUrl, nowMs, isFreshRequired });
+}
+
+const policyWith = (members: object): string => JSON.stringify({ ...current.policy, ...members });
+const reordered = JSON.stringify(Object.fromEntries(Object.entries(current.policy).reverse()), null, 4);
+const texts = signableTexts(current.policy as JsonValue);
+
+/** What each kind of key signs without naming an algorithm. */
+function bareSignatures({ kind, privateKey: key }: TestAgent, data: Buffer): [string, Buffer][] {
+  const { RSA_PKCS1_PSS_PADDING: padding, RSA_PSS_SALTLEN_MAX_SIGN, RSA_PSS_SALTLEN_DIGEST } = constants;
+  switch (kind) {
+    case 'RSA':
+      return [
+        ['PKCS1-v1_5', sign('sha256', data, key)],
+        ['PSS', sign('sha256', data, { key, padding, saltLength: RSA_PSS_SALTLEN_DIGEST })],
+        ['PSS with the longest salt', sign('sha256', data, { key, padding, saltLength: RSA_PSS_SALTLEN_MAX_SIGN })],
+      ];
+    case 'Ed25519':
+      return [['Ed25519', sign(null, data, key)]];
+    default:
+      return (kind === 'P-256' ? ['sha256'] : ['sha256', 'sha384']).flatMap((hash): [string, Buffer][] => [
+        [`DER with ${hash}`, sign(hash, data, key)],
+        [`r||s with ${hash}`, sign(hash, data, { key, dsaEncoding: 'ieee-p1363' })],
+      ]);
+  }
+}
+
+describe('a signed policy', () => {
+  const algorithms = agents.flatMap((agent) => agent.algorithms.map((alg) => [agent.kind, alg, agent] as const));
+  test.each(algorithms)('of %s with %s is accepted in every form of JWS', async (_, alg, agent) => {
+    for (const payload of [current.text, canonicalText(current.policy), reordered]) {
+      expect(await verify(await signJws(agent, payload, { alg, typ: 'JWT', kid: 'mine' }), agent)).toEqual({ isCurrent: true });
+    }
+    for (const payload of texts) {
+      expect(await verify(await signDetached(agent, payload, { alg }), agent)).toEqual({ isCurrent: true });
+      expect(await verify(await signDetached(agent, payload, { alg, b64: false, crit: ['b64'] }), agent)).toEqual({ isCurrent: true });
+      expect(await verify(await signDetached(agent, payload, { alg, b64: true, crit: ['b64'] }), agent)).toEqual({ isCurrent: true });
+    }
+  });
+
+  test.each(agents.map((agent) => [agent.kind, agent] as const))('of %s is accepted as a bare signature', async (_, agent) => {
+    for (const text of texts) {
+      for (const [, signature] of bareSignatures(agent, Buffer.from(text))) {
+        const hex = signature.toString('hex');
+        const encodings = [
+          hex,
+          hex.toUpperCase(),
+          signature.toString('base64'),
+          signature.toString('base64').replace(/=+$/, ''),
+          signature.toString('base64url'),
+          ` ${hex}\n`,
+        ];
+        for (const encoded of encodings) expect(await verify(encoded, agent)).toEqual({ isCurrent: true });
+      }
+    }
+  });
+
+  test.each<[string, () => Promise<string>]>([
+    [
+      'an added permission',
+      () => signJws(p256, policyWith({ permission: [...(current.policy.permission ?? []), { target: 'urn:x', action: 'execute' }] })),
+    ],
+    ['a raised rate', () => signJws(p256, current.text.replace('"rightOperand":60', '"rightOperand":61'))],
+    ['a dropped obligation', () => signJws(p256, policyWith({ obligation: undefined }))],
+    ['a number as text', () => signJws(p256, current.text.replace('"rightOperand":60', '"rightOperand":"60"'))],
+    ['an added member', () => signJws(p256, policyWith({ note: 'x' }))],
+    ['another address', () => signJws(p256, current.text.replaceAll('gate.example', 'fake.example'))],
+    ['no policy', () => signJws(p256, '{}')],
+    ['an array', () => signJws(p256, '[]')],
+    ['no JSON', () => signJws(p256, 'I agree')],
+    ['duplicate members', () => signJws(p256, current.text.replace('{', '{"type":"Set",'))],
+    ['5,000 levels', () => signJws(p256, `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`)],
+    ['bytes that are no text', () => signJws(p256, Buffer.from([0xff]))],
+  ])('over %s is genuine, but not over the current policy', async (_, make) => {
+    expect((await verify(await make())).isCurrent).toBe(false);
+  });
+
+  test('over another policy of the same uid names it', async () => {
+    const { otherReference } = await verify(await signJws(p256, policyWith({ obligation: [] })));
+    expect(otherReference).toMatch(/^https:\/\/gate\.example\/api\/policy#sha-256=[A-Za-z0-9_-]{43}$/);
+    expect(otherReference).not.toBe(current.reference);
+    expect(await verify(await signJws(p256, policyWith({ uid: 'urn:other' })))).toEqual({ isCurrent: false });
+  });
+
+  const doesNotHold =
+    'The signature does not verify with agent_public_key. Sign the bytes that GET /api/policy sends, unchanged, or send a JWS whose payload is that policy.';
+  const notCompact = 'The signed policy is not a compact JWS: three parts in base64url without padding, separated by dots. Sign it again.';
+  const neither = 'The signed policy is neither a compact JWS nor a signature in hex, base64 or base64url. Sign it again.';
+  const alg = 'The alg of the signed policy must be one of RS256, PS256, ES256, ES384, EdDSA, Ed25519.';
+  const bringsKey =
+    'The header of the signed policy must not bring a key (jwk, jku, x5u, x5c, x5t, x5t#S256): the key is agent_public_key.';
+  const critical = 'The header of the signed policy may only make b64 critical, and must do so where b64 is false.';
+  const segment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const genuine = () => signJws(p256, current.text);
+  /** a JWS whose header jose would not write, signed all the same */
+  const raw = async (header: object, agent = p256) => {
+    const input = `${segment(header)}.${Buffer.from(current.text).toString('base64url')}`;
+    return `${input}.${sign('sha256', Buffer.from(input), { key: agent.privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
+  };
+  const keyed = async (name: string, secret: string | Buffer) => {
+    const input = `${segment({ alg: name })}.${Buffer.from(current.text).toString('base64url')}`;
+    return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`;
+  };
+  const weak = generateKeyPairSync('ed25519').privateKey;
+
+  test.each<[string, () => Promise<string>, string]>([
+    ['of another key', async () => signJws(await makeAgent('P-256'), current.text), doesNotHold],
+    ['of another kind of key', () => signJws(rsa, current.text), doesNotHold],
+    ['a bare one of another key', async () => sign(null, Buffer.from(current.text), weak).toString('hex'), doesNotHold],
+    ['a bare one over another text', async () => sign('sha256', Buffer.from(reordered), p256.privateKey).toString('base64'), doesNotHold],
+    ['a detached one over another text', () => signDetached(p256, reordered), doesNotHold],
+    [
+      'with a flipped bit',
+      async () => (await genuine()).replace(/\.(.)([^.]*)$/, (_, first: string, rest: string) => `.${first === 'A' ? 'B' : 'A'}${rest}`),
+      doesNotHold,
+    ],
+    ['over a payload that was exchanged', async () => (await genuine()).replace(/\.[^.]+\./, `.${segment({})}.`), doesNotHold],
+    ['with alg none', async () => `${segment({ alg: 'none' })}.${Buffer.from(current.text).toString('base64url')}.AA`, alg],
+    [
+      'with alg none and nothing',
+      async () => `${segment({ alg: 'none' })}.${Buffer.from(current.text).toString('base64url')}.`,
+      notCompact,
+    ],
+    ['with alg NONE', () => raw({ alg: 'NONE' }), alg],
+    ['without alg', () => raw({}), alg],
+    ['with a prototype as alg', () => raw({ alg: 'constructor' }), alg],
+    ['HS256 with the PEM', () => keyed('HS256', p256.pem), alg],
+    ['HS256 with the DER', () => keyed('HS256', p256.publicKey.export({ format: 'der', type: 'spki' })), alg],
+    ['HS256 with the JWK', () => keyed('HS256', JSON.stringify(p256.jwk)), alg],
+    ['ES256 under the name of ES384', () => raw({ alg: 'ES384' }), doesNotHold],
+    ['with jwk', () => raw({ alg: 'ES256', jwk: p256.jwk }), bringsKey],
+    ['with jku', () => raw({ alg: 'ES256', jku: 'https://a.example' }), bringsKey],
+    ['with x5u', () => raw({ alg: 'ES256', x5u: 'https://a.example' }), bringsKey],
+    ['with an unknown crit', () => raw({ alg: 'ES256', crit: ['exp'], exp: now + 60 }), critical],
+    ['with an empty crit', () => raw({ alg: 'ES256', crit: [] }), critical],
+    ['with b64 false that is not critical', () => raw({ alg: 'ES256', b64: false }), critical],
+    ['with b64 as text', () => raw({ alg: 'ES256', b64: 'false', crit: ['b64'] }), critical],
+    [
+      'with b64 false and a payload',
+      () => raw({ alg: 'ES256', b64: false, crit: ['b64'] }),
+      'With b64 false the payload must be detached: leave the part between the dots empty.',
+    ],
+    ['with two parts', async () => (await genuine()).replace(/\.[^.]*$/, ''), notCompact],
+    ['with four parts', async () => `${await genuine()}.AA`, notCompact],
+    ['with padding', async () => `${await genuine()}==`, notCompact],
+    ['with a line break inside', async () => (await genuine()).replace('.', '.\n'), notCompact],
+    [
+      'with a header that is no JSON',
+      async () => (await genuine()).replace(/^[^.]*/, 'AAAA'),
+      'The header of the signed policy must be a JSON object. Sign it again.',
+    ],
+    [
+      'with a header that is an array',
+      async () => (await genuine()).replace(/^[^.]*/, segment([1])),
+      'The header of the signed policy must be a JSON object. Sign it again.',
+    ],
+    [
+      'with alg twice',
+      async () => (await genuine()).replace(/^[^.]*/, Buffer.from('{"alg":"ES256","alg":"ES256"}').toString('base64url')),
+      'The header of the signed policy must be a JSON object. Sign it again.',
+    ],
+    ['in no encoding', async () => 'I agree to the policy!', neither],
+    ['of 10 KB', async () => 'ab'.repeat(5000), neither],
+    ['of one byte', async () => 'ab', doesNotHold],
+  ])('%s is refused', async (_, make, message) => {
+    const error = await verify(await make()).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ code: 'INVALID_SIGNATURE', status: 400, message, details: {} });
+  });
+
+  test('of P-384 is refused under ES256', async () => {
+    await expect(verify(await raw({ alg: 'ES256' }, p384), p384)).rejects.toMatchObject({
+      code: 'INVALID_SIGNATURE',
+      message: doesNotHold,
+    });
+  });
+});
+
+describe('the claims of a signed policy', () => {
+  const fresh = { iat: now, exp: now + 60, aud: baseUrl, jti: 'j1' };
+  const iat = 'The iat of the signed policy must be a whole number of seconds since 1970. Sign it again.';
+  const age = 'The iat of the signed policy must be within 300 seconds of the time here. Set the clock, and sign it again.';
+  const exp = 'The exp of the signed policy must be a whole number of seconds since 1970, and not yet past. Sign it again.';
+  const aud =
+    'The aud of the signed policy must be one text: the address that the service is called by, without a slash at its end. Sign it again.';
+  const jti = 'The jti of the signed policy must be a text of 1 to 255 characters, new with every signature. Sign it again.';
+
+  test.each<[string, object, object]>([
+    ['all in the header', fresh, { isCurrent: true, singleUse: { jti: 'j1', expiresAt: now + 60 } }],
+    ['iat alone', { iat: now - 299 }, { isCurrent: true }],
+    ['iat of a clock that is ahead', { iat: now + 299 }, { isCurrent: true }],
+    ['jti alone', { jti: 'j' }, { isCurrent: true, singleUse: { jti: 'j' } }],
+    ['jti and iat', { jti: 'j', iat: now - 100 }, { isCurrent: true, singleUse: { jti: 'j', expiresAt: now + 200 } }],
+    ['a late exp', { ...fresh, exp: now + 86_400 }, { isCurrent: true, singleUse: { jti: 'j1', expiresAt: now + 300 } }],
+    ['a jti of 255 characters', { jti: '😀'.repeat(255) }, { isCurrent: true, singleUse: { jti: '😀'.repeat(255) } }],
+  ])('%s hold', async (_, claims, result) => {
+    expect(await verify(await signJws(p256, current.text, claims))).toEqual(result);
+    expect(await verify(await signJws(p256, policyWith(claims)))).toEqual(result);
+    expect(await verify(await signDetached(p256, current.text, claims))).toEqual(result);
+  });
+
+  test.each<[string, object, string]>([
+    ['iat ten minutes ago', { iat: now - 600 }, age],
+    ['iat in ten minutes', { iat: now + 600 }, age],
+    ['iat as text', { iat: String(now) }, iat],
+    ['iat with a fraction', { iat: now + 0.5 }, iat],
+    ['negative iat', { iat: -1 }, iat],
+    ['iat null', { iat: null }, iat],
+    ['exp now', { exp: now }, exp],
+    ['exp in the past', { exp: now - 1 }, exp],
+    ['exp as text', { exp: String(now + 60) }, exp],
+    ['exp beyond what is exact', { exp: 2 ** 53 }, exp],
+    ['aud of another service', { aud: 'https://other.example' }, aud],
+    ['aud with a slash', { aud: `${baseUrl}/` }, aud],
+    ['aud as array', { aud: [baseUrl] }, aud],
+    ['jti as number', { jti: 1 }, jti],
+    ['empty jti', { jti: '' }, jti],
+    ['jti of 256 characters', { jti: 'j'.repeat(256) }, jti],
+  ])('%s is refused', async (_, claims, message) => {
+    for (const text of [await signJws(p256, current.text, claims), await signJws(p256, policyWith(claims))]) {
+      await expect(verify(text)).rejects.toMatchObject({ code: 'INVALID_SIGNATURE', status: 400, message });
+    }
+  });
+
+  test('exp: 1e400 is no policy, and no JSON in a header', async () => {
+    const payload = current.text.replace('{', '{"exp":1e400,');
+    expect(await verify(await signJws(p256, payload))).toEqual({ isCurrent: false });
+  });
+
+  test('must agree where they are stated twice', async () => {
+    expect(await verify(await signJws(p256, policyWith(fresh), fresh))).toMatchObject({ isCurrent: true });
+    await expect(verify(await signJws(p256, policyWith(fresh), { ...fresh, jti: 'j2' }))).rejects.toMatchObject({
+      code: 'INVALID_SIGNATURE',
+      message: 'The header and the payload of the signed policy disagree about iat, exp, aud or jti. State each claim once.',
+    });
+  });
+
+  test.each(['iat', 'exp', 'aud', 'jti', 'all'])('may all be asked for: without %s it is refused', async (name) => {
+    expect(await verify(await signJws(p256, current.text, fresh), p256, true)).toMatchObject({ isCurrent: true });
+    const claims = name === 'all' ? {} : { ...fresh, [name]: undefined };
+    await expect(verify(await signJws(p256, current.text, claims), p256, true)).rejects.toMatchObject({
+      code: 'INVALID_SIGNATURE',
+      message: 'The signed policy must be a JWS with the claims iat, exp, aud and jti in its header or payload. Sign it again.',
+    });
+  });
+
+  test('may be asked for: a bare signature has none', async () => {
+    const bare = sign('sha256', Buffer.from(current.text), p256.privateKey).toString('hex');
+    await expect(verify(bare, p256, true)).rejects.toMatchObject({ code: 'INVALID_SIGNATURE', status: 400 });
+  });
+});

@@ -1,0 +1,232 @@
+import { createHash } from 'node:crypto';
+import { KMSClient } from '@aws-sdk/client-kms';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { type KmsAnswer, type KmsOptions, newKmsKey, type RunningKms, startKms } from '../../../../bin/local/kms.ts';
+import { ApiError } from '../../../../functions/core/http/api-error.ts';
+import { openSigningKeys } from '../../../../functions/core/pat/signing-keys.ts';
+import { headerSegment, signPat } from '../../../../functions/core/pat/token.ts';
+import { openPatVerifier } from '../../../../functions/core/pat/verify.ts';
+import type { PatClaims } from '../../../../schemas/pat.ts';
+import { judgePat } from '../../../support/second-verifier.ts';
+
+const address = 'https://gate.example';
+const now = 1_800_000_000;
+const claims: PatClaims = {
+  iss: address,
+  sub: 'agent',
+  aud: address,
+  iat: now,
+  nbf: now - 10,
+  exp: now + 3600,
+  jti: 'j',
+  scope: ['*:*:*:execute'],
+  pol: `${address}/api/policy#sha-256=x`,
+  cnf: { jkt: 't' },
+  gen: 'g',
+};
+const at = { baseUrl: address, nowMs: now * 1000 };
+
+const running: { stop(): unknown }[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((part) => part.stop()));
+});
+
+async function start(options?: KmsOptions): Promise<RunningKms & { client: KMSClient }> {
+  const kms = await startKms(options);
+  const client = new KMSClient({
+    endpoint: kms.endpoint,
+    region: 'eu-west-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    maxAttempts: 1,
+  });
+  running.push(kms, { stop: () => client.destroy() });
+  return { ...kms, client };
+}
+
+const unavailable = {
+  code: 'SERVICE_UNAVAILABLE',
+  status: 503,
+  message: 'The signing keys cannot be reached. Try again after Retry-After.',
+  headers: { 'Retry-After': '1' },
+};
+const refusal = (type: string): KmsAnswer => ({ status: 400, body: { __type: type, message: 'secret words of KMS' } });
+
+describe('signing', () => {
+  test('makes PATs that both verifiers take, with one call each', async () => {
+    const { client, keyIds, operations } = await start();
+    const keys = openSigningKeys(client, keyIds);
+    const verify = openPatVerifier({ findKey: keys.find });
+    const jwks = await keys.jwks();
+    for (let count = 0; count < 20; count++) {
+      const pat = await signPat(keys, { ...claims, jti: `j${count}` });
+      expect(await verify(pat, at)).toEqual({ ...claims, jti: `j${count}` });
+      expect(judgePat(pat, { jwks, address, now })).toEqual({ claims: { ...claims, jti: `j${count}` } });
+    }
+    expect(operations).toEqual(['GetPublicKey', ...new Array(20).fill('Sign')]);
+  });
+
+  test('publishes keys as RFC 7517 and RFC 7638 have them', async () => {
+    const { client, keyIds } = await start({ keys: [newKmsKey(), newKmsKey()] });
+    const { keys } = await openSigningKeys(client, keyIds).jwks();
+    expect(keys).toHaveLength(2);
+    for (const { kty, crv, x, y, ...rest } of keys) {
+      const kid = createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
+      expect({ kty, crv, ...rest }).toEqual({ kty: 'EC', crv: 'P-256', kid, alg: 'ES256', use: 'sig' });
+    }
+  });
+
+  test('refuses a PAT that no header could carry', async () => {
+    const { client, keyIds } = await start();
+    const scope = Array.from({ length: 200 }, (_, number) => `namespace-${number}.example:x:v1:execute`);
+    await expect(signPat(openSigningKeys(client, keyIds), { ...claims, scope })).rejects.toThrow(
+      new RangeError('the PAT is larger than 6144 bytes'),
+    );
+  });
+
+  const signFaults: [string, (body: Record<string, string>) => KmsAnswer, object][] = [
+    ['throttled', () => refusal('ThrottlingException'), unavailable],
+    ['of a disabled key', () => refusal('DisabledException'), unavailable],
+    ['of a key about to be deleted', () => refusal('KMSInvalidStateException'), unavailable],
+    ['failing', () => ({ status: 500, body: { __type: 'KMSInternalException' } }), unavailable],
+    [
+      'cut off',
+      () => {
+        throw new Error('cut');
+      },
+      unavailable,
+    ],
+    ['without a signature', () => ({ status: 200, body: {} }), { message: 'not a DER signature' }],
+    [
+      'with r||s in place of DER',
+      (body) => ({ status: 200, body: { ...body, Signature: Buffer.alloc(64, 1).toString('base64') } }),
+      { message: 'not a DER signature' },
+    ],
+    [
+      'with a wrong signature',
+      (body) => ({ status: 200, body: { ...body, Signature: Buffer.from('3006020105020105', 'hex').toString('base64') } }),
+      { message: 'KMS returned a signature that its own public key does not verify' },
+    ],
+  ];
+  test.each(signFaults)('with an answer %s gives no PAT, and verification goes on', async (_, fault, expected) => {
+    let isFaulty = false;
+    const { client, keyIds } = await start({
+      disturb: (operation, answer) => (isFaulty && operation === 'Sign' ? fault(answer.body as Record<string, string>) : answer),
+    });
+    const keys = openSigningKeys(client, keyIds);
+    const pat = await signPat(keys, claims);
+    isFaulty = true;
+    const error = await signPat(keys, claims).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject(expected);
+    expect(error instanceof ApiError).toBe(expected === unavailable);
+    expect(await openPatVerifier({ findKey: keys.find })(pat, at)).toEqual(claims);
+    isFaulty = false;
+    expect(await openPatVerifier({ findKey: keys.find })(await signPat(keys, claims), at)).toEqual(claims);
+  });
+
+  test('goes on with the very key whose public half is known when an alias moves on', async () => {
+    const [earlier, later] = [newKmsKey(), newKmsKey()];
+    const asked: string[] = [];
+    const { client } = await start({ keys: [earlier, later] });
+    const send = client.send.bind(client);
+    client.send = ((command: { input: { KeyId: string } }, options: object) => {
+      asked.push(command.input.KeyId);
+      return send(command as never, options as never);
+    }) as typeof client.send;
+    await signPat(openSigningKeys(client, [earlier.keyId]), claims);
+    expect(asked).toEqual([earlier.keyId, `arn:aws:kms:eu-west-1:000000000000:key/${earlier.keyId}`]);
+  });
+});
+
+describe('finding keys', () => {
+  test('asks for each public key once, however many look for it at once, and never for an unknown kid', async () => {
+    const { client, keyIds, operations } = await start({ keys: [newKmsKey(), newKmsKey()] });
+    const keys = openSigningKeys(client, keyIds);
+    const { kid } = await keys.newest();
+    await Promise.all(Array.from({ length: 50 }, () => keys.find(kid)));
+    for (let count = 0; count < 100; count++) expect(await keys.find(`${kid}x`)).toBeUndefined();
+    expect(operations).toEqual(['GetPublicKey', 'GetPublicKey']);
+  });
+
+  test('says 503 where the key may be one that cannot be read, and asks again after a second', async () => {
+    let isDown = true;
+    let nowMs = 0;
+    const { client, keyIds, operations } = await start({ disturb: (_, answer) => (isDown ? refusal('DisabledException') : answer) });
+    const keys = openSigningKeys(client, keyIds, () => nowMs);
+    for (let count = 0; count < 5; count++) await expect(keys.find('unknown')).rejects.toMatchObject(unavailable);
+    await expect(keys.jwks()).rejects.toMatchObject(unavailable);
+    await expect(keys.sign('x')).rejects.toMatchObject(unavailable);
+    expect(operations).toEqual(['GetPublicKey']);
+    isDown = false;
+    nowMs += 1_000;
+    expect(await keys.find('unknown')).toBeUndefined();
+    expect(await keys.find((await keys.newest()).kid)).toBeDefined();
+    expect(operations).toEqual(['GetPublicKey', 'GetPublicKey']);
+  });
+
+  test('a key that hangs or is gone does not keep another one from being found', async () => {
+    const [good, gone, slow] = [newKmsKey(), newKmsKey(), newKmsKey()];
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { client } = await start({
+      keys: [good, slow],
+      disturb: async (_, answer) => {
+        if (JSON.stringify(answer.body).includes(slow.keyId)) await released;
+        return answer;
+      },
+    });
+    const keys = openSigningKeys(client, [good.keyId, slow.keyId, gone.keyId]);
+    const pat = await signPat(keys, claims);
+    expect(await openPatVerifier({ findKey: keys.find })(pat, at)).toEqual(claims);
+    release();
+  });
+
+  test('refuses a key of another kind', async () => {
+    const { client, keyIds } = await start({
+      disturb: (_, { status, body }) => ({
+        status,
+        body: { ...(body as object), PublicKey: Buffer.from(`302a300506032b6570032100${'5d'.repeat(32)}`, 'hex').toString('base64') },
+      }),
+    });
+    await expect(openSigningKeys(client, keyIds).newest()).rejects.toThrow('a signing key is not of ECC_NIST_P256');
+  });
+});
+
+describe('rotation', () => {
+  test('step by step, no valid PAT is refused, and none outlives the retirement of its key', async () => {
+    const [earlier, later] = [newKmsKey(), newKmsKey()];
+    const { client } = await start({ keys: [earlier, later] });
+    // the procedure: announce the later key, sign with it, retire the earlier one
+    const steps = [[earlier], [earlier, later], [later, earlier], [later]].map((keys) =>
+      openSigningKeys(
+        client,
+        keys.map(({ keyId }) => keyId),
+      ),
+    );
+    const pats = await Promise.all(steps.map((keys) => signPat(keys, claims)));
+    const kids = await Promise.all(steps.map(async (keys) => (await keys.newest()).kid));
+    expect(kids[1]).toBe(kids[0]);
+    expect(kids[3]).toBe(kids[2]);
+    expect(pats.map((pat) => pat.split('.')[0])).toEqual(kids.map(headerSegment));
+
+    const isAccepted = async (step: number, pat: number): Promise<boolean> =>
+      openPatVerifier({ findKey: (steps[step] as (typeof steps)[0]).find })(pats[pat] as string, at).then(
+        () => true,
+        (error: ApiError) => error.code !== 'UNAUTHORIZED',
+      );
+    // while a step is being deployed, instances of two neighbouring steps serve the same agents
+    for (let step = 0; step < steps.length; step++) {
+      for (const pat of [step - 1, step, step + 1]) {
+        const isRetired = step === 3 && kids[pat] === kids[0];
+        if (pats[pat] !== undefined && !isRetired) expect(await isAccepted(step, pat)).toBe(true);
+      }
+    }
+    expect([await isAccepted(3, 0), await isAccepted(3, 1), await isAccepted(3, 2), await isAccepted(3, 3)]).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
+  });
+});

@@ -1,0 +1,353 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { compilePolicy, type Grants } from '../../../../functions/core/policy/compile.ts';
+import { PolicyError } from '../../../../functions/core/policy/reading.ts';
+import { isPermitted, isProhibited } from '../../../../functions/core/policy/scope.ts';
+import type { RateLimit } from '../../../../schemas/pat.ts';
+import { odrlContext, type Policy } from '../../../../schemas/policy.ts';
+
+const baseUrl = 'https://gate.example/v1';
+const intents = `${baseUrl}/api/intents`;
+const billing = { method: 'invoice', id: 'customer-1' } as const;
+
+const policyOf = (members: Partial<Policy>): Policy => ({ '@context': odrlContext, uid: `${baseUrl}/api/policy`, type: 'Set', ...members });
+
+const execute = (target: string, more: Partial<NonNullable<Policy['permission']>[number]> = {}) => ({ target, action: 'execute', ...more });
+
+const rate = (rightOperand: unknown, unit: string, operator = 'lte') =>
+  ({
+    leftOperand: 'https://vocabulary.example/terms#rateLimit',
+    operator,
+    rightOperand,
+    unit: `https://vocabulary.example/${unit}`,
+  }) as never;
+
+const pay = (more: object = {}) => ({ action: 'pay', amount: 0.05, unit: 'https://vocabulary.example/currency#EUR', ...more });
+
+const compile = (members: Partial<Policy>) => compilePolicy(policyOf(members), baseUrl, billing);
+
+function problemsOf(members: Partial<Policy>) {
+  try {
+    compile(members);
+  } catch (error) {
+    if (error instanceof PolicyError) return error.issues;
+    throw error;
+  }
+  return [];
+}
+
+describe('compilePolicy', () => {
+  test.each<[string, Partial<Policy>, Grants]>([
+    ['nothing', {}, { scope: [], prohibited: [] }],
+    ['every intent', { permission: [execute(intents)] }, { scope: ['*:*:*:execute'], prohibited: [] }],
+    [
+      'one intent',
+      { permission: [execute(`${intents}/a.example:do-it:v1.2`)] },
+      { scope: ['a.example:do-it:v1.2:execute'], prohibited: [] },
+    ],
+    [
+      'one intent, percent-encoded',
+      { permission: [execute(`${intents}/a.example%3Ado-it%3Av1`)] },
+      { scope: ['a.example:do-it:v1:execute'], prohibited: [] },
+    ],
+    ['a namespace', { permission: [execute(`${intents}?namespace=a.example`)] }, { scope: ['a.example:*:*:execute'], prohibited: [] }],
+    [
+      'an action by its URI',
+      { permission: [{ target: intents, action: 'http://www.w3.org/ns/odrl/2/execute' }] },
+      { scope: ['*:*:*:execute'], prohibited: [] },
+    ],
+    [
+      'what another permission covers once',
+      {
+        permission: [
+          execute(`${intents}/a.example:x:v1`),
+          execute(`${intents}?namespace=a.example`),
+          execute(`${intents}?namespace=a.example`),
+        ],
+      },
+      { scope: ['a.example:*:*:execute'], prohibited: [] },
+    ],
+    [
+      'a prohibition as a subtraction',
+      { permission: [execute(intents)], prohibition: [execute(`${intents}/a.example:x:v1`)] },
+      { scope: ['*:*:*:execute'], prohibited: ['a.example:x:v1:execute'] },
+    ],
+    [
+      'a prohibition that leaves nothing of a permission, whatever the capitals',
+      {
+        permission: [execute(`${intents}/a.example:x:v1`), execute(`${intents}/b.example:x:v1`)],
+        prohibition: [execute(`${intents}?namespace=A.example`)],
+      },
+      { scope: ['b.example:x:v1:execute'], prohibited: ['A.example:*:*:execute'] },
+    ],
+    [
+      'the tightest limit',
+      {
+        permission: [
+          execute(intents, { constraint: [rate(60, 'minute'), rate(40, 'minute')] }),
+          execute(intents, { constraint: [rate(1_000_000, 'week')] }),
+        ],
+      },
+      { scope: ['*:*:*:execute'], prohibited: [], lmt: { rate: 40, period: 60 } },
+    ],
+    [
+      'a limit that is stated as a prohibition of more',
+      { permission: [execute(intents)], prohibition: [execute(intents, { constraint: [rate(5, 'hour', 'gt')] })] },
+      { scope: ['*:*:*:execute'], prohibited: [], lmt: { rate: 5, period: 3600 } },
+    ],
+    [
+      'billing of a duty to pay',
+      { permission: [execute(intents, { duty: [pay({ timeInterval: 'P1M' })] })] },
+      { scope: ['*:*:*:execute'], prohibited: [], bil: billing },
+    ],
+    [
+      'no billing of nothing',
+      { permission: [execute(intents, { duty: [pay({ amount: 0 })] })] },
+      { scope: ['*:*:*:execute'], prohibited: [] },
+    ],
+  ])('grants %s', (_, members, grants) => {
+    expect(compile(members)).toEqual(grants);
+  });
+
+  test.each([
+    ['second', 1],
+    ['Minute', 60],
+    ['hour', 3_600],
+    ['DAY', 86_400],
+    ['terms#week', 604_800],
+  ])('knows the unit %s', (unit, period) => {
+    expect(compile({ permission: [execute(intents, { constraint: [rate(7, unit)] })] }).lmt).toEqual({ rate: 7, period });
+  });
+
+  test('states no billing where none is configured', () => {
+    const policy = policyOf({ permission: [execute(intents, { duty: [pay()] })] });
+    expect(compilePolicy(policy, baseUrl)).toEqual({ scope: ['*:*:*:execute'], prohibited: [] });
+  });
+
+  const target = 'must be {base_url}/api/intents, {base_url}/api/intents/<intent_uid> or {base_url}/api/intents?namespace=<namespace>';
+  const permit = (more: object) => ({ permission: [{ ...execute(intents), ...more }] });
+  test.each<[string, Partial<Policy>, string, string]>([
+    ['another action', permit({ action: 'read' }), '/permission/0/action', 'must be execute'],
+    ['another address', permit({ target: 'https://other.example/api/intents' }), '/permission/0/target', target],
+    ['a path that only begins alike', permit({ target: `${intents}s` }), '/permission/0/target', target],
+    ['a uid that is none', permit({ target: `${intents}/x` }), '/permission/0/target', target],
+    ['a broken escape', permit({ target: `${intents}/%E0%A4%A` }), '/permission/0/target', target],
+    ['a wildcard', permit({ target: `${intents}/*:*:*` }), '/permission/0/target', target],
+    ['an empty namespace', permit({ target: `${intents}?namespace=` }), '/permission/0/target', target],
+    ['two namespaces', permit({ target: `${intents}?namespace=a&namespace=b` }), '/permission/0/target', target],
+    ['another query', permit({ target: `${intents}?tags=a` }), '/permission/0/target', target],
+    [
+      'another operand',
+      permit({ constraint: [{ ...(rate(1, 'minute') as object), leftOperand: 'a:dateTime' }] }),
+      '/permission/0/constraint/0/leftOperand',
+      'must be rateLimit, the only constraint that is enforced',
+    ],
+    ['another operator', permit({ constraint: [rate(1, 'minute', 'lt')] }), '/permission/0/constraint/0/operator', 'must be lte'],
+    [
+      'a rate as text',
+      permit({ constraint: [rate('60', 'minute')] }),
+      '/permission/0/constraint/0/rightOperand',
+      'must be a whole number of at least 1',
+    ],
+    [
+      'a rate of nothing',
+      permit({ constraint: [rate(0, 'minute')] }),
+      '/permission/0/constraint/0/rightOperand',
+      'must be a whole number of at least 1',
+    ],
+    [
+      'half a rate',
+      permit({ constraint: [rate(0.5, 'minute')] }),
+      '/permission/0/constraint/0/rightOperand',
+      'must be a whole number of at least 1',
+    ],
+    [
+      'another unit',
+      permit({ constraint: [rate(1, 'fortnight')] }),
+      '/permission/0/constraint/0/unit',
+      'must be one of second, minute, hour, day, week',
+    ],
+    [
+      'a prototype as unit',
+      permit({ constraint: [rate(1, 'constructor')] }),
+      '/permission/0/constraint/0/unit',
+      'must be one of second, minute, hour, day, week',
+    ],
+    ['another duty', permit({ duty: [pay({ action: 'attribute' })] }), '/permission/0/duty/0/action', 'must be pay'],
+    [
+      'a payment of no amount',
+      permit({ duty: [pay({ amount: undefined })] }),
+      '/permission/0/duty/0/amount',
+      'must be a number of at least 0',
+    ],
+    ['a negative payment', permit({ duty: [pay({ amount: -1 })] }), '/permission/0/duty/0/amount', 'must be a number of at least 0'],
+    [
+      'no currency',
+      permit({ duty: [pay({ unit: 'https://a.example/shells' })] }),
+      '/permission/0/duty/0/unit',
+      'must be a currency: a URI that ends in its ISO 4217 code',
+    ],
+    [
+      'another prohibition',
+      { prohibition: [{ target: intents, action: 'sell' }] },
+      '/prohibition/0/action',
+      'must be execute or exceedRateLimit',
+    ],
+    [
+      'a prohibition of less',
+      { prohibition: [execute(intents, { constraint: [rate(5, 'hour')] })] },
+      '/prohibition/0/constraint/0/operator',
+      'must be gt',
+    ],
+    [
+      'exceeding what is not limited',
+      { prohibition: [{ target: intents, action: 'exceedRateLimit' }] },
+      '/prohibition',
+      'must not prohibit exceeding a rate limit that no permission states',
+    ],
+    ['another obligation', { obligation: [{ action: 'pray' }] }, '/obligation/0/action', 'must be sign'],
+    [
+      'another key to sign with',
+      { obligation: [{ action: 'sign', constraint: [{ leftOperand: 'a:publicKey', operator: 'eq', rightOperand: 'a:my-key' }] }] },
+      '/obligation/0/constraint/0',
+      'must say that publicKey eq agent_public_key',
+    ],
+    [
+      'a uid with a fragment',
+      { uid: 'https://a.example/policy#1' },
+      '/uid',
+      'must not hold a fragment: the digest of the policy takes that place',
+    ],
+    [
+      'limits of which none implies the others',
+      permit({ constraint: [rate(60, 'minute'), rate(1000, 'hour')] }),
+      '/permission',
+      'must state rate limits of which one implies the others, because a PAT carries one: leave one out or make it tighter',
+    ],
+    [
+      'a scope beyond a PAT',
+      { permission: Array.from({ length: 100 }, (_, at) => execute(`${intents}/namespace-${at}.example:do-something:v1`)) },
+      '/permission',
+      'must fit into a PAT: permit namespaces or all intents instead of so many single ones',
+    ],
+  ])('refuses %s', (_, members, path, problem) => {
+    expect(problemsOf(members)).toEqual([{ path, problem }]);
+  });
+
+  test('names every place at once', () => {
+    const members = {
+      permission: [{ target: 'urn:x', action: 'read', constraint: [rate('1', 'moon')], duty: [pay({ unit: undefined })] }],
+      obligation: [{ action: 'x' }],
+    };
+    expect(problemsOf(members).map(({ path }) => path)).toEqual([
+      '/permission/0/action',
+      '/permission/0/target',
+      '/permission/0/constraint/0/rightOperand',
+      '/permission/0/constraint/0/unit',
+      '/permission/0/duty/0/unit',
+      '/obligation/0/action',
+    ]);
+  });
+});
+
+describe('scope', () => {
+  test.each([
+    ['a.example:do-it:v1', true],
+    ['a.example:do-it:v2', false],
+    ['a.example:do-it:v1.0', false],
+    ['a.example:do-itt:v1', false],
+    ['a.example:do-i:v1', false],
+    ['A.example:do-it:v1', false],
+    ['a.example:do-it:v1 ', false],
+    [' a.example:do-it:v1', false],
+    ['xa.example:do-it:v1', false],
+    ['b.example:anything:v9', true],
+    ['c.b.example:anything:v9', false],
+    ['*:*:*', false],
+    ['b.example:x:v1:execute', false],
+    ['', false],
+  ])('permits %p: %p', (uid, isIn) => {
+    expect(isPermitted(['a.example:do-it:v1:execute', 'b.example:*:*:execute', '*:*:*:read'], uid)).toBe(isIn);
+  });
+
+  test.each([
+    ['a.example:x:v1', true],
+    ['A.EXAMPLE:x:v1', true],
+    ['a.example:x:v2', false],
+    ['b.example:y:v1', true],
+    ['bb.example:y:v1', false],
+  ])('prohibits %p: %p', (uid, isIn) => {
+    expect(isProhibited({ prohibited: ['a.example:x:v1:execute', 'B.example:*:*:execute'] }, uid)).toBe(isIn);
+  });
+});
+
+describe('whatever the policy', () => {
+  const uids = ['a.example', 'b.example', 'A.example'].flatMap((namespace) =>
+    ['x', 'y'].flatMap((slug) => ['v1', 'v2'].map((version) => `${namespace}:${slug}:${version}`)),
+  );
+  const targets = fc.constantFrom(
+    intents,
+    ...uids.map((uid) => `${intents}/${uid}`),
+    ...['a.example', 'b.example'].map((namespace) => `${intents}?namespace=${namespace}`),
+  );
+  const rules = fc.array(
+    targets.map((target) => execute(target)),
+    { maxLength: 6 },
+  );
+  const granted = (members: Partial<Policy>) => {
+    const grants = compile(members);
+    return uids.filter((uid) => isPermitted(grants.scope, uid) && !isProhibited(grants, uid));
+  };
+
+  test('another permission never narrows, another prohibition never widens', () => {
+    fc.assert(
+      fc.property(rules, rules, targets, (permission, prohibition, target) => {
+        const before = granted({ permission, prohibition });
+        const wider = granted({ permission: [...permission, execute(target)], prohibition });
+        const narrower = granted({ permission, prohibition: [...prohibition, execute(target)] });
+        expect(wider).toEqual(expect.arrayContaining(before));
+        expect(before).toEqual(expect.arrayContaining(narrower));
+      }),
+    );
+  });
+
+  test('what is granted is what one of the permissions names and no prohibition does', () => {
+    const names = (target: string, uid: string) => {
+      const namespace = new URL(target).searchParams.get('namespace');
+      return target === intents || target === `${intents}/${uid}` || (namespace !== null && uid.startsWith(`${namespace}:`));
+    };
+    fc.assert(
+      fc.property(rules, rules, (permission, prohibition) => {
+        const expected = uids.filter(
+          (uid) =>
+            permission.some(({ target }) => names(target, uid)) &&
+            !prohibition.some(({ target }) => names(target.toLowerCase(), uid.toLowerCase())),
+        );
+        expect(granted({ permission, prohibition })).toEqual(expected);
+      }),
+    );
+  });
+
+  test('the limit implies every limit that the policy states, or the policy is refused', () => {
+    const units: [string, number][] = [
+      ['second', 1],
+      ['minute', 60],
+      ['hour', 3_600],
+      ['day', 86_400],
+    ];
+    const limits = fc.array(fc.tuple(fc.integer({ min: 1, max: 100_000 }), fc.constantFrom(...units)), { minLength: 1, maxLength: 4 });
+    // a limit as the calls that it lets through at the worst moment of any length of time
+    const most = ({ rate, period }: RateLimit, seconds: number) => rate * Math.ceil(seconds / period);
+    fc.assert(
+      fc.property(limits, (stated) => {
+        const constraint = stated.map(([number, [unit]]) => rate(number, unit));
+        const problems = problemsOf({ permission: [execute(intents, { constraint })] });
+        if (problems.length > 0) return;
+        const { lmt } = compile({ permission: [execute(intents, { constraint })] });
+        const asLimits = stated.map(([number, [, period]]) => ({ rate: number, period }));
+        expect(asLimits).toContainEqual(lmt);
+        for (const limit of asLimits) expect(most(lmt as RateLimit, limit.period)).toBeLessThanOrEqual(limit.rate);
+      }),
+    );
+  });
+});

@@ -1,0 +1,126 @@
+import { describe, expect, test } from '@jest/globals';
+import { signableTexts } from '../../../../functions/core/policy/canonical.ts';
+import { describeChanges, describePolicy } from '../../../../functions/core/policy/describe.ts';
+import { loadPolicyTemplate, openPolicy, parseBilling } from '../../../../functions/core/policy/policy.ts';
+import { PolicyError } from '../../../../functions/core/policy/reading.ts';
+import { fillTemplate, parseTemplate } from '../../../../functions/core/policy/template.ts';
+import { odrlContext, type Policy } from '../../../../schemas/policy.ts';
+
+const baseUrl = 'https://gate.example';
+const shipped = () => fillTemplate(loadPolicyTemplate(), baseUrl);
+
+test('the policy that ships grants every intent 60 times a minute', () => {
+  const { policy, text, digest, reference, grants } = openPolicy(loadPolicyTemplate())(baseUrl);
+  expect(grants).toEqual({ scope: ['*:*:*:execute'], prohibited: [], lmt: { rate: 60, period: 60 } });
+  expect(JSON.parse(text)).toEqual(policy);
+  expect(text).not.toContain('{base_url}');
+  expect(reference).toBe(`${baseUrl}/api/policy#sha-256=${digest}`);
+  expect(digest).toMatch(/^[A-Za-z0-9_-]{43}$/);
+});
+
+test('an address has its own policy, which is made once', () => {
+  const findPolicy = openPolicy(loadPolicyTemplate());
+  expect(findPolicy('https://a.example')).toBe(findPolicy('https://a.example'));
+  expect(findPolicy('https://a.example').reference).not.toBe(findPolicy('https://b.example').reference);
+  // an address is text, not a pattern
+  expect(findPolicy('https://$&.example').policy.uid).toBe('https://$&.example/api/policy');
+});
+
+test('billing comes from a setting', () => {
+  expect(parseBilling(undefined)).toBeUndefined();
+  expect(parseBilling('{"method":"wallet","id":"w1"}')).toEqual({ method: 'wallet', id: 'w1' });
+});
+
+test.each([
+  ['text that is no JSON', '{', expect.stringMatching(/must be JSON/)],
+  [
+    'an unknown member',
+    JSON.stringify({ '@context': odrlContext, uid: 'urn:x', type: 'Set', more: 1 }),
+    expect.stringMatching('/more is not a known member'),
+  ],
+  [
+    'a type that is none',
+    JSON.stringify({ '@context': odrlContext, uid: 'urn:x', type: 'Wish' }),
+    expect.stringMatching('/type must be one of'),
+  ],
+])('a policy file of %s is refused with its place', (_, text, message) => {
+  expect(() => parseTemplate(text)).toThrow(PolicyError);
+  expect(() => parseTemplate(text)).toThrow(expect.objectContaining({ message }));
+});
+
+test('the texts that agents sign', () => {
+  expect(signableTexts({ b: [1, { ü: '😀"' }], a: {}, c: [] })).toEqual([
+    '{"b":[1,{"ü":"😀\\""}],"a":{},"c":[]}',
+    '{"a":{},"b":[1,{"ü":"😀\\""}],"c":[]}',
+    '{"b": [1, {"ü": "😀\\""}], "a": {}, "c": []}',
+    '{"b": [1, {"\\u00fc": "\\ud83d\\ude00\\""}], "a": {}, "c": []}',
+  ]);
+});
+
+describe('in plain sentences', () => {
+  const change = (edit: (policy: Policy) => void): Policy => {
+    const copy = structuredClone(shipped());
+    edit(copy);
+    return copy;
+  };
+  const richer = change((policy) => {
+    policy.type = 'Offer';
+    policy.profile = 'urn:profile';
+    policy.permission = [
+      {
+        target: `${baseUrl}/api/intents?namespace=a.example`,
+        action: 'execute',
+        constraint: [{ leftOperand: 'v:rateLimit', operator: 'lte', rightOperand: 1, unit: 'v:day' }],
+      },
+      {
+        target: `${baseUrl}/api/intents/b.example:x:v1`,
+        action: 'execute',
+        duty: [
+          { action: 'pay', amount: 2, unit: 'v:USD' },
+          { action: 'pay', amount: 9.5, unit: 'v:EUR', timeInterval: 'P1M' },
+        ],
+      },
+    ];
+    policy.prohibition = [
+      { target: `${baseUrl}/api/intents/a.example:x:v1`, action: 'execute' },
+      {
+        target: `${baseUrl}/api/intents`,
+        action: 'execute',
+        constraint: [{ leftOperand: 'v:rateLimit', operator: 'gt', rightOperand: 9, unit: 'v:week' }],
+      },
+    ];
+    policy.obligation = [];
+  });
+
+  test('a policy', () => {
+    expect(describePolicy(shipped(), baseUrl)).toEqual([
+      'This is the policy https://gate.example/api/policy (Set).',
+      'You may execute every intent, at most 60 times a minute.',
+      'You must not exceed the rate limit.',
+      'You must sign the policy with the key that you present as agent_public_key.',
+    ]);
+    expect(describePolicy(richer, baseUrl)).toEqual([
+      'This is the policy https://gate.example/api/policy (Offer, profile urn:profile).',
+      'You may execute every intent of the namespace a.example, at most 1 time a day.',
+      'You may execute the intent b.example:x:v1, for 2 USD each time, for 9.5 EUR every P1M.',
+      'You must not execute the intent a.example:x:v1, whatever else is permitted.',
+      'You may execute intents at most 9 times a week.',
+      'You must not exceed the rate limit.',
+    ]);
+  });
+
+  test('what has changed', () => {
+    const tighter = change(({ permission: [first] = [] }) => {
+      if (first?.constraint?.[0]) first.constraint[0].rightOperand = 30;
+    });
+    expect(describeChanges(shipped(), tighter, baseUrl)).toEqual([
+      'No longer: You may execute every intent, at most 60 times a minute.',
+      'New: You may execute every intent, at most 30 times a minute.',
+    ]);
+    expect(describeChanges(shipped(), shipped(), baseUrl)).toEqual([]);
+    const reworded = change(({ obligation: [first] = [] }) => {
+      if (first) first.assignee = 'urn:agent';
+    });
+    expect(describeChanges(shipped(), reworded, baseUrl)).toEqual(['The wording has changed; what it grants and asks has not.']);
+  });
+});
