@@ -16,4 +16,5 @@ parentPort?.once('message', async () => {
   );
   parentPort?.postMessage(outcomes);
 });
+await counter.inspect(request);
 parentPort?.postMessage('ready');

@@ -112,7 +112,9 @@ export function openLimitCounter(table: Table, now: () => number = Date.now): Li
         ? await counters.count(key, { bucket: window.bucket, rate, token })
         : (await counters.replace(key, item, next, period)) && next;
       if (written) known.set(idOf(request), written);
-      item = written || (await read(request));
+      // what another call of this instance has learnt meanwhile spares the read
+      const latest = known.get(idOf(request));
+      item = written || (latest !== item ? latest : await read(request));
       // the token also recognises a write that took effect and whose answer was lost
       if (item?.last !== token) continue;
       if (now() <= callableUntilMs(item.bucket, period)) return decide(true, item, request);
