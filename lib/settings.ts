@@ -40,74 +40,75 @@ const isHttpsOrigin = (text: string) => URL.canParse(text) && new URL(text).prot
 const always = (name: string) => ({ path: [name], when: () => true });
 
 /** The settings of a deployment: context of the CDK app, by these names. All are optional. */
-const settingsSchema = z
-  .strictObject({
-    stage: z
-      .string()
-      .regex(/^[a-z][a-z0-9-]{0,19}$/, 'must be 1 to 20 lower-case letters, digits and hyphens, a letter first')
-      .default('production')
-      .describe('which of several deployments this is; part of the stack name unless it is `production`'),
-    protocol: z
-      .string()
-      .regex(/^[a-z]{2,20}$/, 'must be 2 to 20 lower-case letters')
-      .default('proto')
-      .describe('name of the protocol: the prefix of members and error references'),
-    policyFile: z.string().min(1).default('policy.json').describe('the usage policy, from the root of the project'),
-    publicBaseUrl: z
-      .string()
-      .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && !/[?#]|\/$/.test(text), {
-        error: 'must be an http or https address without query, fragment or slash at the end',
-      })
-      .optional()
-      .describe('the address that agents call, where it is not the one of the API or of `domainName`'),
-    domainName: z
-      .string()
-      .regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/, 'must be a domain name in lower case')
-      .optional()
-      .describe('domain name that the API gets, with certificate and DNS record; needs `hostedZoneId` and `hostedZoneName`'),
-    hostedZoneId: z
-      .string()
-      .regex(/^Z[A-Z0-9]+$/, 'must be the id of a Route 53 hosted zone')
-      .optional()
-      .describe('id of the hosted zone of `domainName`'),
-    hostedZoneName: z.string().min(1).optional().describe('name of that hosted zone'),
-    patLifeSeconds: wholeNumber(60, 86_400).default(3_600).describe('life of a PAT in seconds'),
-    issueLimitPerHour: wholeNumber(1, 100_000).default(60).describe('PATs that one agent key may be issued in an hour'),
-    billing: object(z.strictObject({ method: z.enum(['credit_card', 'invoice', 'wallet', 'processor', 'other']), id: z.string().min(1) }))
-      .optional()
-      .describe('`{"method","id"}`: the `bil` claim of PATs under a policy with a `pay` duty'),
-    signingKeys: list(z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be lower-case letters, digits and hyphens'))
-      .refine((names) => names.length > 0 && new Set(names).size === names.length, 'must name at least one key, and none twice')
-      .default(['first'])
-      .describe('names of the PAT signing keys: the first signs, all verify'),
-    requireFreshSignature: flag.default(false).describe('a signed policy must carry `iat`, `exp`, `aud` and `jti`'),
-    requireProofOfPossession: flag.default(false).describe('every PAT is issued and used with a DPoP proof'),
-    egressPorts: list(wholeNumber(1, 65_535)).default([443]).describe('ports that intents may be called at'),
-    allowLoopback: flag.default(false).describe('intents may be called at loopback addresses over http; stage `local` alone'),
-    corsOrigins: list(z.string().refine((text) => text === '*' || isHttpsOrigin(text), 'must be * or https://<host>'))
-      .default([])
-      .describe('origins whose pages may call the API'),
-    requestsPerSecond: wholeNumber(1, 10_000).default(200).describe('requests a second that each method takes before it answers 429'),
-    burst: wholeNumber(1, 5_000).default(400).describe('requests that each method takes at once'),
-    throttling: object(z.partialRecord(z.enum(endpointNames), throttle))
-      .default({})
-      .describe('`{"<endpoint>": {"requestsPerSecond", "burst"}}` for endpoints that differ'),
-    waf: flag.default(false).describe('a web application firewall with a limit of requests per address on PAT issue and search'),
-    wafRequestsPerFiveMinutes: wholeNumber(10, 1_000_000).default(500).describe('that limit'),
-    alarmEmail: z.email('must be an e-mail address').optional().describe('where alarms are sent'),
-    requireAdminMfa: flag.default(false).describe('admins sign in with a one-time password besides their own'),
-    tracing: flag.default(true).describe('X-Ray traces of the API and the functions'),
-    logRetentionDays: wholeNumber(1, 3_653)
-      .refine((days) => days in RetentionDays, `must be one of ${retentionDays.join(', ')}`)
-      .default(30)
-      .describe('how long logs are kept, in days'),
-    retainData: flag.optional().describe('keep table, keys and users when the stack is deleted; true for `production` by default'),
-    manageApiLogRole: flag
-      .default(true)
-      .describe(
-        'the stack sets the role with which API Gateway writes logs, which is one per account and region; false where the account has one',
-      ),
-  })
+const settingsObject = z.strictObject({
+  stage: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,19}$/, 'must be 1 to 20 lower-case letters, digits and hyphens, a letter first')
+    .default('production')
+    .describe('which of several deployments this is; part of the stack name unless it is `production`'),
+  protocol: z
+    .string()
+    .regex(/^[a-z]{2,20}$/, 'must be 2 to 20 lower-case letters')
+    .default('proto')
+    .describe('name of the protocol: the prefix of members and error references'),
+  policyFile: z.string().min(1).default('policy.json').describe('the usage policy, from the root of the project'),
+  publicBaseUrl: z
+    .string()
+    .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && !/[?#]|\/$/.test(text), {
+      error: 'must be an http or https address without query, fragment or slash at the end',
+    })
+    .optional()
+    .describe('the address that agents call, where it is not the one of the API or of `domainName`'),
+  domainName: z
+    .string()
+    .regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/, 'must be a domain name in lower case')
+    .optional()
+    .describe('domain name that the API gets, with certificate and DNS record; needs `hostedZoneId` and `hostedZoneName`'),
+  hostedZoneId: z
+    .string()
+    .regex(/^Z[A-Z0-9]+$/, 'must be the id of a Route 53 hosted zone')
+    .optional()
+    .describe('id of the hosted zone of `domainName`'),
+  hostedZoneName: z.string().min(1).optional().describe('name of that hosted zone'),
+  patLifeSeconds: wholeNumber(60, 86_400).default(3_600).describe('life of a PAT in seconds'),
+  issueLimitPerHour: wholeNumber(1, 100_000).default(60).describe('PATs that one agent key may be issued in an hour'),
+  billing: object(z.strictObject({ method: z.enum(['credit_card', 'invoice', 'wallet', 'processor', 'other']), id: z.string().min(1) }))
+    .optional()
+    .describe('`{"method","id"}`: the `bil` claim of PATs under a policy with a `pay` duty'),
+  signingKeys: list(z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be lower-case letters, digits and hyphens'))
+    .refine((names) => names.length > 0 && new Set(names).size === names.length, 'must name at least one key, and none twice')
+    .default(['first'])
+    .describe('names of the PAT signing keys: the first signs, all verify'),
+  requireFreshSignature: flag.default(false).describe('a signed policy must carry `iat`, `exp`, `aud` and `jti`'),
+  requireProofOfPossession: flag.default(false).describe('every PAT is issued and used with a DPoP proof'),
+  egressPorts: list(wholeNumber(1, 65_535)).default([443]).describe('ports that intents may be called at'),
+  allowLoopback: flag.default(false).describe('intents may be called at loopback addresses over http; stage `local` alone'),
+  corsOrigins: list(z.string().refine((text) => text === '*' || isHttpsOrigin(text), 'must be * or https://<host>'))
+    .default([])
+    .describe('origins whose pages may call the API'),
+  requestsPerSecond: wholeNumber(1, 10_000).default(200).describe('requests a second that each method takes before it answers 429'),
+  burst: wholeNumber(1, 5_000).default(400).describe('requests that each method takes at once'),
+  throttling: object(z.partialRecord(z.enum(endpointNames), throttle))
+    .default({})
+    .describe('`{"<endpoint>": {"requestsPerSecond", "burst"}}` for endpoints that differ'),
+  waf: flag.default(false).describe('a web application firewall with a limit of requests per address on PAT issue and search'),
+  wafRequestsPerFiveMinutes: wholeNumber(10, 1_000_000).default(500).describe('that limit'),
+  alarmEmail: z.email('must be an e-mail address').optional().describe('where alarms are sent'),
+  requireAdminMfa: flag.default(false).describe('admins sign in with a one-time password besides their own'),
+  tracing: flag.default(true).describe('X-Ray traces of the API and the functions'),
+  logRetentionDays: wholeNumber(1, 3_653)
+    .refine((days) => days in RetentionDays, `must be one of ${retentionDays.join(', ')}`)
+    .default(30)
+    .describe('how long logs are kept, in days'),
+  retainData: flag.optional().describe('keep table, keys and users when the stack is deleted; true for `production` by default'),
+  manageApiLogRole: flag
+    .default(true)
+    .describe(
+      'the stack sets the role with which API Gateway writes logs, which is one per account and region; false where the account has one',
+    ),
+});
+
+const settingsSchema = settingsObject
   .refine(({ stage, allowLoopback }) => !allowLoopback || stage === 'local', {
     ...always('allowLoopback'),
     error: 'is for local development: set stage to local, or leave it out',
@@ -134,6 +135,14 @@ const settingsSchema = z
   }));
 
 export type Settings = z.infer<typeof settingsSchema>;
+
+/** The settings for people: names, defaults and what they mean, in Markdown. */
+export const describeSettings = (): { name: string; fallback: string; meaning: string }[] =>
+  Object.entries(settingsObject.shape).map(([name, schema]) => {
+    const fallback: unknown = schema.safeParse(undefined).data;
+    const isEmpty = fallback === undefined || (typeof fallback === 'object' && fallback !== null && Object.keys(fallback).length === 0);
+    return { name, fallback: isEmpty ? '' : `\`${fallback}\``, meaning: schema.description ?? '' };
+  });
 
 /** What is wrong with the settings or the policy: shown without a stack trace. */
 export class SettingsError extends Error {
