@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { SettingsError } from './settings.ts';
@@ -48,15 +48,7 @@ export function bundleFunctions(functions: readonly BundledFunction[], folder: s
     banner: { js: banner },
     logLevel: 'silent',
   });
-  for (const { name } of functions.filter(({ hasPolicy }) => hasPolicy)) {
-    mkdirSync(join(folder, name), { recursive: true });
-    writeFileSync(join(folder, name, 'policy.json'), policy);
-  }
+  for (const { name } of functions.filter(({ hasPolicy }) => hasPolicy)) writeFileSync(join(folder, name, 'policy.json'), policy);
 }
 
-export const sourceOf = (name: string): string => join('functions', `${name}.ts`);
-
-/** Whether the file and what it imports exist. */
-export const isComplete = (name: string): boolean =>
-  existsSync(sourceOf(name)) &&
-  [...readFileSync(sourceOf(name), 'utf8').matchAll(/from '(\.[^']+)'/g)].every(([, path = '']) => existsSync(join('functions', path)));
+const sourceOf = (name: string): string => join('functions', `${name}.ts`);

@@ -1,4 +1,5 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { AnyPrincipal, Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Key, KeySpec, KeyUsage } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
@@ -19,4 +20,20 @@ export function createSigningKeys(scope: Construct, { signingKeys, retainData }:
       removalPolicy: retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
   return [create(newest), ...older.map(create)];
+}
+
+/** Lets nobody but one role sign, whatever other policies of the account allow. */
+export function reserveSigning(keys: readonly Key[], signer: IRole): void {
+  for (const key of keys) {
+    key.addToResourcePolicy(
+      new PolicyStatement({
+        sid: 'OnlyIssuePatSigns',
+        effect: Effect.DENY,
+        principals: [new AnyPrincipal()],
+        actions: ['kms:Sign'],
+        resources: ['*'],
+        conditions: { ArnNotEquals: { 'aws:PrincipalArn': signer.roleArn } },
+      }),
+    );
+  }
 }

@@ -9,7 +9,7 @@ import { acknowledge } from './acknowledge.ts';
 import { Admins } from './admins.ts';
 import { Alarms } from './alarms.ts';
 import { Api } from './api.ts';
-import { bundleFunctions, isComplete } from './bundle.ts';
+import { bundleFunctions } from './bundle.ts';
 import { createDashboard } from './dashboard.ts';
 import { EndpointFunction } from './endpoint-function.ts';
 import { type Endpoint, endpoints, type ScheduledFunction, scheduledFunctions } from './endpoints.ts';
@@ -17,7 +17,7 @@ import { environmentOf, type Parts } from './environment.ts';
 import { grantNeeds, type Resources } from './permissions.ts';
 import { readPolicy } from './policy.ts';
 import type { Settings } from './settings.ts';
-import { createSigningKeys } from './signing-keys.ts';
+import { createSigningKeys, reserveSigning } from './signing-keys.ts';
 import { createSnapshotBucket } from './snapshots.ts';
 import { createTable } from './table.ts';
 
@@ -73,11 +73,12 @@ export class IntentGate extends Stack {
         settings,
       });
       grantNeeds(made.role, row.needs, resources);
+      if (row.needs.kms?.includes('sign')) reserveSigning(resources.signingKeys, made.role);
       return made;
     };
     const functions = new Map<string, EndpointFunction>();
-    for (const row of endpoints.filter(({ name }) => isComplete(name))) functions.set(row.name, create(row, row.credential));
-    for (const row of scheduledFunctions.filter(({ name }) => isComplete(name))) {
+    for (const row of endpoints) functions.set(row.name, create(row, row.credential));
+    for (const row of scheduledFunctions) {
       const scheduled = create(row, 'none');
       functions.set(row.name, scheduled);
       const rule = new Rule(scheduled, 'Schedule', {
@@ -97,9 +98,7 @@ export class IntentGate extends Stack {
     const policy = readPolicy(this.settings);
     if (!this.bundlingRequired) return () => Code.fromInline('// synthesized without bundling');
     const folder = join(Stage.of(this)?.outdir ?? 'cdk.out', 'dist');
-    const rows = [...endpoints, ...scheduledFunctions]
-      .filter(({ name }) => isComplete(name))
-      .map(({ name, needs }) => ({ name, hasPolicy: needs.policy === true }));
+    const rows = [...endpoints, ...scheduledFunctions].map(({ name, needs }) => ({ name, hasPolicy: needs.policy === true }));
     bundleFunctions(rows, folder, policy);
     return (name) => Code.fromAsset(join(folder, name));
   }

@@ -1,0 +1,110 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseSettings, SettingsError } from '../../lib/settings.ts';
+
+const defaults = {
+  stage: 'production',
+  protocol: 'proto',
+  policyFile: 'policy.json',
+  patLifeSeconds: 3_600,
+  issueLimitPerHour: 60,
+  signingKeys: ['first'],
+  requireFreshSignature: false,
+  requireProofOfPossession: false,
+  egressPorts: [443],
+  allowLoopback: false,
+  corsOrigins: [],
+  requestsPerSecond: 200,
+  burst: 400,
+  throttling: {},
+  waf: false,
+  wafRequestsPerFiveMinutes: 500,
+  requireAdminMfa: false,
+  tracing: true,
+  logRetentionDays: 30,
+  retainData: true,
+  manageApiLogRole: true,
+};
+
+function mistakes(given: Record<string, unknown>): string[] {
+  try {
+    parseSettings(given);
+  } catch (error) {
+    expect(error).toBeInstanceOf(SettingsError);
+    const [title, ...lines] = (error as SettingsError).message.split('\n');
+    expect(title).toBe('The settings are not valid:');
+    return lines.map((line) => line.trim());
+  }
+  return [];
+}
+
+describe('parseSettings', () => {
+  test('has a default for every setting', () => {
+    expect(parseSettings({})).toEqual(defaults);
+  });
+
+  test.each([
+    ['numbers', { patLifeSeconds: '900' }, { patLifeSeconds: 900 }],
+    ['flags', { waf: 'true', tracing: 'false' }, { waf: true, tracing: false }],
+    ['lists', { egressPorts: '443, 8443', signingKeys: 'b,a' }, { egressPorts: [443, 8443], signingKeys: ['b', 'a'] }],
+    ['objects', { billing: '{"method":"invoice","id":"7"}' }, { billing: { method: 'invoice', id: '7' } }],
+  ])('reads %s from the texts of a command line', (_, given, expected) => {
+    expect(parseSettings(given)).toMatchObject(expected);
+  });
+
+  test.each([
+    ['production keeps its data', {}, true],
+    ['another stage does not', { stage: 'dev' }, false],
+    ['unless it is told to', { stage: 'dev', retainData: true }, true],
+    ['and production may be told not to', { retainData: 'false' }, false],
+  ])('%s', (_, given, retainData) => {
+    expect(parseSettings(given).retainData).toBe(retainData);
+  });
+
+  test('makes the public base URL of the domain name', () => {
+    const given = { domainName: 'api.example.com', hostedZoneId: 'Z1', hostedZoneName: 'example.com' };
+    expect(parseSettings(given)).toEqual({
+      ...defaults,
+      publicBaseUrl: 'https://api.example.com',
+      domain: { name: 'api.example.com', zone: { hostedZoneId: 'Z1', zoneName: 'example.com' } },
+    });
+  });
+
+  test.each<[Record<string, unknown>, string]>([
+    [{ stage: 'Dev' }, 'stage: must be 1 to 20 lower-case letters, digits and hyphens, a letter first'],
+    [{ protocol: 'p-1' }, 'protocol: must be 2 to 20 lower-case letters'],
+    [{ patLifeSeconds: 59 }, 'patLifeSeconds: must be a whole number from 60 to 86400'],
+    [{ patLifeSeconds: '1e3' }, 'patLifeSeconds: must be a whole number from 60 to 86400'],
+    [{ patLifeSeconds: 60.5 }, 'patLifeSeconds: must be a whole number from 60 to 86400'],
+    [{ waf: 'yes' }, 'waf: must be true or false'],
+    [{ signingKeys: '' }, 'signingKeys.0: must be lower-case letters, digits and hyphens'],
+    [{ signingKeys: [] }, 'signingKeys: must name at least one key, and none twice'],
+    [{ signingKeys: 'a,a' }, 'signingKeys: must name at least one key, and none twice'],
+    [{ egressPorts: '80' }, 'egressPorts: must include 443'],
+    [{ publicBaseUrl: 'https://a.example/' }, 'publicBaseUrl: must be an http or https address without query, fragment or slash at the end'],
+    [{ publicBaseUrl: 'ftp://a.example' }, 'publicBaseUrl: must be an http or https address without query, fragment or slash at the end'],
+    [{ corsOrigins: 'https://a.example/x' }, 'corsOrigins.0: must be * or https://<host>'],
+    [{ alarmEmail: 'nobody' }, 'alarmEmail: must be an e-mail address'],
+    [{ logRetentionDays: 31 }, `logRetentionDays: must be one of 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653`],
+    [{ throttling: { nothing: { requestsPerSecond: 1, burst: 1 } } }, 'throttling.nothing: is not a setting'],
+    [{ allowLoopback: true }, 'allowLoopback: is for local development: set stage to local, or leave it out'],
+    [{ domainName: 'a.example.com' }, 'domainName: needs hostedZoneId and hostedZoneName, and they need it'],
+    [{ hostedZoneId: 'Z1' }, 'domainName: needs hostedZoneId and hostedZoneName, and they need it'],
+    [
+      { domainName: 'a.example.com', hostedZoneId: 'Z1', hostedZoneName: 'example.com', publicBaseUrl: 'https://b.example.com' },
+      'publicBaseUrl: must be left out where domainName is given',
+    ],
+    [{ patLifetime: 1 }, 'patLifetime: is not a setting'],
+  ])('refuses %j', (given, expected) => {
+    expect(mistakes(given)).toEqual([expected]);
+  });
+
+  test('tells every mistake at once', () => {
+    expect(mistakes({ stage: '', waf: 1, typo: true, allowLoopback: true, hostedZoneId: 'Z1' })).toEqual([
+      'stage: must be 1 to 20 lower-case letters, digits and hyphens, a letter first',
+      'waf: must be true or false',
+      'typo: is not a setting',
+      'allowLoopback: is for local development: set stage to local, or leave it out',
+      'domainName: needs hostedZoneId and hostedZoneName, and they need it',
+    ]);
+  });
+});
