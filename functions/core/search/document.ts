@@ -2,13 +2,16 @@ import { type IntentInput, splitIntentUid } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { wordsOf } from './text.ts';
 
-/** The fields that questions are ranked by, and how much a word in each weighs. */
+/**
+ * The fields that questions are ranked by, and how much a word in each weighs. Not only their proportions count: FTS5's BM25 has a
+ * fixed saturation (k1 = 1.2), and weights below 1 let repeated words go on counting for longer.
+ */
 export const fieldWeights = {
-  name: 10,
-  tags: 5,
-  description: 3,
-  service: 2,
-  parameters: 1,
+  name: 2.4,
+  tags: 1.2,
+  description: 0.6,
+  service: 0.6,
+  parameters: 0.6,
 };
 
 export type Field = keyof typeof fieldWeights;

@@ -2,24 +2,11 @@ import type { DatabaseSync } from 'node:sqlite';
 import { describeIntent } from '../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../schemas/search.ts';
 import type { IntentRecord } from '../store/records.ts';
-import { fields, fieldWeights } from './document.ts';
 import { foldTag, listedTags, matchAny, matchEvery, questionWords } from './query.ts';
+import { type Entry, type Filter, rankEntries } from './rank-entries.ts';
 import type { Hit, SearchResult } from './search-index.ts';
 
-/** A condition on an entry: SQL that selects ids, and its one value. */
-interface Filter {
-  ids: string;
-  value: string;
-}
-
-interface Ranked {
-  id: number;
-  score: number;
-}
-
 const nothing: SearchResult = { hits: [], total: 0 };
-
-const score = `-bm25(ranked, ${fields.map((field) => fieldWeights[field]).join(', ')})`;
 
 /** @returns undefined where no intent can match */
 function filtersOf(query: SearchQuery): Filter[] | undefined {
@@ -36,54 +23,37 @@ function filtersOf(query: SearchQuery): Filter[] | undefined {
   return filters;
 }
 
-/** How an index answers a query: whatever all filters let through, by uid or, where there is a question, by how well it answers it. */
+/** How an index answers a query: what all filters let through, by uid or, where there is a question, by how well it answers it. */
 export function findIntents(database: DatabaseSync): (query: SearchQuery) => SearchResult {
+  const rank = rankEntries(database);
   const readHit = database.prepare(
     'SELECT record, service.name AS service_name FROM intent JOIN service ON service.id = service_id WHERE intent.id = ?',
   );
+  const holdsAny = database.prepare('SELECT 1 FROM ranked WHERE ranked MATCH ? AND rowid = ?');
 
-  const select = (sql: string, values: (string | number)[]) => database.prepare(sql).all(...values);
-
-  /** Without a question: by uid. */
-  function list(filters: Filter[], { uid, after, page, page_size }: SearchQuery): { ranked: Ranked[]; total: number } {
+  /** Without a question: by uid, a page by its number or the one after a uid. */
+  function list(filters: Filter[], { uid, after, page, page_size }: SearchQuery): { entries: Entry[]; total: number } {
     const conditions = [uid === undefined ? 'is_listed = 1 AND id > 0' : 'is_listed = 1', ...filters.map(({ ids }) => `id IN (${ids})`)];
     const from = `FROM intent WHERE ${conditions.join(' AND ')}`;
     const values = filters.map(({ value }) => value);
-    const [counted] = select(`SELECT count(*) AS total ${from}`, values);
+    const counted = database.prepare(`SELECT count(*) AS total ${from}`).get(...values);
     const offset = after === undefined ? (page - 1) * page_size : 0;
-    const ids = select(`SELECT id ${from} AND uid > ? ORDER BY uid LIMIT ? OFFSET ?`, [...values, after ?? '', page_size, offset]);
-    return { ranked: ids.map(({ id }) => ({ id: Number(id), score: 0 })), total: Number(counted?.total) };
-  }
-
-  /** The unary plus keeps SQLite from looking every filtered id up in the full-text table one by one. */
-  function rank(words: string[], filters: Filter[], { uid, page, page_size }: SearchQuery): { ranked: Ranked[]; total: number } {
-    const conditions = [
-      'ranked MATCH ?',
-      ...(uid === undefined ? ['ranked.rowid > 0'] : []),
-      ...filters.map(({ ids }) => `+ranked.rowid IN (${ids})`),
-    ].join(' AND ');
-    const values = [matchAny(words), ...filters.map(({ value }) => value)];
-    const [counted] = select(`SELECT count(*) AS total FROM ranked WHERE ${conditions}`, values);
-    const ranked = select(
-      `SELECT intent.id, ${score} AS score FROM ranked CROSS JOIN intent ON intent.id = ranked.rowid
-       WHERE ${conditions} ORDER BY score DESC, uid LIMIT ? OFFSET ?`,
-      [...values, page_size, (page - 1) * page_size],
-    );
-    return { ranked: ranked.map(({ id, score }) => ({ id: Number(id), score: Number(score) })), total: Number(counted?.total) };
+    const rows = database
+      .prepare(`SELECT id ${from} AND uid > ? ORDER BY uid LIMIT ? OFFSET ?`)
+      .all(...values, after ?? '', page_size, offset);
+    return { entries: rows.map(({ id }) => ({ id: Number(id), score: 0 })), total: Number(counted?.total) };
   }
 
   /** The id goes in as a bigint because a number is bound as a float, and FTS5 takes no float for a rowid. */
-  function matchedWords(id: number, words: string[]): string[] {
-    const isIn = database.prepare('SELECT 1 FROM ranked WHERE ranked MATCH ? AND rowid = ?');
-    return words.filter((word) => isIn.get(matchAny([word]), BigInt(id)) !== undefined);
-  }
+  const matchedWords = (id: number, words: string[]): string[] =>
+    words.filter((word) => holdsAny.get(matchAny([word]), BigInt(id)) !== undefined);
 
   return (query) => {
     const filters = filtersOf(query);
     const words = query.query === undefined ? undefined : questionWords(query.query);
     if (!filters || words?.length === 0) return nothing;
-    const { ranked, total } = words ? rank(words, filters, query) : list(filters, query);
-    const hits = ranked.map(({ id, score }): Hit => {
+    const { entries, total } = words ? rank(words, filters, query) : list(filters, query);
+    const hits = entries.map(({ id, score }): Hit => {
       const { record, service_name } = readHit.get(id) as { record: string; service_name: string };
       return {
         intent: describeIntent(JSON.parse(record) as IntentRecord, service_name),
