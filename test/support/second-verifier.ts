@@ -15,6 +15,7 @@ const halfOrder = 0x7fffffff800000007fffffffffffffffde737d56d38bcf4279dce5617e31
  * @returns the claims, or why there are none
  */
 export function judgePat(token: string, { jwks, address, now }: Expectations): { claims: Record<string, unknown> } | { reason: string } {
+  if (token.length > 6 * 1024) return { reason: 'too large' };
   const parts = token.split('.');
   if (parts.length !== 3) return { reason: 'not three parts' };
   const decoded = parts.map((part) => Buffer.from(part, 'base64url'));

@@ -1,0 +1,233 @@
+import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { calculateJwkThumbprint, type JWK } from 'jose';
+import { unavailable } from '../../../../functions/core/http/api-error.ts';
+import { signatureFromDer } from '../../../../functions/core/pat/ecdsa.ts';
+import { openPatVerifier } from '../../../../functions/core/pat/verify.ts';
+import type { PatClaims } from '../../../../schemas/pat.ts';
+import { makeAgent, signJws } from '../../../support/agents.ts';
+import { judgePat } from '../../../support/second-verifier.ts';
+
+const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+const address = 'https://gate.example';
+const now = 1_800_000_000;
+const at = { baseUrl: address, nowMs: now * 1000 + 999 };
+
+async function makeKey() {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const jwk = publicKey.export({ format: 'jwk' }) as JWK;
+  return { privateKey, publicKey, kid: await calculateJwkThumbprint(jwk), jwk };
+}
+const [ours, theirs] = [await makeKey(), await makeKey()];
+const jwks = { keys: [{ ...ours.jwk, kid: ours.kid, alg: 'ES256', use: 'sig' }] };
+
+const asked: string[] = [];
+const verify = openPatVerifier({
+  findKey: async (kid) => {
+    asked.push(kid);
+    return kid === ours.kid ? ours.publicKey : undefined;
+  },
+});
+
+const claims: PatClaims = {
+  iss: address,
+  sub: 'agent-1',
+  aud: address,
+  iat: now,
+  nbf: now,
+  exp: now + 1,
+  jti: 'j1',
+  scope: ['*:*:*:execute'],
+  pol: `${address}/api/policy#sha-256=x`,
+  cnf: { jkt: 'thumbprint' },
+  gen: 'g1',
+  lmt: { rate: 60, period: 60 },
+  bil: { method: 'invoice', id: 'i1' },
+};
+const header = { alg: 'ES256', typ: 'pat+jwt', kid: ours.kid };
+
+const encode = (text: string | Buffer) => Buffer.from(text).toString('base64url');
+const json = (value: unknown) => encode(JSON.stringify(value));
+const seal = (input: string, key: KeyObject = ours.privateKey) =>
+  `${input}.${encode(signatureFromDer(sign('sha256', Buffer.from(input), key)))}`;
+const token = (edit: object = {}, editHeader: object = {}, key = ours.privateKey) =>
+  seal(`${json({ ...header, ...editHeader })}.${json({ ...claims, ...edit })}`, key);
+/** a token whose claims are this text */
+const tokenOf = (payload: string | Buffer) => seal(`${json(header)}.${encode(payload)}`);
+
+const notOurs = 'The PAT is not one that this service issued, or not for this address. Ask for one at POST /api/pat/issue.';
+const expired = 'The PAT has expired. Ask for a new one at POST /api/pat/issue.';
+const refusalOf = (message: string) => ({
+  code: 'UNAUTHORIZED',
+  status: 401,
+  message,
+  details: {},
+  headers: { 'WWW-Authenticate': 'Bearer realm="intent-gate", error="invalid_token"' },
+});
+
+test('a PAT is taken as it was issued', async () => {
+  expect(await verify(token(), at)).toEqual(claims);
+  const { lmt, bil, ...least } = claims;
+  expect(await verify(tokenOf(JSON.stringify(least)), at)).toEqual(least);
+  expect(await verify(token({ dpop: true }), at)).toEqual({ ...claims, dpop: true });
+});
+
+const good = token();
+const [goodHeader = '', goodPayload = '', goodSignature = ''] = good.split('.');
+const input = `${goodHeader}.${goodPayload}`;
+const bytes = Buffer.from(goodSignature, 'base64url');
+const hex = (number: bigint) => number.toString(16).padStart(64, '0');
+const [r, s] = [bytes.subarray(0, 32), bytes.subarray(32)].map((half) => BigInt(`0x${half.toString('hex')}`)) as [bigint, bigint];
+const signed = (...numbers: [bigint, bigint]) => `${input}.${encode(Buffer.from(numbers.map(hex).join(''), 'hex'))}`;
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+/** the last letter of 64 bytes has four spare bits */
+const spareBits = good.slice(0, -1) + alphabet[alphabet.indexOf(good.at(-1) ?? '') + 1];
+const hmac = (alg: string, secret: string | Buffer) => {
+  const hmacInput = `${json({ ...header, alg })}.${goodPayload}`;
+  return `${hmacInput}.${createHmac('sha256', secret).update(hmacInput).digest('base64url')}`;
+};
+
+describe('without asking for a key, refuses', () => {
+  test.each<[string, string]>([
+    ['nothing', ''],
+    ['padding', `${good}==`],
+    ['the other alphabet', good.replace(goodSignature, bytes.toString('base64'))],
+    ['a line break', `${good}\n`],
+    ['a space', good.replace('.', '. ')],
+    ['spare bits', spareBits],
+    ['two parts', input],
+    ['four parts', `${good}.`],
+    ['an empty payload', `${goodHeader}..${goodSignature}`],
+    ['the other signature that verifies', signed(r, order - s)],
+    ['r of zero', signed(0n, s)],
+    ['s of zero', signed(r, 0n)],
+    ['r of n', signed(order, s)],
+    ['s of n', signed(r, order)],
+    ['a DER signature', `${input}.${encode(sign('sha256', Buffer.from(input), ours.privateKey))}`],
+    ['no signature', `${input}.`],
+    ['7 KB', token({ sub: 'a'.repeat(6000) })],
+    ...['none', 'None', 'NONE', 'nOnE'].flatMap((alg): [string, string][] => [
+      [`alg ${alg}`, `${json({ ...header, alg })}.${goodPayload}.`],
+      [`alg ${alg}, signed`, token({}, { alg })],
+    ]),
+    ['HS256 with the PEM', hmac('HS256', ours.publicKey.export({ format: 'pem', type: 'spki' }))],
+    ['HS256 with the DER', hmac('HS256', ours.publicKey.export({ format: 'der', type: 'spki' }))],
+    ['HS256 with the JWK', hmac('HS256', JSON.stringify(ours.jwk))],
+    ['ES384', token({}, { alg: 'ES384' })],
+    ['no alg', token({}, { alg: undefined })],
+    ['no typ', token({}, { typ: undefined })],
+    ['typ JWT', token({}, { typ: 'JWT' })],
+    ['typ in capitals', token({}, { typ: 'PAT+JWT' })],
+    ['typ as a full media type', token({}, { typ: 'application/pat+jwt' })],
+    ['jwk', token({}, { jwk: theirs.jwk }, theirs.privateKey)],
+    ['jku', token({}, { jku: 'https://a.example/jwks.json' })],
+    ['x5u', token({}, { x5u: 'https://a.example' })],
+    ['crit', token({}, { crit: ['exp'] })],
+    ['b64', token({}, { b64: true })],
+    ['any other header', token({}, { note: '' })],
+    ['another order of headers', seal(`${json({ kid: ours.kid, typ: 'pat+jwt', alg: 'ES256' })}.${goodPayload}`)],
+    ['white space in the header', seal(`${encode(JSON.stringify(header, null, 1))}.${goodPayload}`)],
+    ['a header twice', seal(`${encode(`{"alg":"none",${JSON.stringify(header).slice(1)}`)}.${goodPayload}`)],
+    ['a header that is no JSON', seal(`AAAA.${goodPayload}`)],
+    ['a header that is null', seal(`${json(null)}.${goodPayload}`)],
+    ['no kid', token({}, { kid: undefined })],
+    ['a kid that is a path', token({}, { kid: '../../../../dev/null' })],
+    ['a kid that is SQL', token({}, { kid: "x' UNION SELECT 'key" })],
+    ['a kid that is an ARN', token({}, { kid: 'arn:aws:kms:eu-west-1:111122223333:key/1234abcd' })],
+    ['a kid of 10 KB', token({}, { kid: 'k'.repeat(10_240) })],
+    ['a kid that is a number', token({}, { kid: 7 })],
+    ['a kid that is a prototype', token({}, { kid: '__proto__' })],
+  ])('%s', async (_, text) => {
+    asked.length = 0;
+    await expect(verify(text, at)).rejects.toMatchObject(refusalOf(notOurs));
+    expect(asked).toEqual([]);
+    expect(judgePat(text, { jwks, address, now })).toHaveProperty('reason');
+  });
+});
+
+const agent = await makeAgent('P-256');
+const [signedPolicy, proof] = [
+  await signJws(agent, JSON.stringify(claims), header),
+  await signJws(agent, JSON.stringify({ jti: 'j', htm: 'POST' }), { typ: 'dpop+jwt', jwk: agent.jwk }),
+];
+
+describe('refuses', () => {
+  test.each<[string, string]>([
+    ['an unknown kid', token({}, { kid: theirs.kid }, theirs.privateKey)],
+    ['another key under our kid', token({}, {}, theirs.privateKey)],
+    ['a changed payload', good.replace(goodPayload, json({ ...claims, sub: 'agent-2' }))],
+    ['a signed policy', signedPolicy],
+    ['a proof of possession', proof],
+    ['claims that are no JSON', tokenOf('{')],
+    ['claims that are no text', tokenOf(Buffer.from([0xff, 0xfe]))],
+    ['claims that are an array', tokenOf('[]')],
+    ['claims that are null', tokenOf('null')],
+    ...['iss', 'sub', 'aud', 'iat', 'nbf', 'exp', 'jti', 'scope', 'pol', 'cnf', 'gen'].map((claim): [string, string] => [
+      `no ${claim}`,
+      token({ [claim]: undefined }),
+    ]),
+    ...['iss', 'sub', 'aud', 'iat', 'nbf', 'exp', 'jti', 'scope', 'pol', 'cnf', 'gen', 'lmt', 'bil', 'dpop'].flatMap(
+      (claim): [string, string][] =>
+        [null, true, [], {}, [null], -1, 0.5, '', '0', [address]]
+          .filter((value) => !(['sub', 'jti', 'pol', 'gen'].includes(claim) && typeof value === 'string'))
+          .filter((value) => !(claim === 'scope' && Array.isArray(value) && value[0] !== null))
+          .filter((value) => !(claim === 'dpop' && value === true))
+          .map((value) => [`${JSON.stringify(value)} as ${claim}`, token({ [claim]: value })]),
+    ),
+    ...['iat', 'nbf', 'exp'].flatMap((claim): [string, string][] =>
+      ['1e400', '9007199254740993', '1.5', '-1', '"1800000001"', '-0.1'].map((text) => [
+        `${text} as ${claim}`,
+        tokenOf(JSON.stringify({ ...claims, [claim]: '@' }).replace('"@"', text)),
+      ]),
+    ),
+    ['nbf in a second', token({ nbf: now + 1 })],
+    ['another issuer', token({ iss: 'https://other.example' })],
+    ['an issuer with a slash', token({ iss: `${address}/` })],
+    ['another audience', token({ aud: 'https://other.example' })],
+    ['an unknown claim', token({ admin: true })],
+    ['a limit of none', token({ lmt: { rate: 0, period: 60 } })],
+    ['a limit with more', token({ lmt: { rate: 1, period: 60, burst: 9 } })],
+    ['another way to bill', token({ bil: { method: 'barter', id: 'x' } })],
+    ['an empty key', token({ cnf: {} })],
+  ])('%s', async (_, text) => {
+    const error = await verify(text, at).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject(refusalOf(expect.stringMatching(/^The PAT (is not one that this service issued|has expired)/) as never));
+    expect(judgePat(text, { jwks, address, now })).toHaveProperty('reason');
+  });
+
+  test.each([
+    ['exp now', now],
+    ['exp a second ago', now - 1],
+    ['exp in 1970', 0],
+  ])('%s', async (_, exp) => {
+    await expect(verify(token({ exp }), at)).rejects.toMatchObject(refusalOf(expired));
+  });
+
+  test('nobody where the keys cannot be read', async () => {
+    const failure = unavailable('The signing keys cannot be reached. Try again after Retry-After.');
+    await expect(openPatVerifier({ findKey: () => Promise.reject(failure) })(good, at)).rejects.toBe(failure);
+  });
+});
+
+test('both verifiers agree on whatever becomes of a PAT', async () => {
+  const mutations = fc.oneof(
+    fc
+      .record({ at: fc.nat(good.length - 1), letter: fc.constantFrom(...alphabet, '.', '=', '\n', '') })
+      .map(({ at: place, letter }) => good.slice(0, place) + letter + good.slice(place + 1)),
+    fc.dictionary(fc.constantFrom(...Object.keys(claims), 'dpop', 'x'), fc.jsonValue()).map((edit) => token(edit)),
+    fc.dictionary(fc.constantFrom('alg', 'typ', 'kid', 'crit', 'x'), fc.jsonValue()).map((edit) => token({}, edit)),
+    fc.constant(good),
+    fc.string(),
+  );
+  await fc.assert(
+    fc.asyncProperty(mutations, async (text) => {
+      const first = await verify(text, at).then(
+        () => true,
+        () => false,
+      );
+      expect('claims' in judgePat(text, { jwks, address, now })).toBe(first);
+    }),
+    { numRuns: 500 },
+  );
+});

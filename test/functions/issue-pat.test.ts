@@ -1,0 +1,528 @@
+import { randomUUID, sign } from 'node:crypto';
+import { KMSClient } from '@aws-sdk/client-kms';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type RunningKms, startKms } from '../../bin/local/kms.ts';
+import { openLimitCounter } from '../../functions/core/limit/counter.ts';
+import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
+import { openProofs } from '../../functions/core/pat/proof.ts';
+import { openSigningKeys, type SigningKeys } from '../../functions/core/pat/signing-keys.ts';
+import { openPatVerifier } from '../../functions/core/pat/verify.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import { isRevoked, openAgents } from '../../functions/core/store/agent.ts';
+import { openPolicyArchive } from '../../functions/core/store/policy-archive.ts';
+import { openUsedJtis } from '../../functions/core/store/used-jti.ts';
+import { createHandler as createGetJwks } from '../../functions/get-jwks.ts';
+import { createHandler as createGetPolicy } from '../../functions/get-policy.ts';
+import { createHandler, type Settings } from '../../functions/issue-pat.ts';
+import { errorBody } from '../../schemas/errors.ts';
+import type { Policy } from '../../schemas/policy.ts';
+import { keyForms, kinds, makeAgent, signDetached, signJws, signProof, type TestAgent } from '../support/agents.ts';
+import { type Answer, invoke } from '../support/invoke.ts';
+import { judgePat } from '../support/second-verifier.ts';
+import { startTable, type TestTable } from '../support/table.ts';
+
+/** where `invoke` calls the service */
+const address = 'https://api.example/test';
+const url = `${address}/api/pat/issue`;
+const template = loadPolicyTemplate();
+const findPolicy = openPolicy(template);
+const current = findPolicy(address);
+
+let store: TestTable;
+let kms: RunningKms;
+let client: KMSClient;
+let signingKeys: SigningKeys;
+
+beforeAll(async () => {
+  [store, kms] = await Promise.all([startTable(), startKms()]);
+  client = new KMSClient({ endpoint: kms.endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } });
+  signingKeys = openSigningKeys(client, kms.keyIds);
+  await signingKeys.newest();
+});
+afterAll(async () => {
+  client.destroy();
+  await Promise.all([store.stop(), kms.stop()]);
+});
+beforeEach(() => {
+  store.operations.length = 0;
+  kms.operations.length = 0;
+});
+
+interface Options extends Partial<Settings> {
+  isProofRequired?: boolean;
+  findPolicy?: typeof findPolicy;
+}
+
+/** One instance of the function. */
+function openGate({ isProofRequired = false, findPolicy: find = findPolicy, ...settings }: Options = {}) {
+  const archive = openPolicyArchive(store.table);
+  const usedJtis = openUsedJtis(store.table);
+  const handler = createHandler({
+    findPolicy: find,
+    agents: openAgents(store.table),
+    archive,
+    refusals: openPolicyRefusals(archive),
+    usedJtis,
+    proofs: openProofs(usedJtis, isProofRequired),
+    limits: openLimitCounter(store.table),
+    signingKeys,
+    settings: { protocol: 'proto', patLifeSeconds: 3600, issueLimitPerHour: 60, isFreshRequired: false, ...settings },
+  });
+  return (body: unknown, headers: Record<string, string | string[]> = {}): Promise<Answer> =>
+    invoke(handler, {
+      method: 'POST',
+      path: '/api/pat/issue',
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+}
+let issue: ReturnType<typeof openGate>;
+beforeAll(() => {
+  issue = openGate();
+});
+
+const requestOf = async (agent: TestAgent, edit: object = {}) => ({
+  agent_id: randomUUID(),
+  signed_policy: await signJws(agent, current.text),
+  agent_public_key: agent.pem,
+  ...edit,
+});
+
+function expectRefusal({ status, headers, body }: Answer, expected: { status: number; code: string; message: string; details?: object }) {
+  expect({ status, code: body.error.code, message: body.error.message }).toEqual({
+    status: expected.status,
+    code: expected.code,
+    message: expected.message,
+  });
+  const { reference, request_id, ...details } = body.error.details;
+  expect(details).toEqual(expected.details ?? {});
+  expect(request_id).toBe('request-1');
+  expect(headers).toMatchObject({ 'X-Request-Id': 'request-1', 'Content-Type': 'application/json' });
+  errorBody.parse(body);
+}
+
+/** The claims of an issued PAT, once both verifiers have taken it. */
+async function readClaims({ status, body }: Answer) {
+  expect(status).toBe(200);
+  const nowMs = Date.now();
+  const claims = await openPatVerifier({ findKey: signingKeys.find })(body['proto-pat'], { baseUrl: address, nowMs });
+  const { body: jwks } = await invoke(createGetJwks({ signingKeys }), { path: '/.well-known/jwks.json' });
+  expect(judgePat(body['proto-pat'], { jwks, address, now: Math.floor(nowMs / 1000) })).toEqual({ claims });
+  return claims;
+}
+
+describe('GET /api/policy', () => {
+  test('sends the text that agents sign, with its digest as entity tag', async () => {
+    const answer = await invoke(createGetPolicy({ findPolicy }), { path: '/api/policy' });
+    expect(answer).toEqual({
+      status: 200,
+      body: current.policy,
+      headers: expect.objectContaining({ ETag: `"${current.digest}"`, 'Cache-Control': 'no-cache', 'Content-Type': 'application/json' }),
+    });
+    const again = await invoke(createGetPolicy({ findPolicy }), {
+      path: '/api/policy',
+      headers: { 'If-None-Match': `"${current.digest}"` },
+    });
+    expect(again.status).toBe(304);
+  });
+});
+
+describe('GET /.well-known/jwks.json', () => {
+  test('may be kept for five minutes', async () => {
+    const { status, headers, body } = await invoke(createGetJwks({ signingKeys }), { path: '/.well-known/jwks.json' });
+    expect({ status, body }).toEqual({ status: 200, body: await signingKeys.jwks() });
+    expect(headers).toMatchObject({ 'Cache-Control': 'public, max-age=300', ETag: expect.any(String) });
+    expect(Object.keys(body.keys[0]).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
+  });
+});
+
+describe('POST /api/pat/issue', () => {
+  test('issues a PAT that says who, for what and until when', async () => {
+    const agent = await makeAgent();
+    const before = Math.floor(Date.now() / 1000);
+    const request = await requestOf(agent, { agent_id: 'Ágent #1' });
+    const answer = await issue(request);
+    const claims = await readClaims(answer);
+    expect(claims).toEqual({
+      iss: address,
+      sub: 'Ágent #1',
+      aud: address,
+      iat: expect.any(Number),
+      nbf: claims.iat - 10,
+      exp: claims.iat + 3600,
+      jti: expect.any(String),
+      scope: ['*:*:*:execute'],
+      pol: `${address}/api/policy#sha-256=${current.digest}`,
+      cnf: { jkt: agent.thumbprint },
+      gen: expect.any(String),
+      lmt: { rate: 60, period: 60 },
+    });
+    expect(claims.iat).toBeGreaterThanOrEqual(before);
+    expect(answer.body).toEqual({ 'proto-pat': expect.any(String), expires_at: new Date(claims.exp * 1000).toISOString() });
+    expect(answer.headers).toMatchObject({ 'Cache-Control': 'no-store', 'RateLimit-Policy': expect.stringContaining('"issue";q=60') });
+    expect((await readClaims(await issue(request))).jti).not.toBe(claims.jti);
+  });
+
+  test('costs one update for the agent, the limit and one signature', async () => {
+    const agent = await makeAgent();
+    const ask = openGate();
+    await ask(await requestOf(agent, { agent_id: agent.thumbprint }));
+    store.operations.length = kms.operations.length = 0;
+    await ask(await requestOf(agent, { agent_id: agent.thumbprint }));
+    expect({ table: store.operations, kms: kms.operations }).toEqual({ table: ['UpdateItem', 'UpdateItem'], kms: ['Sign'] });
+  });
+
+  test('grants what the policy says, bills where that is configured, and speaks the protocol of the deployment', async () => {
+    const paid: Policy = {
+      ...template,
+      permission: [
+        { target: '{base_url}/api/intents?namespace=a.example', action: 'execute', duty: [{ action: 'pay', amount: 1, unit: 'urn:EUR' }] },
+      ],
+      prohibition: [],
+    };
+    const find = openPolicy(paid, { method: 'wallet', id: 'w1' });
+    const agent = await makeAgent();
+    const { status, body } = await openGate({ findPolicy: find, protocol: 'uim', patLifeSeconds: 60 })(
+      await requestOf(agent, { signed_policy: await signJws(agent, find(address).text) }),
+    );
+    const claims = await readClaims({ status, headers: {}, body: { 'proto-pat': body['uim-pat'] } });
+    expect(claims).toMatchObject({ scope: ['a.example:*:*:execute'], bil: { method: 'wallet', id: 'w1' }, exp: claims.iat + 60 });
+    expect(claims.lmt).toBeUndefined();
+  });
+
+  test.each(kinds)('issues to a key of %s in every form', async (kind) => {
+    const agent = await makeAgent(kind);
+    const forms = keyForms(agent);
+    const signatures = [
+      ...(await Promise.all(
+        agent.algorithms.flatMap((alg) => [signJws(agent, current.text, { alg }), signDetached(agent, current.text, { alg })]),
+      )),
+      sign(kind === 'Ed25519' ? null : 'sha256', Buffer.from(current.text), agent.privateKey).toString('base64'),
+    ];
+    const agent_id = `every form of ${kind}`;
+    for (const [at, [, agent_public_key]] of forms.entries()) {
+      const claims = await readClaims(await issue({ agent_id, agent_public_key, signed_policy: signatures[at % signatures.length] }));
+      expect(claims.cnf).toEqual({ jkt: agent.thumbprint });
+    }
+  });
+
+  describe('refuses, and writes nothing:', () => {
+    const issues = (...places: [string, string][]) => ({
+      status: 400,
+      code: 'INVALID_PARAMETER',
+      message: 'The request is not valid. Correct every place that details.issues names, then send it again.',
+      details: { issues: places.map(([path, problem]) => ({ path, problem })) },
+    });
+    const rejected = {
+      status: 403,
+      code: 'POLICY_REJECTED',
+      message: 'The signature is genuine, but what it signs is not the policy in force. Read GET /api/policy and sign that.',
+      details: { reason: 'not_current_policy', policy: current.reference },
+    };
+    const doesNotHold = {
+      status: 400,
+      code: 'INVALID_SIGNATURE',
+      message:
+        'The signature does not verify with agent_public_key. Sign the bytes that GET /api/policy sends, unchanged, or send a JWS whose payload is that policy.',
+    };
+    const invisible = 'must not hold control characters or bidirectional overrides';
+
+    test.each<[string, (agent: TestAgent) => Promise<unknown> | unknown, Parameters<typeof expectRefusal>[1]]>([
+      [
+        'nothing',
+        () => ({}),
+        issues(['/agent_id', 'is required'], ['/signed_policy', 'is required'], ['/agent_public_key', 'is required']),
+      ],
+      [
+        'other types',
+        () => ({ agent_id: 1, signed_policy: true, agent_public_key: {} }),
+        issues(['/agent_id', 'must be a string'], ['/signed_policy', 'must be a string'], ['/agent_public_key', 'must be a string']),
+      ],
+      [
+        'empty members',
+        () => ({ agent_id: '', signed_policy: '', agent_public_key: '' }),
+        issues(['/agent_id', 'must not be empty'], ['/signed_policy', 'must not be empty'], ['/agent_public_key', 'must not be empty']),
+      ],
+      ['an unknown member', (agent) => requestOf(agent, { admin: true }), issues(['/admin', 'is not a known member; remove it'])],
+      [
+        'an agent_id of 257 characters',
+        (agent) => requestOf(agent, { agent_id: 'ü'.repeat(257) }),
+        issues(['/agent_id', 'must have at most 256 characters']),
+      ],
+      ['a line break in agent_id', (agent) => requestOf(agent, { agent_id: 'a\nb' }), issues(['/agent_id', invisible])],
+      ['a bidirectional override in agent_id', (agent) => requestOf(agent, { agent_id: 'a\u202eb' }), issues(['/agent_id', invisible])],
+      [
+        'a private key',
+        (agent) => requestOf(agent, { agent_public_key: agent.privateKey.export({ format: 'pem', type: 'pkcs8' }) }),
+        issues(['/agent_public_key', 'must be the public key; what was sent is a private key: treat it as leaked and make a new pair']),
+      ],
+      [
+        'the signature of another key',
+        async (agent) => requestOf(agent, { signed_policy: await signJws(await makeAgent(), current.text) }),
+        doesNotHold,
+      ],
+      [
+        'a policy with more',
+        async (agent) => requestOf(agent, { signed_policy: await signJws(agent, current.text.replace(':60,', ':61,')) }),
+        rejected,
+      ],
+      [
+        'a policy of another address',
+        async (agent) => requestOf(agent, { signed_policy: await signJws(agent, findPolicy('https://other.example').text) }),
+        rejected,
+      ],
+      [
+        'a claim that does not hold',
+        async (agent) => requestOf(agent, { signed_policy: await signJws(agent, current.text, { aud: 'https://other.example' }) }),
+        {
+          status: 400,
+          code: 'INVALID_SIGNATURE',
+          message:
+            'The aud of the signed policy must be one text: the address that the service is called by, without a slash at its end. Sign it again.',
+        },
+      ],
+    ])('%s', async (_, make, expected) => {
+      const agent = await makeAgent();
+      const request = await make(agent);
+      const answer = await issue(request);
+      expectRefusal(answer, expected);
+      expect(store.operations.filter((operation) => operation !== 'GetItem')).toEqual([]);
+      expect(kms.operations).toEqual([]);
+      const shown = JSON.stringify(answer);
+      for (const sent of Object.values(request as object))
+        if (String(sent).length > 3) expect(shown).not.toContain(String(sent).slice(0, 60));
+    });
+
+    test('another media type', async () => {
+      expectRefusal(await issue('{}', { 'Content-Type': 'text/plain' }), {
+        status: 415,
+        code: 'UNSUPPORTED_MEDIA_TYPE',
+        message: 'Send the body as JSON in UTF-8, with the header Content-Type: application/json.',
+      });
+    });
+  });
+
+  describe('an earlier policy', () => {
+    const tighter = openPolicy({
+      ...template,
+      permission: [{ target: '{base_url}/api/intents/a.example:x:v1', action: 'execute' }],
+      prohibition: [],
+    });
+
+    test('is rejected with what has changed since, once PATs were issued under it', async () => {
+      const agent = await makeAgent();
+      const signed_policy = await signJws(agent, tighter(address).text);
+      expect((await openGate({ findPolicy: tighter })(await requestOf(agent, { signed_policy }))).status).toBe(200);
+      expectRefusal(await issue(await requestOf(agent, { signed_policy })), {
+        status: 403,
+        code: 'POLICY_REJECTED',
+        message: 'The signature is genuine, but what it signs is not the policy in force. Read GET /api/policy and sign that.',
+        details: {
+          reason: 'not_current_policy',
+          policy: current.reference,
+          changes: [
+            'No longer: You may execute the intent a.example:x:v1.',
+            'New: You may execute every intent, at most 60 times a minute.',
+            'New: You must not exceed the rate limit.',
+          ],
+        },
+      });
+    });
+
+    test('refuses its PATs with what has changed since', async () => {
+      const refuse = openPolicyRefusals(openPolicyArchive(store.table)).refuseOldPolicy;
+      expect(await refuse(tighter(address).reference, current, address)).toMatchObject({
+        code: 'FORBIDDEN',
+        status: 403,
+        message:
+          'The policy has changed since the PAT was issued. Read GET /api/policy, sign it, and ask for a new PAT at POST /api/pat/issue.',
+        details: {
+          reason: 'policy_changed',
+          policy: current.reference,
+          changes: expect.arrayContaining(['New: You must not exceed the rate limit.']),
+        },
+      });
+      const unknown = await refuse(`${address}/api/policy#sha-256=unknown`, current, address);
+      expect(unknown.details).toEqual({ reason: 'policy_changed', policy: current.reference });
+    });
+
+    test('is kept once, however many PATs are issued under it', async () => {
+      const agent = await makeAgent();
+      const ask = openGate();
+      await ask(await requestOf(agent));
+      store.operations.length = 0;
+      await ask(await requestOf(agent, { agent_id: agent.thumbprint }));
+      await ask(await requestOf(agent, { agent_id: agent.thumbprint }));
+      expect(store.operations).not.toContain('PutItem');
+    });
+  });
+
+  describe('a jti', () => {
+    const used = {
+      status: 400,
+      code: 'INVALID_SIGNATURE',
+      message: 'The jti of the signed policy has been used. Sign the policy again with a new one.',
+    };
+
+    test('is good for one PAT, and not spent by a signature that does not hold', async () => {
+      const agent = await makeAgent();
+      const request = await requestOf(agent, { signed_policy: await signJws(agent, current.text, { jti: 'once' }) });
+      const forged = request.signed_policy.replace(
+        /\.([^.])([^.]*)$/,
+        (_, first: string, rest: string) => `.${first === 'A' ? 'B' : 'A'}${rest}`,
+      );
+      expect((await issue({ ...request, signed_policy: forged })).body.error.code).toBe('INVALID_SIGNATURE');
+      expect((await issue(request)).status).toBe(200);
+      expectRefusal(await issue(request), used);
+      expectRefusal(await issue({ ...request, agent_id: 'another' }), used);
+      const other = await makeAgent();
+      expect((await issue(await requestOf(other, { signed_policy: await signJws(other, current.text, { jti: 'once' }) }))).status).toBe(
+        200,
+      );
+    });
+
+    test('gives one PAT to 200 requests at once, and the others count for nothing', async () => {
+      const agent = await makeAgent();
+      const request = await requestOf(agent, { signed_policy: await signJws(agent, current.text, { jti: 'once' }) });
+      const answers = await Promise.all(Array.from({ length: 200 }, () => issue(request)));
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      for (const answer of answers.filter(({ status }) => status !== 200)) expectRefusal(answer, used);
+      const { headers } = await issue(await requestOf(agent));
+      expect(headers.RateLimit).toMatch(/^"issue";r=58;/);
+    });
+
+    test('may be asked for with iat, exp and aud', async () => {
+      const agent = await makeAgent();
+      const ask = openGate({ isFreshRequired: true });
+      expectRefusal(await ask(await requestOf(agent)), {
+        status: 400,
+        code: 'INVALID_SIGNATURE',
+        message: 'The signed policy must be a JWS with the claims iat, exp, aud and jti in its header or payload. Sign it again.',
+      });
+      const iat = Math.floor(Date.now() / 1000);
+      const signed_policy = await signJws(agent, current.text, { iat, exp: iat + 60, aud: address, jti: randomUUID() });
+      expect((await ask(await requestOf(agent, { signed_policy }))).status).toBe(200);
+    });
+  });
+
+  describe('an agent_id', () => {
+    const bound = {
+      status: 403,
+      code: 'POLICY_REJECTED',
+      message: 'The agent_id belongs to another key. Sign with that key, or choose another agent_id.',
+      details: { reason: 'agent_id_bound' },
+    };
+
+    test('belongs to the key that presents it first, in whatever normal form', async () => {
+      const [first, second] = [await makeAgent(), await makeAgent('Ed25519')];
+      expect((await issue(await requestOf(first, { agent_id: 'caf\u00e9' }))).status).toBe(200);
+      expectRefusal(await issue(await requestOf(second, { agent_id: 'caf\u00e9' })), bound);
+      expectRefusal(await issue(await requestOf(second, { agent_id: 'cafe\u0301' })), bound);
+      expect((await readClaims(await issue(await requestOf(first, { agent_id: 'cafe\u0301' })))).sub).toBe('caf\u00e9');
+      expect(kms.operations).toEqual(['Sign', 'Sign']);
+    });
+
+    test('with key delimiters is its own', async () => {
+      const [first, second] = [await makeAgent(), await makeAgent()];
+      for (const [agent, agent_id] of [
+        [first, 'x'],
+        [second, 'x#AGENT'],
+        [second, 'AGENT#x'],
+        [second, '__proto__'],
+      ] as const) {
+        expect((await readClaims(await issue(await requestOf(agent, { agent_id })))).sub).toBe(agent_id);
+      }
+    });
+
+    test('goes to exactly one of 200 keys that race for it', async () => {
+      const agents = await Promise.all(Array.from({ length: 200 }, () => makeAgent('Ed25519')));
+      const requests = await Promise.all(agents.map((agent) => requestOf(agent, { agent_id: 'wanted' })));
+      const answers = await Promise.all(requests.map((request) => issue(request)));
+      const [winner, ...more] = answers.filter(({ status }) => status === 200);
+      expect(more).toEqual([]);
+      for (const answer of answers.filter(({ status }) => status !== 200)) expectRefusal(answer, bound);
+      const { cnf } = await readClaims(winner as Answer);
+      expect((await openAgents(store.table).find('wanted'))?.thumbprint).toBe(cnf.jkt);
+    });
+  });
+
+  test('is itself limited by key, whatever the agent_id, and binds nothing beyond the limit', async () => {
+    const agent = await makeAgent();
+    const ask = openGate({ issueLimitPerHour: 2 });
+    expect((await ask(await requestOf(agent))).status).toBe(200);
+    expect((await ask(await requestOf(agent))).headers.RateLimit).toMatch(/^"issue";r=0;/);
+    const answer = await ask(await requestOf(agent, { agent_id: 'late' }));
+    expectRefusal(answer, {
+      status: 429,
+      code: 'TOO_MANY_REQUESTS',
+      message: 'Too many PATs have been issued to this key. Use the one you have, or ask again after Retry-After seconds.',
+      details: { limit: { rate: 2, period: 3600 }, retry_after_seconds: expect.any(Number) },
+    });
+    expect(Number(answer.headers['Retry-After'])).toBeGreaterThan(0);
+    expect(await openAgents(store.table).find('late')).toBeUndefined();
+  });
+
+  describe('a revocation', () => {
+    test('reaches every PAT before it and none after it, within one millisecond', async () => {
+      const agents = openAgents(store.table);
+      const agent = await makeAgent();
+      const request = await requestOf(agent);
+      const before = await Promise.all([issue(request), issue(request)]);
+      await agents.revoke(request.agent_id, Date.now());
+      const after = await issue(request);
+      const record = await agents.find(request.agent_id);
+      for (const answer of before) expect(isRevoked(record, await readClaims(answer))).toBe(true);
+      expect(isRevoked(record, await readClaims(after))).toBe(false);
+    });
+
+    test('by deletion frees the agent_id, and brings no earlier PAT back', async () => {
+      const agents = openAgents(store.table);
+      const [first, second] = [await makeAgent(), await makeAgent()];
+      const agent_id = randomUUID();
+      const early = await readClaims(await issue(await requestOf(first, { agent_id })));
+      expect(await agents.unbind(agent_id)).toBe(true);
+      expect(isRevoked(await agents.find(agent_id), early)).toBe(true);
+      expect((await issue(await requestOf(second, { agent_id }))).status).toBe(200);
+      expect(isRevoked(await agents.find(agent_id), early)).toBe(true);
+      await agents.unbind(agent_id);
+      const again = await readClaims(await issue(await requestOf(first, { agent_id })));
+      expect(isRevoked(await agents.find(agent_id), early)).toBe(true);
+      expect(isRevoked(await agents.find(agent_id), again)).toBe(false);
+    });
+  });
+
+  describe('a proof of possession', () => {
+    test('makes a PAT that needs one at every use', async () => {
+      const agent = await makeAgent();
+      const claims = await readClaims(await issue(await requestOf(agent), { DPoP: await signProof(agent, { url }) }));
+      expect(claims.dpop).toBe(true);
+    });
+
+    test('is held to where it is sent', async () => {
+      const agent = await makeAgent();
+      expectRefusal(await issue(await requestOf(agent), { DPoP: await signProof(await makeAgent(), { url }) }), {
+        status: 400,
+        code: 'INVALID_SIGNATURE',
+        message: 'The DPoP proof is not made with the key that the agent presented. Use that key.',
+      });
+      const proof = await signProof(agent, { url });
+      expect((await issue(await requestOf(agent), { DPoP: proof })).status).toBe(200);
+      expectRefusal(await issue(await requestOf(agent), { DPoP: proof }), {
+        status: 400,
+        code: 'INVALID_SIGNATURE',
+        message: 'The jti of the DPoP proof has been used. Make a new proof for every request.',
+      });
+    });
+
+    test('may be asked for', async () => {
+      const agent = await makeAgent();
+      const ask = openGate({ isProofRequired: true });
+      expectRefusal(await ask(await requestOf(agent)), {
+        status: 400,
+        code: 'INVALID_SIGNATURE',
+        message: 'This service asks for proof of possession. Send a DPoP header (RFC 9449) made with agent_public_key.',
+      });
+      expect((await ask(await requestOf(agent), { DPoP: await signProof(agent, { url }) })).status).toBe(200);
+    });
+  });
+});
