@@ -1,0 +1,143 @@
+import * as z from 'zod';
+import { splitIntentUid } from '../../schemas/intent.ts';
+import { tamper } from '../demo/agent.ts';
+import { type Check, inEach } from './check.ts';
+import { type Context, Unmet } from './context.ts';
+import { policyShape } from './shapes.ts';
+import { checkAnswer, checkRefusal, type Exchange } from './target.ts';
+
+/** Limits of more calls are not tried out. */
+const greatestTriedRate = 300;
+
+const execute = (context: Context, body: unknown, bearer?: string): Promise<Exchange> =>
+  context.call('POST', '/api/intents/execute', { body, bearer });
+
+async function executeKnown(context: Context, pat: string | undefined): Promise<Exchange> {
+  const { intent_uid } = await context.intent();
+  return execute(context, { intent_uid, parameters: {} }, pat);
+}
+
+/** An intent that the policy prohibits by name: its target ends in the uid. */
+async function prohibitedIntent(context: Context): Promise<string> {
+  const { prohibition = [] } = policyShape.safeParse(await context.policy()).data ?? {};
+  const [target] = prohibition
+    .filter(({ action, constraint = [] }) => /\bexecute$/.test(action) && constraint.length === 0)
+    .map((one) => one.target);
+  const uid = decodeURIComponent(/\/api\/intents\/([^/?#]+)$/.exec(target ?? '')?.[1] ?? '');
+  if (uid === '') throw new Unmet('needs a policy that prohibits an intent');
+  return uid;
+}
+
+export const executionChecks: readonly Check[] = [
+  {
+    id: 'execute-without-pat',
+    clause: '4.2 (3), 5.1',
+    title: 'Execution without a PAT is refused',
+    run: async (context) => checkRefusal(await executeKnown(context, undefined), 401, 'UNAUTHORIZED'),
+  },
+  {
+    id: 'execute-garbage-pat',
+    clause: '4.2 (3), 5.1',
+    title: 'Execution with something that is no PAT is refused',
+    run: (context) =>
+      inEach(['garbage', 'a.b.c'], async (bearer) => checkRefusal(await executeKnown(context, bearer), 401, 'UNAUTHORIZED')),
+  },
+  {
+    id: 'execute-tampered-pat',
+    clause: '4.2 (3), 5.1',
+    title: 'Execution with a PAT whose claims were altered is refused',
+    run: async (context) => checkRefusal(await executeKnown(context, tamper(await context.pat())), 401, 'UNAUTHORIZED'),
+  },
+  {
+    id: 'execute-malformed',
+    clause: '4.2 (3), 2.7',
+    title: 'Execution requests of the wrong form are refused',
+    run: async (context) => {
+      const { intent_uid } = await context.intent();
+      const bodies = [{}, { intent_uid }, { parameters: {} }, { intent_uid: 'no-uid', parameters: {} }, { intent_uid, parameters: 'none' }];
+      return inEach(bodies, async (body) =>
+        checkRefusal(await execute(context, body, await context.pat()), 400, 'INVALID_PARAMETER').map(
+          (finding) => `${JSON.stringify(body)}: ${finding}`,
+        ),
+      );
+    },
+  },
+  {
+    id: 'execute-unknown',
+    clause: '4.2 (3), 7.2',
+    title: 'Execution of an intent that does not exist is 404',
+    run: async (context) => {
+      const body = { intent_uid: `conformance.example:${context.freshId()}:v1`, parameters: {} };
+      return checkRefusal(await execute(context, body, await context.pat()), 404, 'NOT_FOUND');
+    },
+  },
+  {
+    id: 'execute-other-version',
+    clause: '9.3, 7.2',
+    title: 'Execution of a version that the service does not have is a version conflict',
+    run: async (context) => {
+      const { namespace, slug } = splitIntentUid((await context.intent()).intent_uid);
+      const body = { intent_uid: `${namespace}:${slug}:v99999`, parameters: {} };
+      return checkRefusal(await execute(context, body, await context.pat()), '4xx', 'VERSION_CONFLICT');
+    },
+  },
+  {
+    id: 'execute-prohibited',
+    clause: '4.2 (3), 5.1',
+    title: 'Execution of an intent that the policy prohibits is refused',
+    run: async (context) => {
+      const body = { intent_uid: await prohibitedIntent(context), parameters: {} };
+      return checkRefusal(await execute(context, body, await context.pat()), 403, 'FORBIDDEN');
+    },
+  },
+  {
+    id: 'execute-answer',
+    clause: '4.2 (3)',
+    title: "Execution answers with the intent's output parameters",
+    isAdmins: true,
+    run: async (context) => {
+      const { intent_uid, parameters, outputs } = await context.executable();
+      const shape = z.looseObject(Object.fromEntries(outputs.map((name) => [name, z.int()])));
+      return checkAnswer(await execute(context, { intent_uid, parameters }, await context.pat()), 200, shape);
+    },
+  },
+  {
+    id: 'execute-wrong-parameters',
+    clause: '4.2 (3), 2.1',
+    title: 'Execution without a required parameter, or with one of the wrong type, is refused',
+    isAdmins: true,
+    run: async (context) => {
+      const { intent_uid } = await context.executable();
+      return inEach([{}, { text: 7 }], async (parameters) =>
+        checkRefusal(await execute(context, { intent_uid, parameters }, await context.pat()), 400, 'INVALID_PARAMETER').map(
+          (finding) => `${JSON.stringify(parameters)}: ${finding}`,
+        ),
+      );
+    },
+  },
+];
+
+/** Uses up what the PAT allows, so it comes last. */
+export const rateLimitCheck: Check = {
+  id: 'execute-rate-limit',
+  clause: '4.2 (3), 2.4, 8',
+  title: "Execution beyond the PAT's rate limit is refused",
+  isAdmins: true,
+  run: async (context) => {
+    const { lmt } = await context.claims();
+    const { intent_uid, parameters } = await context.executable();
+    if (lmt === undefined) throw new Unmet('needs a PAT with a rate limit (lmt)');
+    if (lmt.rate > greatestTriedRate || lmt.period < 10)
+      throw new Unmet(`needs a rate limit of at most ${greatestTriedRate} calls in at least 10 seconds`);
+    const pat = await context.pat();
+    let admitted = 0;
+    for (let batch = 0; batch * 10 <= lmt.rate; batch++) {
+      const answers = await Promise.all(Array.from({ length: 10 }, () => execute(context, { intent_uid, parameters }, pat)));
+      admitted += answers.filter(({ status }) => status === 200).length;
+      const refused = answers.find(({ status }) => status !== 200);
+      if (admitted > lmt.rate) break;
+      if (refused !== undefined) return checkRefusal(refused, 429, 'TOO_MANY_REQUESTS');
+    }
+    return [`${admitted} executions were admitted, although the PAT allows ${lmt.rate} in ${lmt.period} seconds`];
+  },
+};

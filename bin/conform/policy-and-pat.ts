@@ -1,0 +1,98 @@
+import { issuesOf } from '../../functions/core/http/json.ts';
+import { createAgent } from '../demo/agent.ts';
+import { type Check, inEach, without } from './check.ts';
+import { type Context, parseClaims } from './context.ts';
+import { claimsShape, patShape, policyShape } from './shapes.ts';
+import { checkAnswer, checkRefusal } from './target.ts';
+
+/** The body of a PAT request that has to be granted: the policy as a compact JWS, the key as PEM (the specification leaves both open). */
+async function patRequest(context: Context): Promise<Record<string, unknown>> {
+  const { id, publicKeyPem, sign } = await createAgent();
+  return { agent_id: id, signed_policy: await sign(await context.policy()), agent_public_key: publicKeyPem };
+}
+
+export const policyAndPatChecks: readonly Check[] = [
+  {
+    id: 'policy-answer',
+    clause: '4.2 (4), 2.3',
+    title: 'The policy is served in the form of a policy',
+    run: async ({ call }) => checkAnswer(await call('GET', '/api/policy'), 200, policyShape),
+  },
+  {
+    id: 'pat-issue',
+    clause: '4.2 (5), 5.3',
+    title: 'The policy, signed, earns a PAT',
+    run: async (context) => checkAnswer(await context.requestPat(await patRequest(context)), 200, patShape(context.protocol)),
+  },
+  {
+    id: 'pat-claims',
+    clause: '2.4',
+    title: 'The PAT carries its claims, and holds now',
+    run: async ({ pat }) => {
+      const claims = claimsShape.safeParse(parseClaims(await pat()), { reportInput: true });
+      if (!claims.success) return issuesOf(claims.error).map(({ path, problem }) => `the PAT: ${path || 'its payload'} ${problem}`);
+      const { nbf, exp } = claims.data;
+      const now = Date.now() / 1000;
+      return [...(nbf <= now + 60 ? [] : ['the PAT: nbf is in the future']), ...(exp > now ? [] : ['the PAT: exp is in the past'])];
+    },
+  },
+  {
+    id: 'pat-unique',
+    clause: '2.4',
+    title: 'Two PATs do not share their jti',
+    run: async (context) => {
+      const other = await context.requestPat(await patRequest(context));
+      const second = parseClaims(String((other.body as Record<string, unknown> | undefined)?.[`${context.protocol}-pat`])) as {
+        jti?: string;
+      };
+      return (await context.claims()).jti === second?.jti ? ['two PATs bear the same jti'] : [];
+    },
+  },
+  {
+    id: 'pat-missing-member',
+    clause: '4.2 (5), 2.7',
+    title: 'A PAT request that lacks a member is refused',
+    run: async (context) => {
+      const body = await patRequest(context);
+      return inEach(['agent_id', 'signed_policy', 'agent_public_key'], async (member) =>
+        checkRefusal(await context.requestPat(without(body, member)), 400, 'INVALID_PARAMETER').map(
+          (finding) => `without ${member}: ${finding}`,
+        ),
+      );
+    },
+  },
+  {
+    id: 'pat-wrong-type',
+    clause: '4.2 (5), 2.7',
+    title: 'A PAT request with a member that is no string is refused',
+    run: async (context) => {
+      const body = await patRequest(context);
+      return inEach(['agent_id', 'signed_policy', 'agent_public_key'], async (member) =>
+        checkRefusal(await context.requestPat({ ...body, [member]: 7 }), 400, 'INVALID_PARAMETER').map(
+          (finding) => `with a number as ${member}: ${finding}`,
+        ),
+      );
+    },
+  },
+  {
+    id: 'pat-foreign-signature',
+    clause: '4.2 (5), 5.3',
+    title: 'A policy that another key signed is refused',
+    run: async (context) => {
+      const stranger = await createAgent();
+      const body = { ...(await patRequest(context)), agent_public_key: stranger.publicKeyPem };
+      return checkRefusal(await context.requestPat(body), 400, 'INVALID_SIGNATURE');
+    },
+  },
+  {
+    id: 'pat-altered-policy',
+    clause: '4.2 (5), 5.3',
+    title: 'A policy that was altered before it was signed is refused',
+    run: async (context) => {
+      const { id, publicKeyPem, sign } = await createAgent();
+      const altered = { ...((await context.policy()) as object), prohibition: [], obligation: [] };
+      const body = { agent_id: id, signed_policy: await sign(altered), agent_public_key: publicKeyPem };
+      return checkRefusal(await context.requestPat(body), 403, 'POLICY_REJECTED');
+    },
+  },
+];

@@ -1,0 +1,33 @@
+/** What became of one check. */
+export interface Outcome {
+  id: string;
+  /** section of the specification */
+  clause: string;
+  title: string;
+  outcome: 'passed' | 'failed' | 'skipped';
+  /** what is wrong, or why the check was skipped */
+  notes: string[];
+}
+
+export interface Report {
+  url: string;
+  protocol: string;
+  passed: number;
+  failed: number;
+  skipped: number;
+  checks: Outcome[];
+  /** what the checks wrote and could not remove */
+  left_behind: string[];
+}
+
+const count = (checks: Outcome[], wanted: Outcome['outcome']): number => checks.filter(({ outcome }) => outcome === wanted).length;
+
+export const summarize = (url: string, protocol: string, checks: Outcome[], leftBehind: string[]): Report => ({
+  url,
+  protocol,
+  passed: count(checks, 'passed'),
+  failed: count(checks, 'failed'),
+  skipped: count(checks, 'skipped'),
+  checks,
+  left_behind: leftBehind,
+});

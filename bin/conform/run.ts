@@ -1,0 +1,86 @@
+import { startUpstream } from '../local/upstream/server.ts';
+import type { Check } from './check.ts';
+import { type Context, createContext, Unmet } from './context.ts';
+import { credentialChecks } from './credentials.ts';
+import { discoveryChecks } from './discovery.ts';
+import { executionChecks, rateLimitCheck } from './execution.ts';
+import { intentChecks } from './intents.ts';
+import { policyAndPatChecks } from './policy-and-pat.ts';
+import { protocolChecks } from './protocol.ts';
+import { type Outcome, type Report, summarize } from './report.ts';
+import { serviceChecks } from './services.ts';
+
+export interface ConformanceOptions {
+  /** with it the checks of management and of execution are made; what they write is removed at the end */
+  adminToken?: string | undefined;
+  /** what stands for `proto` in the names of members; default `proto` */
+  protocol?: string | undefined;
+  /** a demo upstream that the service can reach; by default one is started where the service runs on this machine */
+  upstreamUrl?: string | undefined;
+  /** ids of the checks to make; by default all */
+  only?: readonly string[] | undefined;
+  /** called with each outcome as it is known */
+  onOutcome?: (outcome: Outcome) => void;
+}
+
+/** Nothing answers at the address. */
+export class Unreachable extends Error {
+  override readonly name = 'Unreachable';
+}
+
+export const checks: readonly Check[] = [
+  ...protocolChecks,
+  ...discoveryChecks,
+  ...policyAndPatChecks,
+  ...credentialChecks,
+  ...serviceChecks,
+  ...intentChecks,
+  ...executionChecks,
+  rateLimitCheck,
+];
+
+const isLoopback = (url: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname);
+
+/**
+ * Checks whether the service at `url` does what the specification says.
+ * @param url - base URL, absolute
+ * @throws Unreachable where nothing answers there
+ */
+export async function runConformance(url: string, options: ConformanceOptions = {}): Promise<Report> {
+  const { adminToken, protocol = 'proto', only, onOutcome } = options;
+  const baseUrl = url.replace(/\/+$/, '');
+  await reach(baseUrl);
+  const own = options.upstreamUrl === undefined && adminToken !== undefined && isLoopback(baseUrl) ? await startUpstream() : undefined;
+  const context = createContext({ url: baseUrl, protocol, adminToken, upstreamUrl: options.upstreamUrl ?? own?.url });
+  try {
+    const outcomes: Outcome[] = [];
+    for (const check of checks.filter(({ id }) => only?.includes(id) ?? true)) {
+      const outcome = await make(check, context);
+      outcomes.push(outcome);
+      onOutcome?.(outcome);
+    }
+    return summarize(baseUrl, protocol, outcomes, await context.cleanUp());
+  } finally {
+    await own?.stop();
+  }
+}
+
+async function reach(baseUrl: string): Promise<void> {
+  try {
+    await fetch(`${baseUrl}/api/policy`, { signal: AbortSignal.timeout(30_000) });
+  } catch (error) {
+    throw new Unreachable(`Nothing answers at ${baseUrl}. Check the address, and whether the service runs.`, { cause: error });
+  }
+}
+
+async function make({ id, clause, title, isAdmins, run }: Check, context: Context): Promise<Outcome> {
+  const close = (outcome: Outcome['outcome'], notes: string[]): Outcome => ({ id, clause, title, outcome, notes });
+  if (isAdmins && !context.isAdmin) return close('skipped', ['needs an admin token']);
+  try {
+    const findings = await run(context);
+    return close(findings.length === 0 ? 'passed' : 'failed', findings);
+  } catch (error) {
+    if (error instanceof Unmet) return close('skipped', [error.message]);
+    return close('failed', [`the check broke off: ${error instanceof Error ? error.message : 'for no stated reason'}`]);
+  }
+}

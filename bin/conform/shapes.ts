@@ -1,0 +1,108 @@
+import * as z from 'zod';
+import { intentUidPattern } from '../../schemas/intent.ts';
+import { parameterTypes } from '../../schemas/parameter.ts';
+import { billing, rateLimit } from '../../schemas/pat.ts';
+import { constraint, duty, obligation, permission, policy, prohibition } from '../../schemas/policy.ts';
+
+// The forms that the specification requires. It closes none of them, so members that it does not name are let through.
+
+const uri = z.string().refine((text) => URL.canParse(text), 'must be a URI');
+
+/** Section 7.1. */
+export const errorShape = z.looseObject({
+  error: z.looseObject({
+    code: z.string().min(1),
+    message: z.string().min(1),
+    details: z.looseObject({}).optional(),
+    help_url: uri.optional(),
+  }),
+});
+
+/** Section 2.7. */
+export const paginationShape = z.looseObject({
+  total_results: z.int().min(0),
+  total_pages: z.int().min(0),
+  current_page: z.int().min(1),
+  page_size: z.int().min(1),
+});
+
+/** Section 2.1. */
+const parameterShape = z.looseObject({
+  name: z.string(),
+  type: z.enum(parameterTypes),
+  required: z.boolean().optional(),
+  description: z.string().optional(),
+});
+
+const intentUid = z.string().regex(intentUidPattern, 'must have the form <namespace>:<intent-slug>:v<version>');
+
+/** Section 2.2, as search results and details show an intent. */
+export const intentShape = z.looseObject({
+  intent_uid: intentUid,
+  service_name: z.string(),
+  intent_name: z.string(),
+  description: z.string(),
+  input_parameters: z.array(parameterShape),
+  output_parameters: z.array(parameterShape),
+  endpoint: uri,
+  tags: z.array(z.string()).optional(),
+});
+
+/** Endpoint 1. */
+export const searchShape = z.looseObject({ intents: z.array(intentShape), pagination: paginationShape });
+
+/** Endpoint 10. */
+export const listShape = z.looseObject({
+  intents: z.array(
+    z.looseObject({
+      intent_id: z.string(),
+      intent_uid: intentUid,
+      intent_name: z.string(),
+      description: z.string(),
+      tags: z.array(z.string()).optional(),
+    }),
+  ),
+  pagination: paginationShape,
+});
+
+/** Section 2.3. */
+export const policyShape = policy
+  .extend({
+    permission: z
+      .array(permission.extend({ constraint: z.array(constraint.loose()).optional(), duty: z.array(duty.loose()).optional() }).loose())
+      .optional(),
+    prohibition: z.array(prohibition.extend({ constraint: z.array(constraint.loose()).optional() }).loose()).optional(),
+    obligation: z.array(obligation.extend({ constraint: z.array(constraint.loose()).optional() }).loose()).optional(),
+  })
+  .loose();
+
+/** Section 2.4. */
+export const claimsShape = z.looseObject({
+  iss: z.string(),
+  sub: z.string(),
+  exp: z.int(),
+  nbf: z.int(),
+  jti: z.string(),
+  scope: z.array(z.string()),
+  pol: uri,
+  lmt: rateLimit.loose().optional(),
+  bil: billing.loose().optional(),
+});
+
+/** Endpoint 5. */
+export const patShape = (protocol: string) =>
+  z.looseObject({
+    [`${protocol}-pat`]: z.string().min(1),
+    expires_at: z.iso.datetime({ offset: true, error: 'must be a date and time of ISO 8601' }).optional(),
+  });
+
+/** An answer that holds these values, whatever else it holds. */
+export const holding = (values: Record<string, unknown>) =>
+  z.looseObject(
+    Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [
+        name,
+        z.unknown().refine((given) => JSON.stringify(given) === JSON.stringify(value), `must be ${JSON.stringify(value)}, which was sent`),
+      ]),
+    ),
+  );

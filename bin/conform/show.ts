@@ -1,0 +1,16 @@
+import { styleText } from 'node:util';
+import type { Outcome, Report } from './report.ts';
+
+const marks = { passed: styleText('green', '✓'), failed: styleText('red', '✗'), skipped: styleText('yellow', '-') };
+
+/** An outcome for people. Colour follows NO_COLOR and whether somebody watches. */
+export function showOutcome({ id, clause, title, outcome, notes }: Outcome): void {
+  console.log(`${marks[outcome]} ${title} ${styleText('dim', `section ${clause}, ${id}`)}`);
+  for (const note of notes) console.log(`    ${note}`);
+}
+
+/** The report's end for people. */
+export function showSummary({ url, passed, failed, skipped, left_behind }: Report): void {
+  console.log(`\n${url}: ${passed} passed, ${failed} failed, ${skipped} skipped`);
+  for (const path of left_behind) console.log(`The checks could not remove what they made: ${path}`);
+}
