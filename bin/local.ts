@@ -1,0 +1,62 @@
+import { parseArgs } from 'node:util';
+import { StartError } from './local/data-folder.ts';
+import { showAnswered, showLog, showStart } from './local/show.ts';
+import { startStack } from './local/stack.ts';
+import { keepDescribed } from './local/stack-file.ts';
+
+const usage = `npm start -- [--data DIR] [--policy FILE]
+
+Starts the whole service on this machine. PORT (8080; 0 takes a free one) and HOST (127.0.0.1) say where it listens.
+  --data DIR     keeps data, keys and users there; without it nothing is kept
+  --policy FILE  the usage policy; default: the shipped one and one prohibition more (bin/local/policy.json)
+DYNAMODB_ENDPOINT and KMS_ENDPOINT put a DynamoDB or a KMS that stands elsewhere in the place of the local ones.`;
+
+function readOptions() {
+  try {
+    return parseArgs({ options: { data: { type: 'string' }, policy: { type: 'string' }, help: { type: 'boolean', short: 'h' } } }).values;
+  } catch {
+    throw new StartError(`The options are not understood.\n${usage}`);
+  }
+}
+
+function readPort(text = '8080'): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new StartError('PORT must be a number from 0 to 65535.');
+  return Number(text);
+}
+
+async function run(): Promise<void> {
+  const { data, policy, help } = readOptions();
+  if (help) return console.log(usage);
+  const giveUp = new AbortController();
+  const ended = new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, resolve);
+  });
+  void ended.then(() => giveUp.abort());
+  let isReady = false;
+  const stack = await startStack({
+    port: readPort(process.env.PORT),
+    signal: giveUp.signal,
+    onAnswered: (answered) => isReady && showAnswered(answered),
+    onLog: showLog,
+    ...(process.env.HOST && { host: process.env.HOST }),
+    ...(data !== undefined && { dataFolder: data }),
+    ...(policy !== undefined && { policyFile: policy }),
+  });
+  const forget = keepDescribed(stack);
+  showStart(stack);
+  isReady = true;
+  await ended;
+  forget();
+  await stack.stop();
+}
+
+try {
+  await run();
+} catch (error) {
+  if ((error as Error).name === 'AbortError') process.exitCode = 130;
+  else if (!(error instanceof StartError)) throw error;
+  else {
+    console.error(error.message);
+    process.exitCode = 1;
+  }
+}

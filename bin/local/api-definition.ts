@@ -1,0 +1,132 @@
+import * as z from 'zod';
+import { type LocalValues, resolveText, resourcesOf, type Template } from './template.ts';
+
+/** An answer that the gateway gives by itself. */
+export interface StaticAnswer {
+  status: number | undefined;
+  /** mapping expressions: a quoted literal, or a variable of the context */
+  headers: Record<string, string>;
+  body: string;
+}
+
+export type Integration =
+  | { kind: 'lambda'; functionId: string }
+  /** @property mediaTypes - bodies of other types are refused with 415 */
+  | { kind: 'mock'; answer: StaticAnswer; mediaTypes: string[] };
+
+/** One segment of the API's paths. */
+export interface Resource {
+  /** for example `/api/intents/{intent_uid}` */
+  path: string;
+  children: Map<string, Resource>;
+  variable?: { name: string; resource: Resource };
+  /** by method; `ANY` takes those that are not named */
+  methods: Map<string, Integration>;
+}
+
+export interface ApiDefinition {
+  root: Resource;
+  /** by response type, for example `REQUEST_TOO_LARGE` */
+  gatewayAnswers: Map<string, StaticAnswer>;
+}
+
+const idOf = z.union([
+  z.object({ Ref: z.string() }).transform(({ Ref }) => Ref),
+  z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.string()]) }).transform(() => 'root'),
+]);
+
+const resourceProperties = z.object({ PathPart: z.string(), ParentId: idOf });
+
+const answerProperties = z.object({
+  StatusCode: z.coerce.number().optional(),
+  ResponseParameters: z.record(z.string(), z.string()).default({}),
+  ResponseTemplates: z.record(z.string(), z.string()).default({}),
+});
+
+const gatewayProperties = answerProperties.extend({ ResponseType: z.string() });
+
+const methodProperties = z.object({
+  HttpMethod: z.string(),
+  ResourceId: idOf,
+  Integration: z.discriminatedUnion('Type', [
+    z.object({ Type: z.literal('AWS_PROXY'), Uri: z.unknown() }),
+    z.object({
+      Type: z.literal('MOCK'),
+      RequestTemplates: z.record(z.string(), z.string()),
+      IntegrationResponses: z.tuple([answerProperties], answerProperties),
+    }),
+  ]),
+});
+
+/** Reads the REST API of a template: its paths, what stands behind their methods, and what the gateway answers by itself. */
+export function readApi(template: Template): ApiDefinition {
+  const root: Resource = { path: '', children: new Map(), methods: new Map() };
+  const resources = new Map([['root', root]]);
+  const unplaced = new Map(resourcesOf(template, 'AWS::ApiGateway::Resource', resourceProperties));
+  for (let before = -1; unplaced.size !== before; ) {
+    before = unplaced.size;
+    for (const [id, { PathPart, ParentId }] of unplaced) {
+      const parent = resources.get(ParentId);
+      if (!parent) continue;
+      resources.set(id, addChild(parent, PathPart));
+      unplaced.delete(id);
+    }
+  }
+  const functions = functionArns(template);
+  for (const [, { HttpMethod, ResourceId, Integration }] of resourcesOf(template, 'AWS::ApiGateway::Method', methodProperties)) {
+    const integration: Integration =
+      Integration.Type === 'AWS_PROXY'
+        ? { kind: 'lambda', functionId: functionIdOf(Integration.Uri, functions) }
+        : { kind: 'mock', answer: toAnswer(Integration.IntegrationResponses[0]), mediaTypes: Object.keys(Integration.RequestTemplates) };
+    resources.get(ResourceId)?.methods.set(HttpMethod, integration);
+  }
+  const gateway = resourcesOf(template, 'AWS::ApiGateway::GatewayResponse', gatewayProperties);
+  return { root, gatewayAnswers: new Map(gateway.map(([, properties]) => [properties.ResponseType, toAnswer(properties)])) };
+}
+
+function addChild(parent: Resource, part: string): Resource {
+  const child: Resource = { path: `${parent.path}/${part}`, children: new Map(), methods: new Map() };
+  const name = /^\{([^+}]+)\}$/.exec(part)?.[1];
+  if (name === undefined) parent.children.set(part, child);
+  else parent.variable = { name, resource: child };
+  return child;
+}
+
+/** Stands for the ARN of each function, so that the integrations' addresses can be resolved. */
+const functionArns = (template: Template): LocalValues =>
+  Object.fromEntries(resourcesOf(template, 'AWS::Lambda::Function', z.unknown()).map(([id]) => [id, { Arn: id }]));
+
+function functionIdOf(uri: unknown, functions: LocalValues): string {
+  const id = /functions\/([^/]+)\/invocations$/.exec(resolveText(uri, functions))?.[1];
+  if (id === undefined) throw new TypeError('an integration of the template is not a function');
+  return id;
+}
+
+function toAnswer({ StatusCode, ResponseParameters, ResponseTemplates }: z.output<typeof answerProperties>): StaticAnswer {
+  const headers = Object.entries(ResponseParameters).map(([name, expression]) => [name.replace(/^.*?\.header\./, ''), expression]);
+  return { status: StatusCode, headers: Object.fromEntries(headers), body: ResponseTemplates['application/json'] ?? '' };
+}
+
+export interface Match {
+  resource: Resource;
+  /** undecoded, as the gateway hands them on */
+  pathParameters: Record<string, string>;
+}
+
+/** The resource at a path; a static segment wins over a variable. */
+export function findResource(root: Resource, path: string): Match | undefined {
+  const pathParameters: Record<string, string> = {};
+  let resource = root;
+  for (const segment of path.split('/').slice(1)) {
+    const next = resource.children.get(segment);
+    if (next) {
+      resource = next;
+    } else if (resource.variable && segment !== '') {
+      pathParameters[resource.variable.name] = segment;
+      resource = resource.variable.resource;
+    } else {
+      return undefined;
+    }
+  }
+  return resource.methods.size > 0 ? { resource, pathParameters } : undefined;
+}

@@ -1,0 +1,101 @@
+import type { IncomingMessage } from 'node:http';
+import type { APIGatewayProxyEvent } from 'aws-lambda';
+import type { Match } from './api-definition.ts';
+
+export interface GatewayRequest {
+  method: string;
+  /** undecoded */
+  path: string;
+  /** undecoded, without the question mark */
+  query: string;
+  /** names as sent, in the order sent */
+  headers: [name: string, value: string][];
+  requestId: string;
+  /** the host and port that the stack is called by */
+  domainName: string;
+  sourceIp: string;
+  startedMs: number;
+}
+
+export function readGatewayRequest(incoming: IncomingMessage, requestId: string, domainName: string): GatewayRequest {
+  // A proxy may send the absolute form of the target (RFC 9112 section 3.2.2).
+  const target = (incoming.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '');
+  const questionMark = target.indexOf('?');
+  const { rawHeaders } = incoming;
+  return {
+    method: incoming.method ?? 'GET',
+    path: questionMark === -1 ? target : target.slice(0, questionMark),
+    query: questionMark === -1 ? '' : target.slice(questionMark + 1),
+    headers: rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? ''] as [string, string]] : [])),
+    requestId,
+    domainName,
+    sourceIp: incoming.socket.remoteAddress ?? '127.0.0.1',
+    startedMs: Date.now(),
+  };
+}
+
+/** The event that API Gateway's Lambda proxy integration makes of a request: query decoded, path parameters not. */
+export function toProxyEvent(request: GatewayRequest, { resource, pathParameters }: Match, body: Buffer): APIGatewayProxyEvent {
+  const { method, path, query, headers, requestId, domainName, sourceIp, startedMs } = request;
+  const values = groupByName(headers);
+  const parameters = groupByName([...new URLSearchParams(query)]);
+  return {
+    httpMethod: method,
+    path,
+    resource: resource.path,
+    headers: lastOfEach(values),
+    multiValueHeaders: values,
+    queryStringParameters: nullWhereEmpty(lastOfEach(parameters)),
+    multiValueQueryStringParameters: nullWhereEmpty(parameters),
+    pathParameters: nullWhereEmpty(pathParameters),
+    stageVariables: null,
+    ...encodeBody(body),
+    requestContext: {
+      requestId,
+      extendedRequestId: requestId,
+      accountId: '000000000000',
+      apiId: 'local',
+      resourceId: 'local',
+      resourcePath: resource.path,
+      httpMethod: method,
+      path,
+      protocol: 'HTTP/1.1',
+      stage: 'local',
+      domainName,
+      requestTimeEpoch: startedMs,
+      authorizer: null,
+      identity: { ...anonymous, sourceIp, userAgent: values['User-Agent']?.[0] ?? values['user-agent']?.[0] ?? null },
+    },
+  };
+}
+
+const anonymous = {
+  accessKey: null,
+  accountId: null,
+  apiKey: null,
+  apiKeyId: null,
+  caller: null,
+  clientCert: null,
+  cognitoAuthenticationProvider: null,
+  cognitoAuthenticationType: null,
+  cognitoIdentityId: null,
+  cognitoIdentityPoolId: null,
+  principalOrgId: null,
+  user: null,
+  userArn: null,
+};
+
+const groupByName = (entries: readonly [string, string][]): Record<string, string[]> =>
+  Object.fromEntries([...Map.groupBy(entries, ([name]) => name)].map(([name, group]) => [name, group.map(([, value]) => value)]));
+
+const lastOfEach = (groups: Record<string, string[]>): Record<string, string> =>
+  Object.fromEntries(Object.entries(groups).map(([name, values]) => [name, values.at(-1) ?? '']));
+
+const nullWhereEmpty = <T extends object>(record: T): T | null => (Object.keys(record).length === 0 ? null : record);
+
+function encodeBody(body: Buffer): { body: string | null; isBase64Encoded: boolean } {
+  if (body.length === 0) return { body: null, isBase64Encoded: false };
+  const text = body.toString('utf8');
+  const isText = Buffer.from(text, 'utf8').equals(body);
+  return { body: isText ? text : body.toString('base64'), isBase64Encoded: !isText };
+}

@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import * as z from 'zod';
+import { type ApiDefinition, findResource, type Integration, type StaticAnswer } from './api-definition.ts';
+import { readGatewayRequest, toProxyEvent } from './gateway-event.ts';
+import { close, listen, readBody } from './http.ts';
+import { LambdaTimeout } from './lambda.ts';
+
+/** Limits of API Gateway. */
+const greatestHeaderBytes = 10_240;
+const greatestBodyBytes = 10 * 1024 * 1024;
+const integrationTimeoutMs = 29_000;
+
+export interface Api {
+  definition: ApiDefinition;
+  /** @throws LambdaTimeout, LambdaFailure */
+  invoke(functionId: string, event: unknown): Promise<unknown>;
+}
+
+/** A request that was answered. */
+export interface Answered {
+  method: string;
+  /** undecoded, without the query */
+  path: string;
+  status: number;
+  durationMs: number;
+}
+
+export interface GatewayOptions {
+  host?: string;
+  /** 0 takes a free one */
+  port?: number;
+  /** what is served; requests that come before it is there wait for it */
+  api: Promise<Api>;
+  onAnswered?(answered: Answered): void;
+}
+
+export interface RunningGateway {
+  port: number;
+  stop(): Promise<void>;
+}
+
+interface Answer {
+  status: number;
+  headers: Record<string, string | string[]>;
+  body: string | Buffer;
+}
+
+/**
+ * Serves a REST API as API Gateway does. The stage is not part of the address.
+ * @throws Error of Node (EADDRINUSE and so on) where it cannot listen
+ */
+export async function startGateway({ host, port, api, onAnswered = () => {} }: GatewayOptions): Promise<RunningGateway> {
+  const server = createServer({ maxHeaderSize: 4 * greatestHeaderBytes, keepAliveTimeout: 60_000 });
+  let domainName = '';
+
+  const respond = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    const startedMs = performance.now();
+    const requestId = randomUUID();
+    const { status, headers, body } = await answerRequest(await api, incoming, requestId, domainName);
+    const hasNoBody = status === 204 || status === 304;
+    const length = hasNoBody ? {} : { 'Content-Length': Buffer.byteLength(body) };
+    outgoing.writeHead(status, { ...headers, ...length, 'x-amzn-RequestId': requestId }).end(body);
+    const [path = ''] = (incoming.url ?? '').split('?', 1);
+    onAnswered({ method: incoming.method ?? '', path, status, durationMs: performance.now() - startedMs });
+  };
+
+  /** For what is not HTTP at all, or has headers beyond what Node reads. */
+  const refuseGarbage = async (code: string | undefined, socket: Socket): Promise<void> => {
+    const { definition } = await api;
+    const { status, headers, body } = gatewayAnswer(definition, 'DEFAULT_4XX', randomUUID(), code === 'HPE_HEADER_OVERFLOW' ? 431 : 400);
+    const fields = { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' };
+    const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+  };
+
+  server.on('request', (incoming, outgoing) => {
+    respond(incoming, outgoing).catch((error) => {
+      if (!incoming.errored) console.error(error);
+      incoming.socket.destroy();
+    });
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (socket.writable && error.code !== 'ECONNRESET') refuseGarbage(error.code, socket).catch(() => socket.destroy());
+    else socket.destroy();
+  });
+
+  const listeningPort = await listen(server, host, port);
+  domainName = `${host ?? '127.0.0.1'}:${listeningPort}`;
+  return { port: listeningPort, stop: () => close(server) };
+}
+
+async function answerRequest(
+  { definition, invoke }: Api,
+  incoming: IncomingMessage,
+  requestId: string,
+  domainName: string,
+): Promise<Answer> {
+  const refuse = (type: string, status?: number) => gatewayAnswer(definition, type, requestId, status);
+  const request = readGatewayRequest(incoming, requestId, domainName);
+  const body = await readBody(incoming, greatestBodyBytes);
+  const headerBytes = request.headers.reduce((bytes, [name, value]) => bytes + name.length + value.length, (incoming.url ?? '').length);
+  if (headerBytes > greatestHeaderBytes) return refuse('DEFAULT_4XX', 431);
+  const match = findResource(definition.root, request.path);
+  if (!match) return refuse('MISSING_AUTHENTICATION_TOKEN');
+  const integration = match.resource.methods.get(request.method) ?? match.resource.methods.get('ANY');
+  if (!integration) return refuse('MISSING_AUTHENTICATION_TOKEN');
+  if (!body) return refuse('REQUEST_TOO_LARGE');
+  if (integration.kind === 'mock') return answerMock(integration, definition, incoming, requestId);
+  try {
+    const result = await withTimeout(invoke(integration.functionId, toProxyEvent(request, match, body)));
+    return toAnswer(proxyResult.parse(result));
+  } catch (error) {
+    // API Gateway calls a function's own time-out a bad answer too; a caller is better served by the truth.
+    return error instanceof LambdaTimeout ? refuse('INTEGRATION_TIMEOUT') : refuse('DEFAULT_5XX', 502);
+  }
+}
+
+function answerMock(
+  mock: Extract<Integration, { kind: 'mock' }>,
+  definition: ApiDefinition,
+  incoming: IncomingMessage,
+  requestId: string,
+): Answer {
+  const [mediaType = ''] = (incoming.headers['content-type'] ?? 'application/json').split(';');
+  if (!mock.mediaTypes.includes(mediaType.trim().toLowerCase())) return gatewayAnswer(definition, 'UNSUPPORTED_MEDIA_TYPE', requestId);
+  return fillAnswer(mock.answer, requestId);
+}
+
+/** The statuses of response types whose gateway response names none. */
+const ownStatus: Record<string, number> = {
+  DEFAULT_5XX: 500,
+  INTEGRATION_TIMEOUT: 504,
+  MISSING_AUTHENTICATION_TOKEN: 403,
+  REQUEST_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+};
+
+function gatewayAnswer({ gatewayAnswers }: ApiDefinition, type: string, requestId: string, status = ownStatus[type] ?? 400): Answer {
+  const answer = gatewayAnswers.get(type) ?? gatewayAnswers.get(status < 500 ? 'DEFAULT_4XX' : 'DEFAULT_5XX');
+  return fillAnswer({ headers: {}, body: '{}', ...answer, status: answer?.status ?? status }, requestId);
+}
+
+/** Fills in the variables that mapping expressions and templates name (the request's id is the only one in use). */
+function fillAnswer({ status = 200, headers, body }: StaticAnswer, requestId: string): Answer {
+  const value = (expression: string) => (expression === 'context.requestId' ? requestId : expression.replace(/^'(.*)'$/s, '$1'));
+  const filled = Object.entries(headers).map(([name, expression]) => [name, value(expression)]);
+  return {
+    status,
+    headers: { 'Content-Type': 'application/json', ...renameChallenge(Object.fromEntries(filled)) },
+    body: body.replaceAll('$context.requestId', requestId),
+  };
+}
+
+const headerValue = z.union([z.string(), z.number(), z.boolean()]).transform(String);
+
+/** What a function must return to the Lambda proxy integration. */
+const proxyResult = z.object({
+  statusCode: z.coerce.number().int().min(100).max(599),
+  headers: z.record(z.string(), headerValue).nullish(),
+  multiValueHeaders: z.record(z.string(), z.array(headerValue)).nullish(),
+  body: z.string().nullish(),
+  isBase64Encoded: z.boolean().default(false),
+});
+
+function toAnswer({ statusCode, headers, multiValueHeaders, body, isBase64Encoded }: z.output<typeof proxyResult>): Answer {
+  return {
+    status: statusCode,
+    headers: renameChallenge({ ...(body && defaultType({ ...headers, ...multiValueHeaders })), ...headers, ...multiValueHeaders }),
+    body: Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8'),
+  };
+}
+
+const defaultType = (headers: object): Record<string, string> =>
+  Object.keys(headers).some((name) => name.toLowerCase() === 'content-type') ? {} : { 'Content-Type': 'application/json' };
+
+/** A REST API sends the field WWW-Authenticate of a function under another name. Here both are sent, so that clients written against either work. */
+function renameChallenge<T extends Answer['headers']>(headers: T): T {
+  const [, challenge] = Object.entries(headers).find(([name]) => name.toLowerCase() === 'www-authenticate') ?? [];
+  return challenge === undefined ? headers : { ...headers, 'x-amzn-Remapped-WWW-Authenticate': challenge };
+}
+
+async function withTimeout<T>(work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new LambdaTimeout('no answer in time')), integrationTimeoutMs);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

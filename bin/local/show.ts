@@ -1,0 +1,29 @@
+import { styleText } from 'node:util';
+import type { Answered } from './gateway.ts';
+import type { RunningStack } from './stack.ts';
+
+/** Says where the stack is and what to do with it. */
+export function showStart({ base_url }: RunningStack): void {
+  const strong = (text: string) => styleText('bold', text);
+  console.log(`
+Intent Gate listens at ${strong(base_url)}
+
+Search:           ${strong(`curl -s '${base_url}/api/intents/search?query=what+time+is+it+elsewhere'`)}
+Read the policy:  ${strong(`curl -s ${base_url}/api/policy`)}
+Watch an agent:   ${strong('npm run demo')}
+
+An admin token:   ${strong('npm run --silent token')}   (good for an hour; addresses and tokens are in .local/stack.json)
+Ctrl-C stops all of it.
+`);
+}
+
+/** One line a request. */
+export function showAnswered({ method, path, status, durationMs }: Answered): void {
+  const code = styleText(status < 400 ? 'green' : status < 500 ? 'yellow' : 'red', String(status));
+  console.log(`${code} ${method} ${path.replace(/[^\x21-\x7e]/g, '?')} ${durationMs.toFixed(0)} ms`);
+}
+
+/** Of the functions' logs, what is worth a look: errors, and what is no log line at all. */
+export function showLog(line: string, functionName: string): void {
+  if (/"level":"(ERROR|CRITICAL)"/.test(line) || !line.startsWith('{')) console.error(styleText('red', `${functionName}: ${line}`));
+}

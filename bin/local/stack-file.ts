@@ -1,0 +1,29 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { readJson, writeJson } from './files.ts';
+import type { RunningStack, StackDescription } from './stack.ts';
+import { projectRoot } from './synthesis.ts';
+
+const path = join(projectRoot, '.local', 'stack.json');
+const refreshMs = 30 * 60 * 1_000;
+
+/** What the stack that runs here says of itself, if one does. Its tokens are good for half an hour at least. */
+export const readDescription = (): StackDescription | undefined => readJson(path) as StackDescription | undefined;
+
+/**
+ * Describes a running stack in `.local/stack.json`, with tokens that never grow old.
+ * @returns removes the description, unless another stack has put its own there
+ */
+export function keepDescribed({ table_name, signIn, stop, ...description }: RunningStack): () => void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeJson(path, description);
+  const timer = setInterval(async () => {
+    const [admin_token, user_token] = await Promise.all([signIn('admin'), signIn('user')]);
+    if (isOurs()) writeJson(path, { ...description, admin_token, user_token });
+  }, refreshMs);
+  const isOurs = () => readDescription()?.base_url === description.base_url;
+  return () => {
+    clearInterval(timer);
+    if (isOurs()) rmSync(path);
+  };
+}

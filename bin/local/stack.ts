@@ -1,0 +1,271 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { variables } from '../../functions/core/environment.ts';
+import { readApi } from './api-definition.ts';
+import { openDataFolder, StartError } from './data-folder.ts';
+import { type Answered, type Api, type RunningGateway, startGateway } from './gateway.ts';
+import { type Person, type RunningIdentity, startIdentity } from './identity.ts';
+import { keepKeys, keyArn, newKmsKey, startKms } from './kms.ts';
+import { type Lambda, openLambda } from './lambda.ts';
+import { projectRoot, synthesize } from './synthesis.ts';
+import { createTable, startDynamo } from './table.ts';
+import { type LocalValues, readFunction, readTable, readTemplate, resourceIds, type Template } from './template.ts';
+import { registerDemo } from './upstream/register.ts';
+import { startUpstream } from './upstream/server.ts';
+
+export interface StackOptions {
+  /** default 8080; 0 takes a free one */
+  port?: number;
+  /** default 127.0.0.1 */
+  host?: string;
+  /** keeps data, keys and users there; without it nothing is kept */
+  dataFolder?: string;
+  /** default: the shipped policy and one prohibition more */
+  policyFile?: string;
+  /** settings of the deployment besides those that the local stack makes */
+  context?: Record<string, unknown>;
+  /** variables of every function besides its own */
+  environment?: Record<string, string>;
+  /** without the demo upstream and its intents where false */
+  demo?: boolean;
+  /** says nothing while it starts */
+  quiet?: boolean;
+  /** table or KMS that stand elsewhere; default: what DYNAMODB_ENDPOINT and KMS_ENDPOINT say */
+  dynamodbEndpoint?: string;
+  kmsEndpoint?: string;
+  onAnswered?(answered: Answered): void;
+  /** gets each line of the functions' logs */
+  onLog?(line: string, functionName: string): void;
+  /** gives up starting */
+  signal?: AbortSignal;
+}
+
+/** What `.local/stack.json` holds. */
+export interface StackDescription {
+  base_url: string;
+  admin_token: string;
+  user_token: string;
+  issuer: string;
+  client_id: string;
+  dynamodb_endpoint: string;
+  kms_endpoint: string;
+  /** empty where the stack was started without the demo */
+  upstream_url: string;
+}
+
+export interface RunningStack extends StackDescription {
+  table_name: string;
+  /** a fresh access token, good for an hour */
+  signIn(person: Person): Promise<string>;
+  stop(): Promise<void>;
+}
+
+interface Stoppable {
+  stop(): Promise<unknown>;
+}
+
+const tableName = 'intent-gate';
+
+/**
+ * Starts the whole service on this machine: the synthesized template, its functions unchanged, over stand-ins for what AWS runs.
+ * @throws StartError where it is for the person who starts it to put something right
+ */
+export async function startStack(options: StackOptions = {}): Promise<RunningStack> {
+  const { host = '127.0.0.1', demo = true, onAnswered, signal } = options;
+  const tell = options.quiet ? () => {} : (line: string) => console.log(line);
+  const policyFile = findPolicy(options.policyFile);
+  const data = openDataFolder(options.dataFolder);
+  const parts: Promise<Stoppable>[] = [];
+  const keep = <T extends Stoppable>(part: Promise<T>): Promise<T> => {
+    parts.unshift(part);
+    return part;
+  };
+  const stop = async () => {
+    for (const part of parts.splice(0)) await part.then((running) => running.stop()).catch(() => {});
+    data.release();
+  };
+  const folderFor = (name: string) => {
+    const folder = join(data.kept ?? data.scratch, name);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return folder;
+  };
+
+  try {
+    const { promise: api, resolve: serve } = Promise.withResolvers<Api>();
+    const gateway = await keep(listenOn(host, options.port ?? 8080, api, onAnswered));
+    const baseUrl = `http://${urlHost(host)}:${gateway.port}`;
+    const synthesized = join(data.scratch, 'cdk.out');
+    tell('Bundling the functions and synthesizing the template ...');
+    const context = { stage: 'local', allowLoopback: true, tracing: false, policyFile, publicBaseUrl: baseUrl, ...options.context };
+    const [dynamo, identity, upstream] = await Promise.all([
+      keep(locateDynamo(options.dynamodbEndpoint ?? process.env.DYNAMODB_ENDPOINT, data.kept && folderFor('table'))),
+      keep(startIdentity({ folder: folderFor('identity') })),
+      demo ? keep(startUpstream()) : undefined,
+      synthesize(synthesized, context, signal),
+    ]);
+    const template = readTemplate(synthesized);
+    const kms = await keep(locateKms(options.kmsEndpoint ?? process.env.KMS_ENDPOINT, resourceIds(template, 'AWS::KMS::Key'), data.kept));
+    const table = readTable(template, tableName);
+    const credentials = localCredentials();
+    await createTable({ endpoint: dynamo.endpoint, region, credentials }, table.definition).catch((cause) => {
+      throw new StartError(`The table at ${dynamo.endpoint} cannot be reached or created (${cause.name}).`, { cause });
+    });
+
+    const values: LocalValues = {
+      [table.id]: { Ref: tableName },
+      ...kms.values,
+      ...identityValues(template, identity),
+      ...bucketValues(template),
+    };
+    const lambdas = openLambdas(template, synthesized, values, options, {
+      AWS_REGION: region,
+      AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+      ...(credentials.sessionToken && { AWS_SESSION_TOKEN: credentials.sessionToken }),
+      AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
+      AWS_ENDPOINT_URL_KMS: kms.endpoint,
+      [variables.adminJwksUrl]: identity.jwksUrl,
+      [variables.snapshotFolder]: folderFor('snapshots'),
+      ...options.environment,
+    });
+    keep(Promise.resolve(lambdas));
+    serve({ definition: readApi(template), invoke: lambdas.invoke });
+
+    const signIn = async (person: Person) => (await identity.signIn(person)).accessToken;
+    const [adminToken, userToken] = await Promise.all([signIn('admin'), signIn('user')]);
+    if (upstream) {
+      tell('Registering the demo service and its intents ...');
+      await registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url });
+    }
+    signal?.throwIfAborted();
+    return {
+      base_url: baseUrl,
+      admin_token: adminToken,
+      user_token: userToken,
+      issuer: identity.issuer,
+      client_id: identity.clientId,
+      dynamodb_endpoint: dynamo.endpoint,
+      kms_endpoint: kms.endpoint,
+      upstream_url: upstream?.url ?? '',
+      table_name: tableName,
+      signIn,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+const region = 'eu-west-1';
+
+function findPolicy(given: string | undefined): string {
+  const file = given === undefined ? join(projectRoot, 'bin', 'local', 'policy.json') : resolve(given);
+  if (!existsSync(file)) throw new StartError(`There is no policy file at ${file}.`);
+  return file;
+}
+
+/** The address by which a listening host is called. */
+const urlHost = (host: string): string => {
+  if (['0.0.0.0', '::'].includes(host)) return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+};
+
+const listenComplaints: Record<string, string> = {
+  EADDRINUSE: 'is taken: stop what listens there, or set PORT to another (0 takes a free one)',
+  EACCES: 'may not be used by you: set PORT to one above 1023',
+  EADDRNOTAVAIL: 'is on no address of this machine: set HOST to one that it has',
+  ENOTFOUND: 'is on no address of this machine: set HOST to one that it has',
+};
+
+async function listenOn(host: string, port: number, api: Promise<Api>, onAnswered: StackOptions['onAnswered']): Promise<RunningGateway> {
+  return startGateway({ host, port, api, ...(onAnswered && { onAnswered }) }).catch((cause: NodeJS.ErrnoException) => {
+    throw new StartError(`Port ${port} of ${host} ${listenComplaints[cause.code ?? ''] ?? `cannot be listened at (${cause.code})`}.`, {
+      cause,
+    });
+  });
+}
+
+const notOurs = async () => {};
+
+async function locateDynamo(endpoint: string | undefined, folder: string | undefined) {
+  return endpoint ? { endpoint, stop: notOurs } : startDynamo(folder);
+}
+
+/** The KMS in use, and what the template's keys are in it. */
+async function locateKms(endpoint: string | undefined, ids: string[], kept: string | undefined) {
+  const valuesOf = (entries: [id: string, keyId: string, arn: string][]): LocalValues =>
+    Object.fromEntries(entries.map(([id, keyId, arn]) => [id, { Ref: keyId, Arn: arn }]));
+  if (endpoint) {
+    const made = await createKeys(endpoint, ids);
+    return { endpoint, values: valuesOf(made), stop: notOurs };
+  }
+  const keys = kept === undefined ? Object.fromEntries(ids.map((id) => [id, newKmsKey()])) : keepKeys(join(kept, 'kms-keys.json'), ids);
+  const kms = await startKms({ keys: Object.values(keys) });
+  const values = valuesOf(Object.entries(keys).map(([id, { keyId }]) => [id, keyId, keyArn(keyId)]));
+  return { endpoint: kms.endpoint, values, stop: kms.stop };
+}
+
+async function createKeys(endpoint: string, ids: string[]): Promise<[id: string, keyId: string, arn: string][]> {
+  const { CreateKeyCommand, KMSClient } = await import('@aws-sdk/client-kms');
+  const client = new KMSClient({ endpoint, region, credentials: localCredentials() });
+  try {
+    return await Promise.all(
+      ids.map(async (id) => {
+        const { KeyMetadata } = await client.send(new CreateKeyCommand({ KeySpec: 'ECC_NIST_P256', KeyUsage: 'SIGN_VERIFY' }));
+        return [id, KeyMetadata?.KeyId ?? '', KeyMetadata?.Arn ?? ''];
+      }),
+    );
+  } catch (cause) {
+    throw new StartError(`KMS at ${endpoint} cannot be reached or makes no keys.`, { cause });
+  } finally {
+    client.destroy();
+  }
+}
+
+/** Nothing that stands in for AWS checks them; what stands elsewhere may. */
+function localCredentials() {
+  const {
+    AWS_ACCESS_KEY_ID: accessKeyId = 'local',
+    AWS_SECRET_ACCESS_KEY: secretAccessKey = 'local',
+    AWS_SESSION_TOKEN: sessionToken,
+  } = process.env;
+  return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
+}
+
+/** The template's clients for machines have no counterpart: cognito-local knows no client credentials. */
+function identityValues(template: Template, { userPoolId, clientId }: RunningIdentity): LocalValues {
+  const pools = resourceIds(template, 'AWS::Cognito::UserPool').map((id) => [id, { Ref: userPoolId }]);
+  const clients = resourceIds(template, 'AWS::Cognito::UserPoolClient').map((id) => {
+    const flows = template.Resources[id]?.Properties.ExplicitAuthFlows;
+    const isForPeople = Array.isArray(flows) && flows.includes('ALLOW_USER_PASSWORD_AUTH');
+    return [id, { Ref: isForPeople ? clientId : 'no-such-client' }];
+  });
+  return Object.fromEntries([...pools, ...clients]);
+}
+
+const bucketValues = (template: Template): LocalValues =>
+  Object.fromEntries(resourceIds(template, 'AWS::S3::Bucket').map((id) => [id, { Ref: 'no-such-bucket' }]));
+
+/** The functions of the template; one that nobody calls starts no thread. */
+function openLambdas(
+  template: Template,
+  folder: string,
+  values: LocalValues,
+  { onLog }: StackOptions,
+  environment: Record<string, string>,
+): Stoppable & Pick<Api, 'invoke'> {
+  const lambdas = new Map<string, Lambda>();
+  const find = (id: string): Lambda => {
+    const known = lambdas.get(id);
+    if (known) return known;
+    const definition = readFunction(template, id, folder, values);
+    const lambda = openLambda({ ...definition, environment: { ...definition.environment, ...environment } }, onLog && { onLog });
+    lambdas.set(id, lambda);
+    return lambda;
+  };
+  return {
+    invoke: async (id, event) => find(id).invoke(event),
+    stop: () => Promise.all([...lambdas.values()].map((lambda) => lambda.stop())),
+  };
+}

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
+import * as z from 'zod';
+
+const templateSchema = z.object({
+  Resources: z.record(
+    z.string(),
+    z.object({
+      Type: z.string(),
+      Properties: z.record(z.string(), z.unknown()).default({}),
+      Metadata: z.record(z.string(), z.unknown()).default({}),
+    }),
+  ),
+});
+
+/** A CloudFormation template, as far as it is used here. */
+export type Template = z.infer<typeof templateSchema>;
+
+/** Reads the one stack's template from the folder that the app was synthesized into. */
+export const readTemplate = (folder: string): Template =>
+  templateSchema.parse(JSON.parse(readFileSync(join(folder, 'IntentGate.template.json'), 'utf8')));
+
+/** The resources of a type, with their logical ids, parsed. */
+export function resourcesOf<T extends z.ZodType>(template: Template, type: string, properties: T): [logicalId: string, z.output<T>][] {
+  return Object.entries(template.Resources).flatMap(([id, resource]) =>
+    resource.Type === type ? [[id, properties.parse(resource.Properties)]] : [],
+  );
+}
+
+export const resourceIds = (template: Template, type: string): string[] => resourcesOf(template, type, z.unknown()).map(([id]) => id);
+
+/** What `Ref` and `Fn::GetAtt` give locally: by logical id, `Ref` or the name of the attribute. */
+export type LocalValues = Record<string, Record<string, string>>;
+
+const pseudoParameters: Record<string, string> = {
+  'AWS::Region': 'eu-west-1',
+  'AWS::AccountId': '000000000000',
+  'AWS::Partition': 'aws',
+  'AWS::URLSuffix': 'amazonaws.com',
+  'AWS::StackName': 'IntentGate',
+};
+
+/**
+ * The text that a value of the template stands for: literals, Ref, Fn::GetAtt, Fn::Join and Fn::Sub.
+ * @throws TypeError naming what has no value locally
+ */
+export function resolveText(value: unknown, values: LocalValues): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  const [[intrinsic, argument] = ['', undefined]] = Object.entries(value ?? {});
+  switch (intrinsic) {
+    case 'Ref':
+      return localValue(String(argument), 'Ref', values);
+    case 'Fn::GetAtt': {
+      const [id = '', ...attribute] = Array.isArray(argument) ? argument.map(String) : String(argument).split('.');
+      return localValue(id, attribute.join('.'), values);
+    }
+    case 'Fn::Join': {
+      const [separator, parts] = argument as [string, unknown[]];
+      return parts.map((part) => resolveText(part, values)).join(separator);
+    }
+    case 'Fn::Sub': {
+      const [text, own] = (Array.isArray(argument) ? argument : [argument, {}]) as [string, Record<string, unknown>];
+      return text.replace(/\$\{(!?)([^}]+)\}/g, (_, isLiteral: string, name: string) => {
+        if (isLiteral) return `\${${name}}`;
+        if (Object.hasOwn(own, name)) return resolveText(own[name], values);
+        const [id = '', ...attribute] = name.split('.');
+        return localValue(id, attribute.join('.') || 'Ref', values);
+      });
+    }
+    default:
+      throw new TypeError(`the local stack does not know ${intrinsic || 'this kind of value'} in the template`);
+  }
+}
+
+function localValue(id: string, attribute: string, values: LocalValues): string {
+  const value = attribute === 'Ref' && id.startsWith('AWS::') ? pseudoParameters[id] : values[id]?.[attribute];
+  if (value === undefined) throw new TypeError(`the local stack has no ${attribute} of ${id}`);
+  return value;
+}
+
+/** What a Lambda needs to run. */
+export interface FunctionDefinition {
+  name: string;
+  /** holds the bundle */
+  folder: string;
+  /** file and export, for example `index.handler` */
+  handler: string;
+  environment: Record<string, string>;
+  timeoutMs: number;
+  memoryMb: number;
+}
+
+const functionProperties = z.object({
+  Handler: z.string(),
+  Timeout: z.number().default(3),
+  MemorySize: z.number().default(128),
+  Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }).default({ Variables: {} }),
+});
+
+/** @param folder - where the app was synthesized into */
+export function readFunction(template: Template, id: string, folder: string, values: LocalValues): FunctionDefinition {
+  const { Properties, Metadata } = template.Resources[id] ?? {};
+  const { Handler, Timeout, MemorySize, Environment } = functionProperties.parse(Properties);
+  const environment = Object.entries(Environment.Variables).map(([name, value]) => [name, resolveText(value, values)]);
+  return {
+    name: id,
+    folder: join(folder, z.string().parse(Metadata?.['aws:asset:path'])),
+    handler: Handler,
+    environment: Object.fromEntries(environment),
+    timeoutMs: Timeout * 1_000,
+    memoryMb: MemorySize,
+  };
+}
+
+const tableProperties = z.object({
+  KeySchema: z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(['HASH', 'RANGE']) })),
+  AttributeDefinitions: z.array(z.object({ AttributeName: z.string(), AttributeType: z.enum(['S', 'N', 'B']) })),
+});
+
+/** The one table: its logical id, and how to create it under this name. */
+export function readTable(template: Template, tableName: string): { id: string; definition: CreateTableCommandInput } {
+  const [[id, properties] = ['', undefined]] = resourcesOf(template, 'AWS::DynamoDB::Table', tableProperties);
+  if (!properties) throw new TypeError('the template has no table');
+  return { id, definition: { TableName: tableName, BillingMode: 'PAY_PER_REQUEST', ...properties } };
+}

@@ -1,0 +1,10 @@
+/** `npm run --silent token [-- user]`: a fresh access token of the running stack, the admin's or the ordinary user's. */
+import { readDescription } from './stack-file.ts';
+
+const description = readDescription();
+if (description) {
+  console.log(process.argv[2] === 'user' ? description.user_token : description.admin_token);
+} else {
+  console.error('No stack runs here. Start one with: npm start');
+  process.exitCode = 1;
+}
