@@ -11,6 +11,8 @@ export interface Parts {
   adminClientIds: readonly string[];
   adminScope: string;
   snapshotBucketName: string;
+  /** what the names of the services' secrets begin with */
+  credentialPrefix: string;
   /** namespace of the metrics that functions write */
   metricsNamespace: string;
 }
@@ -26,6 +28,7 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...(needs.kms && { [variables.signingKeys]: parts.signingKeyArns.join(',') }),
     ...(needs.policy && settings.billing && { [variables.billing]: JSON.stringify(settings.billing) }),
     ...(needs.snapshots && { [variables.snapshotBucket]: parts.snapshotBucketName }),
+    ...(needs.credentials && { [variables.credentialPrefix]: parts.credentialPrefix }),
     ...(signs && issueEnvironment(settings)),
     ...((signs || credential === 'pat') && { [variables.requireProofOfPossession]: String(settings.requireProofOfPossession) }),
     ...(credential === 'admin' && adminEnvironment(parts)),

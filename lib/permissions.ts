@@ -1,4 +1,4 @@
-import { Stack } from 'aws-cdk-lib';
+import { ArnFormat, Stack } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
 import type { Key } from 'aws-cdk-lib/aws-kms';
@@ -38,12 +38,14 @@ export interface Resources {
   /** the first signs, all verify */
   signingKeys: readonly Key[];
   snapshots: Bucket;
+  /** what the names of the services' secrets begin with */
+  credentialPrefix: string;
 }
 
 /** One permission, in the terms of IAM. */
 export interface Permission {
   actions: string[];
-  /** `table`, `newest signing key`, `every signing key`, `snapshots`, `snapshot bucket` */
+  /** which resources: see {@link arnsOf} */
   on: keyof ReturnType<typeof arnsOf>;
   /** the permission holds for partitions that start with one of these */
   partitions?: string[];
@@ -56,12 +58,13 @@ const signing: Permission = { actions: ['kms:Sign'], on: 'newest signing key', w
 const verifying: Permission = { actions: ['kms:GetPublicKey'], on: 'every signing key', why: 'verifies PATs, or shows how to' };
 
 /** What a function may do: exactly what its row of the endpoint table needs. */
-export const permissionsOf = ({ table = {}, scan, kms = [], snapshots }: Needs): Permission[] => [
+export const permissionsOf = ({ table = {}, scan, kms = [], snapshots, credentials }: Needs): Permission[] => [
   ...tablePermissions(table),
   ...(scan ? [scanning] : []),
   ...(kms.includes('sign') ? [signing] : []),
   ...(kms.includes('publicKey') ? [verifying] : []),
   ...(snapshots ? snapshotPermissions(snapshots) : []),
+  ...(credentials ? [credentialPermissions[credentials]] : []),
 ];
 
 /** One permission for each set of actions, on the partitions of all the kinds that need just that set. */
@@ -81,6 +84,16 @@ function tablePermissions(table: NonNullable<Needs['table']>): Permission[] {
   }));
 }
 
+/** Secrets come and go with the services that they belong to, so they are named by a prefix. */
+const credentialPermissions: Record<'read' | 'write', Permission> = {
+  read: { actions: ['secretsmanager:GetSecretValue'], on: 'service secrets', why: 'calls services with their credentials' },
+  write: {
+    actions: ['secretsmanager:CreateSecret', 'secretsmanager:PutSecretValue', 'secretsmanager:DeleteSecret'],
+    on: 'service secrets',
+    why: 'sets and removes the credentials of services, which it cannot read',
+  },
+};
+
 /** A reader that may not list a bucket is told 403 instead of 404 for an object that is not there. */
 const snapshotPermissions = (access: 'read' | 'write'): Permission[] => [
   {
@@ -91,7 +104,7 @@ const snapshotPermissions = (access: 'read' | 'write'): Permission[] => [
   { actions: ['s3:ListBucket'], on: 'snapshot bucket', why: 'tells a missing snapshot from a forbidden one' },
 ];
 
-const arnsOf = ({ table, signingKeys, snapshots }: Resources) => {
+const arnsOf = ({ table, signingKeys, snapshots, credentialPrefix }: Resources) => {
   const keyArns = signingKeys.map(({ keyArn }) => keyArn);
   return {
     table: [table.tableArn],
@@ -99,6 +112,14 @@ const arnsOf = ({ table, signingKeys, snapshots }: Resources) => {
     'every signing key': keyArns,
     snapshots: [`${snapshots.bucketArn}/${snapshotKeys}`],
     'snapshot bucket': [snapshots.bucketArn],
+    'service secrets': [
+      Stack.of(table).formatArn({
+        service: 'secretsmanager',
+        resource: 'secret',
+        resourceName: `${credentialPrefix}*`,
+        arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+      }),
+    ],
   };
 };
 
@@ -109,10 +130,15 @@ export function grantNeeds(role: Role, needs: Needs, resources: Resources): void
     const conditions = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } };
     role.addToPolicy(new PolicyStatement({ actions, resources: arns[on], ...(partitions && { conditions }) }));
   }
-  if (needs.snapshots) {
-    const bucketId = Stack.of(role).getLogicalId(resources.snapshots.node.defaultChild as CfnBucket);
-    acknowledge(role, {
-      [`AwsSolutions-IAM5[Resource::<${bucketId}.Arn>/${snapshotKeys}]`]: 'Snapshots have names of their own, all under this prefix.',
-    });
-  }
+  acknowledge(role, wildcardReasons(resources));
+}
+
+/** The two wildcards among the resources: names that are not known when the stack is made. */
+function wildcardReasons({ snapshots, credentialPrefix }: Resources): Record<string, string> {
+  const bucketId = Stack.of(snapshots).getLogicalId(snapshots.node.defaultChild as CfnBucket);
+  const secrets = `arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${credentialPrefix}*`;
+  return {
+    [`AwsSolutions-IAM5[Resource::<${bucketId}.Arn>/${snapshotKeys}]`]: 'Snapshots have names of their own, all under this prefix.',
+    [`AwsSolutions-IAM5[Resource::${secrets}]`]: 'The secrets of services are named after them, all under this prefix.',
+  };
 }

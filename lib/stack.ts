@@ -34,17 +34,19 @@ export class IntentGate extends Stack {
     const signingKeys = createSigningKeys(this, settings);
     const snapshots = createSnapshotBucket(this, settings);
     const admins = new Admins(this, 'Admins', settings);
+    const credentialPrefix = `intent-gate/${settings.stage}/services/`;
     const functions = this.createFunctions(
       {
         tableName: table.tableName,
         signingKeyArns: signingKeys.map(({ keyArn }) => keyArn),
         snapshotBucketName: snapshots.bucketName,
+        credentialPrefix,
         userPoolId: admins.pool.userPoolId,
         adminClientIds: [admins.people.userPoolClientId, admins.machines.userPoolClientId],
         adminScope: admins.scope,
         metricsNamespace: stackName,
       },
-      { table, signingKeys, snapshots },
+      { table, signingKeys, snapshots, credentialPrefix },
     );
     const { rest } = new Api(this, 'Api', functions, settings);
     new Alarms(this, 'Alarms', { rest, table, functions, namespace: stackName, settings });

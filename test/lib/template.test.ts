@@ -1,0 +1,367 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { ResponseType } from 'aws-cdk-lib/aws-apigateway';
+import { endpoints, scheduledFunctions } from '../../lib/endpoints.ts';
+import { errorBody } from '../../schemas/errors.ts';
+import { logicalPrefix, type Resource, type Synthesis, synthesize } from './synthesize.ts';
+
+let standard: Synthesis;
+
+beforeAll(() => {
+  standard = synthesize();
+});
+
+/** A text of the template with its references as `<logical id>`. */
+function flatten(value: unknown): string {
+  if (typeof value === 'string') return value;
+  const { Ref: ref, 'Fn::GetAtt': attribute, 'Fn::Join': join } = value as Record<string, unknown>;
+  if (typeof ref === 'string') return `<${ref}>`;
+  if (Array.isArray(attribute)) return `<${attribute.join('.')}>`;
+  const [separator, parts] = join as [string, unknown[]];
+  return parts.map(flatten).join(separator);
+}
+
+/** Every method of the API: `GET /path` and what it does. */
+function listMethods({ resources }: Synthesis): Map<string, Resource> {
+  const nodes = resources('AWS::ApiGateway::Resource');
+  const pathOf = (id: string): string => {
+    const node = nodes[id];
+    return node ? `${pathOf(node.Properties.ParentId.Ref ?? '')}/${node.Properties.PathPart}` : '';
+  };
+  return new Map(
+    Object.values(resources('AWS::ApiGateway::Method')).map((method) => [
+      `${method.Properties.HttpMethod} ${pathOf(method.Properties.ResourceId.Ref ?? '')}`,
+      method,
+    ]),
+  );
+}
+
+const functionOf = (name: string, { resources }: Synthesis = standard): Resource => {
+  const found = Object.entries(resources('AWS::Lambda::Function')).find(([id]) => id.startsWith(`${logicalPrefix(name)}Function`));
+  if (!found) throw new Error(`no function ${name}`);
+  return found[1];
+};
+
+describe('functions', () => {
+  test.each([...endpoints, ...scheduledFunctions])('$name runs as its row says', ({ name, timeoutSeconds, memoryMb, summary }) => {
+    const { Properties } = functionOf(name);
+    expect(Properties).toMatchObject({
+      Runtime: 'nodejs24.x',
+      Architectures: ['arm64'],
+      Handler: 'index.handler',
+      Timeout: timeoutSeconds,
+      MemorySize: memoryMb,
+      Description: `Intent Gate: ${summary}`,
+      TracingConfig: { Mode: 'Active' },
+      Role: { 'Fn::GetAtt': [expect.stringMatching(new RegExp(`^${logicalPrefix(name)}Role`)), 'Arn'] },
+      LoggingConfig: { LogGroup: { Ref: expect.stringMatching(new RegExp(`^${logicalPrefix(name)}Logs`)) }, LogFormat: 'JSON' },
+    });
+  });
+
+  test('no endpoint waits longer than API Gateway does', () => {
+    for (const { name, timeoutSeconds } of endpoints) expect([name, timeoutSeconds <= 29]).toEqual([name, true]);
+  });
+
+  test('there is no other function', () => {
+    expect(Object.keys(standard.resources('AWS::Lambda::Function'))).toHaveLength(endpoints.length + scheduledFunctions.length);
+  });
+
+  test('every log is kept for as long as the setting says', () => {
+    for (const { Properties } of Object.values(standard.resources('AWS::Logs::LogGroup'))) expect(Properties.RetentionInDays).toBe(30);
+  });
+
+  test('the clock starts what it should', () => {
+    expect(standard.only('AWS::Events::Rule').Properties).toMatchObject({ ScheduleExpression: 'rate(1 hour)', State: 'ENABLED' });
+  });
+});
+
+describe('the API', () => {
+  test('has the methods of the endpoint table, each by its own function, and an answer to every other method', () => {
+    const methods = listMethods(standard);
+    const expected = endpoints.flatMap(({ method, path }) => [`${method} ${path}`, `ANY ${path}`]);
+    expect([...methods.keys()].sort()).toEqual([...new Set(expected)].sort());
+    for (const { method, path, name } of endpoints) {
+      const { Integration } = methods.get(`${method} ${path}`)?.Properties ?? {};
+      expect(Integration.Type).toBe('AWS_PROXY');
+      expect(flatten(Integration.Uri)).toContain(`<${logicalPrefix(name)}Function`);
+    }
+  });
+
+  test('has one path variable name at each place: AWS refuses a second one when it is deployed', () => {
+    const names = new Map<string, Set<string>>();
+    for (const { path } of endpoints) {
+      const segments = path.split('/');
+      for (const [index, segment] of segments.entries()) {
+        if (!segment.startsWith('{')) continue;
+        const place = segments.slice(0, index).join('/');
+        names.set(place, (names.get(place) ?? new Set()).add(segment));
+      }
+    }
+    expect([...names].filter(([, variables]) => variables.size > 1)).toEqual([]);
+  });
+
+  test('answers 405 with Allow', () => {
+    const { Properties } = listMethods(standard).get('ANY /api/services/{service_id}') ?? {};
+    const [answer] = Properties?.Integration.IntegrationResponses ?? [];
+    expect(answer.StatusCode).toBe('405');
+    expect(answer.ResponseParameters).toEqual({
+      'method.response.header.Allow': "'PUT, DELETE, GET'",
+      'method.response.header.X-Request-Id': 'context.requestId',
+      'method.response.header.Cache-Control': "'no-store'",
+      'method.response.header.X-Content-Type-Options': "'nosniff'",
+    });
+    expect(JSON.parse(answer.ResponseTemplates['application/json'])).toEqual({
+      error: {
+        code: 'METHOD_NOT_ALLOWED',
+        message: 'This path does not have that method. It has: PUT, DELETE, GET.',
+        details: { reference: 'PROTO-PRO-002', request_id: '$context.requestId' },
+      },
+    });
+    expect(Object.keys(Properties?.MethodResponses[0].ResponseParameters)).toEqual(Object.keys(answer.ResponseParameters));
+  });
+
+  const types = Object.values(ResponseType).filter((value): value is ResponseType => value instanceof ResponseType);
+
+  test.each<[string, number | undefined, string, string]>([
+    ['ACCESS_DENIED', 403, 'FORBIDDEN', 'AUZ-001'],
+    ['API_CONFIGURATION_ERROR', 500, 'INTERNAL_SERVER_ERROR', 'SRV-001'],
+    ['AUTHORIZER_CONFIGURATION_ERROR', 500, 'INTERNAL_SERVER_ERROR', 'SRV-001'],
+    ['AUTHORIZER_FAILURE', 500, 'INTERNAL_SERVER_ERROR', 'SRV-001'],
+    ['BAD_REQUEST_BODY', 400, 'INVALID_PARAMETER', 'VAL-002'],
+    ['BAD_REQUEST_PARAMETERS', 400, 'INVALID_PARAMETER', 'VAL-002'],
+    ['DEFAULT_4XX', undefined, 'INVALID_PARAMETER', 'VAL-002'],
+    ['DEFAULT_5XX', 500, 'INTERNAL_SERVER_ERROR', 'SRV-001'],
+    ['EXPIRED_TOKEN', 404, 'NOT_FOUND', 'RES-001'],
+    ['INTEGRATION_FAILURE', 503, 'SERVICE_UNAVAILABLE', 'SRV-002'],
+    ['INTEGRATION_TIMEOUT', 504, 'GATEWAY_TIMEOUT', 'SRV-003'],
+    ['INVALID_API_KEY', 403, 'FORBIDDEN', 'AUZ-001'],
+    ['INVALID_SIGNATURE', 404, 'NOT_FOUND', 'RES-001'],
+    ['MISSING_AUTHENTICATION_TOKEN', 404, 'NOT_FOUND', 'RES-001'],
+    ['QUOTA_EXCEEDED', 429, 'TOO_MANY_REQUESTS', 'AUZ-004'],
+    ['REQUEST_TOO_LARGE', 413, 'INVALID_PARAMETER', 'VAL-002'],
+    ['RESOURCE_NOT_FOUND', 404, 'NOT_FOUND', 'RES-001'],
+    ['THROTTLED', 429, 'TOO_MANY_REQUESTS', 'AUZ-004'],
+    ['UNAUTHORIZED', 401, 'UNAUTHORIZED', 'AUT-001'],
+    ['UNSUPPORTED_MEDIA_TYPE', 415, 'UNSUPPORTED_MEDIA_TYPE', 'PRO-003'],
+    ['WAF_FILTERED', 429, 'TOO_MANY_REQUESTS', 'AUZ-004'],
+  ])('answers %s in our form', (type, status, code, reference) => {
+    const responses = Object.values(standard.resources('AWS::ApiGateway::GatewayResponse'));
+    expect(responses).toHaveLength(types.length);
+    const { Properties } = responses.find(({ Properties }) => Properties.ResponseType === type) ?? {};
+    expect(Properties?.StatusCode).toBe(status?.toString());
+    const body = errorBody.parse(JSON.parse(Properties?.ResponseTemplates['application/json']));
+    expect(body.error).toMatchObject({ code, details: { reference: `PROTO-${reference}`, request_id: '$context.requestId' } });
+    const header = (name: string) => Properties?.ResponseParameters[`gatewayresponse.header.${name}`];
+    expect(header('X-Request-Id')).toBe('context.requestId');
+    expect(header('Cache-Control')).toBe("'no-store'");
+    expect(header('Access-Control-Allow-Origin')).toBeUndefined();
+    expect(header('WWW-Authenticate')).toBe(status === 401 ? `'Bearer realm="intent-gate"'` : undefined);
+    if (status === 429 || status === 503) expect(header('Retry-After')).toMatch(/^'\d+'$/);
+  });
+
+  test('logs neither headers nor bodies', () => {
+    const { AccessLogSetting, MethodSettings } = standard.only('AWS::ApiGateway::Stage').Properties;
+    const line = JSON.parse(AccessLogSetting.Format);
+    for (const variable of Object.values(line).slice(1)) expect(variable).not.toMatch(/header|body|querystring|authorizer|context\.path/i);
+    for (const setting of MethodSettings) expect(setting.DataTraceEnabled).toBe(false);
+  });
+
+  test('speaks the name of the protocol', () => {
+    const { resources } = synthesize({ protocol: 'uim' });
+    for (const { Properties } of Object.values(resources('AWS::ApiGateway::GatewayResponse'))) {
+      expect(Properties.ResponseTemplates['application/json']).toMatch(/"reference":"UIM-/);
+    }
+    expect(functionOf('issue-pat', { resources } as Synthesis).Properties.Environment.Variables.PROTOCOL).toBe('uim');
+  });
+
+  test('throttles each method, and some otherwise', () => {
+    const { only } = synthesize({ throttling: { 'issue-pat': { requestsPerSecond: 5, burst: 10 } } });
+    expect(only('AWS::ApiGateway::Stage').Properties.MethodSettings).toEqual([
+      {
+        HttpMethod: '*',
+        ResourcePath: '/*',
+        LoggingLevel: 'ERROR',
+        DataTraceEnabled: false,
+        ThrottlingRateLimit: 200,
+        ThrottlingBurstLimit: 400,
+      },
+      {
+        HttpMethod: 'POST',
+        ResourcePath: '/~1api~1pat~1issue',
+        LoggingLevel: 'ERROR',
+        DataTraceEnabled: false,
+        ThrottlingRateLimit: 5,
+        ThrottlingBurstLimit: 10,
+      },
+    ]);
+  });
+
+  test('lets pages of other origins in where it is told to', () => {
+    const open = synthesize({ corsOrigins: 'https://a.example,https://b.example' });
+    const preflight = listMethods(open).get('OPTIONS /api/pat/issue')?.Properties.Integration.IntegrationResponses[0];
+    expect(preflight.ResponseParameters).toMatchObject({
+      'method.response.header.Access-Control-Allow-Origin': "'https://a.example'",
+      'method.response.header.Access-Control-Allow-Methods': "'POST'",
+    });
+    for (const { Properties } of Object.values(open.resources('AWS::ApiGateway::GatewayResponse'))) {
+      expect(Properties.ResponseParameters['gatewayresponse.header.Access-Control-Allow-Origin']).toBe("'*'");
+    }
+  });
+
+  test('has a firewall where it is told to', () => {
+    expect(standard.resources('AWS::WAFv2::WebACL')).toEqual({});
+    const { only } = synthesize({ waf: true, wafRequestsPerFiveMinutes: 100 });
+    const rules = only('AWS::WAFv2::WebACL').Properties.Rules.map(
+      ({ Statement }: { Statement: { RateBasedStatement: object } }) => Statement.RateBasedStatement,
+    );
+    expect(rules).toMatchObject([
+      { Limit: 100, AggregateKeyType: 'IP', ScopeDownStatement: { ByteMatchStatement: { SearchString: '/api/pat/issue' } } },
+      { Limit: 100, AggregateKeyType: 'IP', ScopeDownStatement: { ByteMatchStatement: { SearchString: '/api/intents/search' } } },
+    ]);
+    expect(flatten(only('AWS::WAFv2::WebACLAssociation').Properties.ResourceArn)).toContain('/stages/<ApiRestDeploymentStagelive');
+  });
+
+  test('gets a domain name where it is told to, and is reached by no other', () => {
+    const { only, resources, template } = synthesize({ domainName: 'api.example.com', hostedZoneId: 'Z1', hostedZoneName: 'example.com' });
+    expect(only('AWS::ApiGateway::DomainName').Properties).toMatchObject({ DomainName: 'api.example.com', SecurityPolicy: 'TLS_1_2' });
+    expect(only('AWS::ApiGateway::RestApi').Properties.DisableExecuteApiEndpoint).toBe(true);
+    expect(Object.values(resources('AWS::Route53::RecordSet')).map(({ Properties }) => Properties.Type)).toEqual(['A', 'AAAA']);
+    expect(template.Outputs.ApiUrl?.Value).toBe('https://api.example.com');
+    expect(functionOf('get-policy', { resources } as Synthesis).Properties.Environment.Variables.BASE_URL).toBe('https://api.example.com');
+  });
+});
+
+describe('data', () => {
+  const keeps = ({ DeletionPolicy }: Resource) => DeletionPolicy === 'Retain';
+
+  test('the table can be restored, and production cannot lose it', () => {
+    const table = standard.only('AWS::DynamoDB::Table');
+    expect(table.Properties).toMatchObject({
+      BillingMode: 'PAY_PER_REQUEST',
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      SSESpecification: { SSEEnabled: true },
+      TimeToLiveSpecification: { AttributeName: 'expires_at', Enabled: true },
+      DeletionProtectionEnabled: true,
+      KeySchema: [
+        { AttributeName: 'pk', KeyType: 'HASH' },
+        { AttributeName: 'sk', KeyType: 'RANGE' },
+      ],
+    });
+    expect(table.Properties.GlobalSecondaryIndexes).toBeUndefined();
+  });
+
+  test.each(['AWS::DynamoDB::Table', 'AWS::KMS::Key', 'AWS::Cognito::UserPool', 'AWS::S3::Bucket'])(
+    '%s is kept in production and goes elsewhere',
+    (type) => {
+      expect(keeps(standard.only(type))).toBe(true);
+      const { only } = synthesize({ stage: 'dev' });
+      expect(keeps(only(type))).toBe(false);
+    },
+  );
+
+  test('another stage leaves nothing behind', () => {
+    const { template } = synthesize({ stage: 'dev' });
+    expect(Object.entries(template.Resources).filter(([, resource]) => keeps(resource))).toEqual([]);
+  });
+
+  test('the snapshot bucket is private, versioned and empties itself', () => {
+    expect(standard.only('AWS::S3::Bucket').Properties).toMatchObject({
+      PublicAccessBlockConfiguration: {
+        BlockPublicAcls: true,
+        BlockPublicPolicy: true,
+        IgnorePublicAcls: true,
+        RestrictPublicBuckets: true,
+      },
+      VersioningConfiguration: { Status: 'Enabled' },
+      LifecycleConfiguration: { Rules: [{ ExpirationInDays: 7, NoncurrentVersionExpiration: { NoncurrentDays: 1 }, Status: 'Enabled' }] },
+    });
+  });
+
+  test('keys sign on P-256, the first name first', () => {
+    const { resources } = synthesize({ signingKeys: 'b,a' });
+    const ids = Object.keys(resources('AWS::KMS::Key'));
+    expect(ids).toEqual([expect.stringMatching(/^SigningKeyb/), expect.stringMatching(/^SigningKeya/)]);
+    for (const { Properties } of Object.values(resources('AWS::KMS::Key'))) {
+      expect(Properties).toMatchObject({ KeySpec: 'ECC_NIST_P256', KeyUsage: 'SIGN_VERIFY' });
+    }
+    const { SIGNING_KEY_IDS: order } = functionOf('get-jwks', { resources } as Synthesis).Properties.Environment.Variables;
+    expect(flatten(order)).toBe(`<${ids[0]}.Arn>,<${ids[1]}.Arn>`);
+  });
+
+  test('a key lets nobody sign but the issuer of PATs', () => {
+    const { Statement } = standard.only('AWS::KMS::Key').Properties.KeyPolicy;
+    const [deny] = Statement.filter(({ Effect }: { Effect: string }) => Effect === 'Deny');
+    expect(deny).toMatchObject({ Action: 'kms:Sign', Principal: { AWS: '*' }, Resource: '*' });
+    expect(flatten(deny.Condition.ArnNotEquals['aws:PrincipalArn'])).toMatch(/^<issuepatRole\w+\.Arn>$/);
+  });
+});
+
+describe('admins', () => {
+  test('nobody signs themselves up, and nobody writes what decides', () => {
+    expect(standard.only('AWS::Cognito::UserPool').Properties).toMatchObject({
+      AdminCreateUserConfig: { AllowAdminCreateUserOnly: true },
+      DeletionProtection: 'ACTIVE',
+      Policies: { PasswordPolicy: { MinimumLength: 12 } },
+    });
+    for (const { Properties } of Object.values(standard.resources('AWS::Cognito::UserPoolClient'))) {
+      expect(Properties.WriteAttributes).toEqual(['name']);
+    }
+    expect(standard.only('AWS::Cognito::UserPoolGroup').Properties.GroupName).toBe('admins');
+  });
+
+  test('machines get the scope and nothing else', () => {
+    const clients = Object.values(standard.resources('AWS::Cognito::UserPoolClient')).map(({ Properties }) => Properties);
+    const machines = clients.find(({ GenerateSecret }) => GenerateSecret === true) ?? {};
+    expect(machines.AllowedOAuthFlows).toEqual(['client_credentials']);
+    expect(machines.AllowedOAuthScopes.map(flatten)).toEqual([expect.stringMatching(/^<AdminsPoolResourceServer\w+>\/admin$/)]);
+    expect(functionOf('create-service').Properties.Environment.Variables.ADMIN_SCOPE).toBe('intent-gate/admin');
+  });
+});
+
+test('outputs are few, and their names stay', () => {
+  expect(Object.keys(standard.template.Outputs).sort()).toEqual([
+    'AdminClientId',
+    'ApiUrl',
+    'DashboardUrl',
+    'DocsUrl',
+    'JwksUrl',
+    'TableName',
+    'UserPoolId',
+  ]);
+});
+
+test('only the local stage calls loopback', () => {
+  const { resources } = synthesize({ stage: 'local', allowLoopback: true });
+  expect(functionOf('execute-intent').Properties.Environment.Variables.EGRESS_ALLOW_LOOPBACK).toBeUndefined();
+  for (const name of ['execute-intent', 'create-intent', 'update-intent']) {
+    expect(functionOf(name, { resources } as Synthesis).Properties.Environment.Variables.EGRESS_ALLOW_LOOPBACK).toBe('true');
+  }
+});
+
+test.each<[string, Record<string, unknown>]>([
+  [
+    'with everything',
+    {
+      waf: true,
+      corsOrigins: '*',
+      alarmEmail: 'a@example.com',
+      domainName: 'a.example.com',
+      hostedZoneId: 'Z1',
+      hostedZoneName: 'example.com',
+    },
+  ],
+  ['with as little as possible', { stage: 'dev', tracing: false, manageApiLogRole: false }],
+])('cdk-nag is content %s', (_, settings) => {
+  expect(() => synthesize(settings)).not.toThrow();
+});
+
+test('every alarm has its section in the runbook', async () => {
+  const { readFile } = await import('node:fs/promises');
+  const guide = await readFile('docs/operations.md', 'utf8');
+  const sections = new Set([...guide.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => title.toLowerCase()));
+  const alarms = Object.values(standard.resources('AWS::CloudWatch::Alarm'));
+  expect(alarms.length).toBeGreaterThan(5);
+  for (const { Properties } of alarms) {
+    const [, section = ''] = /Runbook: docs\/operations\.md#(\w+)$/.exec(Properties.AlarmDescription) ?? [];
+    expect([section, sections.has(section)]).toEqual([section, true]);
+  }
+});
