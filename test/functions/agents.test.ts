@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ApiError } from '../../functions/core/http/api-error.ts';
+import { openAgents } from '../../functions/core/store/agent.ts';
+import { createHandler as createDelete } from '../../functions/delete-agent.ts';
+import { createHandler as createGet } from '../../functions/get-agent.ts';
+import { createHandler as createRevoke } from '../../functions/revoke-agent.ts';
+import { agent as agentSchema } from '../../schemas/agent.ts';
+import { invoke } from '../support/invoke.ts';
+import { startTable, type TestTable } from '../support/table.ts';
+
+let store: TestTable;
+beforeAll(async () => {
+  store = await startTable();
+});
+afterAll(() => store.stop());
+
+const firstSeen = Date.UTC(2030, 0, 1);
+const lastIssue = firstSeen + 60_000;
+const agentId = 'Ágent #1/x';
+
+beforeEach(async () => {
+  const agents = openAgents(store.table);
+  await agents.unbind(agentId);
+  await agents.bind(agentId, 'thumbprint', firstSeen);
+  await agents.bind(agentId, 'thumbprint', lastIssue);
+});
+
+const refuseAll = async () => {
+  throw new ApiError('FORBIDDEN', 'no admin');
+};
+const call = (
+  kind: 'get' | 'revoke' | 'delete',
+  agent_id = encodeURIComponent(agentId),
+  verifyAdmin: () => Promise<void> = async () => undefined,
+) => {
+  const deps = { verifyAdmin, agents: openAgents(store.table) };
+  const steps = { get: createGet, revoke: createRevoke, delete: createDelete }[kind](deps);
+  return invoke(steps, { path: `/api/agents/${agent_id}`, pathParameters: { agent_id } });
+};
+
+const record = {
+  agent_id: agentId,
+  key_thumbprint: 'thumbprint',
+  first_seen: '2030-01-01T00:00:00.000Z',
+  last_issue: '2030-01-01T00:01:00.000Z',
+};
+
+test('an agent can be read', async () => {
+  const { status, body } = await call('get');
+  expect({ status, body }).toEqual({ status: 200, body: record });
+  agentSchema.parse(body);
+  expect((await call('get', encodeURIComponent(agentId.normalize('NFD')))).body).toEqual(record);
+});
+
+test('revoking says when, and gives another generation every time', async () => {
+  const agents = openAgents(store.table);
+  const generations = [(await agents.find(agentId))?.generation];
+  for (let count = 0; count < 2; count++) {
+    const { status, body } = await call('revoke');
+    expect({ status, body }).toEqual({ status: 200, body: { ...record, revoked_at: expect.any(String) } });
+    agentSchema.parse(body);
+    generations.push((await agents.find(agentId))?.generation);
+  }
+  expect(new Set(generations).size).toBe(3);
+  expect((await call('get')).body).toHaveProperty('revoked_at');
+});
+
+test('deleting leaves nothing', async () => {
+  const { status, body } = await call('delete');
+  expect({ status, body }).toEqual({ status: 204, body: undefined });
+  expect((await call('get')).status).toBe(404);
+});
+
+describe.each(['get', 'revoke', 'delete'] as const)('%s', (kind) => {
+  test('of an agent that nobody has seen is 404, and makes none', async () => {
+    const { status, body } = await call(kind, 'nobody');
+    expect({ status, code: body.error.code, message: body.error.message }).toEqual({
+      status: 404,
+      code: 'NOT_FOUND',
+      message: 'No PAT has been issued to an agent of this agent_id. Check the agent_id, percent-encoded as UTF-8.',
+    });
+    expect(await openAgents(store.table).find('nobody')).toBeUndefined();
+  });
+
+  test('is for admins, who are asked for before anything is looked at', async () => {
+    store.operations.length = 0;
+    const { status, body } = await call(kind, undefined, refuseAll);
+    expect({ status, code: body.error.code }).toEqual({ status: 403, code: 'FORBIDDEN' });
+    expect(store.operations).toEqual([]);
+  });
+});
