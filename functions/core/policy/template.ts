@@ -3,7 +3,7 @@ import { issuesOf } from '../http/json.ts';
 import { PolicyError } from './reading.ts';
 
 /** Stands in a policy file for the address that the service is called by. */
-const placeholder = '{base_url}';
+export const placeholder = '{base_url}';
 
 /** A policy whose URIs still hold the placeholder. */
 export type PolicyTemplate = Policy;
