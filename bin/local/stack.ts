@@ -117,7 +117,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       ...identityValues(template, identity),
       ...bucketValues(template),
     };
-    const lambdas = openLambdas(template, synthesized, values, options, {
+    const environment = {
       AWS_REGION: region,
       AWS_ACCESS_KEY_ID: credentials.accessKeyId,
       AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
@@ -127,8 +127,8 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       [variables.adminJwksUrl]: identity.jwksUrl,
       [variables.snapshotFolder]: folderFor('snapshots'),
       ...options.environment,
-    });
-    keep(Promise.resolve(lambdas));
+    };
+    const lambdas = await keep(Promise.resolve(openLambdas(template, synthesized, values, environment, options.onLog)));
     serve({ definition: readApi(template), invoke: lambdas.invoke });
 
     const signIn = async (person: Person) => (await identity.signIn(person)).accessToken;
@@ -252,8 +252,8 @@ function openLambdas(
   template: Template,
   folder: string,
   values: LocalValues,
-  { onLog }: StackOptions,
   environment: Record<string, string>,
+  onLog: StackOptions['onLog'],
 ): Stoppable & Pick<Api, 'invoke'> {
   const lambdas = new Map<string, Lambda>();
   const find = (id: string): Lambda => {
