@@ -23,6 +23,10 @@ export interface CallOptions {
   body?: unknown;
 }
 
+/** A body on one line: keys and tokens are only hinted at. */
+const preview = (body: unknown): string =>
+  JSON.stringify(body, (_, value) => (typeof value === 'string' && value.length > 64 ? `${value.slice(0, 12).trimEnd()}...` : value));
+
 /**
  * Sends one request.
  * @throws DemoFailure where nothing answers, or something that is not JSON
@@ -30,7 +34,7 @@ export interface CallOptions {
 export async function call(method: string, url: string, { bearer, body }: CallOptions = {}): Promise<Exchange> {
   const startedMs = performance.now();
   const { origin, pathname, search } = new URL(url);
-  const request = `${method} ${decodeURIComponent(pathname)}${search}`;
+  const request = [method, decodeURIComponent(pathname) + search, ...(body === undefined ? [] : [preview(body)])].join(' ');
   try {
     const response = await fetch(url, {
       method,

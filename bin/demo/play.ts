@@ -61,7 +61,7 @@ export async function* play(baseUrl: string): AsyncGenerator<Step, void, undefin
   yield step('Sign it with a new key, and get a Policy Adherence Token (PAT)', issued, [
     `The PAT is for ${agent.id} and holds until ${new Date(claims.exp * 1000).toISOString()}.`,
     `It is bound to the key ${agent.thumbprint}`,
-    `and allows ${claims.scope.join(', ')}${claims.lmt ? `, ${claims.lmt.rate} times in any ${claims.lmt.period} seconds` : ''}.`,
+    `and allows ${claims.scope.join(', ')} (* stands for any)${claims.lmt ? `, ${claims.lmt.rate} times in any ${claims.lmt.period} seconds` : ''}.`,
   ]);
 
   const executed = expectStatus(await execute(wanted, meeting, pat), 200);
@@ -140,7 +140,7 @@ const describeMeeting = (body: unknown): string[] => [
 
 function refusal({ status, body }: Exchange): string[] {
   const { code, message } = readError(body);
-  return [`Refused with ${status} ${code}:`, message];
+  return [`Refused: ${status} ${code}.`, message];
 }
 
 /** Calls until the rate limit refuses. */
@@ -158,7 +158,7 @@ async function exhaust(execute: () => Promise<Exchange>, { rate, period }: RateL
   const seconds = refused.headers.get('retry-after');
   if (seconds === null) throw new DemoFailure('The refusal over the rate limit does not say when to come back: it has no Retry-After.');
   return step('Call without pause', refused, [
-    `After ${admitted.length + 1} calls the limit of ${rate} in ${period} seconds is used up. Come back in ${seconds} seconds:`,
+    `After ${admitted.length + 1} calls the limit of ${rate} in ${period} seconds is used up. Come back in ${seconds} seconds.`,
     ...refusal(refused),
   ]);
 }

@@ -1,14 +1,28 @@
 import { styleText } from 'node:util';
 import type { Step } from './play.ts';
 
+const indent = '   ';
+
+/** Lines of at most `width` characters, broken between words; those after the first stand under the text of a list item. */
+function wrap(text: string, width: number): string[] {
+  const hanging = text.startsWith('- ') ? '  ' : '';
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line !== undefined && line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(line === undefined ? word : hanging + word);
+  }
+  return lines;
+}
+
 /** Prints a step for people. Colour follows NO_COLOR and whether somebody watches. */
 export function showStep({ title, request, status, durationMs, outcome }: Step, number: number): void {
-  const statusColour = status < 400 ? 'green' : 'yellow';
-  console.log(`${styleText('bold', `${number}. ${title}`)}`);
-  console.log(
-    `   ${styleText('dim', request)}  ${styleText(statusColour, String(status))} ${styleText('dim', `in ${Math.max(1, Math.round(durationMs))} ms`)}`,
-  );
-  for (const line of outcome) console.log(`   ${line}`);
+  const width = Math.min(process.stdout.columns ?? 100, 100) - indent.length;
+  const code = styleText(status < 400 ? 'green' : 'yellow', String(status));
+  console.log(styleText('bold', `${number}. ${title}`));
+  console.log(`${indent}${styleText('dim', request)}`);
+  console.log(`${indent}${code} ${styleText('dim', `in ${Math.max(1, Math.round(durationMs))} ms`)}`);
+  for (const line of outcome.flatMap((text) => wrap(text, width))) console.log(indent + line);
   console.log();
 }
 
