@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+
+/** Longest slug, so that a uid with a long namespace stays within 200 characters. */
+const greatestSlugLength = 100;
+export const greatestNamespaceLength = 80;
+
+export const isNamespace = (text: string): boolean => text.length <= greatestNamespaceLength && /^[a-zA-Z0-9.-]+$/.test(text);
+
+const splitCase = (text: string): string => text.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2');
+
+/** Lower-case ASCII letters and digits, joined by hyphens; `listOpenOrders` and `list_open_orders` are `list-open-orders`. Empty where none are left. */
+export function makeSlug(text: string): string {
+  const slug = splitCase(text.normalize('NFKD').replace(/\p{M}/gu, ''))
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '');
+  return slug.length <= greatestSlugLength ? slug : `${slug.slice(0, greatestSlugLength - 9).replace(/-$/, '')}-${digest(slug)}`;
+}
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);
+
+/** `GET /orders/{orderId}/lines` is `get-orders-by-order-id-lines`. */
+export function makePathSlug(method: string, path: string): string {
+  const words = path.replace(/\{([^}]*)\}/g, (_, name: string) => `/by ${name}/`);
+  const slug = makeSlug(`${method} ${words}`);
+  // a path in another script leaves only the method, which many operations have
+  const isTelling = /[^\p{ASCII}]/u.test(path) === false;
+  return isTelling ? slug : `${slug}-${digest(path)}`;
+}
+
+/** `listOpenOrders` is `List open orders`. */
+export function humanize(operationId: string): string {
+  const words = splitCase(operationId)
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+    .split(' ')
+    .map((word) => (/^[A-Z0-9]+$/.test(word) ? word : word.toLowerCase()));
+  const text = words.join(' ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** The major version: the first number in the text. `2.4.1`, `v2` and `release-2` are `v2`. */
+export function majorVersion(version: string | undefined): string | undefined {
+  const [digits] = /[0-9]{1,9}/.exec(version ?? '') ?? [];
+  return digits === undefined ? undefined : `v${Number(digits)}`;
+}

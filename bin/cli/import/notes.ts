@@ -1,0 +1,21 @@
+/** Something that an import does otherwise than the document says, and where that stands in the document. */
+export interface Note {
+  /** JSON pointer */
+  path: string;
+  /** what was done */
+  note: string;
+}
+
+export type TakeNote = (path: string, note: string) => void;
+
+/** Collects notes. What several operations share is noted once. */
+export function openNotes(): { take: TakeNote; all(): Note[] } {
+  const notes = new Map<string, Note>();
+  return {
+    take(path, note) {
+      const key = `${path}\n${note}`;
+      if (!notes.has(key)) notes.set(key, { path, note });
+    },
+    all: () => [...notes.values()],
+  };
+}

@@ -1,0 +1,56 @@
+import { isJsonType } from '../../../functions/core/relay/endpoint.ts';
+import type { Parameter } from '../../../schemas/parameter.ts';
+import { anything, either, type Facts } from './facts.ts';
+import type { TakeNote } from './notes.ts';
+import { type Operation, Unfit } from './operation.ts';
+import { makeParameter } from './parameter.ts';
+import { readSchema } from './schema.ts';
+
+const greatestCount = 100;
+
+const isJson = (mediaType: string): boolean => isJsonType(mediaType) || mediaType === '*/*' || mediaType === 'application/*';
+
+/**
+ * The output parameters of an operation: the members of its successful answer. A list or a single value has one, `items` or `value`, under
+ * which the answer is returned. Where there are several successful answers, only what all of them hold is required.
+ * @throws Unfit where no successful answer is JSON
+ */
+export function makeOutputs({ answers, place }: Operation, take: TakeNote): Parameter[] {
+  const forms = answers.flatMap((answer) => answer.forms.map((form) => ({ ...form, path: answer.place.path })));
+  const usable = forms.filter(({ mediaType }) => isJson(mediaType));
+  if (forms.length > 0 && usable.length === 0) {
+    const offered = [...new Set(forms.map(({ mediaType }) => mediaType))].join(' or ');
+    throw new Unfit(forms[0]?.path ?? place.path, `answers ${offered} only; only JSON is passed on`);
+  }
+  const facts = usable.map(({ schema }) => (schema === undefined ? anything : readSchema(schema, take)));
+  if (facts.length === 0) return [];
+  const isAlwaysThere = answers.every((answer) => answer.forms.some(({ mediaType }) => isJson(mediaType)));
+  return describe(either(facts), isAlwaysThere, usable[0]?.schema?.path ?? place.path, take);
+}
+
+function describe(facts: Facts, isAlwaysThere: boolean, path: string, take: TakeNote): Parameter[] {
+  const { types, properties } = facts;
+  const kinds = [...(types ?? [])].filter((type) => type !== 'null');
+  if (kinds.every((kind) => kind === 'object') && (kinds.length > 0 || properties.size > 0)) {
+    return describeMembers(facts, isAlwaysThere, path, take);
+  }
+  const isSure = types !== undefined && isAlwaysThere && !types.has('null');
+  const name = kinds.length === 1 && kinds[0] === 'array' ? 'items' : 'value';
+  return compact([makeParameter(name, isSure, { ...facts, default: undefined }, path, take)]);
+}
+
+const compact = <T>(list: (T | undefined)[]): T[] => list.filter((item) => item !== undefined);
+
+function describeMembers({ properties, required }: Facts, isAlwaysThere: boolean, path: string, take: TakeNote): Parameter[] {
+  const members = [...properties].flatMap(([name, read]) => {
+    const facts = read();
+    // a required member may not be null
+    const isRequired = isAlwaysThere && required.has(name) && !facts.types?.has('null');
+    return facts.isWriteOnly ? [] : compact([makeParameter(name, isRequired, { ...facts, default: undefined }, path, take)]);
+  });
+  const unique = [...new Map(members.map((member) => [member.name, member])).values()];
+  if (unique.length <= greatestCount) return unique;
+  take(path, `${unique.length - greatestCount} members of the answer were left out: an intent describes at most ${greatestCount}`);
+  const first = new Set([...unique.filter(({ required: is }) => is), ...unique.filter(({ required: is }) => !is)].slice(0, greatestCount));
+  return unique.filter((member) => first.has(member));
+}

@@ -1,0 +1,81 @@
+import { checkDefinitions } from '../../../functions/core/relay/definitions.ts';
+import { type Parameter, parameter, parameterFormats, parameterTypes } from '../../../schemas/parameter.ts';
+import type { Facts } from './facts.ts';
+import type { TakeNote } from './notes.ts';
+import { fitDescription } from './text.ts';
+
+const isType = (type: string): type is Parameter['type'] => (parameterTypes as readonly string[]).includes(type);
+
+function chooseType({ types }: Facts, path: string, take: TakeNote): Parameter['type'] {
+  if (types === undefined) return 'any';
+  const known = [...types].filter(isType);
+  const values = known.filter((type) => type !== 'null');
+  if (values.length === 0) return known.length > 0 ? 'null' : 'any';
+  const [first, ...others] = values.includes('number') ? values.filter((type) => type !== 'integer') : values;
+  if (first !== undefined && others.length === 0) return first;
+  take(path, `may be ${values.join(' or ')}; a parameter has one type, so any was taken`);
+  return 'any';
+}
+
+/** Other formats, such as OpenAPI's own, mostly say how a value is stored, not what it looks like. */
+const isKnownFormat = (format: string | undefined): format is NonNullable<Parameter['format']> =>
+  (parameterFormats as readonly (string | undefined)[]).includes(format);
+
+/** What is undefined or says nothing is left out. */
+const present = <T extends object>(members: T): Partial<T> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>;
+
+/**
+ * Makes a parameter from what a schema says. What the registry would refuse of it is left out and noted.
+ * @param holder - JSON pointer to what it is a part of
+ * @returns undefined where no parameter may bear the name
+ */
+export function makeParameter(name: string, isRequired: boolean, facts: Facts, holder: string, take: TakeNote): Parameter | undefined {
+  const path = facts.path ?? holder;
+  const type = chooseType(facts, path, take);
+  const description = fitDescription(facts.description);
+  if (description?.isCut) take(path, 'the description was cut to 4000 characters');
+  const values = type === 'any' || type === 'null' ? facts.enum : facts.enum?.filter((value) => value !== null);
+  return reduceToAccepted(
+    {
+      name,
+      type,
+      ...(isRequired && { required: true }),
+      ...present({
+        description: description?.text,
+        default: facts.default ?? undefined,
+        enum: values,
+        minimum: facts.minimum,
+        maximum: facts.maximum,
+        minLength: facts.minLength,
+        maxLength: facts.maxLength,
+        pattern: facts.pattern,
+        format: isKnownFormat(facts.format) ? facts.format : undefined,
+      }),
+    } as Parameter,
+    path,
+    take,
+  );
+}
+
+/** Takes away what the registry refuses, member by member, until it accepts the rest. */
+function reduceToAccepted(candidate: Parameter, path: string, take: TakeNote): Parameter | undefined {
+  for (let current = candidate; ; ) {
+    const [issue] = findIssues(current);
+    if (issue === undefined) return { ...current, name: current.name.normalize('NFC') };
+    const { member, problem } = issue;
+    if (member === 'name' || member === 'type') return undefined;
+    take(path, `${member} was left out; the registry refuses it: ${problem}`);
+    const { [member as keyof Parameter]: _, ...rest } = current;
+    current = rest as Parameter;
+  }
+}
+
+function findIssues(candidate: Parameter): { member: string; problem: string }[] {
+  const parsed = parameter.safeParse(candidate);
+  if (!parsed.success) return parsed.error.issues.map(({ path, message }) => ({ member: String(path[0]), problem: message }));
+  return checkDefinitions({ input_parameters: [candidate], output_parameters: [] }).map(({ path, problem }) => ({
+    member: path.split('/')[3] ?? '',
+    problem,
+  }));
+}

@@ -1,0 +1,72 @@
+import { ApiError } from '../../../functions/core/http/api-error.ts';
+import { issuesOf, parseJson } from '../../../functions/core/http/json.ts';
+import { checkIntent } from '../../../functions/core/relay/check-intent.ts';
+import type { EgressRules } from '../../../functions/core/relay/egress.ts';
+import type { Issue } from '../../../schemas/errors.ts';
+import { type IntentInput, intentInput } from '../../../schemas/intent.ts';
+import type { ServiceInput } from '../../../schemas/service.ts';
+import type { Note } from './notes.ts';
+import type { Addresses } from './server.ts';
+
+/** An operation that does not become an intent, and why. */
+export interface Skipped {
+  /** what people call it, such as `GET /orders` */
+  operation: string;
+  /** JSON pointer to what stands in the way */
+  path: string;
+  /** ends the sentence "the operation ..." */
+  reason: string;
+}
+
+/** What an import would register. */
+export interface ImportPlan {
+  service: ServiceInput;
+  intents: IntentInput[];
+  skipped: Skipped[];
+  notes: Note[];
+  /** how callers prove themselves to the API, in words */
+  credentials: string[];
+}
+
+export interface ImportOptions extends Addresses {
+  namespace?: string;
+  /** such as `v2`; otherwise the major version of the document */
+  version?: string;
+  serviceName?: string;
+  /** intents of operations that are marked as deprecated can be executed all the same */
+  keepDeprecated?: boolean;
+  /** what the registry checks endpoints by */
+  rules: EgressRules;
+  /** the address of the registry itself */
+  registryUrl: string;
+}
+
+/** A document that nothing can be planned from. */
+export class DocumentError extends Error {
+  override readonly name = 'DocumentError';
+  readonly issues: Issue[];
+
+  constructor(message: string, issues: Issue[] = []) {
+    super(message);
+    this.issues = issues;
+  }
+}
+
+/** What the registry would refuse of an intent; what it takes comes back as the registry will keep it. */
+export function checkPlanned(candidate: unknown, { rules, registryUrl }: ImportOptions): { intent: IntentInput } | { issues: Issue[] } {
+  const parsed = intentInput.safeParse(candidate, { reportInput: true });
+  if (!parsed.success) return { issues: issuesOf(parsed.error) };
+  try {
+    const text = JSON.stringify(parsed.data);
+    if (Buffer.byteLength(text) > 256 * 1024) return { issues: [{ path: '', problem: 'must have at most 262144 bytes' }] };
+    parseJson(text);
+    checkIntent(parsed.data, rules, registryUrl);
+    return { intent: parsed.data };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { issues: error.details.issues as Issue[] };
+  }
+}
+
+export const describeIssues = (issues: readonly Issue[]): string =>
+  issues.map(({ path, problem }) => (path === '' ? problem : `${path} ${problem}`)).join('; ');

@@ -1,0 +1,33 @@
+const greatestDescriptionLength = 4000;
+const greatestNameLength = 200;
+
+const controlButLayout = /[^\P{Cc}\n\r\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+const controlOrLayout = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\s]+/gu;
+const invisible = /\p{Default_Ignorable_Code_Point}/gu;
+
+const isBlank = (text: string): boolean => text.replace(invisible, '').trim() === '';
+
+/** Cuts a text to a number of characters (code points); an ellipsis says so. */
+function cut(text: string, maximum: number): string {
+  const characters = [...text];
+  return characters.length <= maximum
+    ? text
+    : `${characters
+        .slice(0, maximum - 1)
+        .join('')
+        .trimEnd()}…`;
+}
+
+/** A text as a description may be: without control characters, at most 4,000 characters. Undefined where nothing is left. */
+export function fitDescription(text: string | undefined): { text: string; isCut: boolean } | undefined {
+  const clean = text?.toWellFormed().replace(controlButLayout, '').trim() ?? '';
+  if (isBlank(clean)) return undefined;
+  const fitted = cut(clean, greatestDescriptionLength);
+  return { text: fitted, isCut: fitted !== clean };
+}
+
+/** A text as a name may be: one line, at most 200 characters. Undefined where nothing is left. */
+export function fitName(text: string | undefined, maximum = greatestNameLength): string | undefined {
+  const clean = text?.toWellFormed().normalize('NFC').replace(controlOrLayout, ' ').trim() ?? '';
+  return isBlank(clean) ? undefined : cut(clean, maximum);
+}

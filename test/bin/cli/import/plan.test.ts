@@ -1,0 +1,326 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { readDocument } from '../../../../bin/cli/import/document.ts';
+import { DocumentError, type ImportOptions } from '../../../../bin/cli/import/plan.ts';
+import { planImport } from '../../../../bin/cli/import/plan-import.ts';
+
+const options: ImportOptions = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
+
+const read = (file: string) => readDocument(readFileSync(new URL(`documents/${file}`, import.meta.url), 'utf8'));
+
+const plan = (document: unknown, more: Partial<ImportOptions> = {}) => planImport(document, { ...options, ...more });
+
+describe('whole documents', () => {
+  test.each([
+    ['OpenAPI 3.0', 'bakery.yaml', {}],
+    ['OpenAPI 3.1', 'library.json', { baseUrl: 'https://library.example/v1' }],
+    ['Swagger 2.0', 'warehouse.yaml', {}],
+    ['a service description', 'weather.yaml', {}],
+  ])('%s', (_, file, more) => {
+    expect(plan(read(file), more)).toEqual(read(file.replace(/\.\w+$/, '.plan.yaml')));
+  });
+});
+
+const document = (paths: object, more: object = {}) => ({
+  openapi: '3.0.3',
+  info: { title: 'Things', version: '1' },
+  servers: [{ url: 'https://things.example' }],
+  paths,
+  ...more,
+});
+
+const operation = (more: object = {}) => ({ operationId: 'act', responses: { 204: { description: 'Done' } }, ...more });
+const text = { type: 'string' };
+const query = (name: string, more: object = {}) => ({ name, in: 'query', schema: text, ...more });
+const json = (schema: object) => ({ content: { 'application/json': { schema } } });
+
+describe('an operation that a call of an intent cannot make is skipped with the reason', () => {
+  const at = '/paths/~1things/post';
+  test.each([
+    [
+      'a required header',
+      { parameters: [{ name: 'X-Tenant', in: 'header', required: true, schema: text }] },
+      '/parameters/0',
+      'needs the header X-Tenant, and a call sends no headers of the caller',
+    ],
+    [
+      'a required cookie',
+      { parameters: [{ name: 'sid', in: 'cookie', required: true, schema: text }] },
+      '/parameters/0',
+      'needs the cookie sid, and a call sends no cookies of the caller',
+    ],
+    [
+      'a list that is repeated in the query of a POST',
+      { parameters: [query('id', { required: true, schema: { type: 'array' } })] },
+      '/parameters/0',
+      'needs the parameter id, but a call with POST does not repeat a parameter in the query',
+    ],
+    [
+      'a name that no place may have',
+      { parameters: [query('$top', { required: true })] },
+      '/parameters/0',
+      'needs the parameter $top, but no place in a URL template may have its name',
+    ],
+    [
+      'a name that no parameter may have',
+      { requestBody: json({ properties: { ['x'.repeat(201)]: text }, required: ['x'.repeat(201)] }) },
+      '/requestBody/content/application~1json/schema',
+      `needs the parameter ${'x'.repeat(201)}, but no parameter may have its name`,
+    ],
+    [
+      'query and body of one name, both required',
+      { parameters: [query('name', { required: true })], requestBody: json({ properties: { name: text }, required: ['name'] }) },
+      '/requestBody/content/application~1json/schema',
+      'needs the parameter name, but another parameter has the same name',
+    ],
+    [
+      'a body that is a text',
+      { requestBody: json({ type: 'string' }) },
+      '/requestBody/content/application~1json/schema',
+      'takes a body that is no object (string); a call sends an object',
+    ],
+    [
+      'a required body that is not described',
+      { requestBody: { required: true, ...json({ type: 'object' }) } },
+      '/requestBody/content/application~1json/schema',
+      'needs a body whose members are not described',
+    ],
+    [
+      'a body of bytes',
+      { requestBody: { content: { 'application/octet-stream': {} } } },
+      '/requestBody',
+      'takes application/octet-stream only; a call sends JSON or a form',
+    ],
+    [
+      'a parameter without a place',
+      { parameters: [{ name: 'a', schema: text }] },
+      '/parameters/0',
+      'has a parameter without a name or a known place',
+    ],
+    [
+      'a reference into another document',
+      { parameters: [{ $ref: 'common.yaml#/a' }] },
+      '/parameters/0',
+      'cannot be read: the reference leads to another document, which is not fetched; bundle the documents into one first',
+    ],
+    [
+      'an answer that is no JSON',
+      { responses: { 200: { content: { 'text/csv': {}, 'application/pdf': {} } } } },
+      '/responses/200',
+      'answers text/csv or application/pdf only; only JSON is passed on',
+    ],
+    [
+      'more than 100 required parameters',
+      {
+        requestBody: json({
+          properties: Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`p${at}`, text])),
+          required: Array.from({ length: 101 }, (_, at) => `p${at}`),
+        }),
+      },
+      '',
+      'needs more than 100 parameters',
+    ],
+    [
+      'a server that no call may reach',
+      { servers: [{ url: 'http://10.0.0.1' }] },
+      '',
+      'would be refused: /endpoint/url must begin with https://',
+    ],
+    ['no absolute server', { servers: [{ url: '/api' }] }, '/servers/0/url', 'has no absolute server address; give one with --base-url'],
+  ])('%s', (_, more, path, reason) => {
+    expect(plan(document({ '/things': { post: operation(more) } }))).toMatchObject({
+      intents: [],
+      skipped: [{ operation: 'POST /things', path: at + path, reason }],
+      notes: [],
+    });
+  });
+
+  test.each([
+    [
+      'GET with a required body',
+      '/things',
+      { get: operation({ requestBody: { required: true, ...json(text) } }) },
+      'GET /things',
+      '/paths/~1things/get/requestBody',
+      'needs a body, which a call with GET does not send',
+    ],
+    [
+      'a path with a fragment',
+      '/things#all',
+      { get: operation() },
+      'GET /things#all',
+      '/paths/~1things#all/get',
+      'would be refused: /endpoint/url must not have a fragment',
+    ],
+    [
+      'a matrix path',
+      '/things/{id}',
+      { get: operation({ parameters: [{ name: 'id', in: 'path', style: 'label', schema: text }] }) },
+      'GET /things/{id}',
+      '/paths/~1things~1{id}/get/parameters/0',
+      'has the path parameter id in a style that a call does not use',
+    ],
+  ])('%s', (_, path, item, title, pointer, reason) => {
+    expect(plan(document({ [path]: item })).skipped).toEqual([{ operation: title, path: pointer, reason }]);
+  });
+});
+
+describe('what an intent cannot carry is left out and noted', () => {
+  const schemaPath = '/paths/~1things/post/requestBody/content/application~1json/schema';
+  test.each([
+    [
+      'an enum of another type',
+      { type: 'integer', enum: ['1', '2'] },
+      { type: 'integer' },
+      'enum was left out; the registry refuses it: must be an integer from -9007199254740991 to 9007199254740991, like every value of this parameter',
+    ],
+    [
+      'a length of a number',
+      { type: 'number', minLength: 3 },
+      { type: 'number' },
+      'minLength was left out; the registry refuses it: must be left out, because it constrains nothing of type number',
+    ],
+    [
+      'a negative length',
+      { type: 'string', maxLength: -1 },
+      { type: 'string' },
+      'maxLength was left out; the registry refuses it: Too small: expected number to be >=0',
+    ],
+    [
+      'a long pattern',
+      { type: 'string', pattern: 'a'.repeat(1001) },
+      { type: 'string' },
+      'pattern was left out; the registry refuses it: Too big: expected string to have <=1000 characters',
+    ],
+    [
+      'an empty enum',
+      { type: 'string', enum: [] },
+      { type: 'string' },
+      'enum was left out; the registry refuses it: must hold at least one value',
+    ],
+    [
+      'a long description',
+      { type: 'string', description: 'd'.repeat(4001) },
+      { type: 'string', description: `${'d'.repeat(3999)}…` },
+      'the description was cut to 4000 characters',
+    ],
+  ])('%s', (_, schema, parameter, note) => {
+    const { intents, notes } = plan(document({ '/things': { post: operation({ requestBody: json({ properties: { a: schema } }) }) } }));
+    expect(intents[0]?.input_parameters).toEqual([{ name: 'a', ...parameter }]);
+    expect(notes).toEqual([{ path: `${schemaPath}/properties/a`, note }]);
+  });
+
+  test('optional parameters beyond the hundredth', () => {
+    const parameters = Array.from({ length: 130 }, (_, at) => query(`p${at}`, at === 129 ? { required: true } : {}));
+    const { intents, notes } = plan(document({ '/things': { get: operation({ parameters }) } }));
+    expect(intents[0]?.input_parameters.map(({ name }) => name)).toEqual([...Array.from({ length: 99 }, (_, at) => `p${at}`), 'p129']);
+    expect(notes).toEqual([{ path: '/paths/~1things/get', note: '30 optional parameters were left out: an intent has at most 100' }]);
+  });
+});
+
+describe('naming', () => {
+  test.each([
+    ['listOpenOrders', 'list-open-orders'],
+    ['getHTTPStatus', 'get-http-status'],
+    ['Pets_find.ByID', 'pets-find-by-id'],
+    ['zürcherÖrtli', 'zurcher-ortli'],
+    ['注文一覧', 'get-things'],
+    ['a'.repeat(150), `${'a'.repeat(91)}-5b0a8ff5`],
+  ])('operationId %s', (operationId, slug) => {
+    const [intent] = plan(document({ '/things': { get: operation({ operationId }) } })).intents;
+    expect(intent?.intent_uid.replace(/[0-9a-f]{8}(?=:v1)/, '5b0a8ff5')).toBe(`things.example:${slug}:v1`);
+  });
+
+  test.each([
+    ['1.2.3', 'v1'],
+    ['v2', 'v2'],
+    ['0.9', 'v0'],
+    ['2024-05-01', 'v2024'],
+    ['latest', 'v1'],
+    [3, 'v3'],
+  ])('version %s', (version, expected) => {
+    const { intents } = plan(document({ '/things': { get: operation() } }, { info: { title: 'Things', version } }));
+    expect(intents[0]?.intent_uid).toBe(`things.example:act:${expected}`);
+  });
+
+  test('operations that still collide when named by method and path', () => {
+    const paths = { '/a/{x}': { get: operation() }, '/a/{ x }': { get: operation() } };
+    const { intents, skipped } = plan(document(paths));
+    expect(intents.map(({ intent_uid }) => intent_uid)).toEqual(['things.example:get-a-by-x:v1']);
+    expect(skipped).toEqual([
+      { operation: 'GET /a/{ x }', path: '/paths/~1a~1{ x }/get', reason: 'collides with another operation that is called get-a-by-x' },
+    ]);
+  });
+
+  test('namespace, version and name can be given', () => {
+    const given = { namespace: 'Acme.things', version: 'v7.1', serviceName: 'Our things' };
+    const { service, intents } = plan(document({ '/things': { get: operation() } }), given);
+    expect([service.service_name, intents[0]?.intent_uid]).toEqual(['Our things', 'Acme.things:act:v7.1']);
+  });
+});
+
+test('a deprecated operation can be kept executable', () => {
+  const paths = { '/things': { get: operation({ deprecated: true }) } };
+  expect(plan(document(paths)).intents[0]?.deprecated).toBe(true);
+  expect(plan(document(paths), { keepDeprecated: true }).intents[0]).not.toHaveProperty('deprecated');
+});
+
+test('relative servers are relative to where the document was fetched', () => {
+  const { service } = plan(document({}, { servers: [{ url: '../v2/' }] }), { documentUrl: 'https://docs.example/specs/openapi.json' });
+  expect(service.service_url).toBe('https://docs.example/v2');
+});
+
+describe('a document that nothing can be planned from', () => {
+  const noAddress =
+    'The document does not say at which absolute address the API is. Give it with --base-url, for example https://api.example.com/v1.';
+  test.each([
+    [
+      'another format',
+      { openapi: '4.0.0' },
+      'The document is none that can be imported: OpenAPI 3.0 or 3.1 (openapi: 3.x), Swagger 2.0 (swagger: "2.0") or a service description (service-info and intents).',
+    ],
+    [
+      'a text',
+      'hello',
+      'The document is none that can be imported: OpenAPI 3.0 or 3.1 (openapi: 3.x), Swagger 2.0 (swagger: "2.0") or a service description (service-info and intents).',
+    ],
+    ['a registry file', { registry: 1 }, 'The document is a registry file. Use "apply" for it.'],
+    ['no server', { openapi: '3.0.0' }, noAddress],
+    ['a Swagger without host', { swagger: '2.0', basePath: '/v1' }, noAddress],
+    [
+      'a server in IPv6',
+      { openapi: '3.1.0', servers: [{ url: 'https://[::1]/' }] },
+      'A namespace has at most 80 letters, digits, dots and hyphens, for example api.example.com. Give one with --namespace.',
+    ],
+  ])('%s', (_, input, message) => {
+    expect(() => plan(input)).toThrow(new DocumentError(message));
+  });
+});
+
+describe('readDocument', () => {
+  test.each([
+    ['nothing', ' \n', 'The document is empty.'],
+    ['neither JSON nor YAML', '{"a": [}', /^The document is neither JSON nor YAML: .* at line 1, column 8/],
+    ['a circle of aliases', 'a: &a\n  b: *a', /^The aliases of the YAML document cannot be followed: /],
+    [
+      'aliases that multiply',
+      [
+        'a: &a [x, x, x, x, x, x, x, x, x, x]',
+        ...[...'bcdefg'].map((name, at) => `${name}: &${name} [${`*${'abcdef'[at]}, `.repeat(10)}]`),
+      ].join('\n'),
+      /^The aliases of the YAML document cannot be followed: /,
+    ],
+  ])('refuses %s', (_, input, message) => {
+    expect(() => readDocument(input)).toThrow(DocumentError);
+    expect(() => readDocument(input)).toThrow(message);
+  });
+
+  test.each([
+    ['JSON with a byte order mark', '\ufeff{"a": 1}', { a: 1 }],
+    ['YAML that begins with a brace', '{a: 1}', { a: 1 }],
+    ['no as a text, numbers as names', 'no: no\n200: yes', { no: 'no', 200: 'yes' }],
+    ['merge keys', 'a: &a { x: 1 }\nb: { <<: *a, y: 2 }', { a: { x: 1 }, b: { x: 1, y: 2 } }],
+  ])('reads %s', (_, input, value) => {
+    expect(readDocument(input)).toEqual(value);
+  });
+});
