@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from '@jest/globals';
+import { CompactSign, exportJWK, generateKeyPair } from 'jose';
+import { type RunningStack, startStack } from '../../bin/local/stack.ts';
+import { errorBody } from '../../schemas/errors.ts';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests compare whole bodies of every shape
+  body: any;
+}
+
+export interface Call {
+  token?: string;
+  /** sent as JSON; text is sent as it is */
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+/** A client of a running service that holds every answer to what holds for all of them. */
+export interface Api {
+  stack: RunningStack;
+  call(method: string, path: string, call?: Call): Promise<Answer>;
+  asAdmin(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** registers a service under a fresh name */
+  createService(): Promise<string>;
+  /** a PAT for a fresh key */
+  obtainPat(agentId?: string): Promise<string>;
+  execute(pat: string, intentUid: string, parameters: unknown, headers?: Record<string, string>): Promise<Answer>;
+  stop(): Promise<void>;
+}
+
+/** Starts the local stack: the synthesized template, unmodified bundles, real HTTP. */
+export async function startApi(options: Parameters<typeof startStack>[0] = {}): Promise<Api> {
+  const stack = await startStack({ port: 0, demo: false, ...options });
+  const { base_url: baseUrl, admin_token: adminToken } = stack;
+
+  async function call(method: string, path: string, { token, body, headers }: Call = {}): Promise<Answer> {
+    const response = await fetch(`${baseUrl}${path}`, {
+      method,
+      headers: {
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      redirect: 'manual',
+    });
+    const text = await response.text();
+    const answer = { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+    checkInvariants(answer);
+    return answer;
+  }
+
+  const asAdmin: Api['asAdmin'] = (method, path, body, headers = {}) => call(method, path, { token: adminToken, body, headers });
+
+  return {
+    stack,
+    call,
+    asAdmin,
+    createService: async () => {
+      const created = await asAdmin('POST', '/api/services', {
+        service_name: `Service ${randomUUID()}`,
+        service_url: 'https://world.example',
+        description: 'Facts about the world',
+      });
+      expect(created.status).toBe(201);
+      return created.body.service_id;
+    },
+    obtainPat: async (agentId = `agent-${randomUUID()}`) => {
+      const { publicKey, privateKey } = await generateKeyPair('ES256');
+      const policy = await call('GET', '/api/policy');
+      const signed_policy = await new CompactSign(Buffer.from(JSON.stringify(policy.body)))
+        .setProtectedHeader({ alg: 'ES256' })
+        .sign(privateKey);
+      const issued = await call('POST', '/api/pat/issue', {
+        body: { agent_id: agentId, signed_policy, agent_public_key: JSON.stringify(await exportJWK(publicKey)) },
+      });
+      expect(issued.status).toBe(200);
+      return issued.body['proto-pat'];
+    },
+    execute: (pat, intent_uid, parameters, headers = {}) =>
+      call('POST', '/api/intents/execute', { token: pat, body: { intent_uid, parameters }, headers }),
+    stop: () => stack.stop(),
+  };
+}
+
+/** What holds for every answer whatever was asked. */
+export function checkInvariants({ status, headers, body }: Answer): void {
+  expect(headers.get('x-request-id')).toBeTruthy();
+  if (status < 400) return;
+  expect(headers.get('content-type')).toMatch(/^application\/json/);
+  expect(errorBody.parse(body).error.details?.request_id).toBe(headers.get('x-request-id'));
+}
+
+/** The refusal as it has to read, but for its request id. */
+export const refusal = (status: number, code: string, message: string, details: Record<string, unknown> = {}) =>
+  expect.objectContaining({
+    status,
+    body: { error: expect.objectContaining({ code, message, details: expect.objectContaining(details) }) },
+  });

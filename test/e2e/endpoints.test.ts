@@ -1,0 +1,340 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { CompactSign, exportJWK, generateKeyPair } from 'jose';
+import { type Endpoint, endpoints } from '../../lib/endpoints.ts';
+import type { ErrorCode } from '../../schemas/errors.ts';
+import { fullIntent, intentDetails, intentList, intentPage, savedIntent } from '../../schemas/intent.ts';
+import { patResponse } from '../../schemas/pat.ts';
+import { policy } from '../../schemas/policy.ts';
+import { savedService, service } from '../../schemas/service.ts';
+import { type Answer, type Api, refusal, startApi } from './api.ts';
+
+let api: Api;
+let upstream: Server;
+let upstreamUrl: string;
+/** what the upstream answers, by path */
+const upstreamStatus: Record<string, number> = { '/ok': 200, '/refuses': 404, '/fails': 500, '/unknown': 405, '/slow': 0 };
+
+beforeAll(async () => {
+  api = await startApi();
+  upstream = createServer((request, response) => {
+    const status = upstreamStatus[request.url ?? ''] ?? 404;
+    if (status > 0) response.writeHead(status, { 'Content-Type': 'application/json' }).end('{"name":"France"}');
+  });
+  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
+  upstreamUrl = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+}, 60_000);
+afterAll(async () => {
+  upstream.closeAllConnections();
+  upstream.close();
+  await api.stop();
+});
+
+const unknownService = '01ARZ3NDEKTSV4RRFFQ69G5FAV';
+const newUid = (version = 'v1') => `e2e.example:n${randomUUID().slice(0, 8)}:${version}`;
+const serviceBody = (service_name = `Name ${randomUUID()}`) => ({
+  service_name,
+  service_url: 'https://world.example',
+  description: 'Facts about the world',
+});
+const intentBody = (intent_uid: string, path = '/ok') => ({
+  intent_uid,
+  intent_name: 'Get country',
+  description: 'Tells a country from its code',
+  input_parameters: [{ name: 'code', type: 'string', required: true, pattern: '^[A-Z]{2}$', description: 'ISO 3166 code' }],
+  output_parameters: [{ name: 'name', type: 'string', required: true }],
+  endpoint: `${upstreamUrl}${path}`,
+  tags: ['geo'],
+});
+async function createIntent(path?: string, intent_uid = newUid()): Promise<string> {
+  const created = await api.asAdmin('POST', `/api/services/${await api.createService()}/intents`, intentBody(intent_uid, path));
+  expect(created.status).toBe(201);
+  return intent_uid;
+}
+
+/** The intent that the local stack's policy prohibits. */
+const prohibitedUid = 'world.example:export-countries:v1';
+
+/** A body for endpoint 5, by a fresh key, for the policy with these changes. */
+async function patRequest(changes: object = {}) {
+  const { publicKey, privateKey } = await generateKeyPair('ES256');
+  const signed = JSON.stringify({ ...(await api.call('GET', '/api/policy')).body, ...changes });
+  return {
+    agent_id: `agent-${randomUUID()}`,
+    signed_policy: await new CompactSign(Buffer.from(signed)).setProtectedHeader({ alg: 'ES256' }).sign(privateKey),
+    agent_public_key: JSON.stringify(await exportJWK(publicKey)),
+  };
+}
+
+/** Every error that the specification lists for an endpoint (section 4.2) and that a request can bring about, and the request that does. */
+const errorCases: Record<string, Partial<Record<ErrorCode, () => Promise<Answer>>>> = {
+  'search-intents': { INVALID_PARAMETER: () => api.call('GET', '/api/intents/search?page=0') },
+  'get-intent': {
+    INVALID_PARAMETER: () => api.call('GET', '/api/intents/no-uid'),
+    NOT_FOUND: () => api.call('GET', `/api/intents/${newUid()}`),
+  },
+  'execute-intent': {
+    INVALID_PARAMETER: async () => api.execute(await api.obtainPat(), await createIntent(), {}),
+    UNSUPPORTED_MEDIA_TYPE: () => api.call('POST', '/api/intents/execute', { body: '{}', headers: { 'Content-Type': 'text/plain' } }),
+    UNAUTHORIZED: async () => api.execute('not.a.pat', newUid(), {}),
+    FORBIDDEN: async () => api.execute(await api.obtainPat(), await createIntent('/ok', prohibitedUid), { code: 'FR' }),
+    NOT_FOUND: async () => api.execute(await api.obtainPat(), newUid(), {}),
+    SERVICE_UNAVAILABLE: async () => {
+      const uid = newUid();
+      await api.asAdmin('POST', `/api/services/${await api.createService()}/intents`, {
+        ...intentBody(uid),
+        endpoint: 'http://127.0.0.1:1/',
+      });
+      return api.execute(await api.obtainPat(), uid, { code: 'FR' });
+    },
+    VERSION_CONFLICT: async () => {
+      const uid = await createIntent('/ok', newUid('v2'));
+      return api.execute(await api.obtainPat(), uid.replace('v2', 'v1'), {});
+    },
+    INTENT_DEPRECATED: async () => {
+      const uid = await createIntent();
+      await api.asAdmin('PUT', `/api/intents/${uid}`, { ...intentBody(uid), deprecated: true });
+      return api.execute(await api.obtainPat(), uid, { code: 'FR' });
+    },
+    CONFLICT: async () => {
+      const [pat, uid] = [await api.obtainPat(), await createIntent()];
+      await api.execute(pat, uid, { code: 'FR' }, { 'Idempotency-Key': 'a' });
+      return api.execute(pat, uid, { code: 'DE' }, { 'Idempotency-Key': 'a' });
+    },
+    TOO_MANY_REQUESTS: async () => {
+      const [pat, uid] = [await api.obtainPat(), await createIntent()];
+      const answers = await Promise.all(Array.from({ length: 61 }, () => api.execute(pat, uid, { code: 'FR' })));
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
+      return answers.find(({ status }) => status === 429) as Answer;
+    },
+    INTENT_EXECUTION_FAILED: async () => api.execute(await api.obtainPat(), await createIntent('/fails'), { code: 'FR' }),
+    INTENT_NOT_SUPPORTED: async () => api.execute(await api.obtainPat(), await createIntent('/unknown'), { code: 'FR' }),
+  },
+  'issue-pat': {
+    INVALID_SIGNATURE: async () =>
+      api.call('POST', '/api/pat/issue', { body: { ...(await patRequest()), signed_policy: 'bm8gc2lnbmF0dXJl' } }),
+    TOO_MANY_REQUESTS: async () => {
+      const body = await patRequest();
+      const answers = await Promise.all(Array.from({ length: 61 }, () => api.call('POST', '/api/pat/issue', { body })));
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
+      return answers.find(({ status }) => status === 429) as Answer;
+    },
+    POLICY_REJECTED: async () =>
+      api.call('POST', '/api/pat/issue', { body: await patRequest({ uid: 'https://world.example/another-policy' }) }),
+    INVALID_PARAMETER: () => api.call('POST', '/api/pat/issue', { body: {} }),
+    UNSUPPORTED_MEDIA_TYPE: () => api.call('POST', '/api/pat/issue', { body: '{}', headers: { 'Content-Type': 'text/plain' } }),
+  },
+  'put-service-credential': {
+    INVALID_PARAMETER: async () => api.asAdmin('PUT', `/api/services/${await api.createService()}/credential`, {}),
+    NOT_FOUND: () => api.asAdmin('PUT', `/api/services/${unknownService}/credential`, { header_name: 'X-Api-Key', header_value: 'secret' }),
+  },
+  'delete-service-credential': { NOT_FOUND: () => api.asAdmin('DELETE', `/api/services/${unknownService}/credential`) },
+  'get-agent': { NOT_FOUND: () => api.asAdmin('GET', '/api/agents/nobody') },
+  'revoke-agent': { NOT_FOUND: () => api.asAdmin('POST', '/api/agents/nobody/revoke') },
+  'delete-agent': { NOT_FOUND: () => api.asAdmin('DELETE', '/api/agents/nobody') },
+  'create-service': {
+    INVALID_PARAMETER: () => api.asAdmin('POST', '/api/services', {}),
+    CONFLICT: async () => {
+      const body = serviceBody();
+      await api.asAdmin('POST', '/api/services', body);
+      return api.asAdmin('POST', '/api/services', { ...body, service_name: ` ${body.service_name.toUpperCase()} ` });
+    },
+  },
+  'update-service': {
+    INVALID_PARAMETER: async () => api.asAdmin('PUT', `/api/services/${await api.createService()}`, { service_id: 'mine' }),
+    NOT_FOUND: () => api.asAdmin('PUT', `/api/services/${unknownService}`, serviceBody()),
+    CONFLICT: async () => api.asAdmin('PUT', `/api/services/${await api.createService()}`, serviceBody(), { 'If-Match': '"stale"' }),
+  },
+  'delete-service': {
+    NOT_FOUND: () => api.asAdmin('DELETE', `/api/services/${unknownService}`),
+    CONFLICT: async () => api.asAdmin('DELETE', `/api/services/${await api.createService()}`, undefined, { 'If-Match': '"stale"' }),
+  },
+  'get-service': { NOT_FOUND: () => api.call('GET', `/api/services/${unknownService}`) },
+  'list-service-intents': {
+    INVALID_PARAMETER: async () => api.call('GET', `/api/services/${await api.createService()}/intents?page_size=101`),
+    NOT_FOUND: () => api.call('GET', `/api/services/${unknownService}/intents`),
+  },
+  'create-intent': {
+    INVALID_PARAMETER: async () => api.asAdmin('POST', `/api/services/${await api.createService()}/intents`, {}),
+    NOT_FOUND: () => api.asAdmin('POST', `/api/services/${unknownService}/intents`, intentBody(newUid())),
+    CONFLICT: async () => api.asAdmin('POST', `/api/services/${await api.createService()}/intents`, intentBody(await createIntent())),
+  },
+  'update-intent': {
+    INVALID_PARAMETER: async () => api.asAdmin('PUT', `/api/intents/${await createIntent()}`, intentBody(newUid())),
+    NOT_FOUND: () => {
+      const uid = newUid();
+      return api.asAdmin('PUT', `/api/intents/${uid}`, intentBody(uid));
+    },
+    CONFLICT: async () => {
+      const uid = await createIntent();
+      return api.asAdmin('PUT', `/api/intents/${uid}`, intentBody(uid), { 'If-Match': '"stale"' });
+    },
+  },
+  'delete-intent': {
+    NOT_FOUND: () => api.asAdmin('DELETE', `/api/intents/${newUid()}`),
+    CONFLICT: async () => api.asAdmin('DELETE', `/api/intents/${await createIntent()}`, undefined, { 'If-Match': '"stale"' }),
+  },
+};
+
+/** What refuses every endpoint of admins alike. */
+function adminCases({ method, path, errors }: Endpoint): Partial<Record<ErrorCode, () => Promise<Answer>>> {
+  const concrete = path
+    .replace('{service_id}', unknownService)
+    .replace('{intent_uid}', 'e2e.example:none:v1')
+    .replace('{agent_id}', 'nobody');
+  const body = errors.includes('UNSUPPORTED_MEDIA_TYPE') ? { body: {} } : {};
+  return {
+    UNAUTHORIZED: () => api.call(method, concrete, body),
+    FORBIDDEN: () => api.call(method, concrete, { token: api.stack.user_token, ...body }),
+    ...(errors.includes('UNSUPPORTED_MEDIA_TYPE') && {
+      UNSUPPORTED_MEDIA_TYPE: () =>
+        api.call(method, concrete, { token: api.stack.admin_token, body: '{}', headers: { 'Content-Type': 'text/plain' } }),
+    }),
+  };
+}
+
+const casesOf = (endpoint: Endpoint) => ({ ...(endpoint.credential === 'admin' && adminCases(endpoint)), ...errorCases[endpoint.name] });
+
+const statuses: Partial<Record<ErrorCode, number>> = {
+  INVALID_PARAMETER: 400,
+  INVALID_SIGNATURE: 400,
+  POLICY_REJECTED: 403,
+  SERVICE_UNAVAILABLE: 503,
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  CONFLICT: 409,
+  VERSION_CONFLICT: 409,
+  INTENT_DEPRECATED: 410,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  TOO_MANY_REQUESTS: 429,
+  INTENT_NOT_SUPPORTED: 501,
+  INTENT_EXECUTION_FAILED: 502,
+};
+
+const refusing = endpoints
+  .filter((endpoint) => Object.keys(casesOf(endpoint)).length > 0)
+  .map((endpoint) => ({ title: `${endpoint.method} ${endpoint.path}`, cases: casesOf(endpoint) }));
+
+describe.each(refusing)('$title', ({ cases }) => {
+  test.each(Object.entries(cases).map(([code, request]) => ({ code: code as ErrorCode, request })))('$code', async ({ code, request }) => {
+    const { status, body, headers } = await request();
+    expect({ status, code: body.error.code }).toEqual({ status: statuses[code], code });
+    if (status === 401) expect(headers.get('www-authenticate')).toMatch(/^Bearer /);
+    if (status === 429 || status === 503) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+});
+
+/** One takes 20 seconds, the other a deployment that lacks a part. */
+const untried: ErrorCode[] = ['GATEWAY_TIMEOUT', 'NOT_IMPLEMENTED'];
+
+test('every other refusal that the endpoint table lists has a case', () => {
+  for (const endpoint of endpoints) {
+    const missing = endpoint.errors.filter((code) => !Object.hasOwn(casesOf(endpoint), code) && !untried.includes(code));
+    expect({ name: endpoint.name, missing }).toEqual({ name: endpoint.name, missing: [] });
+  }
+});
+
+test('an admin registers, an agent finds, is authorised and executes, the admin takes it away again', async () => {
+  const body = serviceBody();
+  const created = await api.asAdmin('POST', '/api/services', { ...body, policy_url: 'https://world.example/policy' });
+  expect(savedService.parse(created.body)).toEqual({ ...body, service_id: expect.any(String) });
+  const servicePath = `/api/services/${created.body.service_id}`;
+  expect(created.headers.get('location')).toBe(`${api.stack.base_url}${servicePath}`);
+
+  const read = await api.call('GET', servicePath);
+  expect(service.parse(read.body)).toEqual({ ...created.body, policy_url: 'https://world.example/policy' });
+  expect(read.headers.get('etag')).toBe(created.headers.get('etag'));
+  expect((await api.call('GET', servicePath, { headers: { 'If-None-Match': read.headers.get('etag') ?? '' } })).status).toBe(304);
+
+  const uid = newUid();
+  const saved = await api.asAdmin('POST', `${servicePath}/intents`, intentBody(uid));
+  expect(savedIntent.parse(saved.body)).toEqual({
+    intent_id: uid,
+    intent_uid: uid,
+    intent_name: 'Get country',
+    description: 'Tells a country from its code',
+  });
+
+  const details = {
+    intent_uid: uid,
+    service_name: body.service_name,
+    intent_name: 'Get country',
+    description: 'Tells a country from its code',
+    input_parameters: [{ name: 'code', type: 'string', required: true, description: 'ISO 3166 code' }],
+    output_parameters: [{ name: 'name', type: 'string', required: true }],
+    endpoint: `${upstreamUrl}/ok`,
+    tags: ['geo'],
+  };
+  const found = await api.call('GET', `/api/intents/search?query=${uid.split(':')[1]}+country&uid=${uid}`);
+  expect(intentPage.parse(found.body)).toEqual({
+    intents: [details],
+    pagination: { total_results: 1, total_pages: 1, current_page: 1, page_size: 10 },
+  });
+  expect(intentDetails.parse((await api.call('GET', `/api/intents/${encodeURIComponent(uid)}`)).body)).toEqual(details);
+  expect(fullIntent.parse((await api.call('GET', `/api/intents/${uid}?view=full`)).body)).toMatchObject({
+    intent_id: uid,
+    endpoint: { url: `${upstreamUrl}/ok`, method: 'POST', content_type: 'application/json' },
+    version: 'v1',
+    deprecated: false,
+    input_parameters: [{ pattern: '^[A-Z]{2}$' }],
+  });
+  expect(intentList.parse((await api.call('GET', `${servicePath}/intents`)).body).intents).toEqual([{ ...saved.body, tags: ['geo'] }]);
+  expect(policy.parse((await api.call('GET', '/api/policy')).body).uid).toBe(`${api.stack.base_url}/api/policy`);
+
+  const pat = await api.obtainPat();
+  const executed = await api.execute(pat, uid, { code: 'FR' });
+  expect({ status: executed.status, body: executed.body }).toEqual({ status: 200, body: { name: 'France' } });
+
+  const renamed = `Renamed ${randomUUID()}`;
+  expect((await api.asAdmin('PUT', servicePath, { ...body, service_name: renamed })).status).toBe(200);
+  expect((await api.call('GET', `/api/intents/search?uid=${uid}`)).body.intents[0].service_name).toBe(renamed);
+  expect((await api.call('GET', `/api/intents/${uid}`)).body.service_name).toBe(renamed);
+  expect((await api.call('GET', servicePath)).body).not.toHaveProperty('policy_url');
+
+  expect((await api.asAdmin('PUT', `/api/intents/${uid}`, { ...intentBody(uid), intent_name: 'Look up country' })).status).toBe(200);
+  expect((await api.call('GET', `/api/intents/search?uid=${uid}`)).body.intents[0].intent_name).toBe('Look up country');
+
+  const deleted = await api.asAdmin('DELETE', servicePath);
+  expect({ status: deleted.status, body: deleted.body }).toEqual({ status: 204, body: undefined });
+  expect((await api.call('GET', `/api/intents/search?uid=${uid}`)).body.pagination.total_results).toBe(0);
+  expect((await api.call('GET', `/api/intents/${uid}`)).status).toBe(404);
+  expect((await api.call('GET', `${servicePath}/intents`)).status).toBe(404);
+  expect(await api.execute(pat, uid, { code: 'FR' })).toEqual(
+    refusal(404, 'NOT_FOUND', 'No intent has this intent_uid. Find one with GET /api/intents/search.'),
+  );
+});
+
+test('a PAT response has its schema, and its keys are published', async () => {
+  const pat = await api.obtainPat();
+  const [header = ''] = pat.split('.');
+  const { kid } = JSON.parse(Buffer.from(header, 'base64url').toString());
+  const jwks = await api.call('GET', '/.well-known/jwks.json');
+  expect(jwks.body.keys).toEqual([expect.objectContaining({ kid, kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' })]);
+  expect(jwks.body.keys[0]).not.toHaveProperty('d');
+  expect(patResponse('proto').safeParse({ 'proto-pat': pat, expires_at: new Date().toISOString() }).success).toBe(true);
+});
+
+test.each([
+  ['PATCH', '/api/services', 'POST'],
+  ['PUT', '/api/intents/execute', 'POST'],
+  ['POST', '/api/policy', 'GET'],
+  ['DELETE', '/api/intents/search', 'GET'],
+  ['POST', '/health', 'GET'],
+])('%s %s is answered 405 with Allow', async (method, path, allowed) => {
+  const answer = await api.call(method, path, method === 'DELETE' ? {} : { body: {} });
+  expect(answer).toMatchObject({ status: 405, body: { error: { code: 'METHOD_NOT_ALLOWED' } } });
+  expect(answer.headers.get('allow')?.split(/, */)).toContain(allowed);
+});
+
+test.each(['/', '/api', '/api/nothing', '/api/services/x/y/z', '/api/intents/a/b'])('%s is answered 404', async (path) => {
+  expect(await api.call('GET', path)).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
+});
+
+test('what needs no token ignores one', async () => {
+  for (const path of ['/api/policy', '/api/intents/search', `/api/services/${await api.createService()}`]) {
+    expect((await api.call('GET', path, { token: 'rubbish' })).status).toBe(200);
+  }
+});
