@@ -22,6 +22,7 @@ import { buildRequest } from './core/relay/request.ts';
 import { requireIntent } from './core/relay/require-intent.ts';
 import { openValidators } from './core/relay/validators.ts';
 import type { AgentItem } from './core/store/agent.ts';
+import { credentialsFromEnvironment } from './core/store/credential.ts';
 import { type IdempotentCalls, openIdempotentCalls } from './core/store/idempotent-call.ts';
 import { type Intents, openIntents } from './core/store/intents.ts';
 import { keys } from './core/store/keys.ts';
@@ -78,6 +79,7 @@ export const createHandler = ({ authorize, intents, calls, limits, relay, now = 
             ...ids,
             request: upstreamRequest,
             intentUid: intent_uid,
+            serviceId: intent.service_id,
             requestId: request.requestId,
             ...(idempotencyKey !== undefined && { idempotencyKey }),
             baseUrl: request.baseUrl,
@@ -118,6 +120,6 @@ export const handler = serve(
     intents: openIntents(table),
     calls: openIdempotentCalls(table),
     limits: openLimitCounter(table),
-    relay: openRelay({ rules: egressRulesFromEnvironment() }),
+    relay: openRelay({ rules: egressRulesFromEnvironment(), credentials: credentialsFromEnvironment() }),
   }),
 );

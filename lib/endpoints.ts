@@ -21,6 +21,11 @@ export interface Needs {
   policy?: true;
   /** reads or writes the snapshots of the search index */
   snapshots?: 'read' | 'write';
+  /**
+   * Uses or sets the credentials of services, which are secrets whose names begin with one prefix.
+   * `read`: secretsmanager:GetSecretValue on them; `write`: CreateSecret, PutSecretValue and DeleteSecret
+   */
+  credentials?: 'read' | 'write';
 }
 
 /** One endpoint: one row, one file in `functions/`, one Lambda. */
@@ -107,6 +112,7 @@ export const endpoints: readonly Endpoint[] = [
       },
       kms: ['publicKey'],
       egress: true,
+      credentials: 'read',
       policy: true,
     },
     timeoutSeconds: 29,
@@ -259,6 +265,26 @@ export const endpoints: readonly Endpoint[] = [
     success: 204,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
     needs: { table: { agent: ['delete'] } },
+  },
+  {
+    ...admin,
+    name: 'put-service-credential',
+    method: 'PUT',
+    path: '/api/services/{service_id}/credential',
+    summary: 'Set the credential that calls of a service carry, and get the key that they are signed with',
+    success: 200,
+    errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'NOT_IMPLEMENTED'],
+    needs: { table: { service: ['get'] }, credentials: 'write' },
+  },
+  {
+    ...admin,
+    name: 'delete-service-credential',
+    method: 'DELETE',
+    path: '/api/services/{service_id}/credential',
+    summary: 'Remove the credential of a service',
+    success: 204,
+    errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
+    needs: { table: { service: ['get'] }, credentials: 'write' },
   },
   {
     ...open,

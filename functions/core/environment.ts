@@ -33,6 +33,10 @@ export const variables = {
   egressPorts: 'EGRESS_PORTS',
   /** `true`: intents may be called at loopback addresses over http (local stack only) */
   egressLoopback: 'EGRESS_ALLOW_LOOPBACK',
+  /** what the names of the services' secrets begin with in Secrets Manager, for example `intent-gate/prod/services/` */
+  credentialPrefix: 'CREDENTIAL_PREFIX',
+  /** folder of the services' credentials (local stack only) */
+  credentialFolder: 'CREDENTIAL_FOLDER',
   /** bucket of search index snapshots */
   snapshotBucket: 'SNAPSHOT_BUCKET',
   /** folder of search index snapshots (local stack only) */

@@ -1,22 +1,23 @@
 import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { Pool } from 'undici';
+import type { Credentials } from '../store/credential.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
 import { callFailed, describeCallError } from './call-failure.ts';
-import { type DialOptions, dial, type Resolve, resolveBySystem, type Target } from './dial.ts';
+import { DialError, type DialOptions, dial, type Resolve, resolveBySystem, type Target } from './dial.ts';
 import { checkOrigin, type EgressRules, withOwnHost } from './egress.ts';
+import { buildHeaders } from './headers.ts';
 import type { UpstreamRequest } from './request.ts';
 
 /** One execution of an intent, as its upstream gets to know it. */
 export interface Execution {
   request: UpstreamRequest;
   intentUid: string;
+  serviceId: string;
   agentId: string;
   requestId: string;
   executionId: string;
   idempotencyKey?: string;
-  /** headers that the service's credential adds; they are sent over https only */
-  credentialHeaders?: Record<string, string>;
   /** the address that this service was called by */
   baseUrl: string;
   /** longest time that the call may take in milliseconds; never more than 20,000 */
@@ -46,6 +47,8 @@ export interface RelayOptions {
   rules: EgressRules;
   resolve?: Resolve;
   breaker?: Breaker;
+  /** where the credentials of services are; without it no call carries one */
+  credentials?: Pick<Credentials, 'find' | 'forget'>;
   trustedCertificate?: string;
 }
 
@@ -58,7 +61,13 @@ const greatestHeaderBytes = 16 * 1024;
 const keepAliveMs = 4_000;
 const greatestOrigins = 100;
 
-export function openRelay({ rules, resolve = resolveBySystem, breaker = openBreaker(), trustedCertificate }: RelayOptions): Relay {
+export function openRelay({
+  rules,
+  resolve = resolveBySystem,
+  breaker = openBreaker(),
+  credentials,
+  trustedCertificate,
+}: RelayOptions): Relay {
   const pools = new LRUCache<string, Pool>({
     max: greatestOrigins,
     ttl: keepAliveMs,
@@ -82,7 +91,8 @@ export function openRelay({ rules, resolve = resolveBySystem, breaker = openBrea
       breaker.record(host, true);
       return socket;
     } catch (error) {
-      breaker.record(host, false);
+      // A refused address says nothing about whether the host can be reached.
+      if (!(error instanceof DialError && error.failure === 'refused_address')) breaker.record(host, false);
       throw error;
     }
   }
@@ -110,14 +120,17 @@ export function openRelay({ rules, resolve = resolveBySystem, breaker = openBrea
   }
 
   async function send(execution: Execution, url: URL, signal: AbortSignal): Promise<Omit<UpstreamAnswer, 'durationMs'>> {
+    // Not over http, where anyone on the way could read it.
+    const credential = url.protocol === 'https:' ? await credentials?.find(execution.serviceId) : undefined;
     const pool = pools.get(url.origin) ?? openPool(url.origin);
     const { statusCode, headers, body } = await pool.request({
       method: execution.request.method,
       path: url.pathname + url.search,
-      headers: buildHeaders(execution, url),
+      headers: buildHeaders(execution, url, credential),
       body: execution.request.body ?? null,
       signal,
     });
+    if (statusCode === 401 || statusCode === 403) credentials?.forget(execution.serviceId);
     const bytes = Buffer.from(await body.arrayBuffer());
     const { 'content-encoding': coding = 'identity', 'retry-after': retryAfter } = headers;
     if (coding !== 'identity') throw callFailed('encoded_answer');
@@ -132,7 +145,7 @@ export function openRelay({ rules, resolve = resolveBySystem, breaker = openBrea
       const waitSeconds = breaker.secondsToWait(`${url.hostname}:${portOf(url)}`);
       if (waitSeconds > 0) throw callFailed('resting', undefined, waitSeconds);
       try {
-        const signal = AbortSignal.timeout(Math.min(execution.deadlineMs, greatestDeadlineMs));
+        const signal = AbortSignal.timeout(Math.max(0, Math.min(Math.floor(execution.deadlineMs), greatestDeadlineMs)));
         const answer = await Promise.race([send(execution, url, signal), whenAborted(signal)]);
         return { ...answer, durationMs: performance.now() - startedMs };
       } catch (error) {
@@ -152,20 +165,3 @@ const whenAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
 
 const portOf = ({ protocol, port }: { protocol: string; port: string }): number => Number(port || (protocol === 'https:' ? 443 : 80));
-
-/** Header fields take visible ASCII; what else an id holds is percent-encoded, and the percent sign with it. */
-const headerText = (id: string): string => id.replace(/[^\x21-\x24\x26-\x7e]/gu, encodeURIComponent);
-
-/** From scratch: nothing that the agent sent is passed on but its idempotency key. */
-const buildHeaders = (execution: Execution, url: URL): Record<string, string> => ({
-  Accept: 'application/json',
-  'Accept-Encoding': 'identity',
-  'User-Agent': 'intent-gate',
-  'X-Request-Id': headerText(execution.requestId),
-  'Execution-Id': headerText(execution.executionId),
-  'Agent-Id': headerText(execution.agentId),
-  'Intent-Uid': execution.intentUid,
-  ...(execution.request.contentType !== undefined && { 'Content-Type': execution.request.contentType }),
-  ...(execution.idempotencyKey !== undefined && { 'Idempotency-Key': headerText(execution.idempotencyKey) }),
-  ...(url.protocol === 'https:' && execution.credentialHeaders),
-});

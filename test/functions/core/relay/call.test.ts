@@ -14,6 +14,7 @@ const production: EgressRules = { ports: [443], allowLoopback: false, ownHosts: 
 
 const execution = (url: string, more: Partial<Execution> = {}): Execution => ({
   request: { method: 'POST', url, contentType: 'application/json', body: '{"a":1}' },
+  serviceId: 'service-1',
   intentUid: 'world.example:get-country:v1',
   agentId: 'agent-1',
   requestId: 'request-1',
@@ -79,17 +80,16 @@ describe('a call', () => {
     ]);
   });
 
-  test('without a body sends none, and never sends a credential over http', async () => {
+  test('without a body sends none, and over http no credential', async () => {
     const upstream = keep(await startUpstream((_, response) => response.end('{}')));
-    await relay().call(
-      execution(`http://upstream.example:${upstream.port}/`, {
-        request: { method: 'GET', url: `http://upstream.example:${upstream.port}/` },
-        credentialHeaders: { Authorization: 'secret' },
-      }),
-    );
+    const credential = { header_name: 'Authorization', header_value: 'secret', signing_key: 'AAAA' };
+    const credentials = { find: async () => credential, forget: () => {} };
+    const url = `http://upstream.example:${upstream.port}/`;
+    await relay({ credentials }).call(execution(url, { request: { method: 'GET', url } }));
     expect(upstream.seen[0]).toMatchObject({ method: 'GET', body: '' });
     expect(upstream.seen[0]?.headers).not.toHaveProperty('authorization');
     expect(upstream.seen[0]?.headers).not.toHaveProperty('content-type');
+    expect(upstream.seen[0]?.headers).not.toHaveProperty('signature');
   });
 
   test('uses a connection again', async () => {
@@ -133,11 +133,9 @@ describe('over https', () => {
   });
   afterAll(() => upstream.stop());
 
-  test('a trusted certificate lets the call and its credential through', async () => {
+  test('a trusted certificate lets the call through', async () => {
     const { call } = relay({ trustedCertificate: certificate.cert });
-    const answer = await call(execution(`https://upstream.example:${upstream.port}/`, { credentialHeaders: { Authorization: 'secret' } }));
-    expect(answer.status).toBe(200);
-    expect(upstream.seen.at(-1)?.headers.authorization).toBe('secret');
+    expect(await call(execution(`https://upstream.example:${upstream.port}/`))).toMatchObject({ status: 200 });
   });
 
   test.each([
@@ -210,6 +208,19 @@ describe('egress', () => {
     const call = relay({ rules: production, resolve }).call(execution(url));
     await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'refused_address', outcome: 'not_sent' }, /makes no calls/);
     expect([resolved, sockets.opened()]).toEqual([0, 0]);
+  });
+
+  test('a refused address is refused the sixth time too', async () => {
+    const { call } = relay({ rules: production });
+    for (let count = 0; count < 6; count++) {
+      await expectFailure(
+        call(execution('https://upstream.example/')),
+        'INTENT_EXECUTION_FAILED',
+        502,
+        { reason: 'refused_address' },
+        /makes no calls/,
+      );
+    }
   });
 
   test('the address by which this service was called is refused too', async () => {
@@ -320,6 +331,11 @@ describe('an upstream that', () => {
     );
     const call = relay().call(execution(`http://upstream.example:${upstream.port}/`));
     await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'encoded_answer', outcome: 'unknown' }, /content coding/);
+  });
+
+  test.each([0, -5, 0.5])('is called with %d ms left', async (deadlineMs) => {
+    const upstream = keep(await startRawUpstream(() => {}));
+    await expectFailure(relay().call(execution(`http://upstream.example:${upstream.port}/`, { deadlineMs })), ...late);
   });
 
   test('takes its time to connect', async () => {

@@ -1,0 +1,27 @@
+import type { Credential } from '../store/credential.ts';
+import type { Execution } from './call.ts';
+import { signCall } from './signature.ts';
+
+/** Header fields take visible ASCII; what else an id holds is percent-encoded, and the percent sign with it. */
+const headerText = (id: string): string => id.replace(/[^\x21-\x24\x26-\x7e]/gu, encodeURIComponent);
+
+/** From scratch: nothing that the agent sent is passed on but its idempotency key. */
+export function buildHeaders(execution: Execution, url: URL, credential: Credential | undefined): Record<string, string> {
+  const { request, serviceId, idempotencyKey } = execution;
+  const fields = {
+    'agent-id': headerText(execution.agentId),
+    'intent-uid': execution.intentUid,
+    'execution-id': headerText(execution.executionId),
+  };
+  const signed = { request: { ...request, url: url.href }, fields, serviceId, createdSeconds: Math.floor(Date.now() / 1000) };
+  return {
+    accept: 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': 'intent-gate',
+    'x-request-id': headerText(execution.requestId),
+    ...fields,
+    ...(request.contentType !== undefined && { 'content-type': request.contentType }),
+    ...(idempotencyKey !== undefined && { 'idempotency-key': headerText(idempotencyKey) }),
+    ...(credential !== undefined && { [credential.header_name]: credential.header_value, ...signCall(signed, credential) }),
+  };
+}

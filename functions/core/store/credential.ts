@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { CredentialInput } from '../../../schemas/credential.ts';
+import { readEnvironment } from '../environment.ts';
+import { emptyVault, openFolderVault, openSecretsManager, type Vault } from './vault.ts';
+
+/** How a service's upstream knows calls that come from here. */
+export interface Credential extends CredentialInput {
+  /** base64url of the 32 bytes of an HMAC-SHA-256 key */
+  signing_key: string;
+}
+
+export interface Credentials {
+  /**
+   * A service's credential; that it has none is remembered too.
+   * @throws ApiError SERVICE_UNAVAILABLE where that cannot be found out
+   */
+  find(serviceId: string): Promise<Credential | undefined>;
+  /** Makes the next `find` ask again: for when an upstream does not accept the credential. */
+  forget(serviceId: string): void;
+  /** Sets a service's credential, with a new signing key. */
+  replace(serviceId: string, input: CredentialInput): Promise<Credential>;
+  remove(serviceId: string): Promise<void>;
+}
+
+/** How long a credential is used without asking whether it has changed, in milliseconds. */
+const freshMs = 60_000;
+
+export function openCredentials(vault: Vault): Credentials {
+  const cache = new LRUCache<string, { credential: Credential | undefined }>({ max: 1000, ttl: freshMs, ttlResolution: 0, perf: Date });
+  return {
+    async find(serviceId) {
+      const known = cache.get(serviceId);
+      if (known !== undefined) return known.credential;
+      const secret = await vault.read(serviceId);
+      const credential: Credential | undefined = secret === undefined ? undefined : JSON.parse(secret);
+      cache.set(serviceId, { credential });
+      return credential;
+    },
+    forget: (serviceId) => void cache.delete(serviceId),
+    async replace(serviceId, { header_name, header_value }) {
+      const credential = { header_name, header_value, signing_key: randomBytes(32).toString('base64url') };
+      await vault.write(serviceId, JSON.stringify(credential));
+      cache.delete(serviceId);
+      return credential;
+    },
+    async remove(serviceId) {
+      await vault.remove(serviceId);
+      cache.delete(serviceId);
+    },
+  };
+}
+
+export function credentialsFromEnvironment(): Credentials {
+  const { credentialPrefix, credentialFolder } = readEnvironment([], ['credentialPrefix', 'credentialFolder']);
+  if (credentialFolder !== undefined) return openCredentials(openFolderVault(credentialFolder));
+  return openCredentials(credentialPrefix === undefined ? emptyVault : openSecretsManager(credentialPrefix));
+}

@@ -1,0 +1,32 @@
+import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { noContent } from './core/http/response.ts';
+import { type Steps, serve } from './core/http/serve.ts';
+import { type Credentials, credentialsFromEnvironment } from './core/store/credential.ts';
+import { noSuchService } from './core/store/refusals.ts';
+import { openServices, type Services } from './core/store/services.ts';
+import { tableFromEnvironment } from './core/store/table.ts';
+
+export interface Deps {
+  verifyAdmin: VerifyAdmin;
+  services: Pick<Services, 'find'>;
+  credentials: Pick<Credentials, 'remove'>;
+}
+
+/** `DELETE /api/services/{service_id}/credential`: calls of the service's intents carry no credential and no signature any more. */
+export const createHandler =
+  ({ verifyAdmin, services, credentials }: Deps): Steps =>
+  async (request) => {
+    await verifyAdmin(request);
+    const service = await services.find(request.pathParameter('service_id'));
+    if (!service) throw noSuchService();
+    await credentials.remove(service.service_id);
+    return noContent();
+  };
+
+export const handler = serve(
+  createHandler({
+    verifyAdmin: adminVerifierFromEnvironment(),
+    services: openServices(tableFromEnvironment()),
+    credentials: credentialsFromEnvironment(),
+  }),
+);
