@@ -117,7 +117,7 @@ export interface Match {
 export function findResource(root: Resource, path: string): Match | undefined {
   const pathParameters: Record<string, string> = {};
   let resource = root;
-  for (const segment of path.split('/').slice(1)) {
+  for (const segment of path === '/' ? [] : path.split('/').slice(1)) {
     const next = resource.children.get(segment);
     if (next) {
       resource = next;

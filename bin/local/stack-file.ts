@@ -1,10 +1,10 @@
 import { mkdirSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { readJson, writeJson } from './files.ts';
 import type { RunningStack, StackDescription } from './stack.ts';
-import { projectRoot } from './synthesis.ts';
 
-const path = join(projectRoot, '.local', 'stack.json');
+/** In the working folder, which npm makes the project's root. */
+const path = resolve('.local', 'stack.json');
 const refreshMs = 30 * 60 * 1_000;
 
 /** What the stack that runs here says of itself, if one does. Its tokens are good for half an hour at least. */

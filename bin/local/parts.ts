@@ -1,0 +1,55 @@
+import { join } from 'node:path';
+import { StartError } from './data-folder.ts';
+import { keepKeys, keyArn, newKmsKey, startKms } from './kms.ts';
+import { startDynamo } from './table.ts';
+import type { LocalValues } from './template.ts';
+
+export const region = 'eu-west-1';
+
+const notOurs = async () => {};
+
+/** The DynamoDB in use: the one at `endpoint`, else one of our own. */
+export async function locateDynamo(endpoint: string | undefined, folder: string | undefined) {
+  return endpoint ? { endpoint, stop: notOurs } : startDynamo(folder);
+}
+
+/** The KMS in use, and what the template's keys are in it. */
+export async function locateKms(endpoint: string | undefined, ids: string[], kept: string | undefined) {
+  const valuesOf = (entries: [id: string, keyId: string, arn: string][]): LocalValues =>
+    Object.fromEntries(entries.map(([id, keyId, arn]) => [id, { Ref: keyId, Arn: arn }]));
+  if (endpoint) {
+    const made = await createKeys(endpoint, ids);
+    return { endpoint, values: valuesOf(made), stop: notOurs };
+  }
+  const keys = kept === undefined ? Object.fromEntries(ids.map((id) => [id, newKmsKey()])) : keepKeys(join(kept, 'kms-keys.json'), ids);
+  const kms = await startKms({ keys: Object.values(keys) });
+  const values = valuesOf(Object.entries(keys).map(([id, { keyId }]) => [id, keyId, keyArn(keyId)]));
+  return { endpoint: kms.endpoint, values, stop: kms.stop };
+}
+
+async function createKeys(endpoint: string, ids: string[]): Promise<[id: string, keyId: string, arn: string][]> {
+  const { CreateKeyCommand, KMSClient } = await import('@aws-sdk/client-kms');
+  const client = new KMSClient({ endpoint, region, credentials: localCredentials() });
+  try {
+    return await Promise.all(
+      ids.map(async (id) => {
+        const { KeyMetadata } = await client.send(new CreateKeyCommand({ KeySpec: 'ECC_NIST_P256', KeyUsage: 'SIGN_VERIFY' }));
+        return [id, KeyMetadata?.KeyId ?? '', KeyMetadata?.Arn ?? ''];
+      }),
+    );
+  } catch (cause) {
+    throw new StartError(`KMS at ${endpoint} cannot be reached or makes no keys.`, { cause });
+  } finally {
+    client.destroy();
+  }
+}
+
+/** Nothing that stands in for AWS checks them; what stands elsewhere may. */
+export function localCredentials() {
+  const {
+    AWS_ACCESS_KEY_ID: accessKeyId = 'local',
+    AWS_SECRET_ACCESS_KEY: secretAccessKey = 'local',
+    AWS_SESSION_TOKEN: sessionToken,
+  } = process.env;
+  return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
+}

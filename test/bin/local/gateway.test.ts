@@ -1,0 +1,264 @@
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { APIGatewayProxyEvent } from 'aws-lambda';
+import type { ApiDefinition, Integration, Resource, StaticAnswer } from '../../../bin/local/api-definition.ts';
+import { type Answered, type RunningGateway, startGateway } from '../../../bin/local/gateway.ts';
+import { LambdaFailure, LambdaTimeout } from '../../../bin/local/lambda.ts';
+
+const gatewayAnswer = (type: string, status?: number): [string, StaticAnswer] => [
+  type,
+  { status, headers: { 'X-Request-Id': 'context.requestId', 'X-Fixed': "'yes'" }, body: `{"type":"${type}","id":"$context.requestId"}` },
+];
+
+const lambda: Integration = { kind: 'lambda', functionId: 'Function' };
+const refusal: Integration = {
+  kind: 'mock',
+  answer: { status: 405, headers: { Allow: "'POST'" }, body: '{"type":"refusal"}' },
+  mediaTypes: ['application/json', 'text/plain'],
+};
+const item: Resource = {
+  path: '/items/{uid}',
+  children: new Map(),
+  methods: new Map([
+    ['POST', lambda],
+    ['ANY', refusal],
+  ]),
+};
+const items: Resource = { path: '/items', children: new Map(), variable: { name: 'uid', resource: item }, methods: new Map() };
+const definition: ApiDefinition = {
+  root: { path: '', children: new Map([['items', items]]), methods: new Map() },
+  gatewayAnswers: new Map([
+    gatewayAnswer('DEFAULT_4XX'),
+    gatewayAnswer('DEFAULT_5XX', 500),
+    gatewayAnswer('MISSING_AUTHENTICATION_TOKEN', 404),
+    gatewayAnswer('REQUEST_TOO_LARGE', 413),
+    gatewayAnswer('INTEGRATION_TIMEOUT', 504),
+    gatewayAnswer('UNSUPPORTED_MEDIA_TYPE', 415),
+  ]),
+};
+
+const events: APIGatewayProxyEvent[] = [];
+const answered: Answered[] = [];
+let act: () => unknown;
+let gateway: RunningGateway;
+
+beforeAll(async () => {
+  const invoke = async (_: string, event: unknown) => {
+    events.push(event as APIGatewayProxyEvent);
+    return act();
+  };
+  gateway = await startGateway({ port: 0, api: Promise.resolve({ definition, invoke }), onAnswered: (entry) => answered.push(entry) });
+});
+beforeEach(() => {
+  events.length = 0;
+  answered.length = 0;
+  act = () => ({ statusCode: 200, headers: { 'Content-Type': 'application/json' }, body: '{"ok":true}' });
+});
+afterAll(() => gateway.stop());
+
+interface Sent {
+  method?: string;
+  path?: string;
+  headers?: string[];
+  body?: string | Buffer;
+}
+
+async function send({ method = 'POST', path = '/items/a', headers = [], body = '' }: Sent) {
+  const outgoing = httpRequest({
+    port: gateway.port,
+    host: '127.0.0.1',
+    method,
+    path,
+    headers: [...headers, 'Host', 'local', 'Content-Length', String(Buffer.byteLength(body))],
+  });
+  const incoming = new Promise<import('node:http').IncomingMessage>((resolve, reject) =>
+    outgoing.on('response', resolve).on('error', reject),
+  );
+  outgoing.end(body);
+  const response = await incoming;
+  return { status: response.statusCode, headers: response.headers, body: await text(response) };
+}
+
+describe('the event', () => {
+  test('holds headers as sent, the query decoded, path parameters not', async () => {
+    await send({
+      path: '/items/a%2Fb?q=x+y&tag=1&tag=%C3%BC&empty=',
+      headers: ['X-One', '1', 'x-one', '2', 'X-One', '3', 'User-Agent', 'jest'],
+      body: '{"a":1}',
+    });
+    expect(events).toHaveLength(1);
+    expect(events[0]).toMatchObject({
+      httpMethod: 'POST',
+      path: '/items/a%2Fb',
+      resource: '/items/{uid}',
+      pathParameters: { uid: 'a%2Fb' },
+      queryStringParameters: { q: 'x y', tag: 'ü', empty: '' },
+      multiValueQueryStringParameters: { q: ['x y'], tag: ['1', 'ü'], empty: [''] },
+      multiValueHeaders: { 'X-One': ['1', '3'], 'x-one': ['2'], Host: ['local'] },
+      headers: { 'X-One': '3', 'x-one': '2' },
+      body: '{"a":1}',
+      isBase64Encoded: false,
+      stageVariables: null,
+      requestContext: {
+        requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        stage: 'local',
+        domainName: `127.0.0.1:${gateway.port}`,
+        path: '/items/a%2Fb',
+        resourcePath: '/items/{uid}',
+        httpMethod: 'POST',
+        identity: { sourceIp: '127.0.0.1', userAgent: 'jest' },
+      },
+    });
+  });
+
+  test('has nulls where there is nothing', async () => {
+    await send({});
+    expect(events[0]).toMatchObject({
+      body: null,
+      isBase64Encoded: false,
+      queryStringParameters: null,
+      multiValueQueryStringParameters: null,
+    });
+  });
+
+  test('names are never prototypes', async () => {
+    await send({ path: '/items/a?__proto__=1&constructor=2', headers: ['__proto__', 'x'] });
+    expect(Object.entries(events[0]?.multiValueQueryStringParameters ?? {})).toEqual([
+      ['__proto__', ['1']],
+      ['constructor', ['2']],
+    ]);
+    expect(Object.keys(events[0]?.multiValueHeaders ?? {})).toContain('__proto__');
+  });
+
+  test.each([
+    ['text in UTF-8', Buffer.from('ü'), 'ü', false],
+    ['a byte order mark', Buffer.from('\ufeff{}'), '\ufeff{}', false],
+    ['bytes that are no UTF-8', Buffer.from([0xff, 0x00]), '/wA=', true],
+  ])('has a body of %s', async (_, sent, body, isBase64Encoded) => {
+    await send({ body: sent });
+    expect(events[0]).toMatchObject({ body, isBase64Encoded });
+  });
+});
+
+describe('what the function answers', () => {
+  test.each<[string, object, number, object, string]>([
+    [
+      'its headers',
+      { statusCode: 201, headers: { ETag: '"1"', Age: 3 }, body: 'x' },
+      201,
+      { etag: '"1"', age: '3', 'content-type': 'application/json' },
+      'x',
+    ],
+    [
+      'several values',
+      { statusCode: 200, multiValueHeaders: { Link: ['a', 'b'] }, body: '' },
+      200,
+      { link: 'a, b', 'content-length': '0' },
+      '',
+    ],
+    [
+      'bytes',
+      { statusCode: 200, headers: { 'content-type': 'text/plain' }, body: 'w7w=', isBase64Encoded: true },
+      200,
+      { 'content-type': 'text/plain' },
+      'ü',
+    ],
+    [
+      'its challenge under both names',
+      { statusCode: 401, headers: { 'WWW-Authenticate': 'Bearer' }, body: '{}' },
+      401,
+      { 'www-authenticate': 'Bearer', 'x-amzn-remapped-www-authenticate': 'Bearer' },
+      '{}',
+    ],
+  ])('is sent with %s', async (_, result, status, headers, body) => {
+    act = () => result;
+    expect(await send({})).toMatchObject({ status, headers, body });
+  });
+
+  test('has no body with 204', async () => {
+    act = () => ({ statusCode: 204, headers: {}, body: '' });
+    const { status, headers, body } = await send({});
+    expect({ status, body }).toEqual({ status: 204, body: '' });
+    expect(headers).not.toHaveProperty('content-length');
+    expect(headers).not.toHaveProperty('content-type');
+  });
+});
+
+const large = 'x'.repeat(10 * 1024 * 1024);
+
+describe('what the gateway answers by itself', () => {
+  test.each<[string, Sent, () => unknown, number, string]>([
+    ['a path that is not there', { path: '/other' }, () => ({}), 404, 'MISSING_AUTHENTICATION_TOKEN'],
+    ['a path without methods', { path: '/items' }, () => ({}), 404, 'MISSING_AUTHENTICATION_TOKEN'],
+    ['a body beyond 10 MB', { body: `${large}x` }, () => ({}), 413, 'REQUEST_TOO_LARGE'],
+    ['headers beyond 10,240 bytes', { headers: ['X', 'x'.repeat(10_240)] }, () => ({}), 431, 'DEFAULT_4XX'],
+    [
+      'a media type that the mock does not take',
+      { method: 'PUT', headers: ['Content-Type', 'text/html'], body: 'x' },
+      () => ({}),
+      415,
+      'UNSUPPORTED_MEDIA_TYPE',
+    ],
+    ['a function that fails', {}, () => Promise.reject(new LambdaFailure('x')), 500, 'DEFAULT_5XX'],
+    ['a function that answers nonsense', {}, () => ({ status: 200 }), 500, 'DEFAULT_5XX'],
+    ['a function that takes too long', {}, () => Promise.reject(new LambdaTimeout('x')), 504, 'INTEGRATION_TIMEOUT'],
+  ])('%s', async (_, sent, behave, status, type) => {
+    act = behave;
+    const answer = await send(sent);
+    expect(answer).toMatchObject({ status, headers: { 'x-fixed': 'yes', 'content-type': 'application/json' } });
+    expect(JSON.parse(answer.body)).toEqual({ type, id: answer.headers['x-request-id'] });
+    expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test.each(['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD'])('%s where there is only POST', async (method) => {
+    const { status, headers, body } = await send({ method });
+    expect({ status, allow: headers.allow, body }).toEqual({
+      status: 405,
+      allow: 'POST',
+      body: method === 'HEAD' ? '' : '{"type":"refusal"}',
+    });
+    expect(events).toEqual([]);
+  });
+
+  test.each([
+    ['what is not HTTP', 'NONSENSE\r\n\r\n', 400],
+    ['headers beyond what Node reads', `GET / HTTP/1.1\r\nX: ${'x'.repeat(50_000)}\r\n\r\n`, 431],
+  ])('%s', async (_, bytes, status) => {
+    const socket = connect(gateway.port, '127.0.0.1');
+    socket.write(bytes);
+    const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
+    expect(head.split(' ')[1]).toBe(String(status));
+    expect(JSON.parse(body)).toEqual({ type: 'DEFAULT_4XX', id: /X-Request-Id: (\S+)/.exec(head)?.[1] });
+  });
+
+  test('a caller that goes away does no harm', async () => {
+    const socket = connect(gateway.port, '127.0.0.1');
+    await new Promise((resolve) => socket.write('POST /items/a HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc', resolve));
+    socket.destroy();
+    expect((await send({})).status).toBe(200);
+  });
+});
+
+test('a body of exactly 10 MB and an absolute target are taken', async () => {
+  expect((await send({ path: 'http://local/items/a?x=1', body: large })).status).toBe(200);
+  expect(events[0]).toMatchObject({ path: '/items/a', queryStringParameters: { x: '1' } });
+});
+
+test('onAnswered gets a line for each request, without its query', async () => {
+  await send({ path: '/items/a?token=secret' });
+  expect(answered).toEqual([{ method: 'POST', path: '/items/a', status: 200, durationMs: expect.any(Number) }]);
+});
+
+test('requests that come too early wait', async () => {
+  const { promise, resolve } = Promise.withResolvers<{ definition: ApiDefinition; invoke: () => Promise<unknown> }>();
+  const early = await startGateway({ port: 0, api: promise });
+  try {
+    const response = fetch(`http://127.0.0.1:${early.port}/items/a`, { method: 'POST' });
+    resolve({ definition, invoke: async () => ({ statusCode: 200, body: 'late' }) });
+    expect(await (await response).text()).toBe('late');
+  } finally {
+    await early.stop();
+  }
+});

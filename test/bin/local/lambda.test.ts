@@ -1,0 +1,101 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { type Lambda, LambdaFailure, type LambdaOptions, LambdaTimeout, openLambda } from '../../../bin/local/lambda.ts';
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0)) await clean();
+});
+
+/** A function with this body; `threadId` and `event` are at hand. */
+function open(body: string, { timeoutMs = 5_000, ...options }: LambdaOptions & { timeoutMs?: number } = {}): Lambda {
+  const folder = mkdtempSync(join(tmpdir(), 'lambda-'));
+  writeFileSync(
+    join(folder, 'index.mjs'),
+    `import { threadId } from 'node:worker_threads'; let count = 0; export const handler = async (event, context) => { ${body} };`,
+  );
+  const definition = { name: 'example', folder, handler: 'index.handler', environment: { COLOUR: 'green' }, timeoutMs, memoryMb: 128 };
+  const lambda = openLambda(definition, options);
+  cleanups.push(
+    () => lambda.stop(),
+    () => rmSync(folder, { recursive: true }),
+  );
+  return lambda;
+}
+
+describe('openLambda', () => {
+  test('gives the function event, context and its own environment only', async () => {
+    const lambda = open('return { event, ...context, left: context.getRemainingTimeInMillis(), env: { ...process.env } }');
+    expect(await lambda.invoke({ a: [1] })).toEqual({
+      event: { a: [1] },
+      awsRequestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      functionName: 'example',
+      functionVersion: '$LATEST',
+      invokedFunctionArn: 'arn:aws:lambda:eu-west-1:000000000000:function:example',
+      memoryLimitInMB: '128',
+      callbackWaitsForEmptyEventLoop: true,
+      left: expect.any(Number),
+      env: { COLOUR: 'green', AWS_LAMBDA_FUNCTION_NAME: 'example' },
+    });
+  });
+
+  test('keeps an environment warm', async () => {
+    const lambda = open('return ++count');
+    expect([await lambda.invoke({}), await lambda.invoke({}), await lambda.invoke({})]).toEqual([1, 2, 3]);
+  });
+
+  test('serves one invocation at a time in each of a bounded number of environments', async () => {
+    const lambda = open(
+      `const isAlone = !globalThis.busy; globalThis.busy = true;
+       await new Promise((resolve) => setTimeout(resolve, 20)); globalThis.busy = false; return { isAlone, threadId };`,
+      { greatestConcurrency: 2 },
+    );
+    const results = (await Promise.all(Array.from({ length: 8 }, () => lambda.invoke({})))) as { isAlone: boolean; threadId: number }[];
+    expect(results.every(({ isAlone }) => isAlone)).toBe(true);
+    expect(new Set(results.map(({ threadId }) => threadId)).size).toBe(2);
+  });
+
+  test('a time-out ends the environment, and those who wait get another', async () => {
+    const lambda = open('if (event.hang) for (;;); return threadId', { timeoutMs: 500, greatestConcurrency: 1 });
+    await lambda.invoke({});
+    const [hung, waiting] = await Promise.allSettled([lambda.invoke({ hang: true }), lambda.invoke({})]);
+    expect(hung).toMatchObject({ status: 'rejected', reason: new LambdaTimeout('example ran longer than 500 ms') });
+    expect(waiting.status).toBe('fulfilled');
+  });
+
+  test.each([
+    ['throws', 'throw new Error("no")', 'example threw', 'Error: no'],
+    [
+      'dies of an uncaught exception',
+      'setTimeout(() => { throw new Error("later") }); await new Promise(() => {})',
+      'an environment of example ended',
+      'Error: later',
+    ],
+    ['exits', 'process.exit(3)', 'an environment of example ended', undefined],
+  ])('a function that %s fails this invocation alone, and its log says why', async (_, body, message, logged) => {
+    const lines: string[] = [];
+    const lambda = open(`if (event.fail) { ${body} } return 'fine'`, { greatestConcurrency: 1, onLog: (line) => lines.push(line) });
+    await expect(lambda.invoke({ fail: true })).rejects.toEqual(new LambdaFailure(message));
+    expect(await lambda.invoke({})).toBe('fine');
+    if (logged) expect(lines.join('\n')).toContain(logged);
+  });
+
+  test('a function that cannot be loaded fails every invocation', async () => {
+    const lambda = open('}; throw new TypeError("missing environment variables: TABLE_NAME"); {');
+    for (let attempt = 0; attempt < 2; attempt++) {
+      await expect(lambda.invoke({})).rejects.toEqual(new LambdaFailure('an environment of example ended'));
+    }
+  });
+
+  test('hands on what the function logs, line by line', async () => {
+    const lines: string[] = [];
+    const lambda = open('console.log("one\\ntwo"); console.error("three"); return 1', {
+      onLog: (line, name) => lines.push(`${name}: ${line}`),
+    });
+    await lambda.invoke({});
+    while (lines.length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(lines.sort()).toEqual(['example: one', 'example: three', 'example: two']);
+  });
+});
