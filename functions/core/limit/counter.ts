@@ -54,7 +54,7 @@ export interface LimitCounter {
 const greatestKnown = 10_000;
 
 /** An attempt only fails where another call was counted in between, or where counting took longer than a call may wait. */
-const greatestAttempts = 10;
+const greatestAttempts = 5;
 
 /** What clients may be early by without being refused: differences between clocks, timers that fire early. */
 const earlyAllowanceMs = 100;

@@ -1,0 +1,83 @@
+/**
+ * The promise about the rate, at length: processes of their own execute for agents that share counters, while a part of the table's answers is
+ * lost after the writes took effect, delayed or doubled. Then every window of `period` seconds of every agent is looked at.
+ * `node test/long/rate-limit.ts [--executions 1000000] [--processes 4] [--concurrency 8] [--lost 0.2] [--delayed 0.05] [--doubled 0.05] [--seed 1]`
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { parseArgs } from 'node:util';
+import type { RateLimit } from '../../schemas/pat.ts';
+import { startFaultyProxy } from '../support/faulty-proxy.ts';
+import { startTable } from '../support/table.ts';
+import type { Report, Task } from './rate-limit-worker.ts';
+
+const number = (fallback: number) => ({ type: 'string', default: String(fallback) }) as const;
+const { values } = parseArgs({
+  options: {
+    executions: number(1_000_000),
+    processes: number(4),
+    concurrency: number(8),
+    lost: number(0.2),
+    delayed: number(0.05),
+    doubled: number(0.05),
+    seed: number(1),
+  },
+});
+const executions = Number(values.executions);
+
+/** Rates that are used up all the time, and periods so short that buckets end all the time. */
+const limits: RateLimit[] = [
+  { rate: 1, period: 1 },
+  { rate: 20, period: 2 },
+  { rate: 100, period: 5 },
+  { rate: 300, period: 10 },
+  { rate: 1_000, period: 20 },
+];
+const agents = Array.from({ length: 30 }, (_, index) => ({
+  thumbprint: `agent-${index}`,
+  limit: limits[index % limits.length] as RateLimit,
+}));
+
+const store = await startTable();
+const faults = { dropAfter: Number(values.lost), delay: Number(values.delayed), duplicate: Number(values.doubled) };
+const proxy = await startFaultyProxy(store.endpoint, faults, Number(values.seed));
+const made = agents.map((): number[] => []);
+const totals = { executed: 0, refused: 0, late: 0, unreachable: 0 };
+const startedMs = Date.now();
+
+const task: Task = { endpoint: proxy.endpoint, tableName: store.tableName, agents, concurrency: Number(values.concurrency) };
+const processes = Array.from(
+  { length: Number(values.processes) },
+  (): ChildProcess => fork(new URL('./rate-limit-worker.ts', import.meta.url)),
+);
+for (const child of processes) {
+  child.on('message', ({ executed, refused, late, unreachable }: Report) => {
+    for (const [agent, timeMs] of executed) made[agent]?.push(timeMs);
+    totals.executed += executed.length;
+    totals.refused += refused;
+    totals.late += late;
+    totals.unreachable += unreachable;
+    if (totals.executed >= executions && child.connected) for (const each of processes) each.disconnect();
+  });
+  child.send(task);
+}
+const progress = setInterval(() => console.log(`${totals.executed} of ${executions} executions`), 10_000);
+await Promise.all(processes.map((child) => once(child, 'exit')));
+clearInterval(progress);
+await proxy.stop();
+await store.stop();
+
+/** How many calls began a window of `period` that holds more than `rate`. */
+const violations = made.map((timesMs, agent) => {
+  const { rate, period } = (agents[agent] as (typeof agents)[0]).limit;
+  const sorted = timesMs.toSorted((a, b) => a - b);
+  return sorted.filter((timeMs, index) => (sorted[index + rate] ?? Number.POSITIVE_INFINITY) - timeMs < period * 1_000).length;
+});
+const total = violations.reduce((sum, count) => sum + count, 0);
+console.log(`${totals.executed} executions by ${processes.length} processes in ${Math.round((Date.now() - startedMs) / 1_000)} s`);
+console.log(`${totals.refused} refused (429), 503: ${totals.late} not counted in time, ${totals.unreachable} table out of reach`);
+console.log(
+  `${proxy.counts.requests} requests to the table: ${proxy.counts.dropAfter} answers lost, ${proxy.counts.delay} late, ${proxy.counts.duplicate} doubled`,
+);
+console.log(`${total} executions above the rate in any window of its period`);
+process.exitCode = total === 0 ? 0 : 1;
