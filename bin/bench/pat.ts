@@ -1,0 +1,207 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { once } from 'node:events';
+import { parseArgs } from 'node:util';
+import { Worker } from 'node:worker_threads';
+import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { KMSClient } from '@aws-sdk/client-kms';
+import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
+import { CompactSign, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
+import type { LambdaHandler } from '../../functions/core/http/serve.ts';
+import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
+import { openPatVerifier } from '../../functions/core/pat/verify.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import { startKms } from '../local/kms.ts';
+import { formatTable } from './load.ts';
+import type { TableWork } from './table-work.ts';
+
+const usage = `npm run bench -- pat [options]
+  --seconds <n>       how long each measurement runs (3)
+  --concurrency <n>   PAT requests at once (16)`;
+
+const domainName = 'gate.example';
+const baseUrl = `https://${domainName}`;
+
+/** Something that is measured, and what has been measured so far. */
+interface Task {
+  what: string;
+  act: () => Promise<unknown>;
+  /** how many run at once */
+  atOnce: number;
+  count: number;
+  elapsedSeconds: number;
+  kmsCalls: number;
+  tableCalls: number;
+}
+
+const rounds = 10;
+
+/** `npm run bench -- pat`: verifications and issues a second, beside jose's bare `jwtVerify` of the same PAT. */
+export async function run(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      seconds: { type: 'string', default: '3' },
+      concurrency: { type: 'string', default: '16' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return console.log(usage);
+  const [seconds, concurrency] = [Number(values.seconds), Number(values.concurrency)];
+
+  const kms = await startKms();
+  const table = await startTable();
+  Object.assign(process.env, {
+    AWS_REGION: 'eu-west-1',
+    AWS_ACCESS_KEY_ID: 'local',
+    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_ENDPOINT_URL_DYNAMODB: table.endpoint,
+    AWS_ENDPOINT_URL_KMS: kms.endpoint,
+    POWERTOOLS_LOG_LEVEL: 'SILENT',
+    TABLE_NAME: tableName,
+    PROTOCOL: 'proto',
+    SIGNING_KEY_IDS: kms.keyIds.join(','),
+    PAT_LIFE_SECONDS: '3600',
+    ISSUE_LIMIT_PER_HOUR: '100000',
+  });
+  const { handler } = await import('../../functions/issue-pat.ts');
+  const issue = await openIssue(handler);
+  const pat = await issue();
+
+  const client = new KMSClient({ endpoint: kms.endpoint });
+  const signingKeys = openSigningKeys(client, kms.keyIds);
+  const key = (await signingKeys.find(decodeProtectedHeader(pat).kid ?? '')) as KeyObject;
+  const verify = openPatVerifier({ findKey: signingKeys.find });
+  const invalid = `${pat.slice(0, -86)}${'A'.repeat(86)}`;
+  const forged = await forge(pat);
+
+  const at = () => ({ baseUrl, nowMs: Date.now() });
+  const tasks: Task[] = [
+    newTask("jose's jwtVerify alone", () => jwtVerify(pat, key)),
+    newTask('verification of a PAT', () => verify(pat, at())),
+    newTask('refusal of another spelling', () => verify(invalid, at()).catch(() => undefined)),
+    newTask('refusal of a forged signature', () => verify(forged, at()).catch(() => undefined)),
+    newTask('issue of a PAT', issue),
+    newTask(`issue of PATs, ${concurrency} at once`, issue, concurrency),
+  ];
+  for (const { act } of tasks) for (let count = 0; count < 100; count++) await act();
+  const countCalls = async () => ({ kms: kms.operations.splice(0).length, table: total(await table.readWork()) });
+  await countCalls();
+  // in turns, so that whatever else the machine does befalls all alike
+  for (let round = 0; round < rounds; round++) {
+    for (const task of tasks) {
+      await repeat(task, seconds / rounds);
+      const calls = await countCalls();
+      task.kmsCalls += calls.kms;
+      task.tableCalls += calls.table;
+    }
+  }
+
+  const [bare] = tasks;
+  console.log(`a PAT of ${pat.length} bytes; table and KMS are stand-ins on this machine, which share its processors\n`);
+  console.log(
+    formatTable([
+      ['', 'a second', 'beside jose', 'table calls each', 'KMS calls each'],
+      ...tasks.map((task) => [
+        task.what,
+        rateOf(task).toFixed(0),
+        `${(rateOf(task) / rateOf(bare ?? task)).toFixed(2)} x`,
+        (task.tableCalls / task.count).toFixed(2),
+        (task.kmsCalls / task.count).toFixed(2),
+      ]),
+    ]),
+  );
+  client.destroy();
+  await Promise.all([kms.stop(), table.stop()]);
+}
+
+const newTask = (what: string, act: () => Promise<unknown>, atOnce = 1): Task => ({
+  what,
+  act,
+  atOnce,
+  count: 0,
+  elapsedSeconds: 0,
+  kmsCalls: 0,
+  tableCalls: 0,
+});
+
+const rateOf = ({ count, elapsedSeconds }: Task): number => count / elapsedSeconds;
+
+/** Repeats a task in as many chains as run at once, each beginning when the one before has ended. */
+async function repeat(task: Task, seconds: number): Promise<void> {
+  const startedMs = performance.now();
+  const chain = async () => {
+    for (; performance.now() - startedMs < seconds * 1000; task.count++) await task.act();
+  };
+  await Promise.all(Array.from({ length: task.atOnce }, chain));
+  task.elapsedSeconds += (performance.now() - startedMs) / 1000;
+}
+
+/** The same claims under another key. */
+async function forge(pat: string): Promise<string> {
+  const { alg = 'ES256', ...header } = decodeProtectedHeader(pat);
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const claims = Buffer.from(JSON.stringify(decodeJwt(pat)));
+  // half of all signatures have the upper s, and would be refused for that
+  for (;;) {
+    const token = await new CompactSign(claims).setProtectedHeader({ alg, ...header }).sign(privateKey);
+    const signature = Buffer.from(token.split('.')[2] ?? '', 'base64url');
+    if ((signature[32] ?? 0) < 0x7f) return token;
+  }
+}
+
+/** Asks the function for PATs as 32 agents in turn. */
+async function openIssue(handler: LambdaHandler): Promise<() => Promise<string>> {
+  const { text } = openPolicy(loadPolicyTemplate())(baseUrl);
+  const bodies = await Promise.all(
+    Array.from({ length: 32 }, async (_, at) => {
+      const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+      return JSON.stringify({
+        agent_id: `agent ${at}`,
+        signed_policy: await new CompactSign(Buffer.from(text)).setProtectedHeader({ alg: 'EdDSA' }).sign(privateKey),
+        agent_public_key: publicKey.export({ format: 'pem', type: 'spki' }),
+      });
+    }),
+  );
+  let next = 0;
+  return async () => {
+    const event = {
+      httpMethod: 'POST',
+      path: '/api/pat/issue',
+      resource: '/api/pat/issue',
+      multiValueHeaders: { 'Content-Type': ['application/json'] },
+      body: bodies[next++ % bodies.length],
+      requestContext: { requestId: 'bench', stage: 'bench', domainName, path: '/api/pat/issue' },
+    } as unknown as APIGatewayProxyEvent;
+    const { statusCode, body } = await handler(event, { getRemainingTimeInMillis: () => 10_000 } as Context);
+    if (statusCode !== 200) throw new Error(`the issue was answered with ${statusCode}: ${body}`);
+    return JSON.parse(body)['proto-pat'];
+  };
+}
+
+const tableName = 'bench';
+
+async function startTable() {
+  const worker = new Worker(new URL('./table-worker.ts', import.meta.url));
+  const [endpoint] = (await once(worker, 'message')) as [string];
+  const client = new DynamoDBClient({ endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } });
+  await client.send(
+    new CreateTableCommand({
+      TableName: tableName,
+      BillingMode: 'PAY_PER_REQUEST',
+      AttributeDefinitions: ['pk', 'sk'].map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
+      KeySchema: [
+        { AttributeName: 'pk', KeyType: 'HASH' },
+        { AttributeName: 'sk', KeyType: 'RANGE' },
+      ],
+    }),
+  );
+  client.destroy();
+  const readWork = async (): Promise<TableWork> => {
+    worker.postMessage('work');
+    const [work] = (await once(worker, 'message')) as [TableWork];
+    return work;
+  };
+  return { endpoint, readWork, stop: () => worker.terminate() };
+}
+
+const total = ({ operations }: TableWork): number => Object.values(operations).reduce((sum, count) => sum + count, 0);
