@@ -34,7 +34,7 @@ describe('parseJson', () => {
     ['1e400', '{"a":1e400}', range],
     ['-1e400', '[-1e400]', range],
     ['33 levels', '['.repeat(33) + ']'.repeat(33), depth],
-    ['5,000 levels', '{"a":'.repeat(5000) + '1' + '}'.repeat(5000), depth],
+    ['5,000 levels', `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`, depth],
     ['a lone surrogate', '{"a":"\\ud800"}', 'must not hold a lone surrogate'],
     ['a lone surrogate in a name', '{"\\udc00":1}', 'must not hold a lone surrogate'],
   ])('refuses %s', (_, text, problem) => {

@@ -1,0 +1,307 @@
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import type { Context } from 'aws-lambda';
+import * as z from 'zod';
+import { ApiError, unavailable } from '../../../../functions/core/http/api-error.ts';
+import { log } from '../../../../functions/core/http/log.ts';
+import { ok, revalidated } from '../../../../functions/core/http/response.ts';
+import { type Steps, serve } from '../../../../functions/core/http/serve.ts';
+import { errorBody } from '../../../../schemas/errors.ts';
+import { pageQuery } from '../../../../schemas/pagination.ts';
+import { serviceInput } from '../../../../schemas/service.ts';
+import { type Call, eventOf, invoke } from '../../../support/invoke.ts';
+
+const canary = 'canary-4f1d';
+const valid = { service_name: 'World', service_url: 'https://world.example', description: 'Facts' };
+const echo: Steps = async (request) => ok(request.body(serviceInput));
+const json = { 'Content-Type': 'application/json' };
+const post = (body: string | undefined, headers: Call['headers'] = json) =>
+  invoke(echo, { method: 'POST', path: '/api/services', headers, ...(body !== undefined && { body }) });
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+/** What is written to the log from here on, line by line. */
+function captureLog(): string[] {
+  const lines: string[] = [];
+  log.setLogLevel('INFO');
+  for (const stream of [process.stdout, process.stderr]) {
+    jest.spyOn(stream, 'write').mockImplementation((text) => lines.push(String(text).replace(/\n$/, '')) > 0);
+  }
+  return lines;
+}
+
+describe('a body', () => {
+  test.each([
+    ['as JSON', json],
+    ['with a charset', { 'content-type': 'application/json; charset=UTF-8' }],
+    ['with a quoted charset', { 'CONTENT-TYPE': 'Application/JSON;charset="utf-8"' }],
+  ])('is read %s', async (_, headers) => {
+    expect(await post(JSON.stringify(valid), headers)).toMatchObject({ status: 200, body: valid });
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ['no media type', {}],
+    ['text', { 'Content-Type': 'text/plain' }],
+    ['a form', { 'Content-Type': 'application/x-www-form-urlencoded' }],
+    ['JSON of a kind', { 'Content-Type': 'application/ld+json' }],
+    ['another charset', { 'Content-Type': 'application/json; charset=utf-16' }],
+  ])('is refused as %s', async (_, headers) => {
+    expect(await post(JSON.stringify(valid), headers)).toMatchObject({
+      status: 415,
+      body: {
+        error: {
+          code: 'UNSUPPORTED_MEDIA_TYPE',
+          message: 'Send the body as JSON in UTF-8, with the header Content-Type: application/json.',
+        },
+      },
+    });
+  });
+
+  const jsonMessage = 'The body is not acceptable JSON. Correct what details.issues names, then send it again.';
+  const message = 'The request is not valid. Correct every place that details.issues names, then send it again.';
+  const grammar = 'must be JSON as RFC 8259 defines it, without a byte order mark';
+  test.each<[string, string | undefined, string, { path: string; problem: string }[]]>([
+    ['nothing', undefined, jsonMessage, [{ path: '', problem: grammar }]],
+    ['a list', '[]', message, [{ path: '', problem: 'must be a JSON object' }]],
+    ['null', 'null', message, [{ path: '', problem: 'must be a JSON object' }]],
+    [
+      'everything wrong at once',
+      JSON.stringify({ service_name: '', service_url: 'ftp://x', description: 1, service_id: canary, rev: 1 }),
+      message,
+      [
+        { path: '/service_name', problem: 'must not be empty' },
+        { path: '/service_url', problem: 'must be an absolute http or https URL without user information' },
+        { path: '/description', problem: 'must be a string' },
+        { path: '/service_id', problem: 'is not a known member; remove it' },
+        { path: '/rev', problem: 'is not a known member; remove it' },
+      ],
+    ],
+    [
+      'a name of 201 characters',
+      JSON.stringify({ ...valid, service_name: 'x'.repeat(201) }),
+      message,
+      [{ path: '/service_name', problem: 'must have at most 200 characters' }],
+    ],
+    [
+      'a bidirectional override',
+      JSON.stringify({ ...valid, service_name: 'x\u202ey' }),
+      message,
+      [{ path: '/service_name', problem: 'must not hold control characters or bidirectional overrides' }],
+    ],
+    [
+      'an invisible name',
+      JSON.stringify({ ...valid, service_name: '\u200d\u2060' }),
+      message,
+      [{ path: '/service_name', problem: 'must not be empty' }],
+    ],
+    [
+      'user information in a URL',
+      JSON.stringify({ ...valid, service_url: 'https://me:secret@world.example' }),
+      message,
+      [{ path: '/service_url', problem: 'must be an absolute http or https URL without user information' }],
+    ],
+  ])('of %s is refused', async (_, body, expected, issues) => {
+    const answer = await post(body);
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'INVALID_PARAMETER', message: expected, details: { issues } } } });
+    expect(answer.body.error.details.issues).toEqual(issues);
+    expect(JSON.stringify(answer.body)).not.toContain(canary);
+  });
+
+  test('may have 262,144 bytes, not one more, however it comes', async () => {
+    const sized = (size: number) => {
+      const empty = JSON.stringify({ ...valid, pad: '' });
+      return JSON.stringify({ ...valid, pad: 'x'.repeat(size - empty.length) });
+    };
+    expect(await post(sized(262_144))).toMatchObject({ status: 400, body: { error: { details: { issues: [{ path: '/pad' }] } } } });
+    expect(await post(sized(262_145))).toMatchObject({
+      status: 413,
+      body: { error: { code: 'INVALID_PARAMETER', message: 'The body is larger than 262144 bytes. Send less.' } },
+    });
+  });
+
+  test.each([
+    ['JSON', Buffer.from(JSON.stringify(valid)), 200],
+    ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), 400],
+    ['garbage', Buffer.from([0xfe, 0xed]), 400],
+  ])('that the gateway sends in base64 and is %s', async (_, bytes, status) => {
+    const event = {
+      ...eventOf({ method: 'POST', path: '/api/services', headers: json }),
+      body: bytes.toString('base64'),
+      isBase64Encoded: true,
+    };
+    const answer = await serve(echo, { protocol: 'proto' })(event, {} as Context);
+    expect(answer.statusCode).toBe(status);
+    if (status === 400)
+      expect(errorBody.parse(JSON.parse(answer.body)).error.details?.issues).toEqual([{ path: '', problem: 'must be valid UTF-8' }]);
+  });
+});
+
+test('names are NFC-normalised', async () => {
+  expect((await post(JSON.stringify({ ...valid, service_name: 'Cafe\u0301' }))).body.service_name).toBe('Café');
+});
+
+describe('query parameters', () => {
+  const steps: Steps = async (request) => ok(request.query(pageQuery));
+  const list = (query: Call['query']) => invoke(steps, { path: '/', ...(query && { query }) });
+  const page = 'must be a whole number from 1 to 1000000000';
+
+  test.each<[Call['query'], object]>([
+    [undefined, { page: 1, page_size: 10 }],
+    [
+      { page: '', page_size: '' },
+      { page: 1, page_size: 10 },
+    ],
+    [
+      { page: '3', page_size: '100', unknown: 'x' },
+      { page: 3, page_size: 100 },
+    ],
+    [{ unknown: ['a', 'b'] }, { page: 1, page_size: 10 }],
+  ])('%j', async (query, expected) => {
+    expect((await list(query)).body).toEqual(expected);
+  });
+
+  test.each<[Call['query'], { path: string; problem: string }[]]>([
+    [{ page: '0' }, [{ path: '/page', problem: page }]],
+    [{ page: '-1' }, [{ path: '/page', problem: page }]],
+    [{ page: '1.5' }, [{ path: '/page', problem: page }]],
+    [{ page: '1e9' }, [{ path: '/page', problem: page }]],
+    [{ page: '10abc' }, [{ path: '/page', problem: page }]],
+    [
+      { page: '1000000001', page_size: '101' },
+      [
+        { path: '/page', problem: page },
+        { path: '/page_size', problem: 'must be a whole number from 1 to 100' },
+      ],
+    ],
+    [{ page: ['1', '2'] }, [{ path: '/page', problem: 'must be given once' }]],
+  ])('%j is refused', async (query, issues) => {
+    expect(await list(query)).toMatchObject({ status: 400, body: { error: { code: 'INVALID_PARAMETER', details: { issues } } } });
+  });
+});
+
+describe('an error', () => {
+  test('that nobody foresaw shows and logs nothing of itself but where it happened', async () => {
+    const lines = captureLog();
+    const failing: Steps = async () => {
+      throw new TypeError(canary, { cause: Object.assign(new Error(canary), { code: 'ECODE' }) });
+    };
+    const answer = await invoke(failing, { path: '/', headers: { Authorization: canary, 'X-Secret': canary } });
+    expect(answer).toMatchObject({
+      status: 500,
+      body: {
+        error: {
+          code: 'INTERNAL_SERVER_ERROR',
+          message: 'Something went wrong on our side. Try again; if it stays, give details.request_id to the operators.',
+          details: { reference: 'PROTO-SRV-001', request_id: 'request-1' },
+        },
+      },
+    });
+    expect(lines).toHaveLength(1);
+    expect(lines.join()).not.toContain(canary);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      status: 500,
+      cause: { name: 'TypeError', cause: { name: 'Error', code: 'ECODE' } },
+    });
+    expect(JSON.stringify(answer.body)).not.toContain(canary);
+  });
+
+  test('of a dependency says when to try again, and its cause is in the log alone', async () => {
+    const lines = captureLog();
+    const answer = await invoke(() => Promise.reject(unavailable('Down. Try again.', new RangeError(canary))), { path: '/' });
+    expect(answer).toMatchObject({
+      status: 503,
+      headers: { 'Retry-After': '1' },
+      body: { error: { code: 'SERVICE_UNAVAILABLE', message: 'Down. Try again.' } },
+    });
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ code: 'SERVICE_UNAVAILABLE', cause: { name: 'RangeError' } });
+    expect(lines.join()).not.toContain(canary);
+  });
+
+  test('takes the name of the protocol', async () => {
+    const steps = serve(() => Promise.reject(new ApiError('NOT_FOUND', 'No.')), { protocol: 'uim' });
+    expect(JSON.parse((await steps(eventOf({ path: '/' }), {} as Context)).body).error.details.reference).toBe('UIM-RES-001');
+  });
+
+  test('cannot have its request id or reference set by details', async () => {
+    const answer = await invoke(
+      () => Promise.reject(new ApiError('NOT_FOUND', 'No.', { details: { request_id: 'forged', reference: 'forged' } })),
+      { path: '/' },
+    );
+    expect(answer.body.error.details).toEqual({ request_id: 'request-1', reference: 'PROTO-RES-001' });
+  });
+});
+
+describe('every log line stays one JSON object', () => {
+  test.each(['a\nb', 'a\r\nb', '\u001b[31mred', '\u2028\u2029', '"}{"'])('with %j in the path', async (text) => {
+    const lines = captureLog();
+    await invoke(async () => ok({}), { path: '/', resource: text });
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).not.toMatch(/[\n\r]/);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ message: 'answered', endpoint: `GET ${text}` });
+  });
+});
+
+describe('a read that may be asked for again', () => {
+  const steps: Steps = async () => revalidated({ a: 1 }, '"tag"');
+
+  test.each([
+    ['"tag"', 304],
+    ['W/"tag"', 304],
+    ['"other", "tag"', 304],
+    ['*', 304],
+    ['"other"', 200],
+    ['tag', 200],
+  ])('If-None-Match: %s is answered %i', async (field, status) => {
+    const answer = await invoke(steps, { path: '/', headers: { 'If-None-Match': field } });
+    expect(answer).toMatchObject({ status, headers: { ETag: '"tag"', 'Cache-Control': 'no-cache' } });
+    expect(answer.body).toEqual(status === 200 ? { a: 1 } : undefined);
+  });
+});
+
+describe('the base URL', () => {
+  const steps: Steps = async ({ baseUrl }) => ok({ baseUrl });
+  const at = async (requestContext: object, configured?: string) => {
+    const event = { ...eventOf({ path: '/x' }), requestContext: { ...eventOf({ path: '/x' }).requestContext, ...requestContext } };
+    const settings = { protocol: 'proto', ...(configured && { baseUrl: configured }) };
+    return JSON.parse((await serve(steps, settings)(event as never, {} as Context)).body).baseUrl;
+  };
+
+  test('has the stage where the path has it', async () => {
+    expect(await at({ domainName: 'a.execute-api.eu-west-1.amazonaws.com', stage: 'v1', path: '/v1/x' })).toBe(
+      'https://a.execute-api.eu-west-1.amazonaws.com/v1',
+    );
+    expect(await at({ domainName: 'gate.example', stage: 'v1', path: '/x' })).toBe('https://gate.example');
+    expect(await at({ domainName: 'gate.example', stage: 'v1', path: '/v1x' })).toBe('https://gate.example');
+  });
+
+  test('is the configured one where there is one', async () => {
+    expect(await at({}, 'https://public.example/gate')).toBe('https://public.example/gate');
+  });
+});
+
+test('a header that must be one and is two is refused', async () => {
+  const steps: Steps = async (request) => ok({ value: request.header('idempotency-key') ?? null });
+  expect(await invoke(steps, { path: '/', headers: { 'Idempotency-Key': ['a', 'b'] } })).toMatchObject({
+    status: 400,
+    body: { error: { details: { issues: [{ path: '', problem: 'the header idempotency-key must be sent once' }] } } },
+  });
+});
+
+test('200 headers are no trouble', async () => {
+  const headers = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`X-${index}`, 'x']));
+  expect(await invoke(async () => ok({}), { path: '/', headers })).toMatchObject({ status: 200 });
+});
+
+test('a path variable is decoded once, and must be UTF-8', async () => {
+  const steps: Steps = async (request) => ok({ id: request.pathParameter('id') });
+  expect((await invoke(steps, { path: '/', pathParameters: { id: 'a%3Ab%2525' } })).body).toEqual({ id: 'a:b%25' });
+  expect(await invoke(steps, { path: '/', pathParameters: { id: '%FF' } })).toMatchObject({ status: 400 });
+});
+
+test('unions name what is wrong with the branch that was meant', async () => {
+  const steps: Steps = async (request) =>
+    ok(request.body(z.strictObject({ endpoint: z.union([z.string(), z.strictObject({ url: z.string(), method: z.enum(['GET']) })]) })));
+  const answer = await invoke(steps, { method: 'POST', path: '/', headers: json, body: '{"endpoint":{"url":"x","method":"HEAD"}}' });
+  expect(answer.body.error.details.issues).toEqual([{ path: '/endpoint/method', problem: 'must be one of "GET"' }]);
+});
