@@ -1,7 +1,7 @@
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { noContent } from './core/http/response.ts';
 import { type Steps, serve } from './core/http/serve.ts';
-import { type Agents, noSuchAgent, openAgents } from './core/store/agent.ts';
+import { type Agents, noSuchAgent, openAgents, requireAgentId } from './core/store/agent.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
@@ -14,7 +14,7 @@ export const createHandler =
   ({ verifyAdmin, agents }: Deps): Steps =>
   async (request) => {
     await verifyAdmin(request);
-    if (!(await agents.unbind(request.pathParameter('agent_id')))) throw noSuchAgent();
+    if (!(await agents.unbind(requireAgentId(request.pathParameter('agent_id'))))) throw noSuchAgent();
     return noContent();
   };
 

@@ -2,7 +2,7 @@ import { describeAgent } from '../schemas/agent.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ok } from './core/http/response.ts';
 import { type Steps, serve } from './core/http/serve.ts';
-import { type Agents, noSuchAgent, openAgents } from './core/store/agent.ts';
+import { type Agents, noSuchAgent, openAgents, requireAgentId } from './core/store/agent.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
@@ -15,7 +15,7 @@ export const createHandler =
   ({ verifyAdmin, agents }: Deps): Steps =>
   async (request) => {
     await verifyAdmin(request);
-    const agent = await agents.revoke(request.pathParameter('agent_id'), Date.now());
+    const agent = await agents.revoke(requireAgentId(request.pathParameter('agent_id')), Date.now());
     if (!agent) throw noSuchAgent();
     return ok(describeAgent(agent));
   };

@@ -1,4 +1,8 @@
 import * as z from 'zod';
+import { name } from './text.ts';
+
+/** How an agent calls itself. */
+export const agentId = name(256);
 
 /** What admins read of an agent. */
 export const agent = z

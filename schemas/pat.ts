@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { name } from './text.ts';
+import { agentId } from './agent.ts';
 
 /** The media type in a PAT's `typ` header. */
 export const patType = 'pat+jwt';
@@ -47,7 +47,7 @@ export type PatClaims = z.infer<typeof patClaims>;
 /** The body of endpoint 5. */
 export const patRequest = z
   .strictObject({
-    agent_id: name(256),
+    agent_id: agentId,
     signed_policy: z.string().min(1, 'must not be empty'),
     agent_public_key: z.string().min(1, 'must not be empty'),
   })

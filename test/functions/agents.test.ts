@@ -72,8 +72,13 @@ test('deleting leaves nothing', async () => {
 });
 
 describe.each(['get', 'revoke', 'delete'] as const)('%s', (kind) => {
-  test('of an agent that nobody has seen is 404, and makes none', async () => {
-    const { status, body } = await call(kind, 'nobody');
+  test.each([
+    ['that nobody has seen', 'nobody'],
+    ['of no name', ''],
+    ['of a name that none can have', 'a'.repeat(5_000)],
+    ['with a line break', 'a%0Ab'],
+  ])('of an agent %s is 404, and makes none', async (_, name) => {
+    const { status, body } = await call(kind, name);
     expect({ status, code: body.error.code, message: body.error.message }).toEqual({
       status: 404,
       code: 'NOT_FOUND',

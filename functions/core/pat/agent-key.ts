@@ -110,7 +110,8 @@ function openKey(source: Buffer | JsonWebKey, refuse: RefuseKey): KeyObject {
   }
 }
 
-function kindOf({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject, refuse: RefuseKey): KeyKind {
+function kindOf(key: KeyObject, refuse: RefuseKey): KeyKind {
+  const { asymmetricKeyType, asymmetricKeyDetails = {} } = key;
   const { modulusLength = 0, publicExponent = 0n, namedCurve } = asymmetricKeyDetails;
   switch (asymmetricKeyType) {
     case 'rsa':
@@ -125,8 +126,27 @@ function kindOf({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject, ref
       if (namedCurve === 'secp384r1') return 'P-384';
       throw refuse(forms);
     case 'ed25519':
+      if (hasSmallOrder(key)) throw refuse(forms);
       return 'Ed25519';
     default:
       throw refuse(forms);
   }
+}
+
+/** The y coordinates of the points of small order of edwards25519, in all their encodings, without the sign of x. */
+const smallOrder = new Set([
+  '00'.repeat(32),
+  `01${'00'.repeat(31)}`,
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  `ec${'ff'.repeat(30)}7f`,
+  `ed${'ff'.repeat(30)}7f`,
+  `ee${'ff'.repeat(30)}7f`,
+]);
+
+/** Signatures that verify with such a key can be made by anybody. */
+function hasSmallOrder(key: KeyObject): boolean {
+  const y = Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url');
+  y.writeUInt8(y.readUInt8(31) & 0x7f, 31);
+  return smallOrder.has(y.toString('hex'));
 }

@@ -1,3 +1,4 @@
+import { agentId } from '../../../schemas/agent.ts';
 import { ApiError } from '../http/api-error.ts';
 import { keys } from './keys.ts';
 import { newRev } from './rev.ts';
@@ -63,3 +64,13 @@ export const isRevoked = (agent: AgentItem | undefined, { gen }: { gen: string }
 
 export const noSuchAgent = () =>
   new ApiError('NOT_FOUND', 'No PAT has been issued to an agent of this agent_id. Check the agent_id, percent-encoded as UTF-8.');
+
+/**
+ * The agent_id in a path, in normal form.
+ * @throws ApiError NOT_FOUND where no agent can have it
+ */
+export function requireAgentId(text: string): string {
+  const result = agentId.safeParse(text);
+  if (!result.success) throw noSuchAgent();
+  return result.data;
+}

@@ -1,5 +1,6 @@
 import { ECDH, generateKeyPairSync } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
+import { ED25519_TORSION_SUBGROUP, ed25519 } from '@noble/curves/ed25519.js';
 import fc from 'fast-check';
 import { ApiError, invalidParameter } from '../../../../functions/core/http/api-error.ts';
 import { readAgentKey } from '../../../../functions/core/pat/agent-key.ts';
@@ -103,6 +104,22 @@ describe('readAgentKey', () => {
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({ code: 'INVALID_PARAMETER', status: 400, details: { issues: [{ path: '/agent_public_key', problem }] } });
     expect((error as ApiError).cause).toBeUndefined();
+  });
+
+  test('refuses every point of small order of Ed25519, in whatever encoding', async () => {
+    const { Point } = ed25519;
+    const torsion = ED25519_TORSION_SUBGROUP.flatMap((hex) => {
+      const bytes = Buffer.from(hex, 'hex');
+      expect(Point.fromBytes(bytes, true).isSmallOrder()).toBe(true);
+      const otherSign = Buffer.from(bytes);
+      otherSign.writeUInt8(otherSign.readUInt8(31) ^ 0x80, 31);
+      return [bytes, otherSign];
+    });
+    for (const x of torsion) {
+      await expect(read(JSON.stringify({ kty: 'OKP', crv: 'Ed25519', x: x.toString('base64url') }))).rejects.toMatchObject({
+        details: { issues: [{ path: '/agent_public_key', problem: forms }] },
+      });
+    }
   });
 
   test('throws nothing but refusals', async () => {

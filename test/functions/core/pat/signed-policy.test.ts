@@ -7,7 +7,7 @@ import { invalidSignature } from '../../../../functions/core/pat/refusals.ts';
 import { verifySignedPolicy } from '../../../../functions/core/pat/signed-policy.ts';
 import { canonicalText, signableTexts } from '../../../../functions/core/policy/canonical.ts';
 import { loadPolicyTemplate, openPolicy } from '../../../../functions/core/policy/policy.ts';
-import { kinds, makeAgent, signDetached, signJws, type TestAgent } from '../../../support/agents.ts';
+import { keyForms, kinds, makeAgent, signDetached, signJws, type TestAgent } from '../../../support/agents.ts';
 
 const baseUrl = 'https://gate.example';
 const current = openPolicy(loadPolicyTemplate())(baseUrl);
@@ -72,6 +72,21 @@ describe('a signed policy', () => {
           ` ${hex}\n`,
         ];
         for (const encoded of encodings) expect(await verify(encoded, agent)).toEqual({ isCurrent: true });
+      }
+    }
+  });
+
+  test.each(algorithms)('of %s with %s is accepted with the key in every form', async (_, alg, agent) => {
+    const [, bare = Buffer.alloc(0)] = bareSignatures(agent, Buffer.from(current.text))[0] ?? [];
+    const signatures = [
+      await signJws(agent, current.text, { alg }),
+      await signDetached(agent, current.text, { alg }),
+      bare.toString('hex'),
+    ];
+    for (const [, form] of keyForms(agent)) {
+      const key = await readAgentKey(form, invalidSignature);
+      for (const text of signatures) {
+        expect(verifySignedPolicy(text, key, current, { baseUrl, nowMs, isFreshRequired: false })).toEqual({ isCurrent: true });
       }
     }
   });
