@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { checks, runConformance, Unreachable } from './conform/run.ts';
+import { CannotCheck, checks, runConformance } from './conform/run.ts';
 import { showOutcome, showSummary } from './conform/show.ts';
 
 const usage = `npm run conform -- ADDRESS [options]
@@ -62,7 +62,7 @@ async function run(): Promise<number> {
     else showSummary(report);
     return report.failed === 0 ? 0 : 1;
   } catch (error) {
-    if (!(error instanceof Unreachable)) throw error;
+    if (!(error instanceof CannotCheck)) throw error;
     console.error(error.message);
     return 2;
   }

@@ -58,6 +58,16 @@ export interface Context {
   cleanUp(): Promise<string[]>;
 }
 
+/**
+ * The id of what was just made.
+ * @throws Unmet where there is none: what was to be checked with it cannot be
+ */
+export function idOf({ request, status, body }: Exchange, member: 'service_id' | 'intent_id'): string {
+  const id = (body as Record<string, unknown> | undefined)?.[member];
+  if (typeof id === 'string') return id;
+  throw new Unmet(`needs the ${member} of what was made, but ${request} was answered ${status} without one`);
+}
+
 /** Does the work at the first call and hands out what came of it afterwards. */
 function once<T>(work: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | undefined;
@@ -109,8 +119,8 @@ export function createContext({ url, protocol, adminToken, upstreamUrl }: Settin
     const body = describeService();
     const answer = await asAdmin('POST', '/api/services', { body });
     remember(answer, '/api/services');
-    const saved = unmetUnless(answer, 201, 'needs a service');
-    return { id: String(saved.service_id), name: body.service_name };
+    unmetUnless(answer, 201, 'needs a service');
+    return { id: idOf(answer, 'service_id'), name: body.service_name };
   });
   const madeIntent = once(async () => {
     const { id, name } = await madeService();

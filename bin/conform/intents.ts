@@ -1,6 +1,7 @@
 import { type Check, inEach, segment, without } from './check.ts';
+import { idOf } from './context.ts';
 import { checkPagination } from './discovery.ts';
-import { create, intentsOf, member, pick, register } from './records.ts';
+import { create, intentsOf, pick, register } from './records.ts';
 import { holding, intentShape, listShape } from './shapes.ts';
 import { checkAnswer, checkEmptied, checkRefusal } from './target.ts';
 
@@ -80,7 +81,7 @@ export const intentChecks: readonly Check[] = [
     title: "A service's intents are listed in pages",
     isAdmins: true,
     run: async (context) => {
-      const serviceId = member(await register(context), 'service_id');
+      const serviceId = idOf(await register(context), 'service_id');
       const bodies = [1, 2, 3].map(() => context.intentBody());
       for (const body of bodies) context.remember(await context.asAdmin('POST', intentsOf(serviceId), { body }), '/api/intents');
       const listed: string[] = [];
@@ -110,7 +111,7 @@ export const intentChecks: readonly Check[] = [
     isAdmins: true,
     run: async (context) => {
       const before = context.intentBody();
-      const path = `/api/intents/${segment(member(await create(context, before), 'intent_id'))}`;
+      const path = `/api/intents/${segment(idOf(await create(context, before), 'intent_id'))}`;
       const body = { ...before, intent_name: 'Count the words once more', tags: ['changed'] };
       return [
         ...checkAnswer(await context.asAdmin('PUT', path, { body }), 200, holding(pick(body, savedMembers))),
@@ -130,7 +131,7 @@ export const intentChecks: readonly Check[] = [
     isAdmins: true,
     run: async (context) => {
       const body = context.intentBody();
-      const path = `/api/intents/${segment(member(await create(context, body), 'intent_id'))}`;
+      const path = `/api/intents/${segment(idOf(await create(context, body), 'intent_id'))}`;
       return [
         ...checkEmptied(await context.asAdmin('DELETE', path)),
         ...checkRefusal(await context.call('GET', `/api/intents/${segment(body.intent_uid)}`), 404, 'NOT_FOUND'),

@@ -4,10 +4,8 @@ import type { Exchange } from './target.ts';
 
 /** A body with some of its members alone. */
 export const pick = (body: Record<string, unknown>, names: string[]) => Object.fromEntries(names.map((name) => [name, body[name]]));
-export const intentsOf = (serviceId: unknown): string => `/api/services/${segment(serviceId)}/intents`;
 
-/** A member of an answer, as text. */
-export const member = (exchange: Exchange, name: string): string => String((exchange.body as Record<string, unknown> | undefined)?.[name]);
+export const intentsOf = (serviceId: unknown): string => `/api/services/${segment(serviceId)}/intents`;
 
 /** Makes a service that is removed at the end. */
 export async function register(context: Context, body: Record<string, unknown> = context.serviceBody()): Promise<Exchange> {

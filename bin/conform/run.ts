@@ -1,4 +1,5 @@
 import { startUpstream } from '../local/upstream/server.ts';
+import { freshId } from './bodies.ts';
 import type { Check } from './check.ts';
 import { type Context, createContext, Unmet } from './context.ts';
 import { credentialChecks } from './credentials.ts';
@@ -9,6 +10,7 @@ import { policyAndPatChecks } from './policy-and-pat.ts';
 import { protocolChecks } from './protocol.ts';
 import { type Outcome, type Report, summarize } from './report.ts';
 import { serviceChecks } from './services.ts';
+import { openTarget } from './target.ts';
 
 export interface ConformanceOptions {
   /** with it the checks of management and of execution are made; what they write is removed at the end */
@@ -23,9 +25,9 @@ export interface ConformanceOptions {
   onOutcome?: (outcome: Outcome) => void;
 }
 
-/** Nothing answers at the address. */
-export class Unreachable extends Error {
-  override readonly name = 'Unreachable';
+/** Why no check can be made at all, in one sentence for the person who asked for them. */
+export class CannotCheck extends Error {
+  override readonly name = 'CannotCheck';
 }
 
 export const checks: readonly Check[] = [
@@ -44,12 +46,12 @@ const isLoopback = (url: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[:
 /**
  * Checks whether the service at `url` does what the specification says.
  * @param url - base URL, absolute
- * @throws Unreachable where nothing answers there
+ * @throws CannotCheck where nothing answers there, or the admin token is refused
  */
 export async function runConformance(url: string, options: ConformanceOptions = {}): Promise<Report> {
   const { adminToken, protocol = 'proto', only, onOutcome } = options;
   const baseUrl = url.replace(/\/+$/, '');
-  await reach(baseUrl);
+  await reach(baseUrl, adminToken);
   const own = options.upstreamUrl === undefined && adminToken !== undefined && isLoopback(baseUrl) ? await startUpstream() : undefined;
   const context = createContext({ url: baseUrl, protocol, adminToken, upstreamUrl: options.upstreamUrl ?? own?.url });
   try {
@@ -65,11 +67,16 @@ export async function runConformance(url: string, options: ConformanceOptions = 
   }
 }
 
-async function reach(baseUrl: string): Promise<void> {
-  try {
-    await fetch(`${baseUrl}/api/policy`, { signal: AbortSignal.timeout(30_000) });
-  } catch (error) {
-    throw new Unreachable(`Nothing answers at ${baseUrl}. Check the address, and whether the service runs.`, { cause: error });
+/** Asks for something harmless: the deletion of what does not exist, where there is a token for that. */
+async function reach(baseUrl: string, adminToken: string | undefined): Promise<void> {
+  const call = openTarget(baseUrl);
+  const asked =
+    adminToken === undefined ? call('GET', '/api/policy') : call('DELETE', `/api/services/${freshId()}`, { bearer: adminToken });
+  const { status } = await asked.catch((cause) => {
+    throw new CannotCheck(`Nothing answers at ${baseUrl}. Check the address, and whether the service runs.`, { cause });
+  });
+  if (adminToken !== undefined && [401, 403].includes(status)) {
+    throw new CannotCheck(`The admin token is refused (${status}). Get a fresh one of an admin, or check without.`);
   }
 }
 

@@ -1,5 +1,6 @@
 import { type Check, inEach, segment, without } from './check.ts';
-import { member, pick, register } from './records.ts';
+import { idOf } from './context.ts';
+import { pick, register } from './records.ts';
 import { holding } from './shapes.ts';
 import { checkAnswer, checkEmptied, checkRefusal } from './target.ts';
 
@@ -58,7 +59,7 @@ export const serviceChecks: readonly Check[] = [
         service_terms_of_service_url: 'https://service.example/terms',
         service_privacy_policy_url: 'https://service.example/privacy',
       };
-      const service_id = member(await register(context, body), 'service_id');
+      const service_id = idOf(await register(context, body), 'service_id');
       return checkAnswer(await context.call('GET', `/api/services/${segment(service_id)}`), 200, holding({ service_id, ...body }));
     },
   },
@@ -68,7 +69,7 @@ export const serviceChecks: readonly Check[] = [
     title: 'Updating a service answers what it is now, and so does reading it',
     isAdmins: true,
     run: async (context) => {
-      const service_id = member(await register(context), 'service_id');
+      const service_id = idOf(await register(context), 'service_id');
       const path = `/api/services/${segment(service_id)}`;
       const body = { ...context.serviceBody(), description: 'Changed by a conformance check.' };
       const shape = holding({ service_id, ...pick(body, savedMembers) });
@@ -89,7 +90,7 @@ export const serviceChecks: readonly Check[] = [
     title: 'A deleted service is gone',
     isAdmins: true,
     run: async (context) => {
-      const path = `/api/services/${segment(member(await register(context), 'service_id'))}`;
+      const path = `/api/services/${segment(idOf(await register(context), 'service_id'))}`;
       return [
         ...checkEmptied(await context.asAdmin('DELETE', path)),
         ...checkRefusal(await context.call('GET', path), 404, 'NOT_FOUND'),

@@ -1,0 +1,112 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { checks, runConformance } from '../../bin/conform/run.ts';
+import { DemoFailure } from '../../bin/demo/call.ts';
+import { play } from '../../bin/demo/play.ts';
+import { registerDemo } from '../../bin/local/upstream/register.ts';
+import { fullIntent, intentPage } from '../../schemas/intent.ts';
+import { type Api, startApi } from './api.ts';
+
+let api: Api;
+let registration: { baseUrl: string; adminToken: string; upstreamUrl: string };
+
+beforeAll(async () => {
+  api = await startApi({ demo: true, quiet: true });
+  const { base_url: baseUrl, admin_token: adminToken, upstream_url: upstreamUrl } = api.stack;
+  registration = { baseUrl, adminToken, upstreamUrl };
+}, 60_000);
+afterAll(() => api.stop());
+
+const run = (...args: string[]) =>
+  promisify(execFile)(process.execPath, ['bin/demo.ts', ...args], { env: { ...process.env, NO_COLOR: '1' } });
+
+describe('the demo', () => {
+  test('plays through, and each step is answered as it should be', async () => {
+    const statuses: number[] = [];
+    for await (const { status, outcome, request } of play(registration.baseUrl)) {
+      statuses.push(status);
+      expect([request.includes('\n'), outcome.length > 0]).toEqual([false, true]);
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 401, 403, 429]);
+  });
+
+  test('prints one JSON object a step', async () => {
+    const { stdout } = await run('--json', '--url', registration.baseUrl);
+    const steps = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(steps.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(Object.keys(steps[0])).toEqual(['step', 'title', 'request', 'status', 'duration_ms', 'outcome', 'body']);
+    expect(steps[4]).toMatchObject({
+      status: 200,
+      body: { conversions: [{ time_zone: 'Asia/Tokyo', local_time: '2027-03-30T16:30:00' }, {}] },
+    });
+  });
+
+  test('is free of colour where nobody wants it', async () => {
+    const { stdout } = await run('--url', registration.baseUrl);
+    expect(stdout).not.toContain('\u001b');
+    expect(stdout).toContain('5. Run the intent\n');
+    expect(stdout).toContain('- 16:30 on Tuesday in Asia/Tokyo (Japan Standard Time)');
+  });
+
+  test.each([
+    [
+      'nothing answers',
+      ['--url', 'http://127.0.0.1:1'],
+      'Nothing answers at http://127.0.0.1:1. Start the service with "npm start", or check the address.\n',
+    ],
+    ['the address is none', ['--url', 'here'], '--url takes an address that begins with http:// or https://.\n'],
+  ])('ends in one sentence where %s', async (_, args, stderr) => {
+    await expect(run(...args)).rejects.toMatchObject({ code: 1, stderr });
+  });
+
+  test('fails where the service is not what it should be', async () => {
+    const steps = play(`${registration.baseUrl}/nowhere`);
+    await expect(steps.next()).rejects.toThrow(DemoFailure);
+    await expect(play(`${registration.baseUrl}/nowhere`).next()).rejects.toThrow(
+      'should have been answered 200, but was answered 404 NOT_FOUND',
+    );
+  });
+});
+
+describe('registering the demo', () => {
+  const readDemo = async () => {
+    const { body } = await api.call('GET', '/api/intents/search?namespace=world.example&page_size=100');
+    const full = await api.call('GET', '/api/intents/world.example:convert-time:v2?view=full');
+    const { service_id, endpoint } = fullIntent.parse(full.body);
+    const service = await api.call('GET', `/api/services/${service_id}`);
+    const all = await api.call('GET', `/api/services/${service_id}/intents`);
+    return {
+      shown: intentPage.parse(body).pagination.total_results,
+      all: all.body.pagination.total_results,
+      service_id,
+      service_url: service.body.service_url,
+      url: endpoint.url,
+    };
+  };
+
+  test('again changes nothing, and follows an upstream that has moved', async () => {
+    const before = await readDemo();
+    expect(before).toMatchObject({ shown: 16, all: 17, service_url: registration.upstreamUrl });
+    await registerDemo({ ...registration, upstreamUrl: 'http://127.0.0.1:12345' });
+    const moved = { ...before, service_url: 'http://127.0.0.1:12345', url: 'http://127.0.0.1:12345/time/convert-local' };
+    expect(await readDemo()).toEqual(moved);
+    await registerDemo(registration);
+    expect(await readDemo()).toEqual(before);
+  });
+
+  test('without an admin token fails in one sentence', async () => {
+    await expect(registerDemo({ ...registration, adminToken: 'nobody' })).rejects.toThrow(
+      /^The demo could not be registered: POST \/api\/services was answered 401, /,
+    );
+  });
+});
+
+test('the service conforms to the specification', async () => {
+  const report = await runConformance(registration.baseUrl, { adminToken: registration.adminToken });
+  expect(report.checks.filter(({ outcome }) => outcome !== 'passed')).toEqual([]);
+  expect(report).toMatchObject({ passed: checks.length, left_behind: [] });
+});
