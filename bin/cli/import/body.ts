@@ -3,7 +3,7 @@ import type { Cursor } from './cursor.ts';
 import { anything, both, type Facts } from './facts.ts';
 import type { TakeNote } from './notes.ts';
 import { type Body, type Field, type Operation, type Spelling, Unfit } from './operation.ts';
-import { readSchema } from './schema.ts';
+import type { ReadSchema } from './schema.ts';
 
 /** A value that becomes an input parameter, before its name and place are settled. */
 export interface Input {
@@ -13,6 +13,12 @@ export interface Input {
   spelling: Spelling;
   facts: Facts;
   path: string;
+}
+
+/** What the reading of one operation needs of the reading of its document. */
+export interface Reading {
+  readSchema: ReadSchema;
+  take: TakeNote;
 }
 
 export interface BodyInputs {
@@ -37,7 +43,8 @@ function chooseForm(body: Body): Body['forms'][number] | undefined {
  * The members of an operation's body. GET and DELETE send none.
  * @throws Unfit where the body cannot be made of named parameters
  */
-export function readBodyInputs({ method, body, formFields }: Operation, take: TakeNote): BodyInputs {
+export function readBodyInputs({ method, body, formFields }: Operation, reading: Reading): BodyInputs {
+  const { readSchema, take } = reading;
   const none = { contentType: json, inputs: [] };
   if (body === undefined || body.forms.length === 0) return none;
   if (!hasBody(method)) {
@@ -53,8 +60,8 @@ export function readBodyInputs({ method, body, formFields }: Operation, take: Ta
     );
   }
   const contentType = form.mediaType.includes('*') ? json : form.mediaType;
-  if (formFields.length > 0) return { contentType, inputs: readFormFields(formFields, take) };
-  const facts = form.schema === undefined ? anything : readSchema(form.schema, take);
+  if (formFields.length > 0) return { contentType, inputs: readFormFields(formFields, reading) };
+  const facts = form.schema === undefined ? anything : readSchema(form.schema);
   const inputs = readMembers(facts, form.schema ?? form.place, body.isRequired, take);
   return { contentType, inputs: isFormType(contentType) ? inputs.flatMap((input) => fitFormMember(input, form.place, take)) : inputs };
 }
@@ -76,12 +83,12 @@ function readMembers(facts: Facts, schema: Cursor, isRequired: boolean, take: Ta
   });
 }
 
-const readFormFields = (fields: readonly Field[], take: TakeNote): Input[] =>
+const readFormFields = (fields: readonly Field[], reading: Reading): Input[] =>
   fields.flatMap((field) => {
-    const input = readField(field, 'body', take);
+    const input = readField(field, 'body', reading);
     return input.spelling === 'repeated' || !isCompound(input.facts)
       ? [input]
-      : leaveOut(input, 'its values are joined in a way that a call does not use', take);
+      : leaveOut(input, 'its values are joined in a way that a call does not use', reading.take);
   });
 
 /** Members of a form that are lists or objects are sent in OpenAPI's default way, repeated; `encoding` may ask for another. */
@@ -104,8 +111,8 @@ export function leaveOut({ name, isRequired, path }: Pick<Input, 'name' | 'isReq
   return [];
 }
 
-export function readField(field: Field, place: Input['in'], take: TakeNote): Input {
-  const schema = field.schema === undefined ? anything : readSchema(field.schema, take);
+export function readField(field: Field, place: Input['in'], { readSchema, take }: Reading): Input {
+  const schema = field.schema === undefined ? anything : readSchema(field.schema);
   const facts = field.description === undefined ? schema : both({ ...anything, description: field.description }, schema);
   const isText = field.spelling === 'json';
   if (isText) take(field.place.path, `${field.name} is JSON written into the ${place}; it was made a text`);

@@ -29,6 +29,15 @@ export const anything: Facts = { properties: new Map(), required: new Set() };
 const union = (a: ReadonlySet<string>, b: ReadonlySet<string>): Set<string> => new Set([...a, ...b]);
 const intersection = (a: ReadonlySet<string>, b: ReadonlySet<string>): Set<string> => new Set([...a].filter((item) => b.has(item)));
 
+/** Works a value out at most once, when it is first asked for. */
+export function once<T>(work: () => T): () => T {
+  let known: { value: T } | undefined;
+  return () => {
+    known ??= { value: work() };
+    return known.value;
+  };
+}
+
 const isDefined = <T>(value: T | undefined): value is T => value !== undefined;
 
 const least = (...values: (number | undefined)[]) => (values.some(isDefined) ? Math.min(...values.filter(isDefined)) : undefined);
@@ -49,7 +58,7 @@ export function both(left: Facts, right: Facts): Facts {
   const properties = new Map(left.properties);
   for (const [name, read] of right.properties) {
     const other = properties.get(name);
-    properties.set(name, other === undefined ? read : () => both(other(), read()));
+    properties.set(name, other === undefined ? read : once(() => both(other(), read())));
   }
   return {
     types: left.types && right.types ? commonTypes(left.types, right.types) : (left.types ?? right.types),
@@ -79,6 +88,8 @@ const agreed = <T>(values: (T | undefined)[]): T | undefined => (values.every((v
 /** Of bounds that not all have, none holds for all. */
 const loosest = (pick: typeof least, values: (number | undefined)[]) => (values.every(isDefined) ? pick(...values) : undefined);
 
+const unique = (values: unknown[]): unknown[] => [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
+
 /** What surely holds where one of them holds (`oneOf`, `anyOf`). */
 export function either(branches: readonly Facts[]): Facts {
   const [first, ...others] = branches;
@@ -88,7 +99,7 @@ export function either(branches: readonly Facts[]): Facts {
   const readers = (name: string) => branches.map(({ properties }) => properties.get(name)).filter(isDefined);
   return {
     types: branches.every(({ types }) => types) ? new Set(branches.flatMap(({ types }) => [...(types ?? [])])) : undefined,
-    enum: branches.every((branch) => branch.enum) ? branches.flatMap((branch) => branch.enum ?? []) : undefined,
+    enum: branches.every((branch) => branch.enum) ? unique(branches.flatMap((branch) => branch.enum ?? [])) : undefined,
     minimum: loosest(
       least,
       branches.map(({ minimum }) => minimum),
@@ -112,7 +123,7 @@ export function either(branches: readonly Facts[]): Facts {
     isReadOnly: branches.every(({ isReadOnly }) => isReadOnly),
     isWriteOnly: branches.every(({ isWriteOnly }) => isWriteOnly),
     path: branches.find(({ path }) => path !== undefined)?.path,
-    properties: new Map([...names].map((name) => [name, () => either(readers(name).map((read) => read()))])),
+    properties: new Map([...names].map((name) => [name, once(() => either(readers(name).map((read) => read())))])),
     required: others.reduce((common, { required }) => intersection(common, required), first.required),
   };
 }

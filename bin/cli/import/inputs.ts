@@ -1,6 +1,6 @@
 import { hasBody } from '../../../functions/core/relay/endpoint.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
-import { type Input, isCompound, leaveOut, readBodyInputs, readField } from './body.ts';
+import { type Input, isCompound, leaveOut, type Reading, readBodyInputs, readField } from './body.ts';
 import { anything } from './facts.ts';
 import type { TakeNote } from './notes.ts';
 import { type Field, type Operation, Unfit } from './operation.ts';
@@ -24,10 +24,9 @@ export interface Request {
   contentType: string;
 }
 
-export interface RequestContext {
+export interface RequestContext extends Reading {
   /** header names of the document's security schemes, in lower case */
   credentialHeaders: ReadonlySet<string>;
-  take: TakeNote;
 }
 
 /**
@@ -37,10 +36,10 @@ export interface RequestContext {
 export function makeRequest(operation: Operation, context: RequestContext): Request {
   const { take } = context;
   for (const field of operation.fields) if (field.in === 'header' || field.in === 'cookie') leaveHeaderOut(field, context);
-  const body = readBodyInputs(operation, take);
-  const query = operation.fields.filter((field) => field.in === 'query').flatMap((field) => readQuery(field, operation, take));
+  const body = readBodyInputs(operation, context);
+  const query = operation.fields.filter((field) => field.in === 'query').flatMap((field) => readQuery(field, operation, context));
   const members = settle([...body.inputs, ...query], take);
-  const { path, inputs } = readPath(operation, new Set(members.map(({ name }) => name)), take);
+  const { path, inputs } = readPath(operation, new Set(members.map(({ name }) => name)), context);
   const kept = limit([...inputs, ...members], operation, take);
   const parameters = kept.flatMap((input) => {
     const parameter = makeParameter(input.name, input.isRequired, input.facts, input.path, take);
@@ -74,8 +73,9 @@ function leaveHeaderOut(field: Field, { credentialHeaders, take }: RequestContex
 const isPlaced = ({ spelling, facts }: Input, { method }: Operation): boolean =>
   hasBody(method) || (spelling === 'commas' && isCompound(facts));
 
-function readQuery(field: Field, operation: Operation, take: TakeNote): Input[] {
-  const input = readField(field, 'query', take);
+function readQuery(field: Field, operation: Operation, reading: Reading): Input[] {
+  const { take } = reading;
+  const input = readField(field, 'query', reading);
   const isList = isCompound(input.facts);
   if (isList && input.spelling === 'other') return leaveOut(input, 'its values are joined in a way that a call does not use', take);
   if (isList && input.spelling === 'repeated' && hasBody(operation.method)) {
@@ -104,14 +104,15 @@ function settle(inputs: Input[], take: TakeNote): Input[] {
 }
 
 /** The places of the path, each with its parameter. Their names are nobody's business but the template's, so they give way. */
-function readPath(operation: Operation, taken: Set<string>, take: TakeNote): { path: string; inputs: Input[] } {
+function readPath(operation: Operation, taken: Set<string>, reading: Reading): { path: string; inputs: Input[] } {
+  const { take } = reading;
   const fields = new Map(operation.fields.filter((field) => field.in === 'path').map((field) => [field.name, field]));
   const inputs = new Map<string, Input>();
   const path = operation.path.replace(/\{([^{}]*)\}|[^{}]+/g, (text, name?: string) => {
     if (name === undefined) return encodeLiteral(text);
     const known = inputs.get(name);
     if (known) return `{${known.name}}`;
-    const input = readPlace(name, fields.get(name), operation, take);
+    const input = readPlace(name, fields.get(name), operation, reading);
     const renamed = rename(name, new Set([...taken, ...[...inputs.values()].map((other) => other.name)]));
     if (renamed !== name) take(input.path, `the path parameter ${name} is called ${renamed} in the intent`);
     inputs.set(name, { ...input, name: renamed });
@@ -123,14 +124,14 @@ function readPath(operation: Operation, taken: Set<string>, take: TakeNote): { p
   return { path, inputs: [...inputs.values()] };
 }
 
-function readPlace(name: string, field: Field | undefined, operation: Operation, take: TakeNote): Input {
+function readPlace(name: string, field: Field | undefined, operation: Operation, reading: Reading): Input {
   if (field === undefined) {
-    take(operation.place.path, `the path's place ${name} is not described; it was made a required text`);
+    reading.take(operation.place.path, `the path's place ${name} is not described; it was made a required text`);
     const facts = { ...anything, types: new Set(['string']) };
     return { name, in: 'path', isRequired: true, spelling: 'commas', facts, path: operation.place.path };
   }
   if (field.spelling === 'other') throw new Unfit(field.place.path, `has the path parameter ${name} in a style that a call does not use`);
-  return { ...readField(field, 'path', take), isRequired: true };
+  return { ...readField(field, 'path', reading), isRequired: true };
 }
 
 function rename(name: string, taken: Set<string>): string {

@@ -1,10 +1,10 @@
 import { isJsonType } from '../../../functions/core/relay/endpoint.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
+import type { Reading } from './body.ts';
 import { anything, either, type Facts } from './facts.ts';
 import type { TakeNote } from './notes.ts';
 import { type Operation, Unfit } from './operation.ts';
 import { makeParameter } from './parameter.ts';
-import { readSchema } from './schema.ts';
 
 const greatestCount = 100;
 
@@ -15,14 +15,14 @@ const isJson = (mediaType: string): boolean => isJsonType(mediaType) || mediaTyp
  * which the answer is returned. Where there are several successful answers, only what all of them hold is required.
  * @throws Unfit where no successful answer is JSON
  */
-export function makeOutputs({ answers, place }: Operation, take: TakeNote): Parameter[] {
+export function makeOutputs({ answers, place }: Operation, { readSchema, take }: Reading): Parameter[] {
   const forms = answers.flatMap((answer) => answer.forms.map((form) => ({ ...form, path: answer.place.path })));
   const usable = forms.filter(({ mediaType }) => isJson(mediaType));
   if (forms.length > 0 && usable.length === 0) {
     const offered = [...new Set(forms.map(({ mediaType }) => mediaType))].join(' or ');
     throw new Unfit(forms[0]?.path ?? place.path, `answers ${offered} only; only JSON is passed on`);
   }
-  const facts = usable.map(({ schema }) => (schema === undefined ? anything : readSchema(schema, take)));
+  const facts = usable.map(({ schema }) => (schema === undefined ? anything : readSchema(schema)));
   if (facts.length === 0) return [];
   const isAlwaysThere = answers.every((answer) => answer.forms.some(({ mediaType }) => isJson(mediaType)));
   return describe(either(facts), isAlwaysThere, usable[0]?.schema?.path ?? place.path, take);

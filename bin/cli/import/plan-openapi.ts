@@ -8,6 +8,7 @@ import { openApi3 } from './openapi3.ts';
 import { type Dialect, type Operation, Unfit } from './operation.ts';
 import { makeOutputs } from './outputs.ts';
 import { checkPlanned, DocumentError, describeIssues, type ImportOptions, type ImportPlan, type Skipped } from './plan.ts';
+import { openSchemaReader } from './schema.ts';
 import { chooseServer } from './server.ts';
 import { makeService } from './service.ts';
 import { swagger2 } from './swagger2.ts';
@@ -35,6 +36,7 @@ export function planOpenApi(root: Cursor, options: ImportOptions): ImportPlan {
   const serviceUrl = readServiceUrl(root, dialect, options);
   const prefix = { namespace: readNamespace(serviceUrl, options), version: readVersion(info, options, notes.take) };
   const schemes = dialect.readSecuritySchemes(root);
+  const readSchema = openSchemaReader(notes.take);
   const credentialHeaders = readCredentialHeaders(schemes);
 
   const intents: IntentInput[] = [];
@@ -45,7 +47,7 @@ export function planOpenApi(root: Cursor, options: ImportOptions): ImportPlan {
     try {
       const operation = dialect.readOperation(root, listed.path, listed.pathItem, listed.method, listed.place);
       const uid = `${prefix.namespace}:${listed.slug}:${prefix.version}`;
-      const checked = checkPlanned(makeIntent(uid, operation, options, { credentialHeaders, take: ownNotes.take }), options);
+      const checked = checkPlanned(makeIntent(uid, operation, options, { credentialHeaders, readSchema, take: ownNotes.take }), options);
       if ('intent' in checked) {
         intents.push(checked.intent);
         for (const { path, note } of ownNotes.all()) notes.take(path, note);
@@ -155,7 +157,7 @@ function makeIntent(uid: string, operation: Operation, options: ImportOptions, c
     intent_name: name,
     description: description?.text ?? name,
     input_parameters: inputs,
-    output_parameters: makeOutputs(operation, context.take),
+    output_parameters: makeOutputs(operation, context),
     endpoint: { url: chooseServer(operation.servers, options) + template, method, content_type: contentType },
     ...(tags.length > 0 && { tags }),
     ...(isDeprecated && { deprecated: true }),

@@ -1,5 +1,5 @@
 import { BrokenReference, type Cursor } from './cursor.ts';
-import { anything, both, either, type Facts } from './facts.ts';
+import { anything, both, either, type Facts, once } from './facts.ts';
 import type { TakeNote } from './notes.ts';
 
 /** Constraints that a parameter of an intent has no member for. */
@@ -19,32 +19,49 @@ const inexpressible = [
   'dependentSchemas',
 ];
 
-/**
- * Works out a schema (JSON Schema as OpenAPI 3.0, 3.1 and Swagger 2 have it). What cannot be worked out stands for anything, and is noted.
- * @param trail - the schemas that this one is being worked out for
- */
-export function readSchema(schema: Cursor, take: TakeNote, trail: readonly unknown[] = []): Facts {
-  if (!schema.isObject) return anything;
-  if (trail.includes(schema.value)) {
-    take(schema.path, 'the schema is made of itself; that part of it was left out');
-    return anything;
-  }
-  const inner = [...trail, schema.value];
-  const branches = ['oneOf', 'anyOf'].map((keyword) => schema.list(keyword).map((branch) => readSchema(branch, take, inner)));
-  const alternatives = branches.filter((list) => list.length > 0).map((list) => readAlternatives(list, schema, take));
-  const parts = schema.list('allOf').map((part) => readSchema(part, take, inner));
-  return [...readReference(schema, take, inner), ...parts, ...alternatives].reduce(both, readOwn(schema, take));
-}
+/** Works out schemas (JSON Schema as OpenAPI 3.0, 3.1 and Swagger 2 have it). What cannot be worked out stands for anything, and is noted. */
+export type ReadSchema = (schema: Cursor) => Facts;
 
-function readReference(schema: Cursor, take: TakeNote, trail: readonly unknown[]): Facts[] {
-  if (schema.text('$ref') === undefined) return [];
-  try {
-    return [readSchema(schema.resolve(), take, trail)];
-  } catch (error) {
-    if (!(error instanceof BrokenReference)) throw error;
-    take(error.path, `${error.message}; anything is taken in its place`);
-    return [];
+/** A reader for one document. What is referred to is worked out once, however many schemas are made of it. */
+export function openSchemaReader(take: TakeNote): ReadSchema {
+  const referred = new Map<unknown, Facts>();
+  const open = new Set<unknown>();
+
+  function read(schema: Cursor): Facts {
+    if (!schema.isObject) return anything;
+    if (open.has(schema.value)) {
+      take(schema.path, 'the schema is made of itself; that part of it was left out');
+      return anything;
+    }
+    open.add(schema.value);
+    const alternatives = ['oneOf', 'anyOf'].flatMap((keyword) => {
+      const branches = schema.list(keyword).map(read);
+      return branches.length > 0 ? [readAlternatives(branches, schema, take)] : [];
+    });
+    const parts = schema.list('allOf').map(read);
+    const facts = [...readReference(schema), ...parts, ...alternatives].reduce(both, readOwn(schema, take, readLater));
+    open.delete(schema.value);
+    return facts;
   }
+
+  /** A member is worked out when it is asked for: by then its holder is no longer open, so a schema may have itself as a member. */
+  const readLater = (schema: Cursor): (() => Facts) => once(() => read(schema));
+
+  function readReference(schema: Cursor): Facts[] {
+    if (schema.text('$ref') === undefined) return [];
+    try {
+      const target = schema.resolve();
+      const facts = referred.get(target.value) ?? read(target);
+      if (!open.has(target.value)) referred.set(target.value, facts);
+      return [facts];
+    } catch (error) {
+      if (!(error instanceof BrokenReference)) throw error;
+      take(error.path, `${error.message}; anything is taken in its place`);
+      return [];
+    }
+  }
+
+  return read;
 }
 
 const isNull = ({ types, enum: allowed }: Facts): boolean =>
@@ -61,7 +78,7 @@ function readAlternatives(branches: Facts[], schema: Cursor, take: TakeNote): Fa
   return isNullable && united.types ? { ...united, types: new Set([...united.types, 'null']) } : united;
 }
 
-function readOwn(schema: Cursor, take: TakeNote): Facts {
+function readOwn(schema: Cursor, take: TakeNote, readLater: (member: Cursor) => () => Facts): Facts {
   for (const keyword of inexpressible) {
     if (schema.child(keyword) !== undefined) take(schema.path, `${keyword} was left out: a parameter cannot say it`);
   }
@@ -79,7 +96,7 @@ function readOwn(schema: Cursor, take: TakeNote): Facts {
     isReadOnly: schema.flag('readOnly'),
     isWriteOnly: schema.flag('writeOnly'),
     path: schema.text('$ref') === undefined ? schema.path : undefined,
-    properties: new Map(properties.map(([name, property]) => [name, () => readSchema(property, take)])),
+    properties: new Map(properties.map(([name, property]) => [name, readLater(property)])),
     required: new Set(schema.list('required').flatMap(({ value }) => (typeof value === 'string' ? [value] : []))),
   };
 }

@@ -218,6 +218,18 @@ describe('what an intent cannot carry is left out and noted', () => {
   });
 });
 
+test('a schema that is made of the same one over and over is worked out once', () => {
+  const twice = (name: string) => [{ $ref: `#/components/schemas/${name}` }, { $ref: `#/components/schemas/${name}` }];
+  const levels = Array.from({ length: 60 }, (_, at) => [
+    [`A${at}`, { allOf: twice(`O${at}`) }],
+    [`O${at}`, { oneOf: twice(`A${at + 1}`) }],
+  ]).flat();
+  const schemas = Object.fromEntries([...levels, ['A60', { properties: { kind: { enum: ['a', 'b'] } } }]]);
+  const requestBody = json({ $ref: '#/components/schemas/A0' });
+  const { intents } = plan(document({ '/things': { post: operation({ requestBody }) } }, { components: { schemas } }));
+  expect(intents[0]?.input_parameters).toEqual([{ name: 'kind', type: 'string', enum: ['a', 'b'] }]);
+});
+
 describe('naming', () => {
   test.each([
     ['listOpenOrders', 'list-open-orders'],
