@@ -1,5 +1,6 @@
 import { constants, createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { ApiError } from '../../../../functions/core/http/api-error.ts';
 import type { JsonValue } from '../../../../functions/core/http/json.ts';
 import { readAgentKey } from '../../../../functions/core/pat/agent-key.ts';
@@ -285,3 +286,31 @@ describe('the claims of a signed policy', () => {
     await expect(verify(bare, p256, true)).rejects.toMatchObject({ code: 'INVALID_SIGNATURE', status: 400 });
   });
 });
+
+test.each(agents.map((agent) => [agent.kind, agent] as const))(
+  'whatever is sent as signed by %s, nothing is thrown but a refusal',
+  async (_, agent) => {
+    const key = await readAgentKey(agent.pem, invalidSignature);
+    const encode = (bytes: Uint8Array | string) => Buffer.from(bytes).toString('base64url');
+    const headers = fc.dictionary(
+      fc.constantFrom('alg', 'b64', 'crit', 'iat', 'exp', 'aud', 'jti', 'kid', 'x'),
+      fc.oneof(fc.constantFrom(...agent.algorithms, ['b64'], false), fc.jsonValue()),
+    );
+    const lengths = fc.oneof(fc.nat(300), fc.constantFrom(64, 70, 96, 102, 256));
+    const signatures = lengths.chain((length) => fc.uint8Array({ minLength: length, maxLength: length }));
+    const texts = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      signatures.map(encode),
+      signatures.map((bytes) => Buffer.from(bytes).toString('hex')),
+      fc
+        .tuple(headers, fc.constantFrom('', encode(current.text), encode('[')), signatures)
+        .map(([header, payload, bytes]) => `${encode(JSON.stringify(header))}.${payload}.${encode(bytes)}`),
+    );
+    fc.assert(
+      fc.property(texts, (text) => {
+        expect(() => verifySignedPolicy(text, key, current, { baseUrl, nowMs, isFreshRequired: false })).toThrow(ApiError);
+      }),
+      { numRuns: 200 },
+    );
+  },
+);
