@@ -3,7 +3,7 @@ import { KMSClient } from '@aws-sdk/client-kms';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { type KmsAnswer, type KmsOptions, newKmsKey, type RunningKms, startKms } from '../../../../bin/local/kms.ts';
 import { ApiError } from '../../../../functions/core/http/api-error.ts';
-import { openSigningKeys } from '../../../../functions/core/pat/signing-keys.ts';
+import { kmsClient, openSigningKeys } from '../../../../functions/core/pat/signing-keys.ts';
 import { headerSegment, signPat } from '../../../../functions/core/pat/token.ts';
 import { openPatVerifier } from '../../../../functions/core/pat/verify.ts';
 import type { PatClaims } from '../../../../schemas/pat.ts';
@@ -191,6 +191,17 @@ describe('finding keys', () => {
     });
     await expect(openSigningKeys(client, keyIds).newest()).rejects.toThrow('a signing key is not of ECC_NIST_P256');
   });
+});
+
+test('a KMS that hangs is 503, with the client and the waits of the deployment', async () => {
+  const { endpoint, keyIds } = await startKms({ disturb: () => new Promise<never>(() => undefined) }).then((kms) => {
+    running.push(kms);
+    return kms;
+  });
+  process.env.AWS_ENDPOINT_URL_KMS = endpoint;
+  const client = kmsClient();
+  running.push({ stop: () => client.destroy() });
+  await expect(openSigningKeys(client, keyIds).sign('x')).rejects.toMatchObject(unavailable);
 });
 
 describe('rotation', () => {
