@@ -98,6 +98,14 @@ describe('registering the demo', () => {
     expect(await readDemo()).toEqual(before);
   });
 
+  test('takes up again what was cut short after the service', async () => {
+    const before = await readDemo();
+    const { body } = await api.call('GET', `/api/services/${before.service_id}/intents?page_size=100`);
+    for (const { intent_id } of body.intents) await api.asAdmin('DELETE', `/api/intents/${intent_id}`);
+    await registerDemo(registration);
+    expect(await readDemo()).toEqual(before);
+  });
+
   test('without an admin token fails in one sentence', async () => {
     await expect(registerDemo({ ...registration, adminToken: 'nobody' })).rejects.toThrow(
       /^The demo could not be registered: POST \/api\/services was answered 401, /,

@@ -14,9 +14,10 @@ interface NameClaim extends Record<string, unknown> {
   claimed_at: number;
 }
 
-const nameTaken = (detail: string) =>
+/** @param serviceId - of the service that bears the name, for whoever meant to update that one */
+const nameTaken = (detail: string, serviceId?: string) =>
   new ApiError('CONFLICT', `${detail} Choose another service_name.`, {
-    details: { issues: [{ path: '/service_name', problem: 'must be unique' }] },
+    details: { issues: [{ path: '/service_name', problem: 'must be unique' }], ...(serviceId !== undefined && { service_id: serviceId }) },
   });
 
 /**
@@ -37,7 +38,7 @@ export async function claimName(table: Table, name: string, serviceId: string): 
     const service = await table.get<ServiceRecord & Record<string, unknown>>(keys.service(holder.service_id));
     if (service && !service.deleted_at && foldName(service.service_name) === foldName(name)) {
       if (holder.service_id === serviceId) return undefined;
-      throw nameTaken('Another service has this name (letter case and surrounding white space do not count).');
+      throw nameTaken('Another service has this name (letter case and surrounding white space do not count).', holder.service_id);
     }
     if (!service?.deleted_at && Date.now() - holder.claimed_at < claimLifeMs) {
       throw nameTaken('Another request is claiming this name, or one was cut short less than a minute ago.');
