@@ -1,11 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { type PatClaims, patRequest } from '../schemas/pat.ts';
+import { patRequest } from '../schemas/pat.ts';
 import { readEnvironment } from './core/environment.ts';
 import { ApiError, invalidParameter } from './core/http/api-error.ts';
 import { ok } from './core/http/response.ts';
 import { type Steps, serve } from './core/http/serve.ts';
 import { type LimitCounter, limitExceeded, openLimitCounter, rateLimitHeaders } from './core/limit/counter.ts';
 import { type AgentKey, readAgentKey } from './core/pat/agent-key.ts';
+import { newClaims } from './core/pat/claims.ts';
 import { openPolicyRefusals, type PolicyRefusals } from './core/pat/policy-refusals.ts';
 import { openProofs, type Proofs } from './core/pat/proof.ts';
 import { invalidSignature } from './core/pat/refusals.ts';
@@ -37,12 +37,9 @@ export interface Deps {
   settings: Settings;
 }
 
-/** A PAT counts from a little before its issue, because the clocks of two instances differ. */
-const clockDifferenceSeconds = 10;
-
 /**
- * Endpoint 5: a PAT for whoever signs the policy in force. Nothing is written before the signature holds, and nothing is counted for a document
- * that has been used: neither strangers nor replays use up an agent's limit.
+ * Endpoint 5: a PAT for whoever signs the policy in force. Nothing is written before the signature holds, nothing is counted for a
+ * jti that has been used, and nothing is bound or signed beyond the limit.
  */
 export function createHandler({ findPolicy, refusals, proofs, signingKeys, settings, ...deps }: Deps): Steps {
   const { protocol, patLifeSeconds, isFreshRequired } = settings;
@@ -89,24 +86,7 @@ export function createHandler({ findPolicy, refusals, proofs, signingKeys, setti
     const decision = await countIssue(key);
     const agent = await bindAgent(agentId, key, policy, nowMs);
 
-    const issuedAt = Math.floor(nowMs / 1000);
-    const { scope, lmt, bil } = policy.grants;
-    const claims: PatClaims = {
-      iss: baseUrl,
-      sub: agentId,
-      aud: baseUrl,
-      iat: issuedAt,
-      nbf: issuedAt - clockDifferenceSeconds,
-      exp: issuedAt + patLifeSeconds,
-      jti: randomUUID(),
-      scope,
-      pol: policy.reference,
-      cnf: { jkt: key.thumbprint },
-      gen: agent.generation,
-      ...(hasProof && { dpop: true }),
-      ...(lmt && { lmt }),
-      ...(bil && { bil }),
-    };
+    const claims = newClaims({ baseUrl, agent, policy, hasProof, nowMs, lifeSeconds: patLifeSeconds });
     const pat = await signPat(signingKeys, claims);
     return ok({ [`${protocol}-pat`]: pat, expires_at: new Date(claims.exp * 1000).toISOString() }, rateLimitHeaders(decision));
   };

@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto';
+import type { PatClaims } from '../../../schemas/pat.ts';
+import type { CurrentPolicy } from '../policy/policy.ts';
+import type { AgentItem } from '../store/agent.ts';
+
+/** A PAT counts from a little before its issue, because the clocks of two instances differ. */
+const clockDifferenceSeconds = 10;
+
+export interface Issue {
+  baseUrl: string;
+  agent: AgentItem;
+  policy: CurrentPolicy;
+  /** whether the PAT was asked for with a proof of possession, and so needs one at every use */
+  hasProof: boolean;
+  nowMs: number;
+  lifeSeconds: number;
+}
+
+/** The claims of a new PAT (specification section 2.4): what the policy in force grants, to the agent and its key. */
+export function newClaims({ baseUrl, agent, policy, hasProof, nowMs, lifeSeconds }: Issue): PatClaims {
+  const { scope, lmt, bil } = policy.grants;
+  const iat = Math.floor(nowMs / 1000);
+  return {
+    iss: baseUrl,
+    sub: agent.agent_id,
+    aud: baseUrl,
+    iat,
+    nbf: iat - clockDifferenceSeconds,
+    exp: iat + lifeSeconds,
+    jti: randomUUID(),
+    scope,
+    pol: policy.reference,
+    cnf: { jkt: agent.thumbprint },
+    gen: agent.generation,
+    ...(hasProof && { dpop: true }),
+    ...(lmt && { lmt }),
+    ...(bil && { bil }),
+  };
+}
