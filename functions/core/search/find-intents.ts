@@ -27,7 +27,8 @@ function filtersOf(query: SearchQuery): Filter[] | undefined {
 export function findIntents(database: DatabaseSync): (query: SearchQuery) => SearchResult {
   const rank = rankEntries(database);
   const readHit = database.prepare(
-    'SELECT record, service.name AS service_name FROM intent JOIN service ON service.id = service_id WHERE intent.id = ?',
+    `SELECT record, service.name AS service_name FROM intent JOIN definition USING (id) JOIN service ON service.id = service_id
+     WHERE intent.id = ?`,
   );
   const holdsAny = database.prepare('SELECT 1 FROM ranked WHERE ranked MATCH ? AND rowid = ?');
 

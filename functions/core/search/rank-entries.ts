@@ -26,6 +26,9 @@ const reordered = 200;
 /** What a related word weighs beside a word of the question. */
 const relatedWeight = 0.2;
 
+/** A longer question is answered by the rarest of its words: the others would say little and cost the most. */
+const greatestWordCount = 32;
+
 const score = `-bm25(ranked, ${fields.map((field) => fieldWeights[field]).join(', ')})`;
 
 const byScore = (a: Candidate, b: Candidate): number => b.score - a.score || (a.uid < b.uid ? -1 : 1);
@@ -33,6 +36,18 @@ const byScore = (a: Candidate, b: Candidate): number => b.score - a.score || (a.
 /** How an index ranks what holds any of the words: by BM25, equal scores by uid. */
 export function rankEntries(database: DatabaseSync) {
   const relatedTo = openThesaurus(database);
+  const countOf = database.prepare('SELECT count(*) AS total FROM ranked WHERE ranked MATCH ?');
+  const readUid = database.prepare('SELECT uid FROM intent WHERE id = ?');
+
+  function chooseWords(words: string[]): string[] {
+    if (words.length <= greatestWordCount) return words;
+    const counted = words.map((word) => ({ word, count: Number(countOf.get(matchAny([word]))?.total) }));
+    return counted
+      .filter(({ count }) => count > 0)
+      .sort((a, b) => a.count - b.count)
+      .slice(0, greatestWordCount)
+      .map(({ word }) => word);
+  }
 
   /** Adds to the best what they hold of related words. None falls below those that are not among the best. */
   function reorder(best: Candidate[], words: string[]): Candidate[] {
@@ -45,25 +60,50 @@ export function rankEntries(database: DatabaseSync) {
     return best.map((candidate) => ({ ...candidate, score: candidate.score + (gains.get(candidate.id) ?? 0) })).sort(byScore);
   }
 
-  return (words: string[], filters: Filter[], { uid, page, page_size }: SearchQuery): { entries: Entry[]; total: number } => {
+  /** The entries that hold any of the words and pass all filters, read in whatever order is asked. */
+  function matching(words: string[], filters: Filter[], withDeprecated: boolean) {
     /** The unary plus keeps SQLite from looking every filtered id up in the full-text table one by one. */
     const conditions = [
       'ranked MATCH ?',
-      ...(uid === undefined ? ['ranked.rowid > 0'] : []),
+      ...(withDeprecated ? [] : ['ranked.rowid > 0']),
       ...filters.map(({ ids }) => `+ranked.rowid IN (${ids})`),
     ].join(' AND ');
     const values = [matchAny(words), ...filters.map(({ value }) => value)];
-    const counted = database.prepare(`SELECT count(*) AS total FROM ranked WHERE ${conditions}`).get(...values);
-    const select = database.prepare(
-      `SELECT intent.id, uid, ${score} AS score FROM ranked CROSS JOIN intent ON intent.id = ranked.rowid
-       WHERE ${conditions} ORDER BY score DESC, uid LIMIT ? OFFSET ?`,
-    );
-    const read = (limit: number, offset: number): Candidate[] =>
-      select.all(...values, limit, offset).map(({ id, uid, score }) => ({ id: Number(id), uid: String(uid), score: Number(score) }));
+    const select = (sql: string, ...more: number[]) => database.prepare(sql).all(...values, ...more);
+
+    const inOrder = (limit: number, offset: number): Candidate[] =>
+      select(
+        `SELECT intent.id, uid, ${score} AS score FROM ranked CROSS JOIN intent ON intent.id = ranked.rowid
+         WHERE ${conditions} ORDER BY score DESC, uid LIMIT ? OFFSET ?`,
+        limit,
+        offset,
+      ).map(({ id, uid, score }) => ({ id: Number(id), uid: String(uid), score: Number(score) }));
+
+    return {
+      count: () => Number(select(`SELECT count(*) AS total FROM ranked WHERE ${conditions}`)[0]?.total),
+      inOrder,
+      /** Uids are looked up for these alone, unless the score that divides them from the rest is one that several share. */
+      best(limit: number): Candidate[] {
+        const rows = select(`SELECT rowid AS id, ${score} AS score FROM ranked WHERE ${conditions} ORDER BY score DESC LIMIT ?`, limit + 1);
+        const [last, next] = rows.slice(limit - 1);
+        if (next && next.score === last?.score) return inOrder(limit, 0);
+        return rows
+          .slice(0, limit)
+          .map(({ id, score }) => ({ id: Number(id), uid: String(readUid.get(id as number)?.uid), score: Number(score) }))
+          .sort(byScore);
+      },
+    };
+  }
+
+  return (asked: string[], filters: Filter[], { uid, page, page_size }: SearchQuery): { entries: Entry[]; total: number } => {
+    const words = chooseWords(asked);
+    if (words.length === 0) return { entries: [], total: 0 };
+    const matches = matching(words, filters, uid !== undefined);
+    const total = matches.count();
     const first = (page - 1) * page_size;
-    const best = first < reordered ? reorder(read(reordered, 0), words).slice(first, first + page_size) : [];
+    const best = first < reordered ? reorder(matches.best(reordered), words).slice(first, first + page_size) : [];
+    const at = Math.max(first, reordered);
     const rest = page_size - best.length;
-    const entries = rest > 0 ? [...best, ...read(rest, Math.max(first, reordered))] : best;
-    return { entries, total: Number(counted?.total) };
+    return { entries: rest > 0 && at < total ? [...best, ...matches.inOrder(rest, at)] : best, total };
   };
 }

@@ -38,13 +38,15 @@ export const indexFormat = 1;
 /**
  * `id` is the entry's rowid in both full-text tables. It is negative for what only its uid finds (deprecated intents), so that
  * the others are one range, which the full-text tables skip to. An intent whose service is not live has no entry there.
+ * Definitions stand apart, so that the table that answers are sorted by stays small.
  */
 const schema = `
   CREATE TABLE IF NOT EXISTS service (id TEXT PRIMARY KEY, name TEXT NOT NULL, is_live INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS intent (
     id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, service_id TEXT NOT NULL, namespace TEXT NOT NULL,
-    is_listed INTEGER NOT NULL, record TEXT NOT NULL
+    is_listed INTEGER NOT NULL
   );
+  CREATE TABLE IF NOT EXISTS definition (id INTEGER PRIMARY KEY, record TEXT NOT NULL);
   CREATE INDEX IF NOT EXISTS intent_service ON intent (service_id);
   CREATE INDEX IF NOT EXISTS intent_namespace ON intent (namespace);
   CREATE INDEX IF NOT EXISTS intent_listed ON intent (uid) WHERE is_listed = 1 AND id > 0;
@@ -54,7 +56,7 @@ const schema = `
     ${fields.join(', ')}, content = '', contentless_delete = 1, tokenize = "porter unicode61 remove_diacritics 0 categories 'L* N* M* Co'"
   );
   CREATE VIRTUAL TABLE IF NOT EXISTS exact USING fts5 (
-    service_name, intent_name, description, content = '', contentless_delete = 1, detail = column,
+    service_name, intent_name, description, content = '', contentless_delete = 1, detail = column, prefix = '1 2',
     tokenize = "unicode61 remove_diacritics 0 categories 'L* N* M* Co'"
   );
 `;
@@ -91,13 +93,15 @@ export function openSearchIndex(file: string): SearchIndex {
     if (seen) {
       removeEntry(seen.id);
       write.deleteIntent.run(seen.id);
+      write.deleteDefinition.run(seen.id);
     }
     if (intent.deleted_at !== undefined) return;
     const service = write.findService.get(intent.service_id) as ServiceRow | undefined;
     const id = intent.deprecated ? -nextId : nextId;
     nextId++;
     const { namespace } = splitIntentUid(intent.intent_uid);
-    write.insertIntent.run(id, intent.intent_uid, intent.service_id, foldTag(namespace), service?.is_live ?? 0, JSON.stringify(intent));
+    write.insertIntent.run(id, intent.intent_uid, intent.service_id, foldTag(namespace), service?.is_live ?? 0);
+    write.insertDefinition.run(id, JSON.stringify(intent));
     if (service?.is_live) addEntry(id, intent, service.name);
   }
 
@@ -143,10 +147,12 @@ export function openSearchIndex(file: string): SearchIndex {
 const prepareWrites = (database: DatabaseSync) => ({
   findService: database.prepare('SELECT name, is_live FROM service WHERE id = ?'),
   putService: database.prepare('INSERT OR REPLACE INTO service (id, name, is_live) VALUES (?, ?, ?)'),
-  findMembers: readBigInts(database.prepare('SELECT id, record FROM intent WHERE service_id = ?')),
+  findMembers: readBigInts(database.prepare('SELECT id, record FROM intent JOIN definition USING (id) WHERE service_id = ?')),
   listMembers: database.prepare('UPDATE intent SET is_listed = ? WHERE service_id = ?'),
   findIntent: readBigInts(database.prepare('SELECT id FROM intent WHERE uid = ?')),
-  insertIntent: database.prepare('INSERT INTO intent (id, uid, service_id, namespace, is_listed, record) VALUES (?, ?, ?, ?, ?, ?)'),
+  insertIntent: database.prepare('INSERT INTO intent (id, uid, service_id, namespace, is_listed) VALUES (?, ?, ?, ?, ?)'),
+  insertDefinition: database.prepare('INSERT INTO definition (id, record) VALUES (?, ?)'),
+  deleteDefinition: database.prepare('DELETE FROM definition WHERE id = ?'),
   deleteIntent: database.prepare('DELETE FROM intent WHERE id = ?'),
   insertRanked: database.prepare(`INSERT INTO ranked (rowid, ${fields.join(', ')}) VALUES (?, ${fields.map(() => '?').join(', ')})`),
   deleteRanked: database.prepare('DELETE FROM ranked WHERE rowid = ?'),

@@ -250,3 +250,35 @@ describe('records', () => {
     expect(uids({ query: 'ocean' }, fresh)).toEqual([weather.intent_uid]);
   });
 });
+
+describe('related words', () => {
+  const films = openSearchIndex(':memory:');
+  films.apply([
+    serviceRecord('reel', 'Reel'),
+    intentRecord('reel.example:a:v1', 'reel', { intent_name: 'Book reviews', description: 'Reviews of new novels' }),
+    intentRecord('reel.example:b:v1', 'reel', { intent_name: 'Movie reviews', description: 'Reviews of new movies' }),
+    intentRecord('reel.example:c:v1', 'reel', { intent_name: 'Movie times', description: 'When movies are shown' }),
+  ]);
+  afterAll(() => films.close());
+
+  test('move what a question found', () => {
+    expect(uids({ query: 'reviews of films' }, films)).toEqual(['reel.example:b:v1', 'reel.example:a:v1']);
+  });
+
+  test('find nothing by themselves', () => {
+    expect(search({ query: 'cinema' }, films)).toEqual({ hits: [], total: 0 });
+  });
+});
+
+test('a question of many words is answered by its rarest', () => {
+  const index = openSearchIndex(':memory:');
+  const common = Array.from({ length: 60 }, (_, n) => `common${n}`);
+  index.apply([
+    serviceRecord('s', 'S'),
+    intentRecord('a.example:needle:v1', 's', { description: 'needle' }),
+    ...[1, 2, 3].map((n) => intentRecord(`a.example:hay-${n}:v1`, 's', { description: common.join(' ') })),
+  ]);
+  expect(uids({ query: [...common, 'needle'].join(' ') }, index)).toContain('a.example:needle:v1');
+  expect(search({ query: [...common, 'needle'].join(' ') }, index).total).toBe(4);
+  index.close();
+});

@@ -1,0 +1,77 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../functions/core/store/records.ts';
+
+/** An operation of a corpus: one line of `docs.jsonl`. */
+export interface Document {
+  id: string;
+  service_name: string;
+  name: string;
+  description: string;
+  tags: string[];
+  input: { name: string; description?: string }[];
+  output: { name: string; description?: string }[];
+}
+
+/** A question and the operations that answer it: one line of `queries.jsonl`. */
+export interface JudgedQuery {
+  query: string;
+  relevant: string[];
+}
+
+export interface Corpus {
+  documents: Document[];
+  queries: JudgedQuery[];
+}
+
+const readLines = async <T>(path: string): Promise<T[]> =>
+  (await readFile(path, 'utf8'))
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => JSON.parse(line));
+
+/** Reads `<prefix>docs.jsonl` and `<prefix>queries.jsonl` of a folder. */
+export const readCorpus = async (folder: string, prefix = ''): Promise<Corpus> => ({
+  documents: await readLines(join(folder, `${prefix}docs.jsonl`)),
+  queries: await readLines(join(folder, `${prefix}queries.jsonl`)),
+});
+
+/** The uid that a document is registered under. It says nothing, so that the ids of a corpus help nobody. */
+export const uidOf = (at: number): string => `corpus.example:operation-${at}:v1`;
+
+const toParameter = ({ name, description }: Document['input'][number]) => ({
+  name,
+  type: 'string' as const,
+  ...(description && { description }),
+});
+
+/** A corpus as records of a registry. */
+export function toRecords(documents: readonly Document[]): RegistryRecord[] {
+  const names = [...new Set(documents.map(({ service_name }) => service_name))];
+  const services = names.map(
+    (service_name, at): ServiceRecord => ({
+      kind: 'service',
+      service_id: String(at),
+      service_name,
+      service_url: 'https://corpus.example',
+      description: '',
+      rev: '',
+      name_claim: '',
+    }),
+  );
+  const intents = documents.map(
+    ({ service_name, name, description, tags, input, output }, at): IntentRecord => ({
+      kind: 'intent',
+      service_id: String(names.indexOf(service_name)),
+      intent_uid: uidOf(at),
+      intent_name: name,
+      description,
+      tags,
+      input_parameters: input.map(toParameter),
+      output_parameters: output.map(toParameter),
+      endpoint: { url: 'https://corpus.example', method: 'POST', content_type: 'application/json' },
+      rev: '',
+    }),
+  );
+  return [...services, ...intents];
+}

@@ -1,0 +1,85 @@
+import { openSearchIndex } from '../../functions/core/search/search-index.ts';
+import { openDatabase } from '../../functions/core/search/sqlite.ts';
+import { searchQuery } from '../../schemas/search.ts';
+import { type Corpus, type Document, type JudgedQuery, toRecords, uidOf } from './search-corpus.ts';
+
+/** How well ranked lists answer judged questions, each from 0 to 1. */
+export interface Quality {
+  'nDCG@10': number;
+  'recall@5': number;
+  'recall@10': number;
+  /** mean reciprocal rank of the first relevant one among ten */
+  MRR: number;
+}
+
+/** Gives the ids that answer a question, best first: ten, or all where there are fewer. */
+type Ranker = (question: string) => string[];
+
+const discount = (rank: number): number => 1 / Math.log2(rank + 2);
+
+export function judge(queries: readonly JudgedQuery[], rank: Ranker): Quality {
+  const sum: Quality = { 'nDCG@10': 0, 'recall@5': 0, 'recall@10': 0, MRR: 0 };
+  for (const { query, relevant } of queries) {
+    const wanted = new Set(relevant);
+    const isHit = rank(query)
+      .slice(0, 10)
+      .map((id) => wanted.has(id));
+    const gain = isHit.reduce((total, hit, at) => total + (hit ? discount(at) : 0), 0);
+    const ideal = [...wanted].slice(0, 10).reduce((total, _, at) => total + discount(at), 0);
+    const count = (hits: boolean[]) => hits.filter(Boolean).length;
+    sum['nDCG@10'] += gain / ideal;
+    sum['recall@5'] += count(isHit.slice(0, 5)) / wanted.size;
+    sum['recall@10'] += count(isHit) / wanted.size;
+    sum.MRR += isHit.includes(true) ? 1 / (isHit.indexOf(true) + 1) : 0;
+  }
+  const mean = (total: number) => Number((total / queries.length).toFixed(3));
+  return { 'nDCG@10': mean(sum['nDCG@10']), 'recall@5': mean(sum['recall@5']), 'recall@10': mean(sum['recall@10']), MRR: mean(sum.MRR) };
+}
+
+/** What ships: the index as the search function uses it. */
+function shipped(documents: readonly Document[]): Ranker {
+  const index = openSearchIndex(':memory:');
+  index.apply(toRecords(documents));
+  const ids = new Map(documents.map(({ id }, at) => [uidOf(at), id]));
+  return (query) => index.search(searchQuery.parse({ query })).hits.map(({ intent }) => ids.get(intent.intent_uid) ?? '');
+}
+
+const texts = ({ name, description, tags, service_name, input, output }: Document): string[] => [
+  name,
+  description,
+  tags.join(' '),
+  service_name,
+  [...input, ...output].map(({ name, description = '' }) => `${name} ${description}`).join(' '),
+];
+
+const plainWords = (text: string): string[] => [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])];
+
+/** FTS5 as it comes: its default tokenizer, all fields alike, the words of the question joined with OR. */
+function rawFullText(documents: readonly Document[]): Ranker {
+  const database = openDatabase(':memory:');
+  database.exec('CREATE VIRTUAL TABLE raw USING fts5 (name, description, tags, service, parameters)');
+  const insert = database.prepare('INSERT INTO raw (rowid, name, description, tags, service, parameters) VALUES (?, ?, ?, ?, ?, ?)');
+  for (const [at, document] of documents.entries()) insert.run(BigInt(at), ...texts(document));
+  const find = database.prepare('SELECT rowid AS at FROM raw WHERE raw MATCH ? ORDER BY rank LIMIT 10');
+  return (question) => {
+    const words = plainWords(question);
+    if (words.length === 0) return [];
+    return find.all(words.map((word) => `"${word}"`).join(' OR ')).map(({ at }) => documents[Number(at)]?.id ?? '');
+  };
+}
+
+/** Whatever contains any word of the question anywhere, in the order of registration. */
+function anyWordContained(documents: readonly Document[]): Ranker {
+  const haystacks = documents.map((document) => ({ id: document.id, text: texts(document).join(' ').toLowerCase() }));
+  return (question) => {
+    const words = plainWords(question);
+    return haystacks.filter(({ text }) => words.some((word) => text.includes(word))).map(({ id }) => id);
+  };
+}
+
+/** How well the shipped recipe answers, beside what it has to beat. */
+export const compareQuality = ({ documents, queries }: Corpus): Record<string, Quality> => ({
+  'as shipped': judge(queries, shipped(documents)),
+  'raw FTS5 with OR': judge(queries, rawFullText(documents)),
+  'any word contained': judge(queries, anyWordContained(documents)),
+});

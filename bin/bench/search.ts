@@ -1,0 +1,31 @@
+import { parseArgs } from 'node:util';
+import { builtInCorpus } from './search-corpus/read.ts';
+import { type Corpus, readCorpus } from './search-corpus.ts';
+import { compareQuality } from './search-quality.ts';
+import { measureScale } from './search-scale.ts';
+
+const usage = `npm run bench -- search [options]
+  --folder <path>   judge with docs.jsonl and queries.jsonl of this folder instead of the built-in corpus
+  --prefix <text>   what the names of the two files begin with
+  --sizes <list>    numbers of intents to measure time and memory at, separated by commas (1000,10000,100000)
+  --quality-only    leave time and memory out`;
+
+/** `npm run bench -- search`: how well questions are answered, then how fast, and with how much memory. */
+export async function run(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      folder: { type: 'string' },
+      prefix: { type: 'string', default: '' },
+      sizes: { type: 'string', default: '1000,10000,100000' },
+      'quality-only': { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return console.log(usage);
+  const corpus: Corpus = values.folder ? await readCorpus(values.folder, values.prefix) : await builtInCorpus();
+  console.log(`${corpus.documents.length} intents, ${corpus.queries.length} judged questions`);
+  console.table(compareQuality(corpus));
+  if (values['quality-only']) return;
+  for (const size of values.sizes.split(',').map(Number)) await measureScale(size, corpus);
+}
