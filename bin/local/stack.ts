@@ -122,10 +122,13 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       AWS_ACCESS_KEY_ID: credentials.accessKeyId,
       AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
       ...(credentials.sessionToken && { AWS_SESSION_TOKEN: credentials.sessionToken }),
+      // Whatever else a function might ask of AWS is refused at once instead of leaving this machine.
+      AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
       AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
       AWS_ENDPOINT_URL_KMS: kms.endpoint,
       [variables.adminJwksUrl]: identity.jwksUrl,
       [variables.snapshotFolder]: folderFor('snapshots'),
+      [variables.credentialFolder]: folderFor('secrets'),
       ...options.environment,
     };
     const lambdas = await keep(Promise.resolve(openLambdas(template, synthesized, values, environment, options.onLog)));

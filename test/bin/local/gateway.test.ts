@@ -21,7 +21,7 @@ const refusal: Integration = {
 const item: Resource = {
   path: '/items/{uid}',
   children: new Map(),
-  methods: new Map([
+  methods: new Map<string, Integration>([
     ['POST', lambda],
     ['ANY', refusal],
   ]),

@@ -1,0 +1,146 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { close, listen } from '../../../bin/local/http.ts';
+import type { StackDescription } from '../../../bin/local/stack.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'start-'));
+const stackFile = join(folder, '.local', 'stack.json');
+const children: ChildProcess[] = [];
+
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** `npm start` in a working folder of its own, so that it does not meet a stack that a person runs here. */
+function start(args: string[], environment: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [resolve('bin/local.ts'), ...args], {
+    cwd: folder,
+    env: { ...process.env, PORT: '0', NODE_OPTIONS: '', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.push(child);
+  return child;
+}
+
+async function waitUntilReady(child: ReturnType<typeof start>): Promise<StackDescription> {
+  const complaint = text(child.stderr);
+  const { promise: ready, resolve: isReady, reject: fail } = Promise.withResolvers<void>();
+  let output = '';
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+    if (output.includes('Ctrl-C stops all of it.')) isReady();
+  });
+  child.once('close', async () => fail(new Error(`it ended: ${output}${await complaint}`)));
+  await ready;
+  return JSON.parse(readFileSync(stackFile, 'utf8'));
+}
+
+describe('refuses in one sentence', () => {
+  const broken = join(folder, 'broken.json');
+  writeFileSync(broken, '{"uid": "x"');
+
+  test.each<[string, string[], Record<string, string>, string]>([
+    ['a policy file that is not there', ['--policy', 'none.json'], {}, `There is no policy file at ${join(folder, 'none.json')}.\n`],
+    ['a port that is none', [], { PORT: '99999' }, 'PORT must be a number from 0 to 65535.\n'],
+    [
+      'a data folder that cannot be one',
+      ['--data', broken],
+      {},
+      `The data folder ${broken} cannot be used (EEXIST). Name one that can be written to.\n`,
+    ],
+    [
+      'a host that is not here',
+      [],
+      { HOST: '203.0.113.1' },
+      'Port 0 of 203.0.113.1 is on no address of this machine: set HOST to one that it has.\n',
+    ],
+  ])('%s', async (_, args, environment, sentence) => {
+    const child = start(args, environment);
+    const [output, complaint, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+    expect({ output, complaint, code }).toEqual({ output: '', complaint: sentence, code: 1 });
+  });
+
+  test('a taken port', async () => {
+    const server = createServer();
+    const port = await listen(server);
+    const child = start([], { PORT: String(port) });
+    const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    await close(server);
+    expect(complaint).toBe(`Port ${port} of 127.0.0.1 is taken: stop what listens there, or set PORT to another (0 takes a free one).\n`);
+    expect(code).toBe(1);
+  });
+
+  test('a broken policy', async () => {
+    const child = start(['--policy', broken]);
+    const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    expect(complaint).toContain(broken);
+    expect(complaint).not.toContain('    at ');
+    expect(code).toBe(1);
+  });
+});
+
+const isGone = async (url: string) =>
+  fetch(url, { method: 'POST' }).then(
+    () => false,
+    () => true,
+  );
+
+test('with --data, data, keys and users outlive kill -9; the end leaves nothing behind', async () => {
+  const args = ['--data', 'kept'];
+  const first = start(args);
+  const before = await waitUntilReady(first);
+  expect(Object.keys(before)).toEqual([
+    'base_url',
+    'admin_token',
+    'user_token',
+    'issuer',
+    'client_id',
+    'dynamodb_endpoint',
+    'kms_endpoint',
+    'upstream_url',
+  ]);
+  expect(statSync(stackFile).mode & 0o777).toBe(0o600);
+  const keysBefore = await (await fetch(`${before.base_url}/.well-known/jwks.json`)).json();
+
+  const rival = start(args);
+  expect(await text(rival.stderr)).toBe(
+    `The data folder ${join(folder, 'kept')} is in use by process ${first.pid}. Stop that one, or name another folder.\n`,
+  );
+
+  const created = await fetch(`${before.base_url}/api/services`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${before.admin_token}` },
+    body: JSON.stringify({ service_name: 'Kept', service_url: 'https://kept.example', description: 'Outlives the process' }),
+  });
+  const killed = once(first, 'close');
+  first.kill('SIGKILL');
+  expect(created.status).toBe(201);
+  const { service_id } = (await created.json()) as { service_id: string };
+  await killed;
+
+  const second = start(args);
+  const after = await waitUntilReady(second);
+  expect(after).toMatchObject({ issuer: before.issuer, client_id: before.client_id });
+  expect(await (await fetch(`${after.base_url}/.well-known/jwks.json`)).json()).toEqual(keysBefore);
+  const found = await fetch(`${after.base_url}/api/services/${service_id}`);
+  expect(await found.json()).toMatchObject({ service_id, service_name: 'Kept' });
+  const removed = await fetch(`${after.base_url}/api/services/${service_id}`, {
+    method: 'DELETE',
+    // The users and the key that signed this token are the same as before.
+    headers: { Authorization: `Bearer ${before.admin_token}` },
+  });
+  expect(removed.status).toBe(204);
+
+  second.kill('SIGTERM');
+  expect(await once(second, 'close')).toEqual([0, null]);
+  expect(existsSync(stackFile)).toBe(false);
+  expect(existsSync(join(folder, 'kept', 'in-use-by'))).toBe(false);
+  for (const url of [after.base_url, after.dynamodb_endpoint, after.kms_endpoint, after.upstream_url]) expect(await isGone(url)).toBe(true);
+}, 180_000);
