@@ -17,10 +17,11 @@ export const readDescription = (): StackDescription | undefined => readJson(path
 export function keepDescribed({ table_name, signIn, stop, ...description }: RunningStack): () => void {
   mkdirSync(dirname(path), { recursive: true });
   writeJson(path, description);
-  const timer = setInterval(async () => {
+  const refresh = async () => {
     const [admin_token, user_token] = await Promise.all([signIn('admin'), signIn('user')]);
     if (isOurs()) writeJson(path, { ...description, admin_token, user_token });
-  }, refreshMs);
+  };
+  const timer = setInterval(() => refresh().catch(console.error), refreshMs);
   const isOurs = () => readDescription()?.base_url === description.base_url;
   return () => {
     clearInterval(timer);

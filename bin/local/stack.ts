@@ -7,6 +7,7 @@ import { type Answered, type Api, type RunningGateway, startGateway } from './ga
 import { type Person, type RunningIdentity, startIdentity } from './identity.ts';
 import { type Lambda, openLambda } from './lambda.ts';
 import { localCredentials, locateDynamo, locateKms, region } from './parts.ts';
+import { readSchedules, startSchedules } from './schedules.ts';
 import { projectRoot, synthesize } from './synthesis.ts';
 import { createTable } from './table.ts';
 import { type LocalValues, readFunction, readTable, readTemplate, resourceIds, type Template } from './template.ts';
@@ -132,6 +133,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       ...options.environment,
     };
     const lambdas = await keep(Promise.resolve(openLambdas(template, synthesized, values, environment, options.onLog)));
+    await keep(Promise.resolve(startSchedules(readSchedules(template), lambdas.invoke)));
     serve({ definition: readApi(template), invoke: lambdas.invoke });
 
     const signIn = async (person: Person) => (await identity.signIn(person)).accessToken;
@@ -156,6 +158,8 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     };
   } catch (error) {
     await stop();
+    // Whatever broke after the word to give up broke because of it.
+    signal?.throwIfAborted();
     throw error;
   }
 }

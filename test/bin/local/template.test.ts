@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { findResource, readApi } from '../../../bin/local/api-definition.ts';
+import { readSchedules } from '../../../bin/local/schedules.ts';
 import { readFunction, readTable, resolveText, type Template } from '../../../bin/local/template.ts';
 
 const resource = (Type: string, Properties: Record<string, unknown>, Metadata: Record<string, unknown> = {}) => ({
@@ -74,6 +75,19 @@ const template: Template = {
     }),
   },
 };
+
+test.each([
+  ['rate(1 minute)', 60_000],
+  ['rate(15 minutes)', 900_000],
+  ['rate(1 hour)', 3_600_000],
+  ['rate(2 days)', 172_800_000],
+])('readSchedules reads %s', (ScheduleExpression, everyMs) => {
+  const rule = resource('AWS::Events::Rule', {
+    ScheduleExpression,
+    Targets: [{ Id: 'Target0', Arn: { 'Fn::GetAtt': ['ReadFunction', 'Arn'] } }],
+  });
+  expect(readSchedules({ Resources: { ...template.Resources, rule } })).toEqual([{ functionId: 'ReadFunction', everyMs }]);
+});
 
 describe('resolveText', () => {
   const values = { Table: { Ref: 'local', Arn: 'arn:table' } };
