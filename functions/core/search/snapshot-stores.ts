@@ -46,9 +46,9 @@ export function bucketSnapshots(bucket: string, client = new S3Client({ maxAttem
   };
 }
 
-/** The bucket or folder that the environment names; undefined where it names none. */
+/** The folder or bucket that the environment names; the folder is the local stack's, and wins. Undefined where it names none. */
 export function snapshotsFromEnvironment(): SnapshotStore | undefined {
   const { snapshotBucket, snapshotFolder } = readEnvironment([], ['snapshotBucket', 'snapshotFolder']);
-  if (snapshotBucket) return bucketSnapshots(snapshotBucket);
-  return snapshotFolder ? folderSnapshots(snapshotFolder) : undefined;
+  if (snapshotFolder) return folderSnapshots(snapshotFolder);
+  return snapshotBucket ? bucketSnapshots(snapshotBucket) : undefined;
 }
