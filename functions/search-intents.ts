@@ -1,9 +1,11 @@
 import { paginate } from '../schemas/pagination.ts';
 import { searchQuery } from '../schemas/search.ts';
+import { readEnvironment } from './core/environment.ts';
 import { unavailable } from './core/http/api-error.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Steps, serve } from './core/http/serve.ts';
+import { openCollection } from './core/search/collection.ts';
 import { openSqliteEngine, type SearchEngine } from './core/search/engine.ts';
 import { snapshotsFromEnvironment } from './core/search/snapshot-stores.ts';
 import { requireFullTextSearch } from './core/search/sqlite.ts';
@@ -36,6 +38,11 @@ async function within<T>(timeMs: number, work: Promise<T>): Promise<T> {
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-requireFullTextSearch();
+function openEngine(): SearchEngine {
+  const { searchCollection } = readEnvironment([], ['searchCollection']);
+  if (searchCollection !== undefined) return openCollection({ endpoint: searchCollection });
+  requireFullTextSearch();
+  return openSqliteEngine(openRegistry(tableFromEnvironment()), snapshotsFromEnvironment());
+}
 
-export const handler = serve(createHandler({ engine: openSqliteEngine(openRegistry(tableFromEnvironment()), snapshotsFromEnvironment()) }));
+export const handler = serve(createHandler({ engine: openEngine() }));

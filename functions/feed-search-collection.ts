@@ -1,0 +1,37 @@
+import { readEnvironment } from './core/environment.ts';
+import { type Collection, openCollection } from './core/search/collection.ts';
+import { feedAll, feedChanges } from './core/search/feed-collection.ts';
+import type { RegistrySource } from './core/search/index-sync.ts';
+import { openRegistry } from './core/store/registry.ts';
+import { tableFromEnvironment } from './core/store/table.ts';
+
+export interface Deps {
+  source: RegistrySource;
+  collection: Collection;
+}
+
+/**
+ * How far back each run looks, in milliseconds: far enough for the runs before it to have failed for an hour, and for what the collection
+ * did not show yet when its service was renamed.
+ */
+const lookBackMs = 3_600_000;
+
+/** Runs every minute: writes what has changed to the search collection, and at first everything. What is written twice stays the same. */
+export const createHandler =
+  ({ source, collection }: Deps) =>
+  async (): Promise<void> => {
+    const sinceMs = Date.now() - lookBackMs;
+    if (!(await collection.isFilled())) {
+      await collection.createIndex();
+      await feedAll(source, collection);
+      await collection.markFilled();
+    }
+    await feedChanges(source, collection, sinceMs);
+  };
+
+const { searchCollection } = readEnvironment([], ['searchCollection']);
+
+export const handler =
+  searchCollection === undefined
+    ? () => Promise.reject(new TypeError('missing environment variable: SEARCH_COLLECTION'))
+    : createHandler({ source: openRegistry(tableFromEnvironment()), collection: openCollection({ endpoint: searchCollection }) });
