@@ -24,13 +24,20 @@ function readPort(text = '8080'): number {
   return Number(text);
 }
 
+/** Ctrl-C, a signal to end, or the end of the npm that started this: npm hands a signal on to the shell between, and that keeps it to itself. */
+function waitForEnd(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
+    const parent = process.ppid;
+    if (process.env.npm_lifecycle_event) setInterval(() => process.ppid === parent || resolve(), 250).unref();
+  });
+}
+
 async function run(): Promise<void> {
   const { data, policy, help } = readOptions();
   if (help) return console.log(usage);
   const giveUp = new AbortController();
-  const ended = new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, resolve);
-  });
+  const ended = waitForEnd();
   void ended.then(() => giveUp.abort());
   let isReady = false;
   const stack = await startStack({

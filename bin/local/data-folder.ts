@@ -1,6 +1,7 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 
 /** Something that the person who started the stack can put right: shown as one sentence, without a stack trace. */
 export class StartError extends Error {
@@ -23,7 +24,8 @@ export interface DataFolder {
 export function openDataFolder(path?: string): DataFolder {
   const kept = path === undefined ? undefined : resolve(path);
   const unlock = kept === undefined ? () => {} : lock(kept);
-  const scratch = mkdtempSync(join(tmpdir(), 'intent-gate-'));
+  sweep();
+  const scratch = mkdtempSync(join(tmpdir(), `${scratchPrefix}${process.pid}-`));
   const release = () => {
     rmSync(scratch, { recursive: true, force: true });
     unlock();
@@ -31,29 +33,29 @@ export function openDataFolder(path?: string): DataFolder {
   return { kept, scratch, release };
 }
 
+/** A transaction that never ends: the operating system takes the lock back however the process ends. */
 function lock(folder: string): () => void {
-  const file = join(folder, 'in-use-by');
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const holder = Number(readIfThere(file));
-    if (holder > 0 && isRunning(holder))
-      throw new StartError(`The data folder ${folder} is in use by process ${holder}. Stop that one, or name another folder.`);
-    writeFileSync(file, String(process.pid));
+    const database = new DatabaseSync(join(folder, 'lock'));
+    database.exec('BEGIN EXCLUSIVE');
+    return () => database.close();
   } catch (error) {
-    if (error instanceof StartError) throw error;
-    throw new StartError(
-      `The data folder ${folder} cannot be used (${(error as NodeJS.ErrnoException).code}). Name one that can be written to.`,
-    );
+    const { code, errcode } = error as { code?: string; errcode?: number };
+    if (errcode === sqliteBusy)
+      throw new StartError(`The data folder ${folder} is in use by another stack. Stop that one, or name another folder.`);
+    throw new StartError(`The data folder ${folder} cannot be used (${code}). Name one that can be written to.`);
   }
-  return () => rmSync(file, { force: true });
 }
 
-function readIfThere(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    throw error;
+const sqliteBusy = 5;
+const scratchPrefix = 'intent-gate-';
+
+/** Removes what stacks left behind that were killed. */
+function sweep(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const owner = new RegExp(`^${scratchPrefix}(\\d+)-`).exec(name)?.[1];
+    if (owner !== undefined && !isRunning(Number(owner))) rmSync(join(tmpdir(), name), { recursive: true, force: true });
   }
 }
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { openDataFolder } from '../../../bin/local/data-folder.ts';
 import { close, listen } from '../../../bin/local/http.ts';
 import type { StackDescription } from '../../../bin/local/stack.ts';
 
@@ -111,7 +112,7 @@ test('with --data, data, keys and users outlive kill -9; the end leaves nothing 
 
   const rival = start(args);
   expect(await text(rival.stderr)).toBe(
-    `The data folder ${join(folder, 'kept')} is in use by process ${first.pid}. Stop that one, or name another folder.\n`,
+    `The data folder ${join(folder, 'kept')} is in use by another stack. Stop that one, or name another folder.\n`,
   );
 
   const created = await fetch(`${before.base_url}/api/services`, {
@@ -141,6 +142,6 @@ test('with --data, data, keys and users outlive kill -9; the end leaves nothing 
   second.kill('SIGTERM');
   expect(await once(second, 'close')).toEqual([0, null]);
   expect(existsSync(stackFile)).toBe(false);
-  expect(existsSync(join(folder, 'kept', 'in-use-by'))).toBe(false);
+  openDataFolder(join(folder, 'kept')).release();
   for (const url of [after.base_url, after.dynamodb_endpoint, after.kms_endpoint, after.upstream_url]) expect(await isGone(url)).toBe(true);
 }, 180_000);
