@@ -1,25 +1,35 @@
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { noContent, recordTag } from './core/http/response.ts';
 import { type Steps, serve } from './core/http/serve.ts';
+import { type Credentials, credentialsFromEnvironment } from './core/store/credential.ts';
 import { noSuchService } from './core/store/refusals.ts';
+import { isRev } from './core/store/rev.ts';
 import { openServices, type Services } from './core/store/services.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
   services: Pick<Services, 'remove'>;
+  credentials: Pick<Credentials, 'remove'>;
 }
 
 /** `DELETE /api/services/{service_id}` (endpoint 8): once it answers, none of the service's intents is found, listed or executed. */
 export const createHandler =
-  ({ verifyAdmin, services }: Deps): Steps =>
+  ({ verifyAdmin, services, credentials }: Deps): Steps =>
   async (request) => {
     await verifyAdmin(request);
-    const isRemoved = await services.remove(request.pathParameter('service_id'), (seen) => request.knows(recordTag(seen)));
+    const serviceId = request.pathParameter('service_id');
+    const isRemoved = await services.remove(serviceId, (seen) => request.knows(recordTag(seen)));
+    // Also of a service that is gone: its deletion may have been cut short here.
+    if (isRev(serviceId)) await credentials.remove(serviceId);
     if (!isRemoved) throw noSuchService();
     return noContent();
   };
 
 export const handler = serve(
-  createHandler({ verifyAdmin: adminVerifierFromEnvironment(), services: openServices(tableFromEnvironment()) }),
+  createHandler({
+    verifyAdmin: adminVerifierFromEnvironment(),
+    services: openServices(tableFromEnvironment()),
+    credentials: credentialsFromEnvironment(),
+  }),
 );

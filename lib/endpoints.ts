@@ -175,7 +175,10 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Delete a service and its intents',
     success: 204,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { serviceName: ['delete'], service: ['get', 'put', 'query', 'deleteAll'], intent: ['delete'], change: ['put'] } },
+    needs: {
+      table: { serviceName: ['delete'], service: ['get', 'put', 'query', 'deleteAll'], intent: ['delete'], change: ['put'] },
+      credentials: 'write',
+    },
     timeoutSeconds: 29,
   },
   {

@@ -7,6 +7,7 @@ import { unauthorized } from '../../functions/core/http/bearer.ts';
 import { type Credentials, openCredentials } from '../../functions/core/store/credential.ts';
 import { openServices, type Services } from '../../functions/core/store/services.ts';
 import { openFolderVault } from '../../functions/core/store/vault.ts';
+import { createHandler as createDeleteService } from '../../functions/delete-service.ts';
 import { createHandler as createDelete } from '../../functions/delete-service-credential.ts';
 import { createHandler as createPut } from '../../functions/put-service-credential.ts';
 import { savedCredential } from '../../schemas/credential.ts';
@@ -64,6 +65,25 @@ test('a credential is set without being shown, replaced with another key, and re
   expect(await call('DELETE', undefined)).toMatchObject({ status: 204, body: undefined });
   expect(await credentials.find(serviceId)).toBeUndefined();
   expect(await call('DELETE', undefined)).toMatchObject({ status: 204 });
+});
+
+test('a service takes its credential along when it is deleted', async () => {
+  const { service_id } = await services.create(serviceNamed('Deleted with its credential'));
+  await call('PUT', input, service_id);
+  const removeService = () =>
+    invoke(createDeleteService({ verifyAdmin, services, credentials }), {
+      method: 'DELETE',
+      path: `/api/services/${service_id}`,
+      pathParameters: { service_id },
+      headers: { Authorization: token },
+    });
+  expect(await removeService()).toMatchObject({ status: 204 });
+  expect(await credentials.find(service_id)).toBeUndefined();
+
+  // as a deletion leaves it that was cut short between the record and the credential
+  await credentials.replace(service_id, input);
+  expect(await removeService()).toMatchObject({ status: 404 });
+  expect(await credentials.find(service_id)).toBeUndefined();
 });
 
 describe.each(['PUT', 'DELETE'] as const)('%s', (method) => {
