@@ -109,17 +109,17 @@ export const createHandler = ({ authorize, intents, calls, limits, relay, now = 
 const { requireProofOfPossession, billing } = readEnvironment([], ['requireProofOfPossession', 'billing']);
 const table = tableFromEnvironment();
 
-export const handler = serve(
-  createHandler({
-    authorize: openAuthorizer({
-      verifyPat: openPatVerifier({ findKey: signingKeysFromEnvironment().find }),
-      proofs: openProofs(openUsedJtis(table), requireProofOfPossession === 'true'),
-      findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(billing)),
-      refusals: openPolicyRefusals(openPolicyArchive(table)),
-    }),
-    intents: openIntents(table),
-    calls: openIdempotentCalls(table),
-    limits: openLimitCounter(table),
-    relay: openRelay({ rules: egressRulesFromEnvironment(), credentials: credentialsFromEnvironment() }),
+export const steps = createHandler({
+  authorize: openAuthorizer({
+    verifyPat: openPatVerifier({ findKey: signingKeysFromEnvironment().find }),
+    proofs: openProofs(openUsedJtis(table), requireProofOfPossession === 'true'),
+    findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(billing)),
+    refusals: openPolicyRefusals(openPolicyArchive(table)),
   }),
-);
+  intents: openIntents(table),
+  calls: openIdempotentCalls(table),
+  limits: openLimitCounter(table),
+  relay: openRelay({ rules: egressRulesFromEnvironment(), credentials: credentialsFromEnvironment() }),
+});
+
+export const handler = serve(steps);

@@ -25,4 +25,6 @@ export const createHandler =
     return revalidated(describe(found.intent, found.service.service_name), intentTag(found, view));
   };
 
-export const handler = serve(createHandler({ intents: openIntents(tableFromEnvironment()) }));
+export const steps = createHandler({ intents: openIntents(tableFromEnvironment()) });
+
+export const handler = serve(steps);

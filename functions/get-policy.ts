@@ -14,4 +14,6 @@ export const createHandler =
     return revalidated(policy, `"${digest}"`);
   };
 
-export const handler = serve(createHandler({ findPolicy: openPolicy(loadPolicyTemplate()) }));
+export const steps = createHandler({ findPolicy: openPolicy(loadPolicyTemplate()) });
+
+export const handler = serve(steps);

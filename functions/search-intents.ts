@@ -45,4 +45,6 @@ function openEngine(): SearchEngine {
   return openSqliteEngine(openRegistry(tableFromEnvironment()), snapshotsFromEnvironment());
 }
 
-export const handler = serve(createHandler({ engine: openEngine() }));
+export const steps = createHandler({ engine: openEngine() });
+
+export const handler = serve(steps);
