@@ -88,8 +88,12 @@ const opened = (socket: Socket, event: 'connect' | 'secureConnect', failure: Dia
     new Promise<Socket>((resolve, reject) => {
       // Stays on: an error between two listeners must not end the process.
       socket.on('error', (cause) => reject(new DialError(failure, cause)));
-      socket.once(event, () => resolve(socket));
-      signal.addEventListener('abort', () => socket.destroy(), { once: true });
+      const giveUp = () => socket.destroy();
+      signal.addEventListener('abort', giveUp, { once: true });
+      socket.once(event, () => {
+        signal.removeEventListener('abort', giveUp);
+        resolve(socket);
+      });
     }),
     failure,
     signal,
