@@ -1,0 +1,84 @@
+import { CliFailure } from '../failure.ts';
+import type { Applied } from '../registry/apply.ts';
+import type { ServiceChanges } from '../registry/compare.ts';
+import type { Difference } from '../registry/differences.ts';
+import type { Terminal } from '../terminal.ts';
+
+const greatestValueLength = 60;
+
+const quote = (value: unknown): string => {
+  const text = value === undefined ? 'nothing' : JSON.stringify(value);
+  return text.length <= greatestValueLength ? text : `${text.slice(0, greatestValueLength - 1)}…`;
+};
+
+function showDifferences(terminal: Terminal, differences: readonly Difference[]): void {
+  for (const { path, before, after } of differences) terminal.say(`      ${path}: ${quote(before)} -> ${quote(after)}`);
+}
+
+/** Every change, one by one. */
+export function showChanges(
+  terminal: Terminal,
+  { name, serviceId, service, intents, extra, foreign }: ServiceChanges,
+  isPruning: boolean,
+): void {
+  const state = { create: 'is to be created', update: 'is to be changed', same: 'stays' }[service.kind];
+  terminal.say(`${terminal.style('bold', name)}${serviceId === undefined ? '' : ` (${serviceId})`} ${state}`);
+  showDifferences(terminal, service.differences);
+  for (const { kind, intent, differences } of intents) {
+    terminal.say(
+      `  ${kind === 'create' ? terminal.style('green', '+') : terminal.style('yellow', '~')} ${intent.intent_uid}  ${intent.intent_name}`,
+    );
+    showDifferences(terminal, differences);
+  }
+  for (const uid of extra)
+    terminal.say(`  ${isPruning ? terminal.style('red', '-') : ' '} ${uid}${isPruning ? '' : '  is not wanted; --prune removes it'}`);
+  for (const uid of foreign) terminal.say(`  ${terminal.style('red', '!')} ${uid}  is an intent of another service`);
+}
+
+/** How much there is to do, in one line. */
+export function describeCount({ intents, unchanged, extra, foreign }: ServiceChanges, isPruning: boolean): string {
+  const created = intents.filter(({ kind }) => kind === 'create').length;
+  const parts = [
+    `${created} to create`,
+    `${intents.length - created} to change`,
+    `${isPruning ? extra.length : 0} to remove`,
+    `${unchanged} unchanged`,
+    ...(!isPruning && extra.length > 0 ? [`${extra.length} not wanted`] : []),
+    ...(foreign.length > 0 ? [`${foreign.length} of another service`] : []),
+  ];
+  return parts.join(', ');
+}
+
+/** The changes for programs. */
+export const changesAsJson = ({ name, serviceId, service, intents, unchanged, extra, foreign }: ServiceChanges) => ({
+  service_name: name,
+  service_id: serviceId ?? null,
+  service: { change: service.kind, differences: service.differences },
+  create: intents.filter(({ kind }) => kind === 'create').map(({ intent }) => intent.intent_uid),
+  update: intents
+    .filter(({ kind }) => kind === 'update')
+    .map(({ intent, differences }) => ({ intent_uid: intent.intent_uid, differences })),
+  extra,
+  foreign,
+  unchanged,
+});
+
+export function showApplied(terminal: Terminal, name: string, { created, updated, removed, failed }: Applied): void {
+  for (const { intent_uid, message, issues } of failed) {
+    terminal.say(`  ${terminal.style('red', '!')} ${intent_uid}: ${message}`);
+    for (const { path, problem } of issues) terminal.say(`      ${path || '/'} ${problem}`);
+  }
+  terminal.say(
+    `${terminal.style('bold', name)}: ${created} created, ${updated} changed, ${removed} removed${failed.length > 0 ? `, ${failed.length} failed` : ''}`,
+  );
+}
+
+/** @throws CliFailure where something failed */
+export function requireSuccess(applied: readonly Applied[]): void {
+  const count = applied.reduce((sum, { failed }) => sum + failed.length, 0);
+  if (count > 0)
+    throw new CliFailure(
+      'failure',
+      `${count} ${count === 1 ? 'intent' : 'intents'} failed; what else there was to do is done. Put it right and run the command again.`,
+    );
+}

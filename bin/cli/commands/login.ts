@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import type { Command } from 'commander';
+import { openContext } from '../context.ts';
+import { usageFailure } from '../failure.ts';
+import { forgetSession, localStackFile, readLocalStack, saveSession } from '../session.ts';
+import type { Terminal } from '../terminal.ts';
+
+interface LoginOptions {
+  local?: boolean;
+  region?: string;
+  clientId?: string;
+  endpoint?: string;
+  username?: string;
+  passwordStdin?: boolean;
+}
+
+/** What the last deployment from this folder said of itself. */
+function readOutputs(): { AdminClientId?: string; UserPoolId?: string } {
+  try {
+    return Object.assign({}, ...Object.values(JSON.parse(readFileSync('cdk-outputs.json', 'utf8'))));
+  } catch {
+    return {};
+  }
+}
+
+export function addLogin(program: Command): void {
+  program
+    .command('login')
+    .description('Sign in as an admin: to the user pool of a deployment, or to the stack that "npm start" runs here')
+    .option('--local', 'take the admin of the local stack')
+    .option('--region <region>', 'region of the user pool; default: from UserPoolId in cdk-outputs.json')
+    .option('--client-id <id>', 'AdminClientId of the deployment; default: from cdk-outputs.json')
+    .option('--endpoint <url>', "address of the user pool in place of Cognito's own")
+    .option('--username <name>', 'user name; asked for otherwise')
+    .option('--password-stdin', 'read the password from stdin')
+    .action(async (options: LoginOptions, command: Command) => {
+      const { api, terminal } = openContext(command);
+      const path = options.local ? signInLocally(api.baseUrl) : await signInToPool(api.baseUrl, options, terminal);
+      terminal.say(`You are signed in to ${api.baseUrl}. The tokens are kept in ${path}, which only you can read.`);
+      terminal.json({ base_url: api.baseUrl, session_file: path });
+    });
+  program
+    .command('logout')
+    .description('Forget the tokens for the service')
+    .action((_, command: Command) => {
+      const { api, terminal } = openContext(command);
+      const wasSignedIn = forgetSession(api.baseUrl);
+      terminal.say(wasSignedIn ? `The tokens for ${api.baseUrl} are forgotten.` : `There were no tokens for ${api.baseUrl}.`);
+      terminal.json({ base_url: api.baseUrl, was_signed_in: wasSignedIn });
+    });
+}
+
+function signInLocally(baseUrl: string): string {
+  const stack = readLocalStack();
+  if (stack?.base_url !== baseUrl) throw usageFailure('No local stack runs here at this address. Start one with "npm start".');
+  return saveSession(baseUrl, { kind: 'local', stack_file: localStackFile() });
+}
+
+async function signInToPool(baseUrl: string, options: LoginOptions, terminal: Terminal): Promise<string> {
+  const outputs = readOutputs();
+  const region = options.region ?? outputs.UserPoolId?.split('_')[0];
+  const clientId = options.clientId ?? outputs.AdminClientId;
+  if (region === undefined || clientId === undefined) {
+    throw usageFailure(
+      'Which user pool? Give --region and --client-id (outputs UserPoolId and AdminClientId of the deployment), or --local.',
+    );
+  }
+  const username = options.username ?? (await terminal.ask('User name: '));
+  const password = options.passwordStdin ? (await text(process.stdin)).replace(/\r?\n$/, '') : await terminal.askSecret('Password: ');
+  const identity = { region, client_id: clientId, username, ...(options.endpoint !== undefined && { endpoint: options.endpoint }) };
+  const { signIn } = await import('../cognito.ts');
+  const tokens = await signIn(identity, password, {
+    async newPassword() {
+      terminal.remark('The password was temporary. Choose one of your own.');
+      const chosen = await terminal.askSecret('New password: ');
+      if (chosen !== (await terminal.askSecret('Once more: '))) throw usageFailure('The two differ. Sign in again.');
+      return chosen;
+    },
+    code: () => terminal.ask('Code of your second factor: '),
+  });
+  return saveSession(baseUrl, { kind: 'cognito', ...identity, ...tokens });
+}

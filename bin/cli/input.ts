@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { usageFailure } from './failure.ts';
+import { readDocument } from './import/document.ts';
+import { DocumentError } from './import/plan.ts';
+
+/** The text of a file, or of stdin for `-`. */
+export async function readText(file: string): Promise<string> {
+  if (file === '-') return text(process.stdin);
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const reason =
+      { ENOENT: 'does not exist', EISDIR: 'is a folder', EACCES: 'cannot be read by you' }[code ?? ''] ?? `cannot be read (${code})`;
+    throw usageFailure(`The file ${file} ${reason}.`);
+  }
+}
+
+/** Reads JSON or YAML from a file or stdin. */
+export async function readInput(file: string): Promise<unknown> {
+  return asUsage(await readText(file));
+}
+
+function asUsage(content: string): unknown {
+  try {
+    return readDocument(content);
+  } catch (error) {
+    if (error instanceof DocumentError) throw usageFailure(error.message, error.issues);
+    throw error;
+  }
+}

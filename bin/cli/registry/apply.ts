@@ -1,0 +1,131 @@
+import type { Issue } from '../../../schemas/errors.ts';
+import { savedService } from '../../../schemas/service.ts';
+import { type Api, ApiFailure } from '../api.ts';
+import { CliFailure } from '../failure.ts';
+import type { Progress } from '../terminal.ts';
+import type { IntentChange, ServiceChanges } from './compare.ts';
+import { concurrently } from './concurrently.ts';
+import { findDifferences } from './differences.ts';
+import { normalizeIntent } from './normal-form.ts';
+import { findIntent, intentPath, readBody, servicePath } from './read.ts';
+
+export interface Failed {
+  intent_uid: string;
+  message: string;
+  issues: readonly Issue[];
+}
+
+export interface Applied {
+  service_id: string;
+  created: number;
+  updated: number;
+  removed: number;
+  failed: Failed[];
+}
+
+export interface ApplyOptions {
+  /** also removes what is not wanted */
+  isPruning: boolean;
+  concurrency: number;
+  progress(what: string, total: number): Progress;
+}
+
+const foreignMessage = 'Another service has this intent_uid. Choose another namespace, slug or version, or delete that one.';
+
+/**
+ * Brings a service to where it should be. What was begun and broken off is finished by the next run: each change is complete in itself, and a
+ * change whose answer was lost is recognised.
+ * @throws CliFailure where going on makes no sense: the token is refused, nothing answers, the service itself cannot be saved
+ */
+export async function applyChanges(
+  api: Api,
+  changes: ServiceChanges,
+  { isPruning, concurrency, progress: open }: ApplyOptions,
+): Promise<Applied> {
+  const serviceId = await saveService(api, changes);
+  const failed: Failed[] = changes.foreign.map((uid) => ({ intent_uid: uid, message: foreignMessage, issues: [] }));
+  const applied: Applied = { service_id: serviceId, created: 0, updated: 0, removed: 0, failed };
+  const removals = isPruning ? changes.extra : [];
+  const progress = open('Applying', changes.intents.length + removals.length);
+
+  const attempt = async (uid: string, work: () => Promise<'created' | 'updated' | 'removed'>) => {
+    try {
+      applied[await work()]++;
+    } catch (error) {
+      // refused tokens and silence concern every other intent as well
+      if (!(error instanceof ApiFailure) || error.reason === 'credentials') throw error;
+      failed.push({ intent_uid: uid, message: error.message, issues: error.issues });
+    }
+    progress.step();
+  };
+
+  try {
+    await concurrently(changes.intents, concurrency, (change) =>
+      attempt(change.intent.intent_uid, () => saveIntent(api, serviceId, change)),
+    );
+    await concurrently(removals, concurrency, (uid) => attempt(uid, () => removeIntent(api, uid)));
+  } finally {
+    progress.end();
+  }
+  failed.sort((left, right) => (left.intent_uid < right.intent_uid ? -1 : 1));
+  return applied;
+}
+
+async function saveService(api: Api, { serviceId, service }: ServiceChanges): Promise<string> {
+  const { kind, input, etag } = service;
+  if (serviceId === undefined) return createService(api, input);
+  if (kind === 'update')
+    await api.call('PUT', servicePath(serviceId), { body: input, isAdmin: true, headers: { 'If-Match': etag ?? '*' } });
+  return serviceId;
+}
+
+async function createService(api: Api, input: ServiceChanges['service']['input']): Promise<string> {
+  try {
+    return readBody(savedService, await api.call('POST', '/api/services', { body: input, isAdmin: true })).service_id;
+  } catch (error) {
+    if (!(error instanceof ApiFailure) || error.status !== 409) throw error;
+    throw new CliFailure(
+      'failure',
+      'A service has this name, but it is not found by it, because it has no intent that a search finds. Say which one is meant with --service and its service_id.',
+      { cause: error },
+    );
+  }
+}
+
+async function saveIntent(api: Api, serviceId: string, { kind, intent, etag }: IntentChange): Promise<'created' | 'updated'> {
+  if (kind === 'update') {
+    await api.call('PUT', intentPath(intent.intent_uid), { body: intent, isAdmin: true, headers: { 'If-Match': etag ?? '*' } });
+    return 'updated';
+  }
+  try {
+    await api.call('POST', `${servicePath(serviceId)}/intents`, { body: intent, isAdmin: true });
+  } catch (error) {
+    if (!(error instanceof ApiFailure) || error.status !== 409) throw error;
+    await recognize(api, serviceId, intent, error);
+  }
+  return 'created';
+}
+
+/** A create whose answer was lost, or that another run made, finds its intent there: that is what was wanted. */
+async function recognize(api: Api, serviceId: string, intent: IntentChange['intent'], conflict: ApiFailure): Promise<void> {
+  const stands = await findIntent(api, intent.intent_uid);
+  if (stands === undefined) throw conflict;
+  if (stands.intent.service_id !== serviceId) throw new ApiFailure(409, conflict.code, foreignMessage);
+  if (findDifferences(normalizeIntent(stands.intent), normalizeIntent(intent)).length > 0) {
+    throw new ApiFailure(
+      409,
+      conflict.code,
+      'Somebody else has just created this intent in another form. Run the command again to see the difference.',
+    );
+  }
+}
+
+/** Gone is gone, whoever has removed it. */
+async function removeIntent(api: Api, uid: string): Promise<'removed'> {
+  try {
+    await api.call('DELETE', intentPath(uid), { isAdmin: true });
+  } catch (error) {
+    if (!(error instanceof ApiFailure) || error.status !== 404) throw error;
+  }
+  return 'removed';
+}

@@ -1,0 +1,109 @@
+import type { IntentInput } from '../../../schemas/intent.ts';
+import type { Service, ServiceInput } from '../../../schemas/service.ts';
+import type { Api } from '../api.ts';
+import type { Progress } from '../terminal.ts';
+import { concurrently } from './concurrently.ts';
+import { type Difference, findDifferences } from './differences.ts';
+import { normalizeIntent, normalizeService } from './normal-form.ts';
+import { findIntent, findService, findServiceByName, listUids } from './read.ts';
+
+/** How a service and its intents should be. */
+export interface Wanted {
+  service: ServiceInput;
+  intents: readonly IntentInput[];
+  /** the service that is meant, whatever it is called; its own record is then left as it is */
+  into?: Service;
+}
+
+export interface IntentChange {
+  kind: 'create' | 'update';
+  intent: IntentInput;
+  /** for an update: where it differs, and the entity tag of what was compared */
+  differences: Difference[];
+  etag?: string;
+}
+
+/** What it takes to bring a service to where it should be. */
+export interface ServiceChanges {
+  name: string;
+  /** undefined where the service is to be created */
+  serviceId?: string;
+  service: { kind: 'create' | 'update' | 'same'; input: ServiceInput; differences: Difference[]; etag?: string };
+  intents: IntentChange[];
+  unchanged: number;
+  /** uids of intents that the service has and that are not wanted */
+  extra: string[];
+  /** uids that are wanted, but that another service has */
+  foreign: string[];
+}
+
+export interface CompareOptions {
+  concurrency: number;
+  progress(what: string, total: number): Progress;
+  /** also looks whether other services have the uids that are to be created; without it that shows when they are */
+  isThorough: boolean;
+}
+
+/** Intents that are asked for when a service is not found by its name. */
+const greatestProbes = 20;
+
+/** A service is known by its name; where none is found by that, by the intents that it should have. */
+async function findWanted(api: Api, { service, intents, into }: Wanted): Promise<{ service: Service; etag: string } | undefined> {
+  if (into !== undefined) return findService(api, into.service_id);
+  const named = await findServiceByName(api, service.service_name);
+  if (named) return named;
+  for (const { intent_uid } of intents.slice(0, greatestProbes)) {
+    const found = await findIntent(api, intent_uid);
+    if (found) return findService(api, found.intent.service_id);
+  }
+  return undefined;
+}
+
+/** Compares what is wanted with what stands. Nothing is changed. */
+export async function compareService(api: Api, wanted: Wanted, options: CompareOptions): Promise<ServiceChanges> {
+  const { concurrency, isThorough } = options;
+  const found = await findWanted(api, wanted);
+  const serviceId = found?.service.service_id;
+  const standing = new Set(serviceId === undefined ? [] : await listUids(api, serviceId));
+  const wantedUids = new Set(wanted.intents.map(({ intent_uid }) => intent_uid));
+  const changes: ServiceChanges = {
+    name: wanted.into?.service_name ?? wanted.service.service_name,
+    ...(serviceId !== undefined && { serviceId }),
+    service: compareRecord(wanted, found),
+    intents: [],
+    unchanged: 0,
+    extra: [...standing].filter((uid) => !wantedUids.has(uid)),
+    foreign: [],
+  };
+  const progress = options.progress('Comparing', wanted.intents.length);
+  const compareIntent = async (intent: IntentInput): Promise<void> => {
+    const isAsked = isThorough || standing.has(intent.intent_uid);
+    const stands = isAsked ? await findIntent(api, intent.intent_uid) : undefined;
+    progress.step();
+    if (stands === undefined) changes.intents.push({ kind: 'create', intent, differences: [] });
+    else if (stands.intent.service_id !== serviceId) changes.foreign.push(intent.intent_uid);
+    else {
+      const differences = findDifferences(normalizeIntent(stands.intent), normalizeIntent(intent));
+      if (differences.length === 0) changes.unchanged++;
+      else changes.intents.push({ kind: 'update', intent, differences, etag: stands.etag });
+    }
+  };
+  try {
+    await concurrently(wanted.intents, concurrency, compareIntent);
+  } finally {
+    progress.end();
+  }
+  changes.intents.sort((left, right) => (left.intent.intent_uid < right.intent.intent_uid ? -1 : 1));
+  return changes;
+}
+
+function compareRecord({ service, into }: Wanted, found: { service: Service; etag: string } | undefined): ServiceChanges['service'] {
+  if (found === undefined) return { kind: 'create', input: service, differences: [] };
+  if (into !== undefined) return { kind: 'same', input: normalizeService(found.service), differences: [] };
+  const differences = findDifferences(normalizeService(found.service), normalizeService(service));
+  return { kind: differences.length > 0 ? 'update' : 'same', input: service, differences, etag: found.etag };
+}
+
+/** Whether anything is not as it should be. */
+export const hasDrift = ({ service, intents, extra, foreign }: ServiceChanges): boolean =>
+  service.kind !== 'same' || intents.length + extra.length + foreign.length > 0;

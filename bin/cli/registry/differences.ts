@@ -1,0 +1,49 @@
+import { pointer } from '../../../functions/core/http/json.ts';
+
+/** One place where what is wanted is not what stands. */
+export interface Difference {
+  /** JSON pointer; parameters are named, not numbered */
+  path: string;
+  /** undefined where there is nothing yet */
+  before?: unknown;
+  /** undefined where it is to go */
+  after?: unknown;
+}
+
+type Members = Record<string, unknown>;
+
+const isObject = (value: unknown): value is Members => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isNamed = (value: unknown): value is { name: string }[] =>
+  Array.isArray(value) && value.every((item) => isObject(item) && typeof item.name === 'string');
+
+const byName = (list: { name: string }[]): Members => Object.fromEntries(list.map((item) => [item.name, item]));
+
+/** Every place where two JSON values differ, in normal form. Lists of named things are compared by name, and by order where that is all. */
+export function findDifferences(before: unknown, after: unknown, path: readonly string[] = []): Difference[] {
+  if (isObject(before) && isObject(after)) {
+    const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+    return [...names].flatMap((name) => findDifferences(before[name], after[name], [...path, name]));
+  }
+  if (isNamed(before) && isNamed(after)) {
+    const inside = findDifferences(byName(before), byName(after), path);
+    if (inside.length > 0) return inside;
+    const [earlier, later] = [before, after].map((list) => list.map(({ name }) => name));
+    return isSame(earlier, later) ? [] : [{ path: pointer(path), before: earlier, after: later }];
+  }
+  return isSame(before, after)
+    ? []
+    : [{ path: pointer(path), ...(before !== undefined && { before }), ...(after !== undefined && { after }) }];
+}
+
+/** The order of members does not count: values such as defaults may come back in another one. */
+function isSame(left: unknown, right: unknown): boolean {
+  if (Array.isArray(left) && Array.isArray(right)) return left.length === right.length && left.every((item, at) => isSame(item, right[at]));
+  if (isObject(left) && isObject(right)) {
+    const names = Object.keys(left);
+    return (
+      names.length === Object.keys(right).length && names.every((name) => Object.hasOwn(right, name) && isSame(left[name], right[name]))
+    );
+  }
+  return Object.is(left, right) || (left === 0 && right === 0);
+}

@@ -1,0 +1,106 @@
+import type * as z from 'zod';
+import { foldName } from '../../../functions/core/store/keys.ts';
+import { type FullIntent, fullIntent, intentList, intentPage } from '../../../schemas/intent.ts';
+import { type Service, service } from '../../../schemas/service.ts';
+import { type Api, ApiFailure, type Reply } from '../api.ts';
+import { CliFailure } from '../failure.ts';
+
+const pageSize = 100;
+
+/** The body of an answer in the form that the specification gives it. */
+export function readBody<T extends z.ZodType>(schema: T, { body }: Pick<Reply, 'body'>): z.output<T> {
+  const { success, data } = schema.safeParse(body);
+  if (success) return data;
+  throw new CliFailure(
+    'failure',
+    'The service answered in a form that is not that of the specification. Is an Intent Gate at this address?',
+  );
+}
+
+/** The path and query of the next page, from the `Link` header (RFC 8288). */
+function nextPage(headers: Headers): { path: string; query: Record<string, string> } | undefined {
+  const [, target] = /<([^>]*)>;\s*rel="next"/.exec(headers.get('link') ?? '') ?? [];
+  const url = target === undefined ? null : URL.parse(target);
+  return url === null ? undefined : { path: url.pathname, query: Object.fromEntries(url.searchParams) };
+}
+
+async function* readPages<T extends z.ZodType>(
+  api: Api,
+  path: string,
+  query: Record<string, string>,
+  schema: T,
+): AsyncGenerator<z.output<T>> {
+  for (let asked: Record<string, string> | undefined = query; asked !== undefined; ) {
+    const reply = await api.call('GET', path, { query: { ...asked, page_size: pageSize } });
+    yield readBody(schema, reply);
+    // the path of a link may be that of another name of the service; its query is what counts
+    asked = nextPage(reply.headers)?.query;
+  }
+}
+
+const intentsOf = (serviceId: string) => `/api/services/${encodeURIComponent(serviceId)}/intents`;
+export const intentPath = (uid: string) => `/api/intents/${encodeURIComponent(uid)}`;
+export const servicePath = (serviceId: string) => `/api/services/${encodeURIComponent(serviceId)}`;
+
+/** The intents of a service in the order of their uids, deprecated ones included, page by page. */
+export const listIntents = (api: Api, serviceId: string) => readPages(api, intentsOf(serviceId), {}, intentList);
+
+export async function listUids(api: Api, serviceId: string): Promise<string[]> {
+  const uids: string[] = [];
+  for await (const { intents } of listIntents(api, serviceId)) uids.push(...intents.map(({ intent_uid }) => intent_uid));
+  return uids;
+}
+
+async function findOrNothing(read: Promise<Reply>): Promise<Reply | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (error instanceof ApiFailure && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/** An intent with all that was registered of it, and its entity tag. */
+export async function findIntent(api: Api, uid: string): Promise<{ intent: FullIntent; etag: string } | undefined> {
+  const reply = await findOrNothing(api.call('GET', intentPath(uid), { query: { view: 'full' } }));
+  return reply && { intent: readBody(fullIntent, reply), etag: reply.headers.get('etag') ?? '*' };
+}
+
+export async function findService(api: Api, serviceId: string): Promise<{ service: Service; etag: string } | undefined> {
+  const reply = await findOrNothing(api.call('GET', servicePath(serviceId)));
+  return reply && { service: readBody(service, reply), etag: reply.headers.get('etag') ?? '*' };
+}
+
+/** The names of services that have intents which a search finds, each with one of those. */
+export async function* searchServices(api: Api, serviceName = ''): AsyncGenerator<{ name: string; uid: string }> {
+  const seen = new Set<string>();
+  for await (const { intents } of readPages(api, '/api/intents/search', { service_name: serviceName }, intentPage)) {
+    for (const { service_name: name, intent_uid: uid } of intents) {
+      if (seen.has(name)) continue;
+      seen.add(name);
+      yield { name, uid };
+    }
+  }
+}
+
+/**
+ * Finds a service by its id or by its name. By name it is found if a search finds one of its intents: the API has no list of services.
+ * @throws CliFailure where there is none
+ */
+export async function requireService(api: Api, nameOrId: string): Promise<{ service: Service; etag: string }> {
+  const found = (await findService(api, nameOrId)) ?? (await findServiceByName(api, nameOrId));
+  if (found) return found;
+  throw new CliFailure(
+    'failure',
+    'No service is found by this name or id. By its name a service is found once it has an intent that is not deprecated; by its id always.',
+  );
+}
+
+export async function findServiceByName(api: Api, name: string): Promise<{ service: Service; etag: string } | undefined> {
+  for await (const { name: found, uid } of searchServices(api, name)) {
+    if (foldName(found) !== foldName(name)) continue;
+    const serviceId = (await findIntent(api, uid))?.intent.service_id;
+    if (serviceId !== undefined) return findService(api, serviceId);
+  }
+  return undefined;
+}

@@ -1,0 +1,103 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import { usageFailure } from './failure.ts';
+
+export type Style = Parameters<typeof styleText>[0];
+
+export interface Progress {
+  /** one more is done */
+  step(): void;
+  /** clears the line */
+  end(): void;
+}
+
+/** Where a command speaks to people and programs. Results go to stdout; questions, progress and complaints to stderr. */
+export interface Terminal {
+  /** whether results are JSON */
+  isJson: boolean;
+  /** whether somebody can be asked */
+  isInteractive: boolean;
+  /** a line for people; nothing where results are JSON */
+  say(line?: string): void;
+  /** a remark for people beside the result, on stderr */
+  remark(line: string): void;
+  /** the result for programs; nothing where results are for people */
+  json(result: unknown): void;
+  /** a text as it is, such as a file's content */
+  write(text: string): void;
+  /** colour follows NO_COLOR and whether somebody watches */
+  style(style: Style, text: string): string;
+  /** aligned columns */
+  table(rows: readonly (readonly string[])[]): void;
+  ask(question: string): Promise<string>;
+  askSecret(question: string): Promise<string>;
+  confirm(question: string): Promise<boolean>;
+  /** a line that counts; nothing where nobody watches */
+  progress(what: string, total: number): Progress;
+}
+
+const redrawMs = 100;
+
+export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = process): Terminal {
+  const isInteractive = stdin.isTTY === true && stderr.isTTY === true;
+  const say = (line = '') => {
+    if (!isJson) stdout.write(`${line}\n`);
+  };
+  const style = (format: Style, text: string) => styleText(format, text, { stream: stdout });
+
+  async function prompt(question: string, output: NodeJS.WritableStream): Promise<string> {
+    if (!isInteractive) throw usageFailure(`Nobody can be asked here: ${question.trim()} Give the answer as an option; --help lists them.`);
+    const reader = createInterface({ input: stdin, output, terminal: true });
+    try {
+      return await reader.question(output === stderr ? question : '');
+    } finally {
+      reader.close();
+    }
+  }
+
+  return {
+    isJson,
+    isInteractive,
+    say,
+    style,
+    remark: (line) => void stderr.write(`${line}\n`),
+    json: (result) => {
+      if (isJson) stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+    },
+    write: (text) => void stdout.write(text),
+    table: (rows) => {
+      const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+      for (const row of rows)
+        say(row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  '));
+    },
+    ask: (question) => prompt(question, stderr),
+    async askSecret(question) {
+      stderr.write(question);
+      const answer = await prompt(question, new Writable({ write: (_, __, done) => done() }));
+      stderr.write('\n');
+      return answer;
+    },
+    confirm: async (question) => /^y(es)?$/i.test((await prompt(`${question} [y/N] `, stderr)).trim()),
+    progress(what, total) {
+      let done = 0;
+      let drawnMs = 0;
+      const startedMs = performance.now();
+      const draw = () => {
+        const seconds = (performance.now() - startedMs) / 1000;
+        const left = done > 0 ? `, ${Math.ceil(((total - done) * seconds) / done)} s left` : '';
+        stderr.write(`\r\x1b[K${what}: ${done} of ${total}${done < total ? left : ''}`);
+        drawnMs = performance.now();
+      };
+      return {
+        step() {
+          done++;
+          if (stderr.isTTY && performance.now() - drawnMs > redrawMs) draw();
+        },
+        end() {
+          if (stderr.isTTY) stderr.write('\r\x1b[K');
+        },
+      };
+    },
+  };
+}
