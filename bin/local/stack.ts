@@ -3,14 +3,14 @@ import { join, resolve } from 'node:path';
 import { variables } from '../../functions/core/environment.ts';
 import { readApi } from './api-definition.ts';
 import { openDataFolder, StartError } from './data-folder.ts';
+import { awsEnvironment, bucketValues, identityValues, openLambdas } from './functions.ts';
 import { type Answered, type Api, type RunningGateway, startGateway } from './gateway.ts';
-import { type Person, type RunningIdentity, startIdentity } from './identity.ts';
-import { type Lambda, openLambda } from './lambda.ts';
+import { type Person, startIdentity } from './identity.ts';
 import { localCredentials, locateDynamo, locateKms, region } from './parts.ts';
 import { readSchedules, startSchedules } from './schedules.ts';
 import { projectRoot, synthesize } from './synthesis.ts';
 import { createTable } from './table.ts';
-import { type LocalValues, readFunction, readTable, readTemplate, resourceIds, type Template } from './template.ts';
+import { readTable, readTemplate, resourceIds } from './template.ts';
 import { registerDemo } from './upstream/register.ts';
 import { startUpstream } from './upstream/server.ts';
 
@@ -107,26 +107,13 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const template = readTemplate(synthesized);
     const kms = await keep(locateKms(options.kmsEndpoint ?? process.env.KMS_ENDPOINT, resourceIds(template, 'AWS::KMS::Key'), data.kept));
     const table = readTable(template, tableName);
-    const credentials = localCredentials();
-    await createTable({ endpoint: dynamo.endpoint, region, credentials }, table.definition).catch((cause) => {
+    await createTable({ endpoint: dynamo.endpoint, region, credentials: localCredentials() }, table.definition).catch((cause) => {
       throw new StartError(`The table at ${dynamo.endpoint} cannot be reached or created (${cause.name}).`, { cause });
     });
 
-    const values: LocalValues = {
-      [table.id]: { Ref: tableName },
-      ...kms.values,
-      ...identityValues(template, identity),
-      ...bucketValues(template),
-    };
+    const values = { [table.id]: { Ref: tableName }, ...kms.values, ...identityValues(template, identity), ...bucketValues(template) };
     const environment = {
-      AWS_REGION: region,
-      AWS_ACCESS_KEY_ID: credentials.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-      ...(credentials.sessionToken && { AWS_SESSION_TOKEN: credentials.sessionToken }),
-      // Whatever else a function might ask of AWS is refused at once instead of leaving this machine.
-      AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
-      AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
-      AWS_ENDPOINT_URL_KMS: kms.endpoint,
+      ...awsEnvironment(dynamo.endpoint, kms.endpoint),
       [variables.adminJwksUrl]: identity.jwksUrl,
       [variables.snapshotFolder]: folderFor('snapshots'),
       [variables.credentialFolder]: folderFor('secrets'),
@@ -189,41 +176,4 @@ async function listenOn(host: string, port: number, api: Promise<Api>, onAnswere
       cause,
     });
   });
-}
-
-/** The template's clients for machines have no counterpart: cognito-local knows no client credentials. */
-function identityValues(template: Template, { userPoolId, clientId }: RunningIdentity): LocalValues {
-  const pools = resourceIds(template, 'AWS::Cognito::UserPool').map((id) => [id, { Ref: userPoolId }]);
-  const clients = resourceIds(template, 'AWS::Cognito::UserPoolClient').map((id) => {
-    const flows = template.Resources[id]?.Properties.ExplicitAuthFlows;
-    const isForPeople = Array.isArray(flows) && flows.includes('ALLOW_USER_PASSWORD_AUTH');
-    return [id, { Ref: isForPeople ? clientId : 'no-such-client' }];
-  });
-  return Object.fromEntries([...pools, ...clients]);
-}
-
-const bucketValues = (template: Template): LocalValues =>
-  Object.fromEntries(resourceIds(template, 'AWS::S3::Bucket').map((id) => [id, { Ref: 'no-such-bucket' }]));
-
-/** The functions of the template; one that nobody calls starts no thread. */
-function openLambdas(
-  template: Template,
-  folder: string,
-  values: LocalValues,
-  environment: Record<string, string>,
-  onLog: StackOptions['onLog'],
-): Stoppable & Pick<Api, 'invoke'> {
-  const lambdas = new Map<string, Lambda>();
-  const find = (id: string): Lambda => {
-    const known = lambdas.get(id);
-    if (known) return known;
-    const definition = readFunction(template, id, folder, values);
-    const lambda = openLambda({ ...definition, environment: { ...definition.environment, ...environment } }, onLog && { onLog });
-    lambdas.set(id, lambda);
-    return lambda;
-  };
-  return {
-    invoke: async (id, event) => find(id).invoke(event),
-    stop: () => Promise.all([...lambdas.values()].map((lambda) => lambda.stop())),
-  };
 }
