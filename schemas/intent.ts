@@ -119,6 +119,10 @@ export const describeIntent = (intent: IntentInput, serviceName: string): Intent
   tags: intent.tags ?? [],
 });
 
+export const viewQuery = z.object({
+  view: z.enum(['full', 'details']).default('details').describe('full adds constraints, method, category, version and deprecated'),
+});
+
 /** The full intent schema: `GET /api/intents/{intent_uid}?view=full`. */
 export const fullIntent = intentDetails
   .extend({
@@ -174,7 +178,9 @@ export const intentList = z
 /** Why a search found an intent. */
 const match = z.strictObject({
   score: z.number().describe('how well the intent answers the question, to be compared within one answer; 0 without a question'),
-  words: z.array(z.string()).describe('the words of the question that the intent holds'),
+  words: z
+    .array(z.string())
+    .describe('the words of the question that the intent holds or, where it holds none, the related ones that it was found by'),
 });
 
 export type Match = z.infer<typeof match>;

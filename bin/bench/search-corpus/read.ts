@@ -8,7 +8,7 @@ const cells = (line: string): string[] => line.split('|').map((cell) => cell.tri
 
 const named = (list = '') => (list === '' ? [] : list.split(' ').map((name) => ({ name })));
 
-/** `@ <key> | <service> | <tags>` begins a service; `<name> | <what it does> | <inputs> | <outputs>` is one of its operations. */
+/** `@ <key> | <service> | <tags>` begins a service; `<name> | <what it does> | <tags> | <inputs> | <outputs>` is one of its operations. */
 function parseOperations(text: string[]): Document[] {
   const documents: Document[] = [];
   let [key = '', service_name = '', tags = ''] = [''];
@@ -17,13 +17,13 @@ function parseOperations(text: string[]): Document[] {
       [key = '', service_name = '', tags = ''] = cells(line.slice(2));
       continue;
     }
-    const [name = '', description = '', input, output] = cells(line);
+    const [name = '', description = '', more = '', input, output] = cells(line);
     documents.push({
       id: `${key}/${name}`,
       service_name,
       name,
       description,
-      tags: tags.split(','),
+      tags: `${tags},${more}`.split(',').map((tag) => tag.trim()),
       input: named(input),
       output: named(output),
     });
@@ -38,8 +38,9 @@ function parseQuestion(line: string): Corpus['queries'][number] {
 }
 
 /**
- * The corpus that comes with the project: operations of services that nobody has heard of, and questions as people ask them, written
- * without looking at the operations' words.
+ * The corpus that comes with the project: operations of services that nobody has heard of, and questions as people ask them, in words
+ * of their own: more than a fifth share none with the operations that answer
+ * them, so that no engine of words can answer all.
  * @throws Error where a question names an operation that is not there
  */
 export async function builtInCorpus(): Promise<Corpus> {

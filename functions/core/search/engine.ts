@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SearchQuery } from '../../../schemas/search.ts';
+import { ApiError } from '../http/api-error.ts';
 import { describeCause, log } from '../http/log.ts';
 import { type DatedIndex, followChanges, oneAtATime, type RegistrySource } from './index-sync.ts';
 import { openSearchIndex, type SearchResult } from './search-index.ts';
@@ -50,21 +51,26 @@ export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotSto
   const file = temporaryIndexFile();
   let opened: { dated: DatedIndex; catchUp: () => Promise<void> } | undefined;
 
+  async function close(): Promise<void> {
+    opened?.dated.index.close();
+    opened = undefined;
+    await rm(file, { force: true });
+  }
+
+  /** A table that does not answer is asked again by the next search; an index that fails is opened anew. */
   const bringUpToDate = oneAtATime(async () => {
-    if (!opened) {
-      const dated = await openNewest(source, snapshots, file);
-      opened = { dated, catchUp: followChanges(source, dated) };
+    try {
+      if (!opened) {
+        const dated = await openNewest(source, snapshots, file);
+        opened = { dated, catchUp: followChanges(source, dated) };
+      }
+      await opened.catchUp();
+      return opened.dated.index;
+    } catch (error) {
+      if (!(error instanceof ApiError)) await close();
+      throw error;
     }
-    await opened.catchUp();
-    return opened.dated.index;
   });
 
-  return {
-    search: async (query) => (await bringUpToDate()).search(query),
-    async close() {
-      opened?.dated.index.close();
-      opened = undefined;
-      await rm(file, { force: true });
-    },
-  };
+  return { search: async (query) => (await bringUpToDate()).search(query), close };
 }

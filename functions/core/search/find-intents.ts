@@ -1,9 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { describeIntent } from '../../../schemas/intent.ts';
+import { describeIntent, type Match } from '../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../schemas/search.ts';
 import type { IntentRecord } from '../store/records.ts';
 import { foldTag, listedTags, matchAny, matchEvery, questionWords } from './query.ts';
-import { type Entry, type Filter, rankEntries } from './rank-entries.ts';
+import { type Entry, type Filter, type Ranking, rankEntries } from './rank-entries.ts';
 import type { Hit, SearchResult } from './search-index.ts';
 
 const nothing: SearchResult = { hits: [], total: 0 };
@@ -33,7 +33,7 @@ export function findIntents(database: DatabaseSync): (query: SearchQuery) => Sea
   const holdsAny = database.prepare('SELECT 1 FROM ranked WHERE ranked MATCH ? AND rowid = ?');
 
   /** Without a question: by uid, a page by its number or the one after a uid. */
-  function list(filters: Filter[], { uid, after, page, page_size }: SearchQuery): { entries: Entry[]; total: number } {
+  function list(filters: Filter[], { uid, after, page, page_size }: SearchQuery): Ranking {
     const conditions = [uid === undefined ? 'is_listed = 1 AND id > 0' : 'is_listed = 1', ...filters.map(({ ids }) => `id IN (${ids})`)];
     const from = `FROM intent WHERE ${conditions.join(' AND ')}`;
     const values = filters.map(({ value }) => value);
@@ -42,23 +42,28 @@ export function findIntents(database: DatabaseSync): (query: SearchQuery) => Sea
     const rows = database
       .prepare(`SELECT id ${from} AND uid > ? ORDER BY uid LIMIT ? OFFSET ?`)
       .all(...values, after ?? '', page_size, offset);
-    return { entries: rows.map(({ id }) => ({ id: Number(id), score: 0 })), total: Number(counted?.total) };
+    return { entries: rows.map(({ id }) => ({ id: Number(id), score: 0 })), total: Number(counted?.total), related: [] };
   }
 
   /** The id goes in as a bigint because a number is bound as a float, and FTS5 takes no float for a rowid. */
-  const matchedWords = (id: number, words: string[]): string[] =>
+  const heldOf = (words: string[], id: number): string[] =>
     words.filter((word) => holdsAny.get(matchAny([word]), BigInt(id)) !== undefined);
+
+  const explain = (words: string[], related: string[], { id, score }: Entry): Match => {
+    const held = heldOf(words, id);
+    return { score, words: held.length > 0 ? held : heldOf(related, id) };
+  };
 
   return (query) => {
     const filters = filtersOf(query);
     const words = query.query === undefined ? undefined : questionWords(query.query);
     if (!filters || words?.length === 0) return nothing;
-    const { entries, total } = words ? rank(words, filters, query) : list(filters, query);
-    const hits = entries.map(({ id, score }): Hit => {
-      const { record, service_name } = readHit.get(id) as { record: string; service_name: string };
+    const { entries, total, related } = words ? rank(words, filters, query) : list(filters, query);
+    const hits = entries.map((entry): Hit => {
+      const { record, service_name } = readHit.get(entry.id) as { record: string; service_name: string };
       return {
         intent: describeIntent(JSON.parse(record) as IntentRecord, service_name),
-        ...(query.explain === 'true' && { match: { score, words: matchedWords(id, words ?? []) } }),
+        ...(query.explain === 'true' && { match: explain(words ?? [], related, entry) }),
       };
     });
     return { hits, total };

@@ -16,6 +16,14 @@ export interface Entry {
   score: number;
 }
 
+export interface Ranking {
+  /** those of the page that was asked for */
+  entries: Entry[];
+  total: number;
+  /** words that an entry may have been found by though it holds none of the question's own */
+  related: string[];
+}
+
 interface Candidate extends Entry {
   uid: string;
 }
@@ -25,6 +33,9 @@ const reordered = 200;
 
 /** What a related word weighs beside a word of the question. */
 const relatedWeight = 0.2;
+
+/** A question of at least so many words is widened by related words where it finds less than one page. Fewer words are meant as they are. */
+const widened = { words: 4, below: 10 };
 
 /** A longer question is answered by the rarest of its words: the others would say little and cost the most. */
 const greatestWordCount = 32;
@@ -50,25 +61,26 @@ export function rankEntries(database: DatabaseSync) {
   }
 
   /** Adds to the best what they hold of related words. None falls below those that are not among the best. */
-  function reorder(best: Candidate[], words: string[]): Candidate[] {
-    const others = relatedTo(matchAny(words));
-    if (others.length === 0 || best.length < 2) return best;
+  function reorder(best: Candidate[], related: string[]): Candidate[] {
+    if (related.length === 0 || best.length < 2) return best;
     const rows = database
       .prepare(`SELECT rowid AS id, ${score} AS score FROM ranked WHERE ranked MATCH ? AND +rowid IN (SELECT value FROM json_each(?))`)
-      .all(matchAny(others), JSON.stringify(best.map(({ id }) => id)));
-    const gains = new Map(rows.map((row) => [Number(row.id), relatedWeight * Number(row.score)]));
-    return best.map((candidate) => ({ ...candidate, score: candidate.score + (gains.get(candidate.id) ?? 0) })).sort(byScore);
+      .all(matchAny(related), JSON.stringify(best.map(({ id }) => id)));
+    const gains = new Map(rows.map((row) => [Number(row.id), Number(row.score)]));
+    return best
+      .map((candidate) => ({ ...candidate, score: candidate.score + relatedWeight * (gains.get(candidate.id) ?? 0) }))
+      .sort(byScore);
   }
 
-  /** The entries that hold any of the words and pass all filters, read in whatever order is asked. */
-  function matching(words: string[], filters: Filter[], withDeprecated: boolean) {
+  /** The entries that match an FTS5 expression and pass all filters. */
+  function matching(expression: string, filters: Filter[], withDeprecated: boolean) {
     /** The unary plus keeps SQLite from looking every filtered id up in the full-text table one by one. */
     const conditions = [
       'ranked MATCH ?',
       ...(withDeprecated ? [] : ['ranked.rowid > 0']),
       ...filters.map(({ ids }) => `+ranked.rowid IN (${ids})`),
     ].join(' AND ');
-    const values = [matchAny(words), ...filters.map(({ value }) => value)];
+    const values = [expression, ...filters.map(({ value }) => value)];
     const select = (sql: string, ...more: number[]) => database.prepare(sql).all(...values, ...more);
 
     const inOrder = (limit: number, offset: number): Candidate[] =>
@@ -95,15 +107,25 @@ export function rankEntries(database: DatabaseSync) {
     };
   }
 
-  return (asked: string[], filters: Filter[], { uid, page, page_size }: SearchQuery): { entries: Entry[]; total: number } => {
+  return (asked: string[], filters: Filter[], { uid, page, page_size }: SearchQuery): Ranking => {
     const words = chooseWords(asked);
-    if (words.length === 0) return { entries: [], total: 0 };
-    const matches = matching(words, filters, uid !== undefined);
+    if (words.length === 0) return { entries: [], total: 0, related: [] };
+    const related = relatedTo(matchAny(words));
+    const matches = matching(matchAny(words), filters, uid !== undefined);
     const total = matches.count();
     const first = (page - 1) * page_size;
-    const best = first < reordered ? reorder(matches.best(reordered), words).slice(first, first + page_size) : [];
+
+    if (asked.length >= widened.words && total < widened.below && related.length > 0) {
+      const direct = reorder(matches.best(widened.below), related);
+      const others = matching(`(${matchAny(related)}) NOT (${matchAny(words)})`, filters, uid !== undefined);
+      const indirect = others.best(reordered - total).map((candidate) => ({ ...candidate, score: relatedWeight * candidate.score }));
+      const all = [...direct, ...indirect].sort(byScore);
+      return { entries: all.slice(first, first + page_size), total: all.length, related };
+    }
+
+    const best = first < reordered ? reorder(matches.best(reordered), related).slice(first, first + page_size) : [];
     const at = Math.max(first, reordered);
     const rest = page_size - best.length;
-    return { entries: rest > 0 && at < total ? [...best, ...matches.inOrder(rest, at)] : best, total };
+    return { entries: rest > 0 && at < total ? [...best, ...matches.inOrder(rest, at)] : best, total, related: [] };
   };
 }

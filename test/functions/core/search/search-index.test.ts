@@ -265,8 +265,17 @@ describe('related words', () => {
     expect(uids({ query: 'reviews of films' }, films)).toEqual(['reel.example:b:v1', 'reel.example:a:v1']);
   });
 
-  test('find nothing by themselves', () => {
+  test('find nothing by themselves for a search term', () => {
     expect(search({ query: 'cinema' }, films)).toEqual({ hits: [], total: 0 });
+  });
+
+  test('widen a question in words that finds less than a page, and say so', () => {
+    const { hits, total } = search({ query: 'Which romantic cinema comedies run tonight?', explain: 'true' }, films);
+    expect(hits.map(({ intent }) => intent.intent_uid)).toEqual(['reel.example:b:v1', 'reel.example:c:v1']);
+    expect(hits.map(({ match }) => match?.words)).toEqual([['movie'], ['movie']]);
+    expect(total).toBe(2);
+    expect(uids({ query: 'Which romantic cinema comedies run tonight?', page: '2', page_size: '1' }, films)).toEqual(['reel.example:c:v1']);
+    expect(search({ query: 'Which romantic cinema comedies run tonight?', intent_name: 'times' }, films).total).toBe(1);
   });
 });
 
