@@ -1,8 +1,8 @@
 import { Duration } from 'aws-cdk-lib';
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
-import { Alarm, ComparisonOperator, type IMetric, MathExpression, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { Alarm, ComparisonOperator, type IMetric, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
-import { Operation, type Table } from 'aws-cdk-lib/aws-dynamodb';
+import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { FilterPattern, type LogGroup, MetricFilter } from 'aws-cdk-lib/aws-logs';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
@@ -31,16 +31,6 @@ interface AlarmOptions {
 
 const period = Duration.minutes(5);
 
-/** The operations that functions use, for metrics that DynamoDB has one of for each. */
-const operations = [
-  Operation.GET_ITEM,
-  Operation.BATCH_GET_ITEM,
-  Operation.QUERY,
-  Operation.SCAN,
-  Operation.PUT_ITEM,
-  Operation.UPDATE_ITEM,
-];
-
 /** What wakes somebody. Each alarm names its section of the runbook in docs/operations.md, which has the alarm's name for a heading. */
 export class Alarms extends Construct {
   private readonly topic: Topic;
@@ -56,28 +46,20 @@ export class Alarms extends Construct {
     }
 
     this.add('ApiErrors', {
-      metric: new MathExpression({
-        expression: 'IF(calls >= 20, 100 * errors / calls, 0)',
-        usingMetrics: { calls: rest.metricCount({ period }), errors: rest.metricServerError({ period }) },
-        label: 'answers of 5xx, percent',
-        period,
-      }),
-      above: 2,
+      // Its average is the share of answers that are 5xx.
+      metric: rest.metricServerError({ statistic: Stats.AVERAGE, period }),
+      above: 0.02,
       periods: 2,
       description: 'More than 2 % of all answers are 5xx.',
     });
-    this.add('TableErrors', {
-      metric: table.metricSystemErrorsForOperations({ operations, period }),
-      above: 5,
-      periods: 2,
-      description: 'DynamoDB fails or refuses operations on the table.',
-    });
-    this.add('TableThrottled', {
-      metric: table.metricThrottledRequestsForOperations({ operations, period }),
-      above: 10,
-      periods: 2,
-      description: 'DynamoDB throttles operations on the table: one partition is too hot, or traffic has grown faster than the table.',
-    });
+    for (const [name, metricName] of Object.entries({ ReadsThrottled: 'ReadThrottleEvents', WritesThrottled: 'WriteThrottleEvents' })) {
+      this.add(name, {
+        metric: table.metric(metricName, { statistic: Stats.SUM, period }),
+        above: 10,
+        periods: 2,
+        description: 'DynamoDB throttles: one partition of the table is too hot, or traffic has grown faster than the table.',
+      });
+    }
     this.add('RefusedTokens', {
       metric: new Metric({ namespace, metricName: 'Refusals', dimensionsMap: { code: 'UNAUTHORIZED' }, statistic: Stats.SUM, period }),
       above: 1_000,

@@ -1,39 +1,54 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { AnyPrincipal, Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { AccountRootPrincipal, type IRole, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Key, KeySpec, KeyUsage } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
+
+/** All that an account may let its people and roles do with a key, short of signing. */
+const administration = [
+  'CancelKeyDeletion',
+  'CreateAlias',
+  'DeleteAlias',
+  'DescribeKey',
+  'DisableKey',
+  'EnableKey',
+  'GetKeyPolicy',
+  'GetKeyRotationStatus',
+  'GetPublicKey',
+  'ListGrants',
+  'ListKeyPolicies',
+  'ListResourceTags',
+  'PutKeyPolicy',
+  'ScheduleKeyDeletion',
+  'TagResource',
+  'UntagResource',
+  'UpdateAlias',
+  'UpdateKeyDescription',
+].map((action) => `kms:${action}`);
 
 /**
  * The keys that sign PATs, in the order of the setting: the first signs, all verify. KMS does not rotate asymmetric keys:
  * a new name in front rotates, taking the old name out (once its last PAT has expired) retires.
  */
-export function createSigningKeys(scope: Construct, { signingKeys, retainData }: Settings): [Key, ...Key[]] {
-  const [newest = '', ...older] = signingKeys;
-  const create = (name: string) =>
-    new Key(scope, `SigningKey-${name}`, {
-      description: `Intent Gate: signs Policy Adherence Tokens (${name})`,
-      alias: `${Stack.of(scope).stackName}/${name}`,
-      keySpec: KeySpec.ECC_NIST_P256,
-      keyUsage: KeyUsage.SIGN_VERIFY,
-      pendingWindow: Duration.days(7),
-      removalPolicy: retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
-    });
-  return [create(newest), ...older.map(create)];
-}
-
-/** Lets nobody but one role sign, whatever other policies of the account allow. */
-export function reserveSigning(keys: readonly Key[], signer: IRole): void {
-  for (const key of keys) {
-    key.addToResourcePolicy(
-      new PolicyStatement({
-        sid: 'OnlyIssuePatSigns',
-        effect: Effect.DENY,
-        principals: [new AnyPrincipal()],
-        actions: ['kms:Sign'],
-        resources: ['*'],
-        conditions: { ArnNotEquals: { 'aws:PrincipalArn': signer.roleArn } },
+export const createSigningKeys = (scope: Construct, { signingKeys, retainData }: Settings): Key[] =>
+  signingKeys.map(
+    (name) =>
+      new Key(scope, `SigningKey-${name}`, {
+        description: `Intent Gate: signs Policy Adherence Tokens (${name})`,
+        alias: `${Stack.of(scope).stackName}/${name}`,
+        keySpec: KeySpec.ECC_NIST_P256,
+        keyUsage: KeyUsage.SIGN_VERIFY,
+        pendingWindow: Duration.days(7),
+        removalPolicy: retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+        policy: new PolicyDocument({
+          statements: [new PolicyStatement({ actions: administration, principals: [new AccountRootPrincipal()], resources: ['*'] })],
+        }),
       }),
-    );
+  );
+
+/** Lets one role sign. Nobody else can, whatever other policies of the account allow, because the keys leave signing to no other policy. */
+export function allowSigning(keys: readonly Key[], signer: IRole): void {
+  for (const key of keys) {
+    key.addToResourcePolicy(new PolicyStatement({ actions: ['kms:Sign'], principals: [signer], resources: ['*'] }));
   }
 }

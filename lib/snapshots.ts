@@ -1,11 +1,13 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { type CfnResource, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { BlockPublicAccess, Bucket, BucketEncryption } from 'aws-cdk-lib/aws-s3';
 import type { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import type { Settings } from './settings.ts';
 
 /** Snapshots of the search index. They can be made again from the table at any time, so old ones expire. */
-export function createSnapshotBucket(scope: Construct, { retainData }: Settings): Bucket {
+export function createSnapshotBucket(scope: Construct, settings: Settings): Bucket {
+  const { retainData } = settings;
   const bucket = new Bucket(scope, 'Snapshots', {
     encryption: BucketEncryption.S3_MANAGED,
     blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
@@ -26,5 +28,18 @@ export function createSnapshotBucket(scope: Construct, { retainData }: Settings)
     'AwsSolutions-S1':
       'Only two functions can reach the bucket, and all that it holds is derived from the table; a second bucket of access logs would tell nothing more.',
   });
+  if (!retainData) ownEmptyingLogs(bucket, settings);
   return bucket;
+}
+
+/** The logs of the CDK's function that empties the bucket: without this they would outlive the stack. */
+function ownEmptyingLogs(bucket: Bucket, { logRetentionDays }: Settings): void {
+  const provider = Stack.of(bucket).node.findChild('Custom::S3AutoDeleteObjectsCustomResourceProvider');
+  const handler = provider.node.findChild('Handler') as CfnResource;
+  const logs = new LogGroup(bucket, 'EmptyingLogs', {
+    logGroupName: `/aws/lambda/${handler.ref}`,
+    retention: logRetentionDays,
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
+  bucket.node.findChild('AutoDeleteObjectsCustomResource').node.addDependency(logs);
 }

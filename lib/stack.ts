@@ -17,7 +17,7 @@ import { environmentOf, type Parts } from './environment.ts';
 import { grantNeeds, type Resources } from './permissions.ts';
 import { readPolicy } from './policy.ts';
 import type { Settings } from './settings.ts';
-import { createSigningKeys, reserveSigning } from './signing-keys.ts';
+import { allowSigning, createSigningKeys } from './signing-keys.ts';
 import { createSnapshotBucket } from './snapshots.ts';
 import { createTable } from './table.ts';
 
@@ -75,7 +75,7 @@ export class IntentGate extends Stack {
         settings,
       });
       grantNeeds(made.role, row.needs, resources);
-      if (row.needs.kms?.includes('sign')) reserveSigning(resources.signingKeys, made.role);
+      if (row.needs.kms?.includes('sign')) allowSigning(resources.signingKeys, made.role);
       return made;
     };
     const functions = new Map<string, EndpointFunction>();

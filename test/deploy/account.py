@@ -1,0 +1,59 @@
+"""What stands in the emulated account, as JSON: `account.py list`; runs a function: `account.py invoke NAME`; tags a bucket: `account.py tag-bucket NAME TAG`."""
+import json
+import sys
+
+import botocore.session
+from botocore.config import Config
+
+session = botocore.session.get_session()
+config = Config(retries={"max_attempts": 0}, s3={"addressing_style": "path"})
+
+
+def client(service):
+    return session.create_client(service, config=config)
+
+
+def names(service, operation, member, name):
+    answer = client(service).get_paginator(operation).paginate() if client(service).can_paginate(operation) else [getattr(client(service), operation)()]
+    return sorted(item[name] if name else item for page in answer for item in page.get(member, []))
+
+
+def user_pools():
+    return sorted(pool["Id"] for pool in client("cognito-idp").list_user_pools(MaxResults=60)["UserPools"])
+
+
+def live_keys():
+    kms = client("kms")
+    states = {key["KeyId"]: kms.describe_key(KeyId=key["KeyId"])["KeyMetadata"]["KeyState"] for key in kms.list_keys()["Keys"]}
+    return sorted(key for key, state in states.items() if state == "Enabled")
+
+
+def functions():
+    return {found["FunctionName"]: [found["FunctionArn"], found["Role"]] for found in client("lambda").list_functions()["Functions"]}
+
+
+def listing():
+    return {
+        "functions": functions(),
+        "tables": names("dynamodb", "list_tables", "TableNames", None),
+        "buckets": names("s3", "list_buckets", "Buckets", "Name"),
+        "log_groups": names("logs", "describe_log_groups", "logGroups", "logGroupName"),
+        "user_pools": user_pools(),
+        "keys": live_keys(),
+        "apis": names("apigateway", "get_rest_apis", "items", "id"),
+        "alarms": names("cloudwatch", "describe_alarms", "MetricAlarms", "AlarmName"),
+        "dashboards": names("cloudwatch", "list_dashboards", "DashboardEntries", "DashboardName"),
+        "topics": names("sns", "list_topics", "Topics", "TopicArn"),
+        "rules": names("events", "list_rules", "Rules", "Name"),
+        "roles": names("iam", "list_roles", "Roles", "RoleName"),
+    }
+
+
+if sys.argv[1] == "list":
+    print(json.dumps(listing()))
+elif sys.argv[1] == "tag-bucket":
+    client("s3").put_bucket_tagging(Bucket=sys.argv[2], Tagging={"TagSet": [{"Key": sys.argv[3], "Value": "true"}]})
+    print("{}")
+else:
+    answer = client("lambda").invoke(FunctionName=sys.argv[2], Payload=b"{}")
+    print(json.dumps({"error": answer.get("FunctionError"), "payload": answer["Payload"].read().decode()}))

@@ -1,0 +1,229 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import {
+  AdminAddUserToGroupCommand,
+  AdminCreateUserCommand,
+  CognitoIdentityProviderClient,
+  InitiateAuthCommand,
+  RespondToAuthChallengeCommand,
+} from '@aws-sdk/client-cognito-identity-provider';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt, decodeProtectedHeader, type JSONWebKeySet } from 'jose';
+import { type Agent, createAgent } from '../../bin/demo/agent.ts';
+import { call, type Exchange, readError } from '../../bin/demo/call.ts';
+import { play } from '../../bin/demo/play.ts';
+import { registerDemo } from '../../bin/local/upstream/register.ts';
+import { startUpstream, type Upstream } from '../../bin/local/upstream/server.ts';
+import { endpoints, scheduledFunctions } from '../../lib/endpoints.ts';
+import { account, credentials, type Emulator, installEmulator, region, startEmulator } from './emulator.ts';
+import { accessKeyOf, type Gateway, startGateway } from './gateway.ts';
+import { grantsOf, needsOfCall } from './permissions-used.ts';
+
+const run = promisify(execFile);
+const settings = { stage: 'local', allowLoopback: 'true', policyFile: 'bin/local/policy.json' };
+const rows = [...endpoints, ...scheduledFunctions];
+
+interface Account {
+  /** ARN and role by name */
+  functions: Record<string, [arn: string, role: string]>;
+  apis: string[];
+  buckets: string[];
+  [kind: string]: unknown;
+}
+
+let gateway: Gateway;
+let emulator: Emulator;
+let upstream: Upstream;
+let folder: string;
+let before: Account;
+let outputs: Record<string, string>;
+let adminToken: string;
+let agent: Agent;
+let pat: string;
+
+/** What a person's shell has who deploys to the emulated account. */
+const shell = () => ({
+  PATH: process.env.PATH,
+  HOME: folder,
+  AWS_ENDPOINT_URL: gateway.url,
+  AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+  AWS_REGION: region,
+  AWS_DEFAULT_REGION: region,
+  CDK_DISABLE_VERSION_CHECK: 'true',
+  CDK_DISABLE_CLI_TELEMETRY: 'true',
+});
+
+const cdk = (...parameters: string[]) => run('cdk', [...parameters, '--ci'], { env: shell(), maxBuffer: 1e8 });
+
+/** What stands in the account, or what a function answers. */
+const askAccount = async (...parameters: string[]) =>
+  JSON.parse((await run('.venv/bin/python', ['test/deploy/account.py', ...parameters], { env: shell(), maxBuffer: 1e8 })).stdout);
+
+async function deploy(more: Record<string, string> = {}): Promise<void> {
+  const context = Object.entries({ ...settings, ...more }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const outputsFile = join(folder, 'cdk-outputs.json');
+  await cdk('deploy', '--require-approval', 'never', '--output', join(folder, 'cdk.out'), '--outputs-file', outputsFile, ...context);
+  outputs = JSON.parse(await readFile(outputsFile, 'utf8'))['IntentGate-local'];
+  const [apiId = ''] = ((await askAccount('list')) as Account).apis;
+  gateway.pointTo({ apiId, userPoolId: outputs.UserPoolId ?? '' });
+}
+
+/** Base URL of the deployed API. The emulator serves it at another path than AWS does; the gateway translates. */
+const api = () => `${gateway.url}/live`;
+
+/** As docs/operations.md says: a temporary password, changed at the first sign-in, and the group. */
+async function createAdmin(): Promise<string> {
+  const cognito = new CognitoIdentityProviderClient({ endpoint: gateway.url, region, credentials });
+  const user = { UserPoolId: outputs.UserPoolId, Username: 'ada' };
+  const [temporary, lasting] = ['Temporary-password-1', 'A-lasting-password-2'];
+  await cognito.send(new AdminCreateUserCommand({ ...user, TemporaryPassword: temporary, MessageAction: 'SUPPRESS' }));
+  await cognito.send(new AdminAddUserToGroupCommand({ ...user, GroupName: 'admins' }));
+  const ClientId = outputs.AdminClientId;
+  const first = await cognito.send(
+    new InitiateAuthCommand({ ClientId, AuthFlow: 'USER_PASSWORD_AUTH', AuthParameters: { USERNAME: 'ada', PASSWORD: temporary } }),
+  );
+  expect(first.ChallengeName).toBe('NEW_PASSWORD_REQUIRED');
+  const { AuthenticationResult } = await cognito.send(
+    new RespondToAuthChallengeCommand({
+      ClientId,
+      ChallengeName: 'NEW_PASSWORD_REQUIRED',
+      Session: first.Session,
+      ChallengeResponses: { USERNAME: 'ada', NEW_PASSWORD: lasting },
+    }),
+  );
+  return AuthenticationResult?.AccessToken ?? '';
+}
+
+async function requestPat(): Promise<string> {
+  const policy = await call('GET', `${api()}/api/policy`);
+  const issued = await call('POST', `${api()}/api/pat/issue`, {
+    body: { agent_id: agent.id, signed_policy: await agent.sign(policy.body), agent_public_key: agent.publicKeyPem },
+  });
+  expect([issued.status, issued.body]).toEqual([200, { 'proto-pat': expect.any(String), expires_at: expect.any(String) }]);
+  return (issued.body as Record<string, string>)['proto-pat'] ?? '';
+}
+
+const getCountry = (bearer: string): Promise<Exchange> =>
+  call('POST', `${api()}/api/intents/execute`, {
+    bearer,
+    body: { intent_uid: 'world.example:get-country:v1', parameters: { code: 'CH' } },
+  });
+
+beforeAll(async () => {
+  await installEmulator();
+  folder = await mkdtemp(join(tmpdir(), 'deploy-'));
+  const started = await startGateway();
+  gateway = started;
+  emulator = await startEmulator(() => ({ AWS_ENDPOINT_URL: started.url, ADMIN_JWKS_URL: `${started.url}/jwks` }));
+  started.forwardTo(emulator.port);
+  upstream = await startUpstream();
+  await cdk('bootstrap', `aws://${account}/${region}`);
+  before = await askAccount('list');
+}, 300_000);
+
+afterAll(async () => {
+  await upstream?.stop();
+  await emulator?.stop();
+  await gateway?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('a deployment', () => {
+  test('goes up at the first try', async () => {
+    await deploy();
+    expect(Object.keys(outputs).sort()).toEqual([
+      'AdminClientId',
+      'ApiUrl',
+      'DashboardUrl',
+      'DocsUrl',
+      'JwksUrl',
+      'TableName',
+      'UserPoolId',
+    ]);
+    expect(await call('GET', `${api()}/health`)).toMatchObject({ status: 200, body: { status: 'ok' } });
+  }, 300_000);
+
+  test('gets its first admin', async () => {
+    adminToken = await createAdmin();
+    const answer = await call('POST', `${api()}/api/services`, { bearer: adminToken, body: {} });
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'INVALID_PARAMETER' } } });
+  }, 60_000);
+
+  test('plays the demo through', async () => {
+    await registerDemo({ baseUrl: api(), adminToken, upstreamUrl: upstream.url });
+    const statuses: number[] = [];
+    for await (const { status } of play(api())) statuses.push(status);
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 401, 403, 429]);
+  }, 120_000);
+
+  test('answers refusals of the gateway itself in our form', async () => {
+    const [unknownPath, wrongMethod] = [await call('GET', `${api()}/nothing/here`), await call('DELETE', `${api()}/api/services`)];
+    expect([unknownPath.status, readError(unknownPath.body).code]).toEqual([404, 'NOT_FOUND']);
+    expect([wrongMethod.status, readError(wrongMethod.body).code]).toEqual([405, 'METHOD_NOT_ALLOWED']);
+    expect(wrongMethod.headers.get('allow')).toBe('POST');
+    // The emulator leaves $context.requestId of mock methods unfilled; AWS fills it in.
+    expect(readError(wrongMethod.body).details.request_id).toBe('$context.requestId');
+  });
+
+  test('keeps a snapshot of the search index', async () => {
+    const [name] = Object.keys(((await askAccount('list')) as Account).functions).filter((found) => found.includes('snapshotsearchindex'));
+    expect(await askAccount('invoke', name ?? '')).toMatchObject({ error: null });
+  });
+
+  test('takes a changed setting, and keeps data and PATs', async () => {
+    agent = await createAgent();
+    pat = await requestPat();
+    expect(await getCountry(pat)).toMatchObject({ status: 200, body: { name: 'Switzerland' } });
+    const keysBefore = await call('GET', `${api()}/.well-known/jwks.json`);
+
+    await deploy({ patLifeSeconds: '1800', signingKeys: 'second,first' });
+
+    expect(await getCountry(pat)).toMatchObject({ status: 200, body: { name: 'Switzerland' } });
+    const keysNow = await call('GET', `${api()}/.well-known/jwks.json`);
+    const [newest, ...older] = (keysNow.body as JSONWebKeySet).keys;
+    expect(older).toEqual((keysBefore.body as JSONWebKeySet).keys);
+    const renewed = await requestPat();
+    expect(decodeProtectedHeader(renewed).kid).toBe(newest?.kid);
+    const { iat = 0, exp = 0 } = decodeJwt(renewed);
+    expect(exp - iat).toBe(1_800);
+    expect(await getCountry(renewed)).toMatchObject({ status: 200 });
+  }, 300_000);
+
+  test('deletes what it is told to', async () => {
+    const { body } = await call('GET', `${api()}/api/intents/world.example:get-country:v1?view=full`);
+    const { service_id: serviceId } = body as { service_id: string };
+    const authorization = { method: 'DELETE', headers: { Authorization: `Bearer ${adminToken}` } };
+    expect((await fetch(`${api()}/api/intents/world.example:get-currency:v1`, authorization)).status).toBe(204);
+    expect((await fetch(`${api()}/api/services/${serviceId}`, authorization)).status).toBe(204);
+    expect(await getCountry(pat)).toMatchObject({ status: 404 });
+  });
+
+  test('grants each function what it used', async () => {
+    const { functions } = (await askAccount('list')) as Account;
+    for (const row of rows) {
+      const [arn, role] = Object.entries(functions).find(([name]) => name.includes(`-${row.name.replaceAll('-', '')}Function`))?.[1] ?? [
+        '',
+        '',
+      ];
+      const used = gateway.calls.filter(({ accessKeyId }) => accessKeyId === accessKeyOf(arn, role)).flatMap(needsOfCall);
+      expect({ name: row.name, refused: [...new Set(used)].filter((need) => !grantsOf(row).includes(need)) }).toEqual({
+        name: row.name,
+        refused: [],
+      });
+    }
+    expect(gateway.calls.length).toBeGreaterThan(100);
+  });
+
+  test('comes down and leaves nothing', async () => {
+    const context = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    // AWS tags the bucket when it makes it; the emulator does not, and the CDK empties no bucket without the tag.
+    const [bucket = ''] = ((await askAccount('list')) as Account).buckets.filter((name) => name.includes('snapshots'));
+    await askAccount('tag-bucket', bucket, 'aws-cdk:auto-delete-objects');
+    await cdk('destroy', '--force', '--output', join(folder, 'cdk.out'), ...context);
+    expect(await askAccount('list')).toEqual(before);
+  }, 300_000);
+});

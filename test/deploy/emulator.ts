@@ -1,0 +1,111 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { makeCertificate } from '../support/certificate.ts';
+
+const run = promisify(execFile);
+const environmentFolder = '.venv';
+const requirements = 'test/deploy/requirements.txt';
+
+export interface Emulator {
+  port: number;
+  stop(): Promise<void>;
+}
+
+/** Puts the emulator into a virtual environment of the project, unless it is there in the version that is asked for. */
+export async function installEmulator(): Promise<void> {
+  const stamp = join(environmentFolder, 'requirements.txt');
+  const wanted = await readFile(requirements, 'utf8');
+  if (existsSync(stamp) && (await readFile(stamp, 'utf8')) === wanted) return;
+  await run('python3', ['-m', 'venv', environmentFolder]);
+  await run(join(environmentFolder, 'bin', 'pip'), ['install', '--quiet', '--disable-pip-version-check', '-r', requirements]);
+  await writeFile(stamp, wanted);
+}
+
+/**
+ * Starts the emulator on a loopback port, over TLS (the bootstrap's bucket policy refuses anything else), with IAM in force.
+ * @param lambdaEnvironment - what its Lambdas get besides their own environment
+ */
+export async function startEmulator(lambdaEnvironment: (port: number) => Record<string, string>): Promise<Emulator> {
+  const folder = await mkdtemp(join(tmpdir(), 'emulator-'));
+  const { cert, key } = makeCertificate('localhost');
+  const [certificateFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+  await Promise.all([writeFile(certificateFile, cert), writeFile(keyFile, key)]);
+  const port = await findFreePort();
+  const child = spawn(resolve(environmentFolder, 'bin', 'ministack'), [], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      HOME: folder,
+      GATEWAY_PORT: String(port),
+      BIND_HOST: '127.0.0.1',
+      USE_SSL: '1',
+      MINISTACK_SSL_CERT: certificateFile,
+      MINISTACK_SSL_KEY: keyFile,
+      AUTH: 'true',
+      IOT_MTLS_ENABLED: '0',
+      MINISTACK_REGION: region,
+      S3_DATA_DIR: join(folder, 's3'),
+      STATE_DIR: join(folder, 'state'),
+      TMPDIR: folder,
+      // The runtime has the SDK, which the CDK's own function for emptying buckets counts on.
+      NODE_PATH: resolve('node_modules'),
+      // Nothing here may find a container runtime.
+      DOCKER_HOST: `unix://${join(folder, 'none')}`,
+      ...lambdaEnvironment(port),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const log = collect(child);
+  await untilReady(child, log);
+  return {
+    port,
+    stop: async () => {
+      stopGroup(child);
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+export const region = 'us-east-1';
+export const account = '000000000000';
+
+/** The emulator's root user. */
+export const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+
+const collect = ({ stdout, stderr }: ChildProcess): string[] => {
+  const lines: string[] = [];
+  for (const stream of [stdout, stderr]) stream?.on('data', (chunk) => lines.push(String(chunk)));
+  return lines;
+};
+
+async function untilReady(child: ChildProcess, log: string[]): Promise<void> {
+  for (let waits = 0; waits < 300; waits++) {
+    if (child.exitCode !== null) break;
+    if (log.join('').includes('Running on')) return;
+    await setTimeout(100);
+  }
+  stopGroup(child);
+  throw new Error(`the emulator did not start:\n${log.join('')}`);
+}
+
+/** The emulator and the Lambdas that it has started. */
+function stopGroup({ pid }: ChildProcess): void {
+  if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}

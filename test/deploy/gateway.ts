@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { request } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+
+/** One call that a Lambda made of DynamoDB or KMS. */
+export interface AwsCall {
+  /** who made it */
+  accessKeyId: string;
+  /** for example `dynamodb:GetItem` */
+  action: string;
+  input: Record<string, unknown>;
+}
+
+export interface Gateway {
+  url: string;
+  calls: AwsCall[];
+  /** sends what is asked of `/live` to this REST API, and what is asked of `/jwks` to this user pool */
+  pointTo(target: { apiId: string; userPoolId: string }): void;
+  stop(): Promise<void>;
+}
+
+const services: Record<string, string> = { DynamoDB_20120810: 'dynamodb', TrentService: 'kms' };
+
+/**
+ * Stands before the emulator. Clients of the API reach it by the path that it has on AWS, Lambdas find the user pool's keys, and every call
+ * that a Lambda makes of DynamoDB and KMS is noted.
+ */
+export async function startGateway(): Promise<Gateway & { forwardTo(port: number): void }> {
+  let emulatorPort = 0;
+  let target = { apiId: '', userPoolId: '' };
+  const calls: AwsCall[] = [];
+
+  const rewrite = (path: string): string => {
+    if (path.startsWith('/live/')) return `/restapis/${target.apiId}/live/_user_request_${path.slice('/live'.length)}`;
+    return path === '/jwks' ? `/${target.userPoolId}/.well-known/jwks.json` : path;
+  };
+
+  async function forward(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const body = await buffer(incoming);
+    note(incoming, body, calls);
+    const upstream = request({
+      host: '127.0.0.1',
+      port: emulatorPort,
+      method: incoming.method,
+      path: rewrite(incoming.url ?? '/'),
+      // As they came, Host included: they are signed.
+      headers: incoming.headers,
+      rejectUnauthorized: false,
+    });
+    upstream.end(body);
+    const [answer] = (await once(upstream, 'response')) as [IncomingMessage];
+    outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(outgoing);
+  }
+
+  const server = createServer((incoming, outgoing) => {
+    forward(incoming, outgoing).catch((error) => outgoing.destroy(error));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    forwardTo: (port) => {
+      emulatorPort = port;
+    },
+    pointTo: (next) => {
+      target = next;
+    },
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+function note({ headers }: IncomingMessage, body: Buffer, calls: AwsCall[]): void {
+  const [prefix = '', operation = ''] = String(headers['x-amz-target'] ?? '').split('.');
+  const service = services[prefix];
+  const accessKeyId = /Credential=(\w+)\//.exec(headers.authorization ?? '')?.[1];
+  if (service && accessKeyId?.startsWith('ASIA')) {
+    calls.push({ accessKeyId, action: `${service}:${operation}`, input: JSON.parse(body.toString()) });
+  }
+}
+
+/** The access key with which the emulator lets a function act in its role. */
+export const accessKeyOf = (functionArn: string, roleArn: string): string =>
+  `ASIA${createHash('sha256').update(`${functionArn}:${roleArn}`).digest('hex').slice(0, 16).toUpperCase()}`;
