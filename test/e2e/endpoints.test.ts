@@ -134,6 +134,11 @@ const errorCases: Record<string, Partial<Record<ErrorCode, () => Promise<Answer>
   'get-agent': { NOT_FOUND: () => api.asAdmin('GET', '/api/agents/nobody') },
   'revoke-agent': { NOT_FOUND: () => api.asAdmin('POST', '/api/agents/nobody/revoke') },
   'delete-agent': { NOT_FOUND: () => api.asAdmin('DELETE', '/api/agents/nobody') },
+  mcp: {
+    UNSUPPORTED_MEDIA_TYPE: () => api.call('POST', '/mcp', { body: '{}', headers: { 'Content-Type': 'text/plain' } }),
+    UNAUTHORIZED: () => api.call('POST', '/mcp', { token: 'not.a.pat', body: {} }),
+    FORBIDDEN: () => api.call('POST', '/mcp', { body: {}, headers: { Origin: 'https://page.example' } }),
+  },
   'create-service': {
     INVALID_PARAMETER: () => api.asAdmin('POST', '/api/services', {}),
     CONFLICT: async () => {

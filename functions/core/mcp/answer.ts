@@ -1,0 +1,110 @@
+import * as z from 'zod';
+import { ApiError } from '../http/api-error.ts';
+import { log } from '../http/log.ts';
+import type { ApiRequest } from '../http/request.ts';
+import { type ApiResponse, ok } from '../http/response.ts';
+import { describeRpcError, isObject, type Members, RpcError, type RpcMessage, readMessage } from './json-rpc.ts';
+import { nextCall } from './next-call.ts';
+import { type Era, legacyRevisions, readEra, revisions } from './revision.ts';
+import { ConnectionRefused, type Tool } from './tools.ts';
+
+const serverInfo = { name: 'intent-gate', title: 'Intent Gate', version: '1.0.0' };
+const capabilities = { tools: {} };
+const instructions =
+  'Find an operation with search_intents, read what it takes with get_intent, run it with execute_intent. Running needs a PAT: accept_policy says how to get one.';
+
+/** Tools change with deployments alone. */
+const cacheable = { ttlMs: 3_600_000, cacheScope: 'public' };
+
+const describeTool = ({ name, title, description, annotations, input }: Tool) => ({
+  name,
+  title,
+  description,
+  inputSchema: z.toJSONSchema(input, { io: 'input' }),
+  annotations: { title, ...annotations },
+});
+
+type Method = (params: Members, request: ApiRequest) => object | Promise<object>;
+
+/** Answers one message of the Model Context Protocol; nothing is remembered between two. */
+export function openAnswers(tools: readonly Tool[]): (request: ApiRequest) => Promise<ApiResponse> {
+  const toolByName = new Map(tools.map((tool) => [tool.name, tool]));
+  const list = { tools: tools.map(describeTool) };
+
+  const callTool: Method = async ({ name, arguments: args = {} }, request) => {
+    const tool = typeof name === 'string' ? toolByName.get(name) : undefined;
+    if (!tool) throw new RpcError('invalidParams', `There are the tools ${[...toolByName.keys()].join(', ')}.`, { status: 200 });
+    if (!isObject(args)) throw new RpcError('invalidParams', 'The arguments of a tool must be an object.', { status: 200 });
+    return runTool(tool, args, request);
+  };
+
+  const methods: Record<Era, ReadonlyMap<string, Method>> = {
+    modern: new Map<string, Method>([
+      ['server/discover', () => ({ supportedVersions: revisions, capabilities, instructions, ...cacheable })],
+      ['tools/list', () => ({ ...list, ...cacheable })],
+      ['tools/call', callTool],
+    ]),
+    legacy: new Map<string, Method>([
+      ['initialize', ({ protocolVersion }) => ({ protocolVersion: agreeOn(protocolVersion), capabilities, serverInfo, instructions })],
+      ['ping', () => ({})],
+      ['tools/list', () => list],
+      ['tools/call', callTool],
+    ]),
+  };
+
+  async function answer(message: RpcMessage, request: ApiRequest): Promise<object> {
+    const era = readEra(message, request);
+    const method = methods[era].get(message.method);
+    if (!method) {
+      throw new RpcError('methodNotFound', `There are the methods ${[...methods[era].keys()].join(', ')}.`, {
+        status: era === 'modern' ? 404 : 200,
+      });
+    }
+    const result = await method(message.params, request);
+    return era === 'legacy' ? result : { resultType: 'complete', ...result, _meta: { 'io.modelcontextprotocol/serverInfo': serverInfo } };
+  }
+
+  return async (request) => {
+    let id: RpcMessage['id'];
+    try {
+      const message = readMessage(readBody(request));
+      id = message.id;
+      if (id === undefined) return { status: 202 };
+      return ok({ jsonrpc: '2.0', id, result: await answer(message, request) });
+    } catch (error) {
+      if (error instanceof ConnectionRefused) throw error.refusal;
+      if (!(error instanceof RpcError)) throw error;
+      return { status: error.status, body: describeRpcError(error, id) };
+    }
+  };
+}
+
+/** The revision that a handshake settles on: the one asked for where it is spoken here, else the newest (2025-11-25, "Version Negotiation"). */
+const agreeOn = (asked: unknown): string | undefined => legacyRevisions.find((revision) => revision === asked) ?? legacyRevisions[0];
+
+function readBody(request: ApiRequest) {
+  try {
+    return request.json();
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'INVALID_PARAMETER' || error.status !== 400) throw error;
+    throw new RpcError('parseError', error.message, { data: error.details as Members });
+  }
+}
+
+/** A refusal is a result too, one that a model can read and act on. */
+async function runTool(tool: Tool, args: Members, request: ApiRequest): Promise<object> {
+  const { requestId } = request;
+  try {
+    const { data, text = JSON.stringify(data) } = await tool.run(args, request);
+    log.info('tool', { request_id: requestId, tool: tool.name, code: 'OK' });
+    return { content: [{ type: 'text', text }], structuredContent: data, isError: false };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { code, message } = error;
+    log.info('tool', { request_id: requestId, tool: tool.name, code });
+    const details = { ...error.details, request_id: requestId };
+    const next = nextCall(tool.name, error);
+    const text = [`${code}: ${message}`, `Details: ${JSON.stringify(details)}`, `Next: ${next}`].join('\n');
+    return { content: [{ type: 'text', text }], structuredContent: { error: { code, message, details }, next }, isError: true };
+  }
+}

@@ -1,0 +1,37 @@
+import type { Policy } from '../../../schemas/policy.ts';
+import { describePolicy } from '../policy/describe.ts';
+
+/**
+ * The policy in words, and how to accept it.
+ * @param isFreshRequired - whether a bare signature will not do
+ */
+export function explainPolicy(policy: object, baseUrl: string, isFreshRequired: boolean): { data: object; text: string } {
+  const inWords = describePolicy(policy as Policy, baseUrl);
+  const textToSign = JSON.stringify(policy);
+  const howToSign = isFreshRequired ? freshSteps(baseUrl) : shellSteps(baseUrl);
+  return {
+    data: { policy, in_words: inWords, text_to_sign: textToSign, how_to_sign: howToSign },
+    text: [
+      'The usage policy says:',
+      ...inWords.map((sentence) => `- ${sentence}`),
+      '',
+      'To accept it, sign the text below with a private key of your own, and call accept_policy again with agent_id, agent_public_key and signed_policy.',
+      'The text, without a line break at its end:',
+      textToSign,
+      '',
+      ...howToSign,
+    ].join('\n'),
+  };
+}
+
+const shellSteps = (baseUrl: string): string[] => [
+  'With a shell (make the key once and keep it; the address must answer with the text above):',
+  'test -f agent-key.pem || openssl ecparam -name prime256v1 -genkey -noout -out agent-key.pem',
+  `curl -s '${baseUrl}/api/policy' -o policy-to-sign.json`,
+  'openssl dgst -sha256 -sign agent-key.pem policy-to-sign.json | openssl base64 -A    # signed_policy',
+  'openssl ec -in agent-key.pem -pubout 2>/dev/null | openssl base64 -A    # agent_public_key',
+];
+
+const freshSteps = (baseUrl: string): string[] => [
+  `Sign it as a compact JWS (ES256, ES384, EdDSA, RS256 or PS256) whose payload is the text and whose header also holds iat and exp (seconds since 1970), aud "${baseUrl}", and a jti that is new each time.`,
+];

@@ -1,0 +1,36 @@
+import { parse } from '../http/json.ts';
+import type { ApiRequest } from '../http/request.ts';
+import type { Members } from './json-rpc.ts';
+
+/** What a tool sends to the steps of an endpoint; all other headers are those of the request that brought the call. */
+export interface InnerCall {
+  method?: 'GET' | 'POST';
+  pathParameters?: Record<string, string>;
+  query?: Record<string, string>;
+  body?: Members;
+  /** by their lower-case names */
+  headers?: Record<string, string | undefined>;
+}
+
+/**
+ * The request that a client of the endpoint would have sent. Path and base URL stay those of the request that came over HTTP:
+ * a proof of possession speaks of that one (RFC 9449).
+ */
+export function innerRequest(
+  request: ApiRequest,
+  { method = 'POST', pathParameters = {}, query = {}, body = {}, headers = {} }: InnerCall,
+): ApiRequest {
+  const own = new Map(Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  return {
+    ...request,
+    method,
+    pathParameter: (name) => pathParameters[name] ?? '',
+    header: (name) => own.get(name) ?? request.header(name),
+    headerValues: (name) => (own.has(name) ? [own.get(name) as string] : request.headerValues(name)),
+    query: (schema) => parse(schema, query),
+    queryValues: () => query,
+    json: () => body,
+    body: (schema) => parse(schema, body),
+    knows: () => true,
+  };
+}

@@ -1,0 +1,61 @@
+import type { JsonValue } from '../http/json.ts';
+
+export type Members = { [member: string]: JsonValue };
+
+/** A request, or, without `id`, a notification (JSON-RPC 2.0 section 4). */
+export interface RpcMessage {
+  id?: string | number;
+  method: string;
+  params: Members;
+}
+
+/** The error codes of JSON-RPC 2.0 section 5.1 and of MCP 2026-07-28. */
+export const rpcCodes = {
+  parseError: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  headerMismatch: -32020,
+  unsupportedProtocolVersion: -32022,
+} as const;
+
+/** A mistake in the protocol itself, as opposed to a call that a tool refuses. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
+  readonly code: number;
+  readonly status: number;
+  readonly data: Members | undefined;
+
+  /** @param status - of the HTTP answer, 400 by default */
+  constructor(code: keyof typeof rpcCodes, message: string, { status = 400, data }: { status?: number; data?: Members } = {}) {
+    super(message);
+    this.code = rpcCodes[code];
+    this.status = status;
+    this.data = data;
+  }
+}
+
+export const isObject = (value: unknown): value is Members => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * Reads one message; batches are part of no current revision.
+ * @throws RpcError
+ */
+export function readMessage(body: JsonValue): RpcMessage {
+  if (!isObject(body) || body.jsonrpc !== '2.0' || typeof body.method !== 'string') {
+    throw new RpcError('invalidRequest', 'The body must be one JSON-RPC 2.0 request or notification.');
+  }
+  const { id, method, params = {} } = body;
+  if (id !== undefined && typeof id !== 'string' && !Number.isSafeInteger(id)) {
+    throw new RpcError('invalidRequest', 'The id of a request must be a text or a whole number.');
+  }
+  if (!isObject(params)) throw new RpcError('invalidRequest', 'The params of a message must be an object.');
+  return { ...(id !== undefined && { id: id as string | number }), method, params };
+}
+
+/** @param id - left out where it could not be read */
+export const describeRpcError = ({ code, message, data }: RpcError, id?: string | number) => ({
+  jsonrpc: '2.0',
+  ...(id !== undefined && { id }),
+  error: { code, message, ...(data && { data }) },
+});

@@ -1,0 +1,54 @@
+import type { ApiRequest } from '../http/request.ts';
+import { isObject, RpcError, type RpcMessage } from './json-rpc.ts';
+
+/** The revision of MCP in which every request says by itself what it needs. */
+export const modernRevision = '2026-07-28';
+
+/** Earlier ones, which begin with a handshake, newest first. What this service offers is the same in all of them. */
+export const legacyRevisions = ['2025-11-25', '2025-06-18', '2025-03-26'];
+
+export const revisions = [modernRevision, ...legacyRevisions];
+
+export type Era = 'modern' | 'legacy';
+
+const protocolVersionKey = 'io.modelcontextprotocol/protocolVersion';
+const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities';
+
+/**
+ * Which kind of revision a request is written in: a modern one says so in its `_meta`, and its headers repeat what its body says
+ * (MCP 2026-07-28, Streamable HTTP, "Request Metadata").
+ * @throws RpcError where that is a revision that is not spoken here, or where header and body differ
+ */
+export function readEra({ method, params }: RpcMessage, request: ApiRequest): Era {
+  const header = request.header('mcp-protocol-version');
+  const meta = isObject(params._meta) ? params._meta : {};
+  const claimed = meta[protocolVersionKey];
+  if (claimed === undefined && header !== modernRevision) {
+    if (header !== undefined && !legacyRevisions.includes(header)) throw unsupported(header);
+    return 'legacy';
+  }
+  if (typeof claimed !== 'string' || !isObject(meta[capabilitiesKey])) {
+    throw new RpcError('invalidParams', `params._meta must hold the text ${protocolVersionKey} and the object ${capabilitiesKey}.`);
+  }
+  if (claimed !== modernRevision) throw unsupported(claimed);
+  requireHeader('MCP-Protocol-Version', header, claimed);
+  requireHeader('Mcp-Method', request.header('mcp-method'), method);
+  if (method === 'tools/call') requireHeader('Mcp-Name', decodeHeader(request.header('mcp-name')), params.name);
+  return 'modern';
+}
+
+/** The answer has to name what was asked for; a name that no revision can have is not repeated. */
+const unsupported = (requested: string) =>
+  new RpcError('unsupportedProtocolVersion', `This server speaks the MCP revisions ${revisions.join(', ')}. Use one of them.`, {
+    data: { supported: revisions, requested: /^[\w.-]{1,32}$/.test(requested) ? requested : 'unknown' },
+  });
+
+function requireHeader(name: string, value: string | undefined, expected: unknown): void {
+  if (value !== expected) throw new RpcError('headerMismatch', `The header ${name} must be sent and say the same as the body.`);
+}
+
+/** Names beyond visible ASCII travel as `=?base64?...?=` (the same page, "Value Encoding"). */
+function decodeHeader(value: string | undefined): string | undefined {
+  const [, encoded] = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/.exec(value ?? '') ?? [];
+  return encoded === undefined ? value : Buffer.from(encoded, 'base64').toString('utf8');
+}

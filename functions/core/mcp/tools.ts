@@ -1,0 +1,180 @@
+import * as z from 'zod';
+import { executionRequest } from '../../../schemas/execution.ts';
+import { intentUidPattern } from '../../../schemas/intent.ts';
+import { patRequest } from '../../../schemas/pat.ts';
+import { searchQuery } from '../../../schemas/search.ts';
+import { ApiError } from '../http/api-error.ts';
+import { parse } from '../http/json.ts';
+import type { ApiRequest } from '../http/request.ts';
+import type { Steps } from '../http/serve.ts';
+import { explainPolicy } from './explain-policy.ts';
+import { innerRequest } from './inner-request.ts';
+import type { Members } from './json-rpc.ts';
+
+/** The endpoints behind the tools: each is implemented once, there. */
+export interface Endpoints {
+  searchIntents: Steps;
+  getIntent: Steps;
+  getPolicy: Steps;
+  issuePat: Steps;
+  executeIntent: Steps;
+}
+
+/** What a tool found: for programs, and where that needs words, for models. */
+export interface ToolOutput {
+  data: object;
+  text?: string;
+}
+
+/** Hints of MCP about a tool; none of them is a promise that a host may rely on. */
+export interface ToolAnnotations {
+  readOnlyHint: boolean;
+  destructiveHint: boolean;
+  idempotentHint: boolean;
+  openWorldHint: boolean;
+}
+
+export interface Tool {
+  name: string;
+  title: string;
+  description: string;
+  annotations: ToolAnnotations;
+  input: z.ZodObject;
+  /** @throws ApiError */
+  run(args: Members, request: ApiRequest): Promise<ToolOutput>;
+}
+
+interface ToolDefinition<T extends z.ZodObject> extends Omit<Tool, 'input' | 'run'> {
+  input: T;
+  run(args: z.output<T>, request: ApiRequest): Promise<ToolOutput>;
+}
+
+const defineTool = <T extends z.ZodObject>({ run, ...tool }: ToolDefinition<T>): Tool => ({
+  ...tool,
+  run: async (args, request) => run(parse(tool.input, args, 'The arguments are not valid.'), request),
+});
+
+const reading: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+
+/** Its form is for the endpoints to check, which say it in words. */
+const uidArgument = z.string().meta({ description: 'the intent_uid, as search_intents gives it', pattern: intentUidPattern.source });
+
+const { query, service_name, namespace, tags } = searchQuery.shape;
+
+const searchArguments = z.strictObject({
+  query,
+  service_name,
+  namespace,
+  tags,
+  page: z.int().min(1).optional().describe('which page, from 1'),
+  page_size: z.int().min(1).max(100).optional().describe('how many intents a page has, 10 without it'),
+});
+
+const acceptArguments = z.strictObject({
+  agent_id: patRequest.shape.agent_id.optional().describe('the name that you go by; it stays bound to your key'),
+  agent_public_key: patRequest.shape.agent_public_key
+    .optional()
+    .describe('your public key: a JWK, PEM, or base64 of either (RSA, P-256, P-384 or Ed25519)'),
+  signed_policy: patRequest.shape.signed_policy
+    .optional()
+    .describe('your signature over the policy: a compact JWS, or a bare signature in base64 or hex'),
+});
+
+const executeArguments = executionRequest.extend({
+  intent_uid: uidArgument,
+  parameters: executionRequest.shape.parameters.describe('a value for each input parameter, by its name, as get_intent describes them'),
+  idempotency_key: z
+    .string()
+    .optional()
+    .describe('a text of your own, new for each thing that you want done: a call that is repeated with it is not done twice'),
+  pat: z.string().optional().describe('the PAT that accept_policy returned; leave it out where the connection is configured with one'),
+});
+
+/** What the annotations cannot know: an intent does whatever its service makes of it. */
+const executing: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
+
+/**
+ * The four tools.
+ * @param isFreshRequired - whether a signed policy has to carry iat, exp, aud and jti
+ */
+export function openTools(endpoints: Endpoints, isFreshRequired: boolean): Tool[] {
+  const ask = async (steps: Steps, request: ApiRequest): Promise<object> => (await steps(request)).body as object;
+
+  return [
+    defineTool({
+      name: 'search_intents',
+      title: 'Find an operation',
+      description:
+        'Finds intents: operations of web services that can be executed here. Ask in plain words for what you want done; the best matches come first. Needs no PAT.',
+      annotations: reading,
+      input: searchArguments,
+      run: async (args, request) => {
+        const given = Object.entries(args).filter(([, value]) => value !== undefined);
+        const inner = innerRequest(request, {
+          method: 'GET',
+          query: Object.fromEntries(given.map(([name, value]) => [name, String(value)])),
+        });
+        return { data: await ask(endpoints.searchIntents, inner) };
+      },
+    }),
+    defineTool({
+      name: 'get_intent',
+      title: 'Read an operation',
+      description: 'Describes one intent in full: every input parameter with its constraints, and what it answers. Needs no PAT.',
+      annotations: reading,
+      input: z.strictObject({ intent_uid: uidArgument }),
+      run: async ({ intent_uid }, request) => {
+        const inner = innerRequest(request, { method: 'GET', pathParameters: { intent_uid }, query: { view: 'full' } });
+        return { data: await ask(endpoints.getIntent, inner) };
+      },
+    }),
+    defineTool({
+      name: 'accept_policy',
+      title: 'Accept the usage policy',
+      description:
+        'Without arguments: says what the usage policy demands, and what has to be signed to accept it. With agent_id, agent_public_key and signed_policy: accepts it, and returns the PAT (a bearer token) that execute_intent needs. Show the policy to the person whom you work for before you accept it.',
+      annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+      input: acceptArguments,
+      run: async (args, request) => {
+        if (Object.values(args).every((value) => value === undefined)) {
+          const policy = await ask(endpoints.getPolicy, innerRequest(request, { method: 'GET' }));
+          return explainPolicy(policy, request.baseUrl, isFreshRequired);
+        }
+        return { data: await ask(endpoints.issuePat, innerRequest(request, { body: args as Members })) };
+      },
+    }),
+    defineTool({
+      name: 'execute_intent',
+      title: 'Execute an operation',
+      description:
+        'Executes an intent with values for its parameters, and returns what its service answers. What it does and whether that can be undone is up to that service. Needs a PAT: see accept_policy.',
+      annotations: executing,
+      input: executeArguments,
+      run: async ({ intent_uid, parameters, idempotency_key, pat }, request) => {
+        const inner = innerRequest(request, {
+          body: { intent_uid, parameters: parameters as Members },
+          headers: { ...(pat !== undefined && { authorization: `Bearer ${pat}` }), 'idempotency-key': idempotency_key },
+        });
+        try {
+          return { data: await ask(endpoints.executeIntent, inner) };
+        } catch (error) {
+          // a token that came with the HTTP request is for whoever configured the connection to renew, not for the model
+          const isOfConnection = pat === undefined && request.headerValues('authorization').length > 0;
+          if (error instanceof ApiError && error.code === 'UNAUTHORIZED' && isOfConnection) throw new ConnectionRefused(error);
+          throw error;
+        }
+      },
+    }),
+  ];
+}
+
+/** The token of the connection does not hold: an answer in HTTP, where others are results of the tool. */
+export class ConnectionRefused extends Error {
+  override readonly name = 'ConnectionRefused';
+  readonly refusal: ApiError;
+
+  constructor(refusal: ApiError) {
+    super(refusal.message, { cause: refusal });
+    this.refusal = refusal;
+  }
+}

@@ -1,0 +1,60 @@
+import { readEnvironment } from './core/environment.ts';
+import { ApiError } from './core/http/api-error.ts';
+import { bearerToken } from './core/http/bearer.ts';
+import type { ApiRequest } from './core/http/request.ts';
+import { type Steps, serve } from './core/http/serve.ts';
+import { openAnswers } from './core/mcp/answer.ts';
+import { type Endpoints, openTools } from './core/mcp/tools.ts';
+import { signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
+import { openPatVerifier, type VerifyPat } from './core/pat/verify.ts';
+import { steps as executeIntent } from './execute-intent.ts';
+import { steps as getIntent } from './get-intent.ts';
+import { steps as getPolicy } from './get-policy.ts';
+import { steps as issuePat } from './issue-pat.ts';
+import { steps as searchIntents } from './search-intents.ts';
+
+export interface Deps {
+  endpoints: Endpoints;
+  verifyPat: VerifyPat;
+  /** whether a signed policy has to carry iat, exp, aud and jti */
+  isFreshRequired: boolean;
+}
+
+/** `POST /mcp`: the service as a server of the Model Context Protocol (Streamable HTTP, stateless), for hosts that speak nothing else. */
+export const createHandler = ({ endpoints, verifyPat, isFreshRequired }: Deps): Steps => {
+  const answer = openAnswers(openTools(endpoints, isFreshRequired));
+
+  return async (request) => {
+    checkOrigin(request);
+    await checkToken(request, verifyPat);
+    return answer(request);
+  };
+};
+
+/** A page that got at this address by rebinding a name says where it is from (MCP, Streamable HTTP, "Security"). */
+function checkOrigin({ headerValues, baseUrl }: ApiRequest): void {
+  if (headerValues('origin').every((origin) => origin === new URL(baseUrl).origin)) return;
+  throw new ApiError(
+    'FORBIDDEN',
+    'Pages of other origins may not use this endpoint. Call it from a program, which sends no Origin header.',
+    {
+      details: { reason: 'origin' },
+    },
+  );
+}
+
+/** No token is needed to connect; one that is sent has to hold, whatever the message. */
+async function checkToken(request: ApiRequest, verifyPat: VerifyPat): Promise<void> {
+  if (request.headerValues('authorization').length === 0) return;
+  await verifyPat(bearerToken(request, 'DPoP'), { baseUrl: request.baseUrl, nowMs: Date.now() });
+}
+
+const { requireFreshSignature } = readEnvironment([], ['requireFreshSignature']);
+
+export const handler = serve(
+  createHandler({
+    endpoints: { searchIntents, getIntent, getPolicy, issuePat, executeIntent },
+    verifyPat: openPatVerifier({ findKey: signingKeysFromEnvironment().find }),
+    isFreshRequired: requireFreshSignature === 'true',
+  }),
+);

@@ -1,0 +1,387 @@
+import { createPublicKey, createSign, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { explainPolicy } from '../../functions/core/mcp/explain-policy.ts';
+import { fullIntent, intentPage } from '../../schemas/intent.ts';
+import { type Api, startApi } from '../e2e/api.ts';
+import { makeAgent, signJws, signProof } from '../support/agents.ts';
+
+let api: Api;
+let url: string;
+
+beforeAll(async () => {
+  api = await startApi({ demo: true, quiet: true });
+  url = `${api.stack.base_url}/mcp`;
+}, 60_000);
+afterAll(() => api.stop());
+
+const revisions = ['2025-11-25', '2026-07-28'];
+
+async function connect(revision: string, headers: Record<string, string> = {}): Promise<Client> {
+  const mode = revision === '2026-07-28' ? { pin: revision } : 'legacy';
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+  return client;
+}
+
+/** What a tool says: its structured content and its text. */
+async function callTool(client: Client, name: string, args: Record<string, unknown> = {}) {
+  const result = await client.callTool({ name, arguments: args });
+  const [content] = result.content as { type: string; text: string }[];
+  // biome-ignore lint/suspicious/noExplicitAny: tests compare whole bodies of every shape
+  return { isError: result.isError ?? false, data: result.structuredContent as any, text: content?.text ?? '' };
+}
+
+const sign = (privateKey: KeyObject, text: string) => createSign('sha256').update(text).sign(privateKey, 'base64');
+const publicPem = (privateKey: KeyObject) => createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString();
+
+/** Accepts the policy as a model would: by what the tool says alone. */
+async function acceptPolicy(client: Client, agentId = `agent-${randomUUID()}`): Promise<string> {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const asked = await callTool(client, 'accept_policy');
+  const accepted = await callTool(client, 'accept_policy', {
+    agent_id: agentId,
+    agent_public_key: publicPem(privateKey),
+    signed_policy: sign(privateKey, asked.data.text_to_sign),
+  });
+  expect(accepted).toMatchObject({ isError: false });
+  return accepted.data['proto-pat'];
+}
+
+const country = { intent_uid: 'world.example:get-country:v1', parameters: { code: 'JP' } };
+
+describe.each(revisions)('a client of revision %s', (revision) => {
+  test('finds the four tools, with schemas and honest annotations', async () => {
+    const client = await connect(revision);
+    expect(client.getServerVersion()).toMatchObject({ name: 'intent-gate' });
+    expect(client.getInstructions()).toContain('accept_policy');
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name, annotations }) => ({ name, ...annotations }))).toEqual([
+      expect.objectContaining({ name: 'search_intents', readOnlyHint: true, destructiveHint: false, openWorldHint: false }),
+      expect.objectContaining({ name: 'get_intent', readOnlyHint: true, destructiveHint: false, openWorldHint: false }),
+      expect.objectContaining({ name: 'accept_policy', readOnlyHint: false, destructiveHint: false, openWorldHint: false }),
+      expect.objectContaining({ name: 'execute_intent', readOnlyHint: false, destructiveHint: true, openWorldHint: true }),
+    ]);
+    const execute = tools[3]?.inputSchema;
+    expect(execute).toMatchObject({
+      type: 'object',
+      additionalProperties: false,
+      required: ['intent_uid', 'parameters'],
+      properties: { intent_uid: { type: 'string', description: expect.any(String) }, parameters: { type: 'object' } },
+    });
+    expect(JSON.stringify(tools)).not.toContain('$ref');
+    await client.close();
+  });
+
+  test('finds, reads, is told to accept the policy, accepts it and executes', async () => {
+    const client = await connect(revision);
+    const found = await callTool(client, 'search_intents', { query: 'which country has this code', page_size: 3 });
+    expect(intentPage.parse(found.data).intents.map(({ intent_uid }) => intent_uid)).toContain(country.intent_uid);
+    expect(JSON.parse(found.text)).toEqual(found.data);
+
+    const read = await callTool(client, 'get_intent', { intent_uid: country.intent_uid });
+    expect(fullIntent.parse(read.data).endpoint.method).toBe('GET');
+
+    const early = await callTool(client, 'execute_intent', country);
+    expect(early).toMatchObject({ isError: true, data: { error: { code: 'UNAUTHORIZED' } } });
+    expect(early.text).toContain('Next: Call accept_policy without arguments');
+
+    const asked = await callTool(client, 'accept_policy');
+    expect(asked.data.in_words).toContain('You may execute every intent, at most 60 times a minute.');
+    expect(asked.text).toContain('- You must not exceed the rate limit.');
+    expect(asked.text).toContain(asked.data.text_to_sign);
+
+    const pat = await acceptPolicy(client);
+    const executed = await callTool(client, 'execute_intent', { ...country, pat });
+    expect(executed).toMatchObject({ isError: false, data: { code: 'JP', name: 'Japan' } });
+    await client.close();
+  });
+
+  test('uses the PAT that its connection is configured with', async () => {
+    const client = await connect(revision, { Authorization: `Bearer ${await api.obtainPat()}` });
+    expect(await callTool(client, 'execute_intent', country)).toMatchObject({ isError: false, data: { name: 'Japan' } });
+    await client.close();
+  });
+
+  test('is refused as HTTP where the PAT of its connection does not hold', async () => {
+    await expect(connect(revision, { Authorization: 'Bearer not.a.pat' })).rejects.toThrow();
+  });
+});
+
+describe('a refusal says the next call', () => {
+  const refusals: [string, string, () => Record<string, unknown> | Promise<Record<string, unknown>>, string, string][] = [
+    ['arguments of search', 'search_intents', () => ({ page: 0, colour: 'red' }), 'INVALID_PARAMETER', 'call search_intents again'],
+    ['no uid', 'get_intent', () => ({ intent_uid: 'nonsense' }), 'INVALID_PARAMETER', 'call get_intent again'],
+    ['an unknown intent', 'get_intent', () => ({ intent_uid: 'a.example:none:v1' }), 'NOT_FOUND', 'Call search_intents'],
+    ['half of what accepting takes', 'accept_policy', () => ({ agent_id: 'me' }), 'INVALID_PARAMETER', 'call accept_policy again'],
+    [
+      'a signature over something else',
+      'accept_policy',
+      () => {
+        const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+        return { agent_id: 'me', agent_public_key: publicPem(privateKey), signed_policy: sign(privateKey, 'something else') };
+      },
+      'INVALID_SIGNATURE',
+      'Call accept_policy without arguments',
+    ],
+    ['a PAT that is none', 'execute_intent', () => ({ ...country, pat: 'not.a.pat' }), 'UNAUTHORIZED', 'Call accept_policy'],
+    [
+      'missing parameters',
+      'execute_intent',
+      async () => ({ ...country, parameters: {}, pat: await api.obtainPat() }),
+      'INVALID_PARAMETER',
+      'Call get_intent to see what each parameter has to be',
+    ],
+    [
+      'another version',
+      'execute_intent',
+      async () => ({ ...country, intent_uid: 'world.example:get-country:v9', pat: await api.obtainPat() }),
+      'VERSION_CONFLICT',
+      'supported_versions',
+    ],
+    [
+      'a prohibited intent',
+      'execute_intent',
+      async () => ({ intent_uid: 'world.example:export-countries:v1', parameters: {}, pat: await api.obtainPat() }),
+      'FORBIDDEN',
+      'Call search_intents for an intent that you may execute',
+    ],
+  ];
+
+  test.each(refusals)('%s', async (_, tool, makeArguments, code, next) => {
+    const client = await connect('2025-11-25');
+    const refused = await callTool(client, tool, await makeArguments());
+    expect(refused).toMatchObject({ isError: true, data: { error: { code, details: { request_id: expect.any(String) } } } });
+    expect(refused.data.next).toContain(next);
+    expect(refused.text.split('\n')).toEqual([
+      `${code}: ${refused.data.error.message}`,
+      `Details: ${JSON.stringify(refused.data.error.details)}`,
+      `Next: ${refused.data.next}`,
+    ]);
+    await client.close();
+  });
+
+  test('over the rate limit: when to call again', async () => {
+    const client = await connect('2025-11-25');
+    const pat = await acceptPolicy(client);
+    const results = await Promise.all(Array.from({ length: 61 }, () => callTool(client, 'execute_intent', { ...country, pat })));
+    const refused = results.filter(({ isError }) => isError);
+    expect(refused).toHaveLength(1);
+    expect(refused[0]?.data.error.code).toBe('TOO_MANY_REQUESTS');
+    expect(refused[0]?.data.next).toMatch(/^Make the same call again after \d+ seconds, not earlier\.$/);
+    await client.close();
+  });
+});
+
+test('a call that is repeated with its idempotency_key is executed once', async () => {
+  const client = await connect('2026-07-28');
+  const pat = await acceptPolicy(client);
+  const call = { intent_uid: 'world.example:get-current-time:v1', parameters: { time_zone: 'Asia/Tokyo' }, idempotency_key: 'once', pat };
+  const [first, second] = [await callTool(client, 'execute_intent', call), await callTool(client, 'execute_intent', call)];
+  expect(first.isError).toBe(false);
+  expect(second).toEqual(first);
+  const other = await callTool(client, 'execute_intent', { ...call, parameters: { time_zone: 'Asia/Seoul' } });
+  expect(other).toMatchObject({ isError: true, data: { error: { code: 'CONFLICT' } } });
+  await client.close();
+});
+
+test('a PAT that is bound to its key needs a proof for this very request', async () => {
+  const agent = await makeAgent();
+  const { body: policy } = await api.call('GET', '/api/policy');
+  const base = api.stack.base_url;
+  const issued = await api.call('POST', '/api/pat/issue', {
+    body: {
+      agent_id: `agent-${randomUUID()}`,
+      agent_public_key: agent.pem,
+      signed_policy: await signJws(agent, JSON.stringify(policy)),
+    },
+    headers: { DPoP: await signProof(agent, { url: `${base}/api/pat/issue` }) },
+  });
+  const token = issued.body['proto-pat'];
+  const executeWith = async (headers: Record<string, string>) =>
+    api.call('POST', '/mcp', {
+      token,
+      headers,
+      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'execute_intent', arguments: country } },
+    });
+  expect(await executeWith({})).toMatchObject({ status: 401, body: { error: { code: 'UNAUTHORIZED' } } });
+  const proven = await executeWith({ DPoP: await signProof(agent, { url, token }) });
+  expect(proven).toMatchObject({ status: 200, body: { result: { isError: false, structuredContent: { name: 'Japan' } } } });
+});
+
+test('a revoked PAT of the connection is refused as HTTP, one in the arguments as a result', async () => {
+  const agentId = `agent-${randomUUID()}`;
+  const pat = await api.obtainPat(agentId);
+  expect((await api.asAdmin('POST', `/api/agents/${agentId}/revoke`)).status).toBe(200);
+  const call = (args: object) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'execute_intent', arguments: args } });
+  const refused = await api.call('POST', '/mcp', { token: pat, body: call(country) });
+  expect(refused).toMatchObject({ status: 401, body: { error: { code: 'UNAUTHORIZED' } } });
+  expect(refused.headers.get('www-authenticate')).toBe('Bearer realm="intent-gate", error="invalid_token"');
+  expect(await api.call('POST', '/mcp', { body: call({ ...country, pat }) })).toMatchObject({
+    status: 200,
+    body: { result: { isError: true } },
+  });
+});
+
+const modernMeta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+const modern = { 'MCP-Protocol-Version': '2026-07-28' };
+const request = (method: string, params: object = {}) => ({ jsonrpc: '2.0', id: 7, method, params });
+const modernRequest = (method: string, params: object = {}) => request(method, { ...params, _meta: modernMeta });
+
+async function post(body: unknown, headers: Record<string, string> = {}) {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+describe('mistakes in the protocol are JSON-RPC errors', () => {
+  const unsupported = { supported: ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] };
+  const versions = 'This server speaks the MCP revisions 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26. Use one of them.';
+  const envelope =
+    'params._meta must hold the text io.modelcontextprotocol/protocolVersion and the object io.modelcontextprotocol/clientCapabilities.';
+  const mismatch = (name: string) => `The header ${name} must be sent and say the same as the body.`;
+  const mistakes: [string, unknown, Record<string, string>, number, object][] = [
+    ['a batch', [request('ping')], {}, 400, { code: -32600, message: 'The body must be one JSON-RPC 2.0 request or notification.' }],
+    ['another JSON-RPC', { ...request('ping'), jsonrpc: '1.0' }, {}, 400, { code: -32600, message: expect.any(String) }],
+    [
+      'a null id',
+      { ...request('ping'), id: null },
+      {},
+      400,
+      { code: -32600, message: 'The id of a request must be a text or a whole number.' },
+    ],
+    [
+      'params in a list',
+      { ...request('ping'), params: [] },
+      {},
+      400,
+      { code: -32600, message: 'The params of a message must be an object.' },
+    ],
+    [
+      'an unknown method',
+      request('resources/list'),
+      {},
+      200,
+      { code: -32601, message: 'There are the methods initialize, ping, tools/list, tools/call.' },
+    ],
+    [
+      'a method of the handshake',
+      modernRequest('ping'),
+      { ...modern, 'Mcp-Method': 'ping' },
+      404,
+      { code: -32601, message: 'There are the methods server/discover, tools/list, tools/call.' },
+    ],
+    [
+      'an unknown tool',
+      request('tools/call', { name: 'sing' }),
+      {},
+      200,
+      { code: -32602, message: 'There are the tools search_intents, get_intent, accept_policy, execute_intent.' },
+    ],
+    [
+      'arguments in a list',
+      request('tools/call', { name: 'get_intent', arguments: [] }),
+      {},
+      200,
+      { code: -32602, message: 'The arguments of a tool must be an object.' },
+    ],
+    [
+      'an unknown revision in the header',
+      request('ping'),
+      { 'MCP-Protocol-Version': '1999-01-01' },
+      400,
+      { code: -32022, message: versions, data: { ...unsupported, requested: '1999-01-01' } },
+    ],
+    [
+      'an unknown revision in the body',
+      request('tools/list', { _meta: { ...modernMeta, 'io.modelcontextprotocol/protocolVersion': '<script>' } }),
+      modern,
+      400,
+      { code: -32022, message: versions, data: { ...unsupported, requested: 'unknown' } },
+    ],
+    ['no envelope', request('tools/list'), modern, 400, { code: -32602, message: envelope }],
+    [
+      'no capabilities',
+      request('tools/list', { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } }),
+      modern,
+      400,
+      { code: -32602, message: envelope },
+    ],
+    ['no header', modernRequest('tools/list'), {}, 400, { code: -32020, message: mismatch('MCP-Protocol-Version') }],
+    [
+      'another method in the header',
+      modernRequest('tools/list'),
+      { ...modern, 'Mcp-Method': 'tools/call' },
+      400,
+      { code: -32020, message: mismatch('Mcp-Method') },
+    ],
+    [
+      'another tool in the header',
+      modernRequest('tools/call', { name: 'get_intent' }),
+      { ...modern, 'Mcp-Method': 'tools/call', 'Mcp-Name': 'search_intents' },
+      400,
+      { code: -32020, message: mismatch('Mcp-Name') },
+    ],
+  ];
+
+  test.each(mistakes)('%s', async (_, body, headers, status, error) => {
+    const answer = await post(body, headers);
+    expect({ status: answer.status, error: answer.body.error, jsonrpc: answer.body.jsonrpc }).toEqual({ status, error, jsonrpc: '2.0' });
+  });
+
+  test.each(['', '{', '{"a":1,"a":2}', 'null\u0000'])('%j is no JSON', async (body) => {
+    expect(await post(body)).toEqual({
+      status: 400,
+      body: { jsonrpc: '2.0', error: { code: -32700, message: expect.any(String), data: { issues: [expect.any(Object)] } } },
+    });
+  });
+});
+
+test('a name in the header may be encoded', async () => {
+  const encoded = `=?base64?${Buffer.from('get_intent').toString('base64')}?=`;
+  const call = modernRequest('tools/call', { name: 'get_intent', arguments: { intent_uid: country.intent_uid } });
+  const answer = await post(call, { ...modern, 'Mcp-Method': 'tools/call', 'Mcp-Name': encoded });
+  expect(answer).toMatchObject({
+    status: 200,
+    body: { result: { resultType: 'complete', isError: false, _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'intent-gate' } } } },
+  });
+});
+
+test.each([
+  ['2025-06-18', '2025-06-18'],
+  ['2025-03-26', '2025-03-26'],
+  ['2024-11-05', '2025-11-25'],
+  [undefined, '2025-11-25'],
+])('a handshake that asks for %s settles on %s', async (asked, agreed) => {
+  const answer = await post(request('initialize', { protocolVersion: asked, capabilities: {}, clientInfo: { name: 'a', version: '1' } }));
+  expect(answer.body).toMatchObject({ id: 7, result: { protocolVersion: agreed, capabilities: { tools: {} } } });
+});
+
+test('a notification is taken and answered with nothing', async () => {
+  expect(await post({ jsonrpc: '2.0', method: 'notifications/initialized' })).toEqual({ status: 202, body: undefined });
+});
+
+test.each(['GET', 'DELETE'])('%s /mcp is answered 405', async (method) => {
+  const answer = await api.call(method, '/mcp');
+  expect(answer).toMatchObject({ status: 405, body: { error: { code: 'METHOD_NOT_ALLOWED' } } });
+  expect(answer.headers.get('allow')).toContain('POST');
+});
+
+test('a page of the same origin is let in', async () => {
+  expect((await post(request('ping'), { Origin: api.stack.base_url })).status).toBe(200);
+});
+
+test('where signatures have to be fresh, the policy is explained with what a JWS must say', async () => {
+  const { body: policy } = await api.call('GET', '/api/policy');
+  const { text, data } = explainPolicy(policy, api.stack.base_url, true);
+  expect(text).toContain(`iat and exp (seconds since 1970), aud "${api.stack.base_url}", and a jti that is new each time`);
+  expect(text).not.toContain('openssl');
+  expect(data).toMatchObject({ policy, text_to_sign: JSON.stringify(policy) });
+});
