@@ -1,0 +1,86 @@
+import { availableParallelism } from 'node:os';
+import type { Memory } from './environment-host.ts';
+import { formatTable, type Summary } from './load.ts';
+import type { TableWork } from './table-work.ts';
+
+/** What one way to the upstream costs. */
+export interface Measured {
+  latencyMs: Summary;
+  perSecond: number;
+}
+
+export interface ExecutionFigures {
+  executions: number;
+  concurrency: number;
+  /** calling the upstream, a plain reverse proxy before it, and the service before it */
+  direct: Measured;
+  proxy: Measured;
+  gate: Measured;
+  /** for all executions together */
+  tableWork: TableWork;
+  kmsCalls: number;
+  /** the function in a process of its own: latency, of which DynamoDB's stand-in takes `dynamoMs` on average; memory */
+  alone: { latencyMs: Summary; dynamoMs: number; loaded: Memory; after: Memory };
+}
+
+const inMs = (value: number): string => value.toFixed(2);
+const inMb = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MB`;
+
+/** The figures for people. */
+export function describeExecutions(figures: ExecutionFigures): string {
+  const { executions, direct, proxy, gate, alone } = figures;
+  const ratio = (gate.latencyMs.median - direct.latencyMs.median) / (proxy.latencyMs.median - direct.latencyMs.median);
+  return [
+    `${executions} executions of each, against an upstream on loopback; Node ${process.versions.node}, ${availableParallelism()} processors`,
+    latencyTable(figures),
+    `Added by Intent Gate : added by a plain reverse proxy = ${ratio.toFixed(1)} : 1 (median)`,
+    'Where the added milliseconds of the median go',
+    splitTable(figures),
+    'What an execution asks AWS for',
+    workTable(figures),
+    'Memory of a process that holds one environment of the function',
+    formatTable([
+      ['', 'resident', 'heap in use'],
+      ['loaded', inMb(alone.loaded.resident), inMb(alone.loaded.heap)],
+      [`after ${executions} executions`, inMb(alone.after.resident), inMb(alone.after.heap)],
+    ]),
+  ].join('\n\n');
+}
+
+function latencyTable({ concurrency, direct, proxy, gate }: ExecutionFigures): string {
+  const row = (name: string, { latencyMs, perSecond }: Measured, added: string[]) => [
+    name,
+    inMs(latencyMs.median),
+    inMs(latencyMs.p99),
+    ...added,
+    Math.round(perSecond).toString(),
+  ];
+  const over = ({ latencyMs }: Measured) => [inMs(latencyMs.median - direct.latencyMs.median), inMs(latencyMs.p99 - direct.latencyMs.p99)];
+  return formatTable([
+    ['milliseconds', 'median', 'p99', 'added, median', 'added, p99', `per second, ${concurrency} at once`],
+    row('the upstream directly', direct, ['', '']),
+    row('a plain Node reverse proxy', proxy, over(proxy)),
+    row('Intent Gate on the local stack', gate, over(gate)),
+  ]);
+}
+
+function splitTable({ executions, direct, gate, tableWork, alone }: ExecutionFigures): string {
+  const addedMs = gate.latencyMs.median - direct.latencyMs.median;
+  const dynamoMs = tableWork.busyMs / executions;
+  const functionMs = alone.latencyMs.median - direct.latencyMs.median - alone.dynamoMs;
+  return formatTable([
+    ["DynamoDB's stand-in, from request to answer", inMs(dynamoMs)],
+    ['the function itself', inMs(functionMs)],
+    ['the stand-in for API Gateway and Lambda', inMs(addedMs - dynamoMs - functionMs)],
+  ]);
+}
+
+function workTable({ executions, tableWork, kmsCalls }: ExecutionFigures): string {
+  const each = (count: number) => (count / executions).toFixed(2);
+  return formatTable([
+    ...Object.entries(tableWork.operations).map(([name, count]) => [`DynamoDB ${name}`, each(count)]),
+    ['KMS', each(kmsCalls)],
+    ['item bytes read', Math.round(tableWork.readBytes / executions).toString()],
+    ['item bytes written', Math.round(tableWork.writtenBytes / executions).toString()],
+  ]);
+}

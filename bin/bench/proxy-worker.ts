@@ -1,0 +1,27 @@
+/**
+ * A thread with a plain reverse proxy before `workerData.target`: what any gateway in Node costs at least. Its first message is its address;
+ * any message to it is answered with how many requests there were since the last one.
+ */
+import { Agent, createServer, request as send } from 'node:http';
+import { parentPort, workerData } from 'node:worker_threads';
+import { listen } from '../local/http.ts';
+
+const agent = new Agent({ keepAlive: true });
+let requests = 0;
+
+const server = createServer((incoming, response) => {
+  requests++;
+  const { method, headers, url = '/' } = incoming;
+  const outgoing = send(new URL(url, workerData.target), { method, headers, agent }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(response);
+  });
+  outgoing.on('error', () => response.writeHead(502).end());
+  incoming.pipe(outgoing);
+});
+server.keepAliveTimeout = 60_000;
+parentPort?.on('message', () => {
+  parentPort?.postMessage(requests);
+  requests = 0;
+});
+parentPort?.postMessage(`http://127.0.0.1:${await listen(server)}`);

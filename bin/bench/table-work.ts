@@ -1,0 +1,58 @@
+/** What a table was asked to do. */
+export interface TableWork {
+  /** operations by name */
+  operations: Record<string, number>;
+  /** bytes of the items that were read and written, as DynamoDB counts them */
+  readBytes: number;
+  writtenBytes: number;
+  /** time from each request to its answer, together */
+  busyMs: number;
+}
+
+export const newTableWork = (): TableWork => ({ operations: {}, readBytes: 0, writtenBytes: 0, busyMs: 0 });
+
+type AttributeValue = Record<string, unknown>;
+type WireItem = Record<string, AttributeValue>;
+
+/** Adds one operation, from the JSON of its request and its answer. An update counts as it is answered with `ReturnValues: 'ALL_NEW'`. */
+export function addOperation(work: TableWork, operation: string, request: string, answer: string, durationMs: number): void {
+  work.operations[operation] = (work.operations[operation] ?? 0) + 1;
+  work.busyMs += durationMs;
+  const { Item: put } = JSON.parse(request || '{}') as { Item?: WireItem };
+  const {
+    Item,
+    Items = [],
+    Responses = {},
+    Attributes,
+  } = JSON.parse(answer || '{}') as {
+    Item?: WireItem;
+    Items?: WireItem[];
+    Responses?: Record<string, WireItem[]>;
+    Attributes?: WireItem;
+  };
+  const read = [...(Item ? [Item] : []), ...Items, ...Object.values(Responses).flat()];
+  for (const item of read) work.readBytes += itemBytes(item);
+  for (const item of [put, Attributes]) if (item) work.writtenBytes += itemBytes(item);
+}
+
+/** Size of an item as DynamoDB counts it, to within its rounding of numbers. */
+export const itemBytes = (item: WireItem): number =>
+  Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueBytes(value), 0);
+
+function valueBytes(attribute: AttributeValue): number {
+  const [[type, value] = []] = Object.entries(attribute);
+  switch (type) {
+    case 'S':
+      return Buffer.byteLength(value as string);
+    case 'N':
+      return Math.ceil((value as string).replace(/[^0-9]/g, '').length / 2) + 1;
+    case 'B':
+      return Buffer.byteLength(value as string, 'base64');
+    case 'L':
+      return (value as AttributeValue[]).reduce((sum, element) => sum + 1 + valueBytes(element), 3);
+    case 'M':
+      return Object.entries(value as WireItem).reduce((sum, [name, member]) => sum + 1 + Buffer.byteLength(name) + valueBytes(member), 3);
+    default:
+      return 1;
+  }
+}

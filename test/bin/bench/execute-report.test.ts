@@ -1,0 +1,33 @@
+import { expect, test } from '@jest/globals';
+import { describeExecutions } from '../../../bin/bench/execute-report.ts';
+
+test('splits what an execution adds', () => {
+  const mb = 1024 * 1024;
+  const text = describeExecutions({
+    executions: 100,
+    concurrency: 16,
+    direct: { latencyMs: { median: 0.1, p99: 0.5 }, perSecond: 10_000 },
+    proxy: { latencyMs: { median: 0.3, p99: 0.8 }, perSecond: 5_000 },
+    gate: { latencyMs: { median: 3.1, p99: 6.5 }, perSecond: 800 },
+    tableWork: { operations: { BatchGetItem: 100, UpdateItem: 99, PutItem: 1 }, readBytes: 112_300, writtenBytes: 24_000, busyMs: 50 },
+    kmsCalls: 0,
+    alone: {
+      latencyMs: { median: 1.9, p99: 4 },
+      dynamoMs: 0.5,
+      loaded: { resident: 90 * mb, heap: 20 * mb },
+      after: { resident: 120 * mb, heap: 21 * mb },
+    },
+  });
+  const rows = text.split('\n').map((line) => line.split(/ {3,}/));
+  const valuesOf = (name: string) => rows.find(([first]) => first === name)?.slice(1);
+  expect(valuesOf('the upstream directly')).toEqual(['0.10', '0.50', '10000']);
+  expect(valuesOf('a plain Node reverse proxy')).toEqual(['0.30', '0.80', '0.20', '0.30', '5000']);
+  expect(valuesOf('Intent Gate on the local stack')).toEqual(['3.10', '6.50', '3.00', '6.00', '800']);
+  expect(text).toContain('= 15.0 : 1 (median)');
+  expect(valuesOf("DynamoDB's stand-in, from request to answer")).toEqual(['0.50']);
+  expect(valuesOf('the function itself')).toEqual(['1.30']);
+  expect(valuesOf('the stand-in for API Gateway and Lambda')).toEqual(['1.20']);
+  expect(valuesOf('DynamoDB BatchGetItem')).toEqual(['1.00']);
+  expect(valuesOf('item bytes read')).toEqual(['1123']);
+  expect(valuesOf('after 100 executions')).toEqual(['120 MB', '21 MB']);
+});
