@@ -24,8 +24,11 @@ export const folderSnapshots = (folder: string): SnapshotStore => ({
   remove: (name) => rm(join(folder, name), { force: true }),
 });
 
+/** A client that gives a silent connection up after 5 seconds: a large snapshot may take longer than that as a whole. */
+const s3Client = (): S3Client => new S3Client({ maxAttempts: 3, requestHandler: { connectionTimeout: 500, socketTimeout: 5_000 } });
+
 /** Snapshots in an S3 bucket, under one prefix. */
-export function bucketSnapshots(bucket: string, client = new S3Client({ maxAttempts: 3 })): SnapshotStore {
+export function bucketSnapshots(bucket: string, client = s3Client()): SnapshotStore {
   const at = (name: string) => ({ Bucket: bucket, Key: `search-index/${name}` });
   return {
     async read(name) {
