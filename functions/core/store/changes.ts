@@ -17,12 +17,14 @@ export async function announceChange(table: Table, change: Change): Promise<void
 /** Changes announced at or after a moment, oldest first, page by page; one query where the moment is of today. */
 export async function* changesSince(table: Table, timeMs: number): AsyncGenerator<Change[]> {
   const lastDay = changesOf(Date.now() + clockToleranceMs);
-  for (let at = timeMs, day = ''; day !== lastDay; at += 24 * 3600 * 1000) {
+  for (let at = timeMs, day = ''; day < lastDay; at += 24 * 3600 * 1000) {
     day = changesOf(Math.min(at, Date.now() + clockToleranceMs));
     let start: Parameters<Table['query']>[0]['ExclusiveStartKey'];
     do {
       const { items, lastKey } = await table.query<Change & Record<string, unknown>>({
         KeyConditionExpression: 'pk = :day AND sk >= :since',
+        ProjectionExpression: '#rev, #kind, #id',
+        ExpressionAttributeNames: { '#rev': 'rev', '#kind': 'kind', '#id': 'id' },
         ExpressionAttributeValues: { ':day': day, ':since': leastRevAt(timeMs) },
         ExclusiveStartKey: start,
       });
