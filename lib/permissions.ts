@@ -29,6 +29,31 @@ export const partitionPrefixes: Record<RecordKind, string> = {
   jti: 'JTI#',
 };
 
+const recordKinds = Object.keys(partitionPrefixes) as RecordKind[];
+
+/** How docs/permissions.md speaks of them. */
+const kindNames: Record<RecordKind, string> = {
+  service: 'services and the lists of their intents',
+  serviceName: 'names of services',
+  intent: 'intents',
+  change: 'changes for the search index',
+  agent: 'agents',
+  limit: 'limit counters',
+  call: 'idempotent calls',
+  policy: 'earlier policies',
+  jti: 'used documents',
+};
+
+const verbs: Record<TableOperation, string> = {
+  get: 'reads',
+  getAll: 'reads several at once',
+  query: 'lists',
+  put: 'writes',
+  update: 'changes',
+  delete: 'deletes',
+  deleteAll: 'deletes several at once',
+};
+
 /** Where snapshots stand in their bucket. */
 const snapshotKeys = 'search-index/*';
 
@@ -67,21 +92,23 @@ export const permissionsOf = ({ table = {}, scan, kms = [], snapshots, credentia
   ...(credentials ? [credentialPermissions[credentials]] : []),
 ];
 
-/** One permission for each set of actions, on the partitions of all the kinds that need just that set. */
+/**
+ * One permission for all the partitions of an action, because a batch over several partitions must be covered by one statement;
+ * actions on the same partitions share one.
+ */
 function tablePermissions(table: NonNullable<Needs['table']>): Permission[] {
-  const kinds = Object.entries(table) as [RecordKind, readonly TableOperation[]][];
-  const byActions = Map.groupBy(kinds, ([, operations]) =>
-    operations
-      .map((operation) => actionOf[operation])
-      .sort()
-      .join(),
-  );
-  return [...byActions].map(([actions, group]) => ({
-    actions: actions.split(','),
-    on: 'table',
-    partitions: group.map(([kind]) => `${partitionPrefixes[kind]}*`),
-    why: group.map(([kind, operations]) => `${kind}: ${operations.join(', ')}`).join('; '),
-  }));
+  const kindsOf = (operation: TableOperation) => recordKinds.filter((kind) => table[kind]?.includes(operation));
+  const operations = (Object.keys(actionOf) as TableOperation[]).filter((operation) => kindsOf(operation).length > 0);
+  const byKinds = Map.groupBy(operations, (operation) => kindsOf(operation).join());
+  return [...byKinds.values()].map((group) => {
+    const kinds = kindsOf(group[0] ?? 'get');
+    return {
+      actions: group.map((operation) => actionOf[operation]),
+      on: 'table',
+      partitions: kinds.map((kind) => `${partitionPrefixes[kind]}*`),
+      why: `${group.map((operation) => verbs[operation]).join(', ')}: ${kinds.map((kind) => kindNames[kind]).join(', ')}`,
+    };
+  });
 }
 
 /** Secrets come and go with the services that they belong to, so they are named by a prefix. */

@@ -46,7 +46,7 @@ export const createSigningKeys = (scope: Construct, { signingKeys, retainData }:
       }),
   );
 
-/** Lets one role sign. Nobody else can, whatever other policies of the account allow, because the keys leave signing to no other policy. */
+/** Lets a role sign. Others cannot, whatever policies of the account allow them, because the keys leave signing to no policy but their own. */
 export function allowSigning(keys: readonly Key[], signer: IRole): void {
   for (const key of keys) {
     key.addToResourcePolicy(new PolicyStatement({ actions: ['kms:Sign'], principals: [signer], resources: ['*'] }));

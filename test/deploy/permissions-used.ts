@@ -1,5 +1,5 @@
-import type { Endpoint, RecordKind, ScheduledFunction } from '../../lib/endpoints.ts';
-import { partitionPrefixes, permissionsOf } from '../../lib/permissions.ts';
+import type { Endpoint, ScheduledFunction } from '../../lib/endpoints.ts';
+import { permissionsOf } from '../../lib/permissions.ts';
 import type { AwsCall } from './gateway.ts';
 
 type Attributes = Record<string, { S?: string }>;
@@ -25,21 +25,14 @@ function partitionsOf({ action, input }: AwsCall): string[] {
   }
 }
 
-/** What a call needed: `dynamodb:GetItem INTENT#*`, or an action alone. */
-export const needsOfCall = (call: AwsCall): string[] => {
-  const partitions = partitionsOf(call);
-  return partitions.length === 0 ? [call.action] : partitions.map((pk) => `${call.action} ${prefixOf(pk)}`);
-};
+/** Whether one permission of the row covers the call: its action, and every partition that it touches. */
+export const isGranted = ({ needs }: Row, call: AwsCall): boolean =>
+  permissionsOf(needs).some(
+    ({ actions, partitions }) =>
+      actions.includes(call.action) &&
+      (!partitions || partitionsOf(call).every((pk) => partitions.some((partition) => pk.startsWith(partition.replace('*', ''))))),
+  );
 
-const prefixOf = (pk: string): string => {
-  const kind = (Object.keys(partitionPrefixes) as RecordKind[]).find((candidate) => pk.startsWith(partitionPrefixes[candidate]));
-  return kind ? `${partitionPrefixes[kind]}*` : pk;
-};
-
-/** What a row grants, in the same form. */
-export const grantsOf = ({ needs }: Row): string[] =>
-  permissionsOf(needs)
-    .filter(({ actions }) => /^(dynamodb|kms):/.test(actions[0] ?? ''))
-    .flatMap(({ actions, partitions = [''] }) =>
-      actions.flatMap((action) => partitions.map((partition) => `${action} ${partition}`.trim())),
-    );
+/** A call in a few words, for a person. */
+export const describeCall = (call: AwsCall): string =>
+  [call.action, ...new Set(partitionsOf(call).map((pk) => pk.split('#', 1)[0]))].join(' ');

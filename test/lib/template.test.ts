@@ -287,15 +287,16 @@ describe('data', () => {
     expect(flatten(order)).toBe(`<${ids[0]}.Arn>,<${ids[1]}.Arn>`);
   });
 
-  test('a key lets nobody sign but the issuer of PATs', () => {
+  test('a key lets nobody sign but what issues PATs: its endpoint, and MCP', () => {
     const { Statement } = standard.only('AWS::KMS::Key').Properties.KeyPolicy;
-    const [account, signer] = Statement;
-    expect(Statement).toHaveLength(2);
+    const [account, ...signers] = Statement;
     expect(flatten(account.Principal.AWS)).toMatch(/:root$/);
     expect(account.Action).not.toContain('kms:Sign');
     expect(account.Action.filter((action: string) => action.includes('*'))).toEqual([]);
-    expect(signer).toMatchObject({ Effect: 'Allow', Action: 'kms:Sign' });
-    expect(flatten(signer.Principal.AWS)).toMatch(/^<issuepatRole\w+\.Arn>$/);
+    for (const { Effect, Action, Principal } of signers) {
+      expect([Effect, Action]).toEqual(['Allow', 'kms:Sign']);
+      for (const principal of [Principal.AWS].flat()) expect(flatten(principal)).toMatch(/^<(issuepat|mcp)Role\w+\.Arn>$/);
+    }
   });
 });
 

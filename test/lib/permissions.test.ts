@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { keys } from '../../functions/core/store/keys.ts';
+import { newRev } from '../../functions/core/store/rev.ts';
+import { endpoints, scheduledFunctions } from '../../lib/endpoints.ts';
+import { partitionPrefixes, permissionsOf } from '../../lib/permissions.ts';
+import { renderPermissions } from '../../lib/permissions-table.ts';
+import { logicalPrefix, type Synthesis, synthesize } from './synthesize.ts';
+
+let standard: Synthesis;
+
+beforeAll(() => {
+  // with two keys, so that what is allowed with one of them stands apart
+  standard = synthesize({ signingKeys: 'b,a' });
+});
+
+interface Statement {
+  Effect: string;
+  Action: string | string[];
+  Resource: unknown;
+  Condition?: unknown;
+}
+
+const listed = (value: string | string[]): string[] => [value].flat();
+
+/** The statements of a function's role, short of those that every function has: its log, and traces. */
+function statementsOf(name: string): Statement[] {
+  const prefix = `${logicalPrefix(name)}RoleDefaultPolicy`;
+  const policies = Object.entries(standard.resources('AWS::IAM::Policy')).filter(([id]) => id.startsWith(prefix));
+  expect(policies).toHaveLength(1);
+  const statements: Statement[] = policies[0]?.[1].Properties.PolicyDocument.Statement;
+  expect(statements.filter(({ Action }) => listed(Action)[0]?.startsWith('logs:'))).toEqual([
+    {
+      Effect: 'Allow',
+      Action: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+      Resource: { 'Fn::GetAtt': [expect.stringMatching(new RegExp(`^${logicalPrefix(name)}Logs`)), 'Arn'] },
+    },
+  ]);
+  return statements.filter(({ Action }) => !/^(logs|xray):/.test(listed(Action)[0] ?? ''));
+}
+
+describe('roles', () => {
+  test.each([...endpoints, ...scheduledFunctions])('$name may do what its row needs and nothing else', ({ name, needs }) => {
+    const granted = statementsOf(name).map(({ Effect, Action, Condition }) => [Effect, listed(Action).sort(), Condition]);
+    const needed = permissionsOf(needs).map(({ actions, partitions }) => [
+      'Allow',
+      [...actions].sort(),
+      partitions && { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } },
+    ]);
+    const sorted = (list: unknown[][]) => list.map((entry) => JSON.stringify(entry)).sort();
+    expect(sorted(granted)).toEqual(sorted(needed));
+  });
+
+  test('no action is a wildcard, and of the resources only those that are documented', () => {
+    const wild = new Set<string>();
+    for (const { Properties } of Object.values(standard.resources('AWS::IAM::Policy'))) {
+      for (const { Action, Resource } of Properties.PolicyDocument.Statement as Statement[]) {
+        expect(listed(Action).filter((action) => action.includes('*'))).toEqual([]);
+        if (JSON.stringify(Resource).includes('*')) for (const action of listed(Action)) wild.add(action);
+      }
+    }
+    expect([...wild].sort()).toEqual([
+      's3:DeleteObject',
+      's3:GetObject',
+      's3:PutObject',
+      'secretsmanager:CreateSecret',
+      'secretsmanager:DeleteSecret',
+      'secretsmanager:GetSecretValue',
+      'secretsmanager:PutSecretValue',
+      'xray:PutTelemetryRecords',
+      'xray:PutTraceSegments',
+    ]);
+  });
+
+  test('PATs are signed with one key, where they are issued', () => {
+    const signers = [...endpoints, ...scheduledFunctions].filter(({ needs }) => needs.kms?.includes('sign'));
+    expect(signers.map(({ name }) => name)).toEqual(['issue-pat', 'mcp']);
+    const statements: Statement[] = Object.values(standard.resources('AWS::IAM::Policy')).flatMap(
+      ({ Properties }) => Properties.PolicyDocument.Statement,
+    );
+    const signing = statements.filter(({ Action }) => listed(Action).includes('kms:Sign'));
+    const newest = { 'Fn::GetAtt': [expect.stringMatching(/^SigningKeyb/), 'Arn'] };
+    expect(signing).toEqual(signers.map(() => ({ Effect: 'Allow', Action: 'kms:Sign', Resource: newest })));
+  });
+});
+
+test('the partitions are those that keys are made in', () => {
+  const uid = 'a.example:b:v1';
+  const made = {
+    service: keys.service('1'),
+    serviceName: keys.serviceName('name'),
+    intent: keys.intent(uid),
+    change: keys.change({ rev: newRev(), kind: 'intent', id: uid }),
+    agent: keys.agent('1'),
+    limit: keys.limit('1', 'execute'),
+    call: keys.call('1', '2'),
+    policy: keys.policy('1'),
+    jti: keys.jti('1', '2'),
+  };
+  for (const [kind, prefix] of Object.entries(partitionPrefixes)) {
+    expect([kind, made[kind as keyof typeof made].pk.startsWith(prefix)]).toEqual([kind, true]);
+  }
+  expect(keys.member('1', uid).pk.startsWith(partitionPrefixes.service)).toBe(true);
+});
+
+test('docs/permissions.md is up to date: npm run permissions', () => {
+  expect(readFileSync('docs/permissions.md', 'utf8')).toBe(renderPermissions());
+});
