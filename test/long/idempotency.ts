@@ -1,0 +1,63 @@
+/**
+ * The promise about idempotency keys, at length: the same request many times at once from clients of their own, while a part of the table's
+ * answers is lost after the writes took effect, and now and then the one that calls the upstream dies before it has recorded the outcome.
+ * `node test/long/idempotency.ts [--rounds 1000] [--parallel 200] [--lost 0.2] [--deaths 0.1] [--seed 1]`
+ */
+import { parseArgs } from 'node:util';
+import { openIdempotentCalls } from '../../functions/core/store/idempotent-call.ts';
+import { connectTable } from '../support/connect-table.ts';
+import { startFaultyProxy } from '../support/faulty-proxy.ts';
+import { seededRandom } from '../support/random.ts';
+import { startTable } from '../support/table.ts';
+
+const number = (fallback: number) => ({ type: 'string', default: String(fallback) }) as const;
+const { values } = parseArgs({
+  options: { rounds: number(1_000), parallel: number(200), lost: number(0.2), deaths: number(0.1), seed: number(1) },
+});
+const [rounds, parallel, lost, deaths, seed] = [values.rounds, values.parallel, values.lost, values.deaths, values.seed].map(Number) as [
+  number,
+  number,
+  number,
+  number,
+  number,
+];
+
+const store = await startTable();
+const proxy = await startFaultyProxy(store.endpoint, { dropAfter: lost }, seed);
+const random = seededRandom(seed);
+const clients = Array.from({ length: 4 }, () => openIdempotentCalls(connectTable(proxy.endpoint, store.tableName)));
+const totals = { once: 0, never: 0, twice: 0, differing: 0, replayed: 0, unknown: 0 };
+
+for (let round = 0; round < rounds; round++) {
+  let upstreamCalls = 0;
+  const answers = new Set<unknown>();
+  const execute = async (index: number, nowMs = Date.now()) => {
+    const request = { agentId: 'agent', key: `key-${round}`, executionId: `${round}-${index}-${nowMs}`, fingerprint: 'same', nowMs };
+    const calls = clients[index % clients.length] as (typeof clients)[0];
+    const held = await calls.begin(request);
+    if (held.state === 'replay') answers.add((held.outcome as { body: unknown }).body);
+    if (held.state === 'unknown') totals.unknown++;
+    if (held.state !== 'started') return;
+    upstreamCalls++;
+    if (random() < deaths) return;
+    answers.add(request.executionId);
+    await calls.finish(request, { status: 200, body: request.executionId });
+  };
+  await Promise.allSettled(Array.from({ length: parallel }, (_, index) => execute(index)));
+  // those who come back: at once, and when the first cannot be running any more
+  await Promise.allSettled([0, 1, 2, 3].map((index) => execute(index)));
+  await Promise.allSettled([0, 1, 2, 3].map((index) => execute(index, Date.now() + 60_000)));
+  totals[upstreamCalls === 0 ? 'never' : upstreamCalls === 1 ? 'once' : 'twice']++;
+  if (answers.size > 1) totals.differing++;
+  if (answers.size === 1) totals.replayed++;
+  if (round % 50 === 49) console.log(`${round + 1} of ${rounds} rounds`);
+}
+await proxy.stop();
+await store.stop();
+
+console.log(`${rounds} keys, ${parallel} requests at once under each; ${proxy.counts.dropAfter} of ${proxy.counts.requests} answers lost`);
+console.log(`called once: ${totals.once}; never (503 for whoever took the key): ${totals.never}; more than once: ${totals.twice}`);
+console.log(
+  `one answer for all: ${totals.replayed}; differing answers: ${totals.differing}; told that the outcome is unknown: ${totals.unknown} times`,
+);
+process.exitCode = totals.twice + totals.differing === 0 ? 0 : 1;
