@@ -60,8 +60,8 @@ const refusal = z.object({
   error: z.object({ code: z.string(), message: z.string(), details: z.record(z.string(), z.unknown()).optional() }),
 });
 
-/** What came of one attempt: an answer, or the failure to get any. */
-type Attempt = Reply | Error;
+/** What came of one attempt: an answer, or why there is none. */
+type Attempt = { answer: Reply } | { silence: unknown };
 
 export function openApi(baseUrl: string, tokens: Tokens, waitMs: (ms: number) => Promise<unknown> = wait): Api {
   let hasAnswered = false;
@@ -85,13 +85,13 @@ export function openApi(baseUrl: string, tokens: Tokens, waitMs: (ms: number) =>
       });
       const text = await response.text();
       hasAnswered = true;
-      return { status: response.status, headers: response.headers, text, body: readBody(text) };
-    } catch (error) {
-      return error as Error;
+      return { answer: { status: response.status, headers: response.headers, text, body: readBody(text) } };
+    } catch (silence) {
+      return { silence };
     }
   }
 
-  const unreachable = (cause: Error) =>
+  const unreachable = (cause: unknown) =>
     new CliFailure('unreachable', `Nothing answers at ${baseUrl}. Check the address, and whether the service runs.`, { cause });
 
   return {
@@ -99,14 +99,15 @@ export function openApi(baseUrl: string, tokens: Tokens, waitMs: (ms: number) =>
     async call(method, path, options = {}) {
       let renew = false;
       for (let count = 1; ; count++) {
-        const answer = await attempt(method, path, options, renew);
+        const outcome = await attempt(method, path, options, renew);
         const isLast = count >= greatestAttempts || options.isRetried === false;
-        if (answer instanceof Error) {
+        if ('silence' in outcome) {
           // a service that has never answered is not there; one that has will come back
-          if (isLast || !hasAnswered) throw unreachable(answer);
+          if (isLast || !hasAnswered) throw unreachable(outcome.silence);
           await waitMs(backOffMs(count));
           continue;
         }
+        const { answer } = outcome;
         if (answer.status >= 200 && answer.status < 300) return answer;
         if (answer.status === 401 && options.isAdmin && !renew) renew = true;
         else if (!isLast && [429, 503, 504].includes(answer.status)) await waitMs(retryAfterMs(answer) ?? backOffMs(count));

@@ -116,7 +116,7 @@ const complaints: Record<string, string> = {
   ResourceNotFoundException:
     'The user pool has no such client. Check --client-id and --region (outputs AdminClientId and UserPoolId of the deployment).',
   InvalidPasswordException:
-    "The new password does not follow the user pool's rules: at least 12 characters, with capitals, small letters, digits and symbols.",
+    'The user pool refuses the password: it is wrong, or as a new one it has to have at least 12 characters, with capitals, small letters, digits and symbols.',
 };
 
 async function explain<T>({ endpoint, region }: Identity, work: () => Promise<T>): Promise<T> {

@@ -1,0 +1,117 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { type Api, ApiFailure, openApi } from '../../../bin/cli/api.ts';
+import type { CliFailure } from '../../../bin/cli/failure.ts';
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+  server = undefined;
+});
+
+const refusal = (code: string, details: object = {}) => JSON.stringify({ error: { code, message: `Because of ${code}.`, details } });
+
+type Answer = [status: number, body: string, headers?: Record<string, string>] | 'reset';
+
+/** A service that gives one prepared answer after another, and keeps what it was asked. */
+async function openService(answers: Answer[]): Promise<{ api: Api; asked: string[]; waitedMs: number[] }> {
+  const asked: string[] = [];
+  const waitedMs: number[] = [];
+  const listener: RequestListener = (request, response) => {
+    const answer = answers[asked.length] ?? [500, ''];
+    asked.push(`${request.method} ${request.url} ${request.headers.authorization ?? '-'}`);
+    if (answer === 'reset') request.socket.destroy();
+    else response.writeHead(answer[0], answer[2]).end(answer[1]);
+  };
+  server = createServer(listener).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server?.once('listening', resolve));
+  const tokens = { get: async (renew = false) => (renew ? 'fresh' : 'old') };
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { api: openApi(baseUrl, tokens, async (ms) => waitedMs.push(ms)), asked, waitedMs };
+}
+
+const failureOf = (call: Promise<unknown>): Promise<CliFailure> =>
+  call.then(
+    () => Promise.reject(new Error('succeeded')),
+    (error) => error,
+  );
+
+describe('a call', () => {
+  test('sends what it is given and returns what it gets', async () => {
+    const { api, asked } = await openService([
+      [200, '{"a":1}', { ETag: '"1"' }],
+      [204, ''],
+    ]);
+    const { status, body, headers } = await api.call('GET', '/x', { query: { q: 'a b', none: undefined, empty: '' } });
+    expect({ status, body, etag: headers.get('etag') }).toEqual({ status: 200, body: { a: 1 }, etag: '"1"' });
+    expect((await api.call('DELETE', '/x', { isAdmin: true })).body).toBeUndefined();
+    expect(asked).toEqual(['GET /x?q=a+b -', 'DELETE /x Bearer old']);
+  });
+
+  test('waits as long as it is told, then comes again', async () => {
+    const { api, asked, waitedMs } = await openService([
+      [429, refusal('TOO_MANY_REQUESTS'), { 'Retry-After': '7' }],
+      [503, refusal('SERVICE_UNAVAILABLE'), { 'Retry-After': '999999' }],
+      [503, 'no JSON'],
+      'reset',
+      [200, '{}'],
+    ]);
+    expect((await api.call('PUT', '/x', { body: {} })).status).toBe(200);
+    expect(asked).toHaveLength(5);
+    expect(waitedMs.slice(0, 2)).toEqual([7_000, 60_000]);
+  });
+
+  test('renews a token that is refused, once', async () => {
+    const { api, asked } = await openService([
+      [401, refusal('UNAUTHORIZED')],
+      [401, refusal('UNAUTHORIZED')],
+    ]);
+    expect(await failureOf(api.call('PUT', '/x', { isAdmin: true }))).toMatchObject({
+      reason: 'credentials',
+      status: 401,
+      code: 'UNAUTHORIZED',
+    });
+    expect(asked).toEqual(['PUT /x Bearer old', 'PUT /x Bearer fresh']);
+  });
+
+  test.each([
+    [403, 'FORBIDDEN', 'credentials'],
+    [400, 'INVALID_PARAMETER', 'failure'],
+    [409, 'CONFLICT', 'failure'],
+    [500, 'INTERNAL_SERVER_ERROR', 'failure'],
+  ])('shows %i %s as the service says it', async (status, code, reason) => {
+    const issues = [{ path: '/a', problem: 'is wrong' }];
+    const { api, asked } = await openService([[status, refusal(code, { issues })]]);
+    const failure = await failureOf(api.call('POST', '/x', { body: {} }));
+    expect(failure).toBeInstanceOf(ApiFailure);
+    expect(failure).toMatchObject({ status, code, reason, message: `Because of ${code}.`, issues });
+    expect(asked).toHaveLength(1);
+  });
+
+  test('gives up in the end', async () => {
+    const { api, asked } = await openService(Array.from({ length: 20 }, (): Answer => [503, refusal('SERVICE_UNAVAILABLE')]));
+    expect(await failureOf(api.call('GET', '/x'))).toMatchObject({ reason: 'failure', code: 'SERVICE_UNAVAILABLE' });
+    expect(asked).toHaveLength(8);
+  });
+
+  test('says where it got no error of the specification', async () => {
+    const { api } = await openService([[404, '<html>']]);
+    expect(await failureOf(api.call('GET', '/x'))).toMatchObject({
+      reason: 'failure',
+      message: 'GET /x was answered 404, without an error of the specification. Is an Intent Gate at this address?',
+    });
+  });
+
+  test('says at once where nothing answers', async () => {
+    const { api, waitedMs } = await openService([]);
+    server?.close();
+    await new Promise((resolve) => server?.once('close', resolve));
+    expect(await failureOf(api.call('GET', '/x'))).toMatchObject({
+      reason: 'unreachable',
+      message: `Nothing answers at ${api.baseUrl}. Check the address, and whether the service runs.`,
+    });
+    expect(waitedMs).toEqual([]);
+  });
+});

@@ -1,0 +1,30 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+export interface Outcome {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+const program = fileURLToPath(new URL('../../../bin/intent-gate.js', import.meta.url));
+
+/** The command line as a process of its own, with tokens and keys in a folder of its own. */
+export async function openCommandLine(folder: string, environment: Record<string, string> = {}) {
+  const home = await mkdtemp(join(folder, 'home-'));
+  const run = async (words: readonly string[], input = ''): Promise<Outcome> => {
+    const child = spawn(process.execPath, [program, ...words], {
+      cwd: folder,
+      env: { PATH: process.env.PATH, INTENT_GATE_HOME: home, ...environment },
+      stdio: 'pipe',
+    });
+    child.stdin.end(input);
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    return { code: await ended, stdout, stderr };
+  };
+  return { run, home };
+}

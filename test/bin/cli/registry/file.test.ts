@@ -1,0 +1,133 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { parse } from 'yaml';
+import { CliFailure } from '../../../../bin/cli/failure.ts';
+import { readDocument } from '../../../../bin/cli/import/document.ts';
+import { type FileFormat, type FileService, openFileWriter, readRegistryFile } from '../../../../bin/cli/registry/file.ts';
+import { normalizeIntent, normalizeService } from '../../../../bin/cli/registry/normal-form.ts';
+import { type IntentInput, intentInput } from '../../../../schemas/intent.ts';
+import { serviceInput } from '../../../../schemas/service.ts';
+
+const write = (format: FileFormat, services: readonly FileService[]): string => {
+  const writer = openFileWriter(format);
+  const parts = services.flatMap(({ service, intents }) => [writer.service(service), ...intents.map(writer.intent)]);
+  return [writer.begin(), ...parts, writer.end()].join('');
+};
+
+const service = { service_name: 'Things', service_url: 'https://things.example', description: 'Does things' };
+const intent = (uid: string, more: Partial<IntentInput> = {}): IntentInput => ({
+  intent_uid: uid,
+  intent_name: 'Act',
+  description: 'Acts',
+  endpoint: { url: 'https://things.example/act', method: 'POST', content_type: 'application/json' },
+  input_parameters: [],
+  output_parameters: [],
+  ...more,
+});
+
+const prose = fc.oneof(
+  fc.constantFrom(
+    'no',
+    '~',
+    '2026-01-01',
+    '- a',
+    '# a',
+    'a: b',
+    ' lead',
+    'trail ',
+    'a\nb',
+    'a\n\n  b\n',
+    '\n\na',
+    'it\'s "so"',
+    '*a',
+    '|',
+    '0x1f',
+    'é\u3000',
+  ),
+  fc.string({ unit: 'grapheme', maxLength: 30 }),
+);
+const parameter = fc.record(
+  {
+    name: prose,
+    type: fc.constantFrom('string', 'any'),
+    description: prose,
+    default: fc.jsonValue(),
+    enum: fc.array(fc.jsonValue(), { minLength: 1, maxLength: 3 }),
+  },
+  { requiredKeys: ['name', 'type'] },
+);
+const services = fc
+  .array(
+    fc.record({
+      service: fc.record({ service_name: prose, description: prose, service_url: fc.constant('https://things.example') }),
+      intents: fc.array(
+        fc.record({
+          intent_name: prose,
+          description: prose,
+          input_parameters: fc.array(parameter, { maxLength: 2 }),
+          tags: fc.array(prose, { maxLength: 2 }),
+        }),
+        { maxLength: 3 },
+      ),
+    }),
+    { maxLength: 3 },
+  )
+  .map((list) =>
+    list.flatMap(({ service: given, intents }, at): FileService[] => {
+      const parsed = serviceInput.safeParse(given);
+      const valid = intents.flatMap((one, place) => intentInput.safeParse({ ...intent(`a:b${at}-${place}:v1`), ...one }).data ?? []);
+      return parsed.success ? [{ service: normalizeService(parsed.data), intents: valid.map(normalizeIntent) }] : [];
+    }),
+  );
+
+describe('a registry file', () => {
+  test.each(['yaml', 'json'] as const)('reads in %s as it was written', (format) => {
+    fc.assert(
+      fc.property(services, (list) => {
+        const text = write(format, list);
+        expect(readRegistryFile(readDocument(text))).toEqual(JSON.parse(JSON.stringify(list)));
+      }),
+    );
+  });
+
+  test('reads the same in YAML 1.1', () => {
+    const text = write('yaml', [{ service, intents: [intent('a:b:v1', { intent_name: 'no', description: '12:30:45' })] }]);
+    expect(parse(text, { version: '1.1' }).services[0].intents[0]).toMatchObject({ intent_name: 'no', description: '12:30:45' });
+  });
+
+  test('shows every place that is wrong at once', () => {
+    const file = {
+      registry: 1,
+      services: [{ ...service, service_url: 'ftp://x', intents: [intent('a:b:v1'), { ...intent('a:c:v1'), colour: 1 }] }],
+    };
+    const issues = [
+      { path: '/services/0/service_url', problem: 'must be an absolute http or https URL without user information' },
+      { path: '/services/0/intents/1/colour', problem: 'is not a known member; remove it' },
+    ];
+    expect(readFailure(file)).toMatchObject({
+      reason: 'usage',
+      message: 'The file is no registry file as "export" writes it. Correct these places:',
+      issues,
+    });
+  });
+
+  test('holds a uid once', () => {
+    const file = {
+      registry: 1,
+      services: [
+        { ...service, intents: [intent('a:b:v1')] },
+        { ...service, intents: [intent('a:b:v1')] },
+      ],
+    };
+    expect(readFailure(file).issues).toEqual([{ path: '/services/1/intents/0/intent_uid', problem: 'must not be in the file twice' }]);
+  });
+});
+
+function readFailure(file: unknown): CliFailure {
+  try {
+    readRegistryFile(file);
+  } catch (error) {
+    if (error instanceof CliFailure) return error;
+  }
+  throw new Error('was read');
+}
