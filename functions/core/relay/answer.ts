@@ -15,8 +15,9 @@ const greatestRetryAfterSeconds = 3600;
 const usualRetryAfterSeconds = 5;
 
 /**
- * Turns an upstream's answer into the body of ours (specification section 4.2, endpoint 3). Of a refusal the agent gets the status, and the body
- * where that is JSON of at most 4 KB: always below `error.details`, so that no upstream can speak in this service's name.
+ * Turns an upstream's answer into the body of ours (specification section 4.2, endpoint 3). Where the upstream refused the parameters, or did not
+ * answer with what was promised, the agent gets its body too if that is JSON of at most 4 KB: always below `error.details`, so that no upstream can
+ * speak in this service's name.
  * @throws ApiError INTENT_EXECUTION_FAILED, INTENT_NOT_SUPPORTED, INTENT_DEPRECATED or SERVICE_UNAVAILABLE
  */
 export function mapAnswer(answer: UpstreamAnswer, { output_parameters }: Pick<Intent, 'output_parameters'>): Body {
@@ -26,6 +27,7 @@ export function mapAnswer(answer: UpstreamAnswer, { output_parameters }: Pick<In
   if (issues.length === 0) return body;
   throw failed(answer, "The answer of the intent's endpoint does not match the output_parameters. Tell the service's operators.", {
     issues,
+    ...shownBody(answer),
   });
 }
 

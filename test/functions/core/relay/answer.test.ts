@@ -68,7 +68,7 @@ describe('an answer in the 200s', () => {
       code: 'INTENT_EXECUTION_FAILED',
       status: 502,
       message,
-      details: { upstream_status: status, ...(issues && { issues }) },
+      details: { upstream_status: status, ...(issues && { issues, ...(body !== '' && { upstream_body: JSON.parse(String(body)) }) }) },
       headers: {},
     });
   });
