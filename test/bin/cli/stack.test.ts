@@ -1,0 +1,319 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { type RunningStack, startStack } from '../../../bin/local/stack.ts';
+import { type Outcome, openCommandLine } from './command-line.ts';
+
+let stack: RunningStack;
+let folder: string;
+let run: (words: readonly string[], input?: string) => Promise<Outcome>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'cli-stack-'));
+  stack = await startStack({ port: 0, quiet: true });
+  await mkdir(join(folder, '.local'));
+  await writeFile(join(folder, '.local', 'stack.json'), JSON.stringify(stack));
+  ({ run } = await openCommandLine(folder));
+  expect((await run(['login', '--local'])).code).toBe(0);
+}, 120_000);
+afterAll(async () => {
+  await stack?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const documents = fileURLToPath(new URL('import/documents/', import.meta.url));
+
+async function succeed(...words: string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(words);
+  if (code !== 0) throw new Error(`${words.join(' ')} ended with ${code}: ${stderr}${stdout}`);
+  return stdout;
+}
+const succeedJson = async (...words: string[]) => JSON.parse(await succeed(...words, '--json'));
+
+describe('import', () => {
+  const namespace = 'bakery.example';
+  const importBakery = (...more: string[]) => succeedJson('import', join(documents, 'bakery.yaml'), '--namespace', namespace, ...more);
+  const uids = ['create-order', 'delete-orders-by-order-id', 'list-orders', 'patch-orders-by-order-id', 'pay-for-an-order'].map(
+    (slug) => `${namespace}:${slug}:v2`,
+  );
+
+  test('shows first, then registers, and the second time changes nothing', async () => {
+    const shown = await importBakery('--dry-run');
+    expect(shown).toMatchObject({ service_id: null, service: { change: 'create' }, create: uids, update: [], extra: [], unchanged: 0 });
+    expect(shown.skipped).toHaveLength(4);
+    expect(shown.notes).not.toHaveLength(0);
+    expect((await run(['services', 'show', 'Bakery orders'])).code).toBe(1);
+
+    const { applied } = await importBakery();
+    expect(applied).toEqual({ service_id: expect.any(String), created: 5, updated: 0, removed: 0, failed: [] });
+    const again = await importBakery();
+    expect(again).toMatchObject({ service_id: applied.service_id, service: { change: 'same' }, create: [], update: [], unchanged: 5 });
+    expect(again.applied).toEqual({ service_id: applied.service_id, created: 0, updated: 0, removed: 0, failed: [] });
+  });
+
+  test('changes what has changed, and removes only with --prune', async () => {
+    const document = parse(await readFile(join(documents, 'bakery.yaml'), 'utf8'));
+    document.paths['/orders'].get.summary = 'List all orders';
+    delete document.paths['/payments'];
+    const file = join(folder, 'changed.json');
+    await writeFile(file, JSON.stringify(document));
+    const words = ['import', file, '--namespace', namespace, '--json'];
+
+    expect(JSON.parse((await run([...words, '--dry-run'])).stdout)).toMatchObject({
+      update: [
+        {
+          intent_uid: `${namespace}:list-orders:v2`,
+          differences: [{ path: '/intent_name', before: 'List orders', after: 'List all orders' }],
+        },
+      ],
+      extra: [`${namespace}:pay-for-an-order:v2`],
+      unchanged: 3,
+    });
+    expect(JSON.parse((await run(words)).stdout).applied).toMatchObject({ updated: 1, removed: 0, failed: [] });
+    expect(await run([...words, '--prune'])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('Remove 1 intents of Bakery orders? Nobody can be asked here: say --yes.'),
+    });
+    expect(JSON.parse((await run([...words, '--prune', '--yes'])).stdout).applied).toMatchObject({ updated: 0, removed: 1, failed: [] });
+  });
+
+  test('does not take the intents of another service', async () => {
+    const file = join(folder, 'rival.json');
+    const responses = { 200: { description: 'Done' } };
+    await writeFile(
+      file,
+      JSON.stringify({
+        openapi: '3.1.0',
+        info: { title: 'Rival', version: '2' },
+        servers: [{ url: 'https://rival.example' }],
+        paths: { '/a': { get: { operationId: 'newOne', responses } }, '/b': { get: { operationId: 'createOrder', responses } } },
+      }),
+    );
+    const { service_id } = await succeedJson(
+      'services',
+      'create',
+      '--name',
+      'Rival',
+      '--address',
+      'https://rival.example',
+      '--description',
+      'Another',
+    );
+    const words = ['import', file, '--namespace', namespace, '--service', service_id];
+    expect(await run([...words, '--dry-run', '--json'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('"foreign": [\n    "bakery.example:create-order:v2"\n  ]'),
+    });
+    const { code, stdout } = await run(words);
+    expect(code).toBe(1);
+    expect(stdout).toContain('! bakery.example:create-order:v2: Another service has this intent_uid.');
+    expect(stdout).toContain('Rival: 1 created, 0 changed, 0 removed, 1 failed');
+  });
+
+  test('reads stdin, and an address only under the rules of egress', async () => {
+    const document = await readFile(join(documents, 'warehouse.yaml'), 'utf8');
+    const server = createServer((request, response) => {
+      if (request.url === '/moved') response.writeHead(302, { Location: '/spec.yaml' }).end();
+      else response.end(document);
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    try {
+      const planned = ['stock.example:get-items:v2019', 'stock.example:items-post:v2019', 'stock.example:put-items-by-id:v2019'];
+      expect(JSON.parse((await run(['import', '-', '--dry-run', '--json'], document)).stdout).create).toEqual(planned);
+      expect((await succeedJson('import', `${address}/spec.yaml`, '--dry-run')).create).toEqual(planned);
+      expect(await run(['import', `${address}/moved`])).toMatchObject({
+        code: 1,
+        stderr: 'The document was answered with status 302. It leads to /spec.yaml; give that address if you trust it.\n',
+      });
+      expect(await run(['import', 'https://10.0.0.1/spec.yaml'])).toMatchObject({
+        code: 3,
+        stderr: 'The address of the document must name its host by a full public domain name, not by an address or a local name.\n',
+      });
+    } finally {
+      server.close();
+    }
+  });
+});
+
+describe('registry as code', () => {
+  test('what is exported shows no drift; what is changed does, until it is applied', async () => {
+    const file = join(folder, 'registry.yaml');
+    await succeed('export', '--service', 'World facts', '-o', file);
+    expect(await run(['diff', file])).toEqual({ code: 0, stdout: 'The registry is as the file says.\n', stderr: '' });
+    const exported = await readFile(file, 'utf8');
+    expect(exported).toContain('- intent_uid: world.example:convert-time:v1');
+
+    await writeFile(file, exported.replace('intent_name: Describe a country', 'intent_name: Tell about a country'));
+    const drift = await run(['diff', file]);
+    expect(drift.code).toBe(2);
+    expect(drift.stdout).toContain('/intent_name: "Describe a country" -> "Tell about a country"');
+    expect(drift.stderr).toBe('The registry is not as the file says. "apply" makes it so; with --prune it also removes.\n');
+    expect(await succeed('apply', file)).toBe('World facts: 0 created, 1 changed, 0 removed\n');
+    expect((await run(['diff', file])).code).toBe(0);
+
+    await succeed('intents', 'delete', 'world.example:get-country:v1', '--yes');
+    expect(await succeed('apply', file)).toBe('World facts: 1 created, 0 changed, 0 removed\n');
+    await succeed('export', '--service', 'World facts', '-o', file);
+    expect(await readFile(file, 'utf8')).toBe(exported.replace('intent_name: Describe a country', 'intent_name: Tell about a country'));
+  });
+
+  test('makes a registry out of a file', async () => {
+    const file = join(folder, 'new.json');
+    const service = { service_name: 'From a file', service_url: 'https://file.example', description: 'Was written first' };
+    const intent = {
+      intent_uid: 'file.example:act:v1',
+      intent_name: 'Act',
+      description: 'Acts',
+      endpoint: 'https://file.example/act',
+      input_parameters: [],
+      output_parameters: [],
+    };
+    await writeFile(file, JSON.stringify({ registry: 1, services: [{ ...service, intents: [intent] }] }));
+    expect(await succeed('apply', file)).toBe('From a file: 1 created, 0 changed, 0 removed\n');
+    await writeFile(file, JSON.stringify({ registry: 1, services: [{ ...service, service_name: 'Renamed', intents: [intent] }] }));
+    expect((await succeedJson('apply', file, '--dry-run'))[0].service).toEqual({
+      change: 'update',
+      differences: [{ path: '/service_name', before: 'From a file', after: 'Renamed' }],
+    });
+    await succeed('apply', file);
+    expect(await succeedJson('export', '--service', 'Renamed')).toEqual({
+      registry: 1,
+      services: [
+        {
+          ...service,
+          service_name: 'Renamed',
+          intents: [{ ...intent, endpoint: { method: 'POST', url: 'https://file.example/act', content_type: 'application/json' } }],
+        },
+      ],
+    });
+  });
+});
+
+describe('services and intents', () => {
+  test('are created, shown, changed and deleted', async () => {
+    const file = join(folder, 'intent.yaml');
+    await writeFile(
+      file,
+      'intent_uid: hand.example:act:v1\nintent_name: Act\ndescription: Acts\ninput_parameters: []\noutput_parameters: []\nendpoint: https://hand.example/\n',
+    );
+    const { service_id } = await succeedJson(
+      'services',
+      'create',
+      '--name',
+      'By hand',
+      '--address',
+      'https://hand.example',
+      '--description',
+      'Made by hand',
+    );
+    expect(await succeed('intents', 'create', '--service', service_id, '-f', file)).toBe('hand.example:act:v1 is created.\n');
+    expect((await succeedJson('services', 'list')).map((one: { service_name: string }) => one.service_name)).toContain('By hand');
+    expect(await succeed('intents', 'list', '--service', 'by  HAND')).toBe('hand.example:act:v1  Act\n');
+    expect(await succeedJson('services', 'update', service_id, '--description', 'Changed')).toMatchObject({
+      service_name: 'By hand',
+      description: 'Changed',
+    });
+    expect(await succeed('intents', 'show', 'hand.example:act:v1')).toBe(
+      'Act hand.example:act:v1\nBy hand: POST https://hand.example/\nActs\n',
+    );
+    await succeed('services', 'delete', service_id, '--yes');
+    expect(await run(['intents', 'show', 'hand.example:act:v1'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^NOT_FOUND: No intent has this intent_uid\..*\n {2}request [0-9a-f-]+\n$/),
+    });
+  });
+
+  test('what the service refuses is shown with every place', async () => {
+    const file = join(folder, 'wrong.yaml');
+    await writeFile(
+      file,
+      'intent_uid: wrong.example:act:v1\nintent_name: Act\ndescription: Acts\ninput_parameters: [{ name: a, type: string, pattern: (a }]\noutput_parameters: []\nendpoint: ftp://x\n',
+    );
+    const { code, stderr } = await run(['intents', 'create', '--service', 'World facts', '-f', file]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('\n  /input_parameters/0/pattern must be ');
+    expect(stderr).toContain('\n  /endpoint/url must begin with https://');
+  });
+});
+
+describe('try', () => {
+  const words = [
+    'try',
+    '--intent',
+    'world.example:convert-time:v1',
+    '-p',
+    'time=2027-03-28T09:30:00+02:00',
+    '-p',
+    'to_time_zone=Asia/Tokyo',
+  ];
+
+  test('signs nothing that was not accepted', async () => {
+    const { code, stderr } = await run(words);
+    expect(code).toBe(3);
+    expect(stderr).toContain('  You may execute every intent, at most 60 times a minute.\n');
+    expect(stderr).toContain('Nobody can be asked here whether the policy is accepted: say --accept-policy.\n');
+  });
+
+  test('executes once the policy is accepted, and after a revocation signs again', async () => {
+    const { stdout } = await run([...words, '--accept-policy', '--json']);
+    expect(JSON.parse(stdout).answer).toMatchObject({ time: '2027-03-28T16:30:00+09:00' });
+    const [agentId] = Object.values(JSON.parse(await readFile(join(folder, (await homes())[0] ?? '', 'agent.json'), 'utf8')));
+    expect(await succeedJson('agents', 'show', String(agentId))).toMatchObject({ agent_id: agentId });
+    await succeed('agents', 'revoke', String(agentId));
+    expect(JSON.parse((await run([...words, '--json'])).stdout).answer).toMatchObject({ time_zone: 'Asia/Tokyo' });
+  });
+});
+
+const homes = async () =>
+  (await import('node:fs/promises')).readdir(folder).then((names) => names.filter((name) => name.startsWith('home-')));
+
+describe('everything else', () => {
+  test.each([
+    ['a command that there is not', ['nonsense'], 3, "error: unknown command 'nonsense'"],
+    ['an option that there is not', ['diff', 'x', '--nonsense'], 3, "error: unknown option '--nonsense'"],
+    ['a file that there is not', ['diff', 'none.yaml'], 3, 'The file none.yaml does not exist.'],
+    ['a concurrency of 0', ['diff', 'x', '--concurrency', '0'], 3, '--concurrency takes a whole number from 1 to 64.'],
+    [
+      'an address that is none',
+      ['--url', 'nowhere', 'policy', 'show'],
+      3,
+      'The address of the service must begin with https:// or http://.',
+    ],
+    [
+      'silence',
+      ['--url', 'http://127.0.0.1:9', 'policy', 'show'],
+      5,
+      'Nothing answers at http://127.0.0.1:9. Check the address, and whether the service runs.',
+    ],
+    [
+      'no login',
+      ['--url', 'http://127.0.0.1:9', 'agents', 'show', 'x'],
+      4,
+      'You are not signed in to http://127.0.0.1:9. Sign in with: intent-gate login',
+    ],
+  ])('%s ends with its code', async (_, words, code, message) => {
+    const outcome = await run(words);
+    expect(outcome).toMatchObject({ code, stdout: '' });
+    expect(outcome.stderr.split('\n')[0]).toBe(message);
+  });
+
+  test('the policy in words, and what a file would change of it', async () => {
+    expect(await succeed('policy', 'show')).toContain('You must sign the policy with the key that you present as agent_public_key.\n');
+    const shipped = fileURLToPath(new URL('../../../policy.json', import.meta.url));
+    expect(await run(['policy', 'diff', shipped])).toMatchObject({
+      code: 2,
+      stdout: 'No longer: You must not execute the intent world.example:export-countries:v1, whatever else is permitted.\n',
+    });
+  });
+
+  test('failures as JSON', async () => {
+    const { stderr } = await run(['intents', 'show', 'a:b:v1', '--json']);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'NOT_FOUND', details: { reference: 'PROTO-RES-001' } } });
+  });
+});
