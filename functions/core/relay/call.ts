@@ -144,12 +144,16 @@ export function openRelay({
       if (checkOrigin(url.origin, withOwnHost(rules, execution.baseUrl)).length > 0) throw callFailed('refused_address');
       const waitSeconds = breaker.secondsToWait(`${url.hostname}:${portOf(url)}`);
       if (waitSeconds > 0) throw callFailed('resting', undefined, waitSeconds);
+      const deadline = new AbortController();
+      const passed = () => deadline.abort(new DOMException('the deadline of the call has passed', 'TimeoutError'));
+      const timer = setTimeout(passed, Math.max(0, Math.min(execution.deadlineMs, greatestDeadlineMs)));
       try {
-        const signal = AbortSignal.timeout(Math.max(0, Math.min(Math.floor(execution.deadlineMs), greatestDeadlineMs)));
-        const answer = await Promise.race([send(execution, url, signal), whenAborted(signal)]);
+        const answer = await Promise.race([send(execution, url, deadline.signal), whenAborted(deadline.signal)]);
         return { ...answer, durationMs: performance.now() - startedMs };
       } catch (error) {
         throw describeCallError(error);
+      } finally {
+        clearTimeout(timer);
       }
     },
     async close() {

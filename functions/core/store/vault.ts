@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -97,7 +97,7 @@ export function openFolderVault(folder: string): Vault {
     },
     async write(name, secret) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      const draft = `${fileOf(name)}.${process.pid}`;
+      const draft = `${fileOf(name)}.${randomUUID()}`;
       await writeFile(draft, secret, { mode: 0o600 });
       await rename(draft, fileOf(name));
     },
