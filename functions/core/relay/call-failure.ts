@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../../schemas/errors.ts';
 import { ApiError } from '../http/api-error.ts';
 import { DialError, type DialFailure } from './dial.ts';
 
-export type CallFailure = DialFailure | 'resting' | 'broken_answer' | 'encoded_answer' | 'answer_too_large' | 'deadline';
+export type CallFailure = DialFailure | 'no_credential' | 'resting' | 'broken_answer' | 'encoded_answer' | 'answer_too_large' | 'deadline';
 
 interface FailureRule {
   code: ErrorCode;
@@ -21,6 +21,11 @@ const failures: Record<CallFailure, FailureRule> = {
   unreachable: {
     code: 'SERVICE_UNAVAILABLE',
     message: "The intent's endpoint cannot be reached at the moment. Nothing was sent; try again after Retry-After.",
+    outcome: 'not_sent',
+  },
+  no_credential: {
+    code: 'SERVICE_UNAVAILABLE',
+    message: "The credential of the intent's service cannot be read at the moment. Nothing was sent; try again after Retry-After.",
     outcome: 'not_sent',
   },
   resting: {

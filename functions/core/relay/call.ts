@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { Pool } from 'undici';
-import type { Credentials } from '../store/credential.ts';
+import type { Credential, Credentials } from '../store/credential.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
 import { callFailed, describeCallError } from './call-failure.ts';
 import { DialError, type DialOptions, dial, type Resolve, resolveBySystem, type Target } from './dial.ts';
@@ -119,9 +119,17 @@ export function openRelay({
     return pool;
   }
 
+  async function findCredential(serviceId: string): Promise<Credential | undefined> {
+    try {
+      return await credentials?.find(serviceId);
+    } catch (error) {
+      throw callFailed('no_credential', error);
+    }
+  }
+
   async function send(execution: Execution, url: URL, signal: AbortSignal): Promise<Omit<UpstreamAnswer, 'durationMs'>> {
     // Not over http, where anyone on the way could read it.
-    const credential = url.protocol === 'https:' ? await credentials?.find(execution.serviceId) : undefined;
+    const credential = url.protocol === 'https:' ? await findCredential(execution.serviceId) : undefined;
     const pool = pools.get(url.origin) ?? openPool(url.origin);
     const { statusCode, headers, body } = await pool.request({
       method: execution.request.method,

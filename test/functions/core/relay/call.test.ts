@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ApiError } from '../../../../functions/core/http/api-error.ts';
+import { ApiError, unavailable } from '../../../../functions/core/http/api-error.ts';
 import { type Execution, openRelay, type Relay, type RelayOptions } from '../../../../functions/core/relay/call.ts';
 import type { EgressRules } from '../../../../functions/core/relay/egress.ts';
 import { makeCertificate } from '../../../support/certificate.ts';
@@ -79,6 +79,22 @@ describe('a call', () => {
         },
       },
     ]);
+  });
+
+  test('is not made without the credential that it needs', async () => {
+    const sockets = watchSockets();
+    const credentials = { find: () => Promise.reject(unavailable('The credentials cannot be reached.')), forget: () => {} };
+    await expectFailure(
+      relay({ credentials, rules: { ports: [443], allowLoopback: false, ownHosts: [] } }).call(
+        execution('https://api.world.example/countries'),
+      ),
+      'SERVICE_UNAVAILABLE',
+      503,
+      { reason: 'no_credential', outcome: 'not_sent' },
+      /cannot be read at the moment/,
+    );
+    expect(sockets.opened()).toBe(0);
+    sockets.stop();
   });
 
   test('without a body sends none, and over http no credential', async () => {
