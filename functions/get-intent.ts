@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { describeFullIntent, describeIntent, intentUid } from '../schemas/intent.ts';
+import { describeFullIntent, describeIntent, intentUid, viewQuery } from '../schemas/intent.ts';
 import { parse } from './core/http/json.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Steps, serve } from './core/http/serve.ts';
@@ -10,8 +10,6 @@ import { tableFromEnvironment } from './core/store/table.ts';
 export interface Deps {
   intents: Pick<Intents, 'find'>;
 }
-
-const viewQuery = z.object({ view: z.enum(['full', 'details']).default('details') });
 
 /** `GET /api/intents/{intent_uid}` (endpoint 2); `?view=full` returns the full intent schema. */
 export const createHandler =

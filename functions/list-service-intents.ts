@@ -1,6 +1,5 @@
-import * as z from 'zod';
 import { listIntent } from '../schemas/intent.ts';
-import { pageQuery, paginate } from '../schemas/pagination.ts';
+import { listQuery, paginate } from '../schemas/pagination.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Steps, serve } from './core/http/serve.ts';
@@ -13,9 +12,6 @@ export interface Deps {
   services: Pick<Services, 'find'>;
   intents: Pick<Intents, 'list'>;
 }
-
-/** `after`: the uid that the page follows, as the `next` link gives it, so that writes in between neither repeat nor skip an intent. */
-const listQuery = pageQuery.extend({ after: z.string().max(200).optional() });
 
 /** `GET /api/services/{service_id}/intents` (endpoint 10): ordered by intent_uid. */
 export const createHandler =

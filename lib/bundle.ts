@@ -1,5 +1,5 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { SettingsError } from './settings.ts';
 
@@ -16,8 +16,8 @@ const foreignCredentials = [
 export interface BundledFunction {
   /** the file in `functions/`, without its extension */
   name: string;
-  /** has the policy file beside its bundle */
-  hasPolicy: boolean;
+  /** what lies beside its bundle: texts by their paths */
+  files: Record<string, string>;
 }
 
 /** Some dependencies are CommonJS and call `require` for Node's own modules; ESM has no `require`. */
@@ -26,10 +26,9 @@ const banner = "import{createRequire}from'node:module';const require=createRequi
 /**
  * Bundles every function in one esbuild call.
  * @param folder - gets one folder for each function, with its `index.mjs`; replaced as a whole
- * @param policy - text of the policy file
  * @throws SettingsError naming the function files that are missing
  */
-export function bundleFunctions(functions: readonly BundledFunction[], folder: string, policy: string): void {
+export function bundleFunctions(functions: readonly BundledFunction[], folder: string): void {
   const missing = functions.filter(({ name }) => !existsSync(sourceOf(name)));
   if (missing.length > 0) throw new SettingsError(`No such file: ${missing.map(({ name }) => sourceOf(name)).join(', ')}`);
   rmSync(folder, { recursive: true, force: true });
@@ -48,7 +47,12 @@ export function bundleFunctions(functions: readonly BundledFunction[], folder: s
     banner: { js: banner },
     logLevel: 'silent',
   });
-  for (const { name } of functions.filter(({ hasPolicy }) => hasPolicy)) writeFileSync(join(folder, name, 'policy.json'), policy);
+  for (const { name, files } of functions) {
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, name, path)), { recursive: true });
+      writeFileSync(join(folder, name, path), text);
+    }
+  }
 }
 
 const sourceOf = (name: string): string => join('functions', `${name}.ts`);

@@ -19,6 +19,8 @@ export interface Needs {
   addressRules?: true;
   /** has the policy file beside its bundle */
   policy?: true;
+  /** has the OpenAPI document beside its bundle, or the reference page, or the files that the page loads */
+  documents?: 'openapi' | 'page' | 'assets';
   /** reads or writes the snapshots of the search index */
   snapshots?: 'read' | 'write';
   /**
@@ -317,6 +319,56 @@ export const endpoints: readonly Endpoint[] = [
     },
     timeoutSeconds: 29,
     memoryMb: 1024,
+  },
+  {
+    ...open,
+    name: 'get-service-description',
+    method: 'GET',
+    path: '/api/services/{service_id}/description',
+    summary: 'Read what a service publishes for agents',
+    success: 200,
+    errors: ['INVALID_PARAMETER', 'NOT_FOUND'],
+    needs: { table: { service: ['get', 'query'], intent: ['getAll'] }, kms: ['publicKey'] },
+  },
+  {
+    ...open,
+    name: 'get-own-description',
+    method: 'GET',
+    path: '/agents.json',
+    summary: 'Read what this gate publishes for agents',
+    success: 200,
+    errors: [],
+    needs: { kms: ['publicKey'], documents: 'openapi' },
+  },
+  {
+    ...open,
+    name: 'get-openapi',
+    method: 'GET',
+    path: '/openapi.json',
+    summary: 'Read the OpenAPI document',
+    success: 200,
+    errors: [],
+    needs: { documents: 'openapi' },
+  },
+  {
+    ...open,
+    name: 'get-docs',
+    method: 'GET',
+    path: '/docs',
+    summary: 'Read and try the API in a browser',
+    success: 200,
+    errors: [],
+    needs: { policy: true, documents: 'page' },
+  },
+  {
+    ...open,
+    name: 'get-docs-asset',
+    method: 'GET',
+    path: '/docs/{asset}',
+    summary: 'Get a file that the reference page loads',
+    success: 200,
+    errors: ['NOT_FOUND'],
+    needs: { documents: 'assets' },
   },
   {
     ...open,

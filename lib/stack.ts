@@ -16,6 +16,7 @@ import { type Endpoint, endpoints, type ScheduledFunction, scheduledFunctions } 
 import { environmentOf, type Parts } from './environment.ts';
 import { grantNeeds, type Resources } from './permissions.ts';
 import { readPolicy } from './policy.ts';
+import { prepareFiles } from './prepared-files.ts';
 import type { Settings } from './settings.ts';
 import { allowSigning, createSigningKeys } from './signing-keys.ts';
 import { createSnapshotBucket } from './snapshots.ts';
@@ -100,8 +101,9 @@ export class IntentGate extends Stack {
     const policy = readPolicy(this.settings);
     if (!this.bundlingRequired) return () => Code.fromInline('// synthesized without bundling');
     const folder = join(Stage.of(this)?.outdir ?? 'cdk.out', 'dist');
-    const rows = [...endpoints, ...scheduledFunctions].map(({ name, needs }) => ({ name, hasPolicy: needs.policy === true }));
-    bundleFunctions(rows, folder, policy);
+    const filesOf = prepareFiles(policy, this.settings);
+    const rows = [...endpoints, ...scheduledFunctions].map(({ name, needs }) => ({ name, files: filesOf(needs) }));
+    bundleFunctions(rows, folder);
     return (name) => Code.fromAsset(join(folder, name));
   }
 

@@ -13,19 +13,28 @@ export const pagination = z
 export type Pagination = z.infer<typeof pagination>;
 
 /** A query parameter that is a whole number, written in decimal digits alone. */
-const wholeNumber = (minimum: number, maximum: number, fallback: number) =>
+const wholeNumber = (minimum: number, maximum: number, fallback: number, meaning: string) =>
   z
     .string()
     .regex(/^[0-9]{1,15}$/, `must be a whole number from ${minimum} to ${maximum}`)
     .transform(Number)
     .refine((value) => value >= minimum && value <= maximum, `must be a whole number from ${minimum} to ${maximum}`)
-    .default(fallback);
+    .default(fallback)
+    .meta({ type: 'integer', minimum, maximum, description: meaning });
 
 /** The query parameters `page` (default 1) and `page_size` (1 to 100, default 10). */
 export const pageQuery = z.object({
-  page: wholeNumber(1, 1_000_000_000, 1),
-  page_size: wholeNumber(1, 100, 10),
+  page: wholeNumber(1, 1_000_000_000, 1, 'which page, counted from 1'),
+  page_size: wholeNumber(1, 100, 10, 'how many entries a page has'),
 });
+
+/** Of lists that are ordered by intent_uid: a page that follows a uid neither repeats nor skips an intent for what is written in between. */
+export const listQuery = pageQuery.extend({
+  after: z.string().max(200).optional().describe('the uid that the page follows, as the next link gives it'),
+});
+
+/** As {@link listQuery}, with pages as large as they may be. */
+export const descriptionQuery = listQuery.extend({ page_size: wholeNumber(1, 100, 100, 'how many intents a page has') });
 
 export const paginate = (totalResults: number, page: number, pageSize: number): Pagination => ({
   total_results: totalResults,

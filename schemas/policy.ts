@@ -3,7 +3,10 @@ import * as z from 'zod';
 /** The fixed `@context` of every policy. */
 export const odrlContext = 'http://www.w3.org/ns/odrl.jsonld';
 
-const uri = z.string().refine((text) => URL.canParse(text), 'must be an absolute URI');
+const uri = z
+  .string()
+  .refine((text) => URL.canParse(text), 'must be an absolute URI')
+  .meta({ format: 'uri' });
 
 export const constraint = z.strictObject({
   leftOperand: uri,

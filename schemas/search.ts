@@ -4,7 +4,7 @@ import { pageQuery } from './pagination.ts';
 const term = z.string().max(10_240, 'must have at most 10240 characters').optional();
 
 /** The query parameters of search (endpoint 1). All that are given must hold together. */
-export const searchQuery = pageQuery.extend({
+export const searchQuery = z.object({
   query: term.describe('a question or words; any may match, and better matches come first'),
   service_name: term.describe("words that all occur in the service's name"),
   intent_name: term.describe("words that all occur in the intent's name"),
@@ -14,6 +14,7 @@ export const searchQuery = pageQuery.extend({
   tags: term.describe('tags separated by commas; the intent must bear each'),
   after: z.string().max(200).optional().describe('without query: the uid that the page follows, as the next link gives it'),
   explain: z.enum(['true', 'false']).optional().describe('true adds the matched words and the score to each hit'),
+  ...pageQuery.shape,
 });
 
 export type SearchQuery = z.infer<typeof searchQuery>;

@@ -22,14 +22,16 @@ export const name = (maximum: number) =>
         .refine((text) => text.replace(invisible, '').trim() !== '', 'must not be empty')
         .refine((text) => !controlOrBidi.test(text), 'must not hold control characters or bidirectional overrides')
         .refine((text) => characters(text) <= maximum, `must have at most ${maximum} characters`),
-    );
+    )
+    .meta({ maxLength: maximum });
 
 /** Prose of at most 4,000 characters; line breaks and tabs are welcome, other control characters are not. */
 export const description = z
   .string()
   .refine((text) => text.trim() !== '', 'must not be empty')
   .refine((text) => !controlButLayout.test(text), 'must not hold control characters or bidirectional overrides')
-  .refine((text) => characters(text) <= 4000, 'must have at most 4000 characters');
+  .refine((text) => characters(text) <= 4000, 'must have at most 4000 characters')
+  .meta({ maxLength: 4000 });
 
 /** An absolute http or https address without user information, at most 2,048 characters. It is shown, never called. */
 export const webAddress = z
@@ -39,4 +41,5 @@ export const webAddress = z
     if (controlOrBidi.test(text) || !URL.canParse(text)) return false;
     const { protocol, username, password } = new URL(text);
     return /^https?:$/.test(protocol) && username === '' && password === '';
-  }, 'must be an absolute http or https URL without user information');
+  }, 'must be an absolute http or https URL without user information')
+  .meta({ format: 'uri' });

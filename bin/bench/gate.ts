@@ -36,7 +36,7 @@ export async function startGate(): Promise<BenchedGate> {
   const folder = mkdtempSync(join(tmpdir(), 'intent-gate-bench-'));
   const policy = unreachableRate(readFileSync('policy.json', 'utf8'));
   writeFileSync(join(folder, 'policy.json'), policy);
-  bundleFunctions([{ name: 'execute-intent', hasPolicy: true }], join(folder, 'bundles'), policy);
+  bundleFunctions([{ name: 'execute-intent', files: { 'policy.json': policy } }], join(folder, 'bundles'));
 
   const keyIds: string[] = [];
   const [upstream, dynamo, kms] = await Promise.all([

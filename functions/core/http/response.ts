@@ -7,6 +7,8 @@ export interface ApiResponse {
   status: number;
   /** left out for 204 and 304 */
   body?: unknown;
+  /** sent as it is in place of `body`; its Content-Type is among the headers */
+  text?: string;
   headers?: Record<string, string>;
 }
 
@@ -34,7 +36,7 @@ export const matchesEntityTag = (field: string, etag: string): boolean =>
   field.split(',').some((candidate) => ['*', etag].includes(candidate.trim()));
 
 /** The one place where a response takes the gateway's form. */
-export const serialize = ({ status, body, headers }: ApiResponse, requestId: string): APIGatewayProxyResult => ({
+export const serialize = ({ status, body, text, headers }: ApiResponse, requestId: string): APIGatewayProxyResult => ({
   statusCode: status,
   headers: {
     ...(body !== undefined && { 'Content-Type': 'application/json' }),
@@ -43,7 +45,7 @@ export const serialize = ({ status, body, headers }: ApiResponse, requestId: str
     'X-Request-Id': requestId,
     ...headers,
   },
-  body: body === undefined ? '' : JSON.stringify(body),
+  body: text ?? (body === undefined ? '' : JSON.stringify(body)),
 });
 
 /** The one place where an error becomes a response (specification section 7.1). What is no ApiError shows nothing of itself. */

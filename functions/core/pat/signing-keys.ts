@@ -103,6 +103,10 @@ export function openSigningKeys(kms: KMSClient, keyIds: readonly string[], now: 
   };
 }
 
+/** The public key that signs, as PEM (SPKI). */
+export const publicKeyPem = async (keys: Pick<SigningKeys, 'newest'>): Promise<string> =>
+  (await keys.newest()).key.export({ format: 'pem', type: 'spki' }).toString();
+
 /** The keys of this function's environment. */
 export const signingKeysFromEnvironment = (): SigningKeys =>
   openSigningKeys(kmsClient(), splitList(readEnvironment(['signingKeys']).signingKeys));

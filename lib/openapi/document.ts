@@ -1,0 +1,130 @@
+import { readFileSync } from 'node:fs';
+import { errorBody } from '../../schemas/errors.ts';
+import { intentUid } from '../../schemas/intent.ts';
+import type { ApiContent, ApiDocument, ApiOperation, ApiParameter, ApiResponse, Reference } from '../../schemas/openapi.ts';
+import { type Endpoint, endpoints } from '../endpoints.ts';
+import { openErrorResponses } from './errors.ts';
+import { type Example, exampleBaseUrl, listExamples } from './examples.ts';
+import { requestHeaders, responseHeaders } from './headers.ts';
+import { describeOperations, type OperationText, tags } from './operations.ts';
+import { openSchemas } from './schemas.ts';
+
+export interface DocumentOptions {
+  /** what stands for `proto` */
+  protocol: string;
+  /** the deployment's policy file, which the examples show */
+  policy: string;
+}
+
+/**
+ * The OpenAPI 3.1 document of the service, from the table of endpoints and the schemas. Its server is an example: the address that the
+ * service is called by takes its place when it is served.
+ */
+export function describeApi({ protocol, policy }: DocumentOptions): ApiDocument {
+  const schemas = openSchemas();
+  const errors = openErrorResponses(protocol);
+  const texts = describeOperations(protocol);
+  const examples = listExamples(protocol, policy);
+
+  const pathParameters: Record<string, Omit<ApiParameter, 'in' | 'required'>> = {
+    intent_uid: {
+      name: 'intent_uid',
+      description: 'the uid of the intent, which is its `intent_id` too',
+      schema: schemas.refer(intentUid, 'input'),
+    },
+    service_id: { name: 'service_id', description: 'what registering the service has answered', schema: { type: 'string' } },
+    agent_id: { name: 'agent_id', description: 'what the agent calls itself', schema: { type: 'string', minLength: 1, maxLength: 256 } },
+    asset: { name: 'asset', description: 'name of the file', schema: { type: 'string' } },
+  };
+
+  function listParameters({ path, method }: Endpoint, text: OperationText, example: Example): (ApiParameter | Reference)[] {
+    const isConditional = method === 'GET' && text.headers?.includes('ETag');
+    return [
+      ...[...path.matchAll(/\{(\w+)\}/g)].map(
+        ([, name = '']): ApiParameter => ({
+          ...(pathParameters[name] ?? { name, schema: { type: 'string' } }),
+          in: 'path',
+          required: true,
+          ...(example.path?.[name] !== undefined && { example: example.path[name] }),
+        }),
+      ),
+      ...(text.query ? schemas.listQueryParameters(text.query, example.query) : []),
+      ...[...(isConditional ? ['If-None-Match'] : []), ...(text.requestHeaders ?? [])].map((name) => ({
+        $ref: `#/components/parameters/${name}`,
+      })),
+    ];
+  }
+
+  const exampleOf = (value: unknown): Pick<ApiContent, 'examples'> => (value === undefined ? {} : { examples: { example: { value } } });
+
+  function describeAnswer(summary: string, text: OperationText, example: Example): ApiResponse {
+    const { answer, mediaType = 'application/json', headers = [] } = text;
+    return {
+      description: summary,
+      headers: Object.fromEntries(['X-Request-Id' as const, ...headers].map((name) => [name, { $ref: `#/components/headers/${name}` }])),
+      ...(answer && { content: { [mediaType]: { schema: schemas.refer(answer, 'output'), ...exampleOf(example.answer) } } }),
+    };
+  }
+
+  function describeOperation(endpoint: Endpoint): ApiOperation {
+    const { name, summary, credential, success, method } = endpoint;
+    const text = texts[name] ?? { tag: 'This service', description: summary };
+    const example = examples[name] ?? {};
+    const parameters = listParameters(endpoint, text, example);
+    const isConditional = method === 'GET' && text.headers?.includes('ETag');
+    return {
+      operationId: name,
+      summary,
+      description: text.description,
+      tags: [text.tag],
+      security: credential === 'none' ? [] : [{ [credential]: [] }],
+      ...(parameters.length > 0 && { parameters }),
+      ...(text.body && {
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: schemas.refer(text.body, 'input'), ...exampleOf(example.body) } },
+        },
+      }),
+      responses: {
+        [success]: describeAnswer(success === 204 ? 'Done.' : `${summary}.`, text, example),
+        ...(isConditional && { 304: { description: 'The copy that you hold is still good.' } }),
+        ...errors.of(endpoint),
+      },
+    };
+  }
+
+  const paths: ApiDocument['paths'] = {};
+  for (const endpoint of endpoints) {
+    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: describeOperation(endpoint) };
+  }
+  schemas.refer(errorBody, 'output');
+
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Intent Gate',
+      version: readVersion(),
+      summary: 'Lets agents find, get authorised for, and execute intents: described operations of web services.',
+      description: [
+        'An agent finds an intent, signs the usage policy with a key of its own, gets a Policy Adherence Token (PAT) for it, and executes the intent with that.',
+        `Every answer that is not 2xx is an \`Error\`: \`code\` says what kind it is, \`message\` what to do next, and \`details.issues\` names every place that is wrong.`,
+      ].join('\n\n'),
+    },
+    servers: [{ url: exampleBaseUrl }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas: Object.fromEntries(Object.entries(schemas.components).sort(([a], [b]) => (a < b ? -1 : 1))),
+      responses: errors.responses,
+      headers: responseHeaders,
+      parameters: requestHeaders,
+      examples: errors.examples(),
+      securitySchemes: {
+        pat: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A PAT, from `POST /api/pat/issue`.' },
+        admin: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A Cognito access token of an admin.' },
+      },
+    },
+  };
+}
+
+const readVersion = (): string => JSON.parse(readFileSync('package.json', 'utf8')).version;

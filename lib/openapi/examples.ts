@@ -1,0 +1,249 @@
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
+import { fillTemplate, parseTemplate } from '../../functions/core/policy/template.ts';
+
+/** A request that is answered as shown, where these examples are played in order against a service at {@link exampleBaseUrl}. */
+export interface Example {
+  path?: Record<string, string>;
+  query?: Record<string, string>;
+  body?: unknown;
+  /** left out where the answer has no JSON body */
+  answer?: unknown;
+}
+
+export const exampleBaseUrl = 'https://intent-gate.example';
+
+const serviceId = '01KD3C0YV2Q6H8S5J4M7N9P1RT';
+const intentUid = 'tides.example:next-high-tide:v1';
+const agentId = 'travel-planner-7';
+
+const service = {
+  service_name: 'Harbour tides',
+  service_url: 'https://tides.example',
+  description: 'High and low water of harbours',
+  service_terms_of_service_url: 'https://tides.example/terms',
+};
+const renamed = { ...service, description: 'High and low water of harbours, two years ahead' };
+const saved = ({ service_name, service_url, description }: typeof service) => ({
+  service_id: serviceId,
+  service_name,
+  service_url,
+  description,
+});
+
+const intent = {
+  intent_uid: intentUid,
+  intent_name: 'Next high tide',
+  description: 'Tells when the next high tide of a harbour is, and how high',
+  input_parameters: [
+    { name: 'harbour', type: 'string', required: true, description: 'Name of the harbour', maxLength: 100 },
+    { name: 'unit', type: 'string', description: 'Unit of the height', enum: ['m', 'ft'], default: 'm' },
+  ],
+  output_parameters: [
+    { name: 'time', type: 'string', required: true, format: 'date-time' },
+    { name: 'height', type: 'number', required: true },
+  ],
+  endpoint: { url: 'https://tides.example/harbours/{harbour}/next{?unit}', method: 'GET' },
+  tags: ['tides', 'harbours'],
+};
+const revised = { ...intent, tags: ['tides', 'harbours', 'sea'] };
+const savedIntent = {
+  intent_id: intentUid,
+  intent_uid: intentUid,
+  intent_name: intent.intent_name,
+  description: intent.description,
+};
+const shown = {
+  intent_uid: intentUid,
+  service_name: service.service_name,
+  intent_name: intent.intent_name,
+  description: intent.description,
+  input_parameters: [
+    { name: 'harbour', type: 'string', required: true, description: 'Name of the harbour' },
+    { name: 'unit', type: 'string', required: false, description: 'Unit of the height' },
+  ],
+  output_parameters: [
+    { name: 'time', type: 'string', required: true },
+    { name: 'height', type: 'number', required: true },
+  ],
+  endpoint: intent.endpoint.url,
+  tags: intent.tags,
+};
+
+/** An intent of the demo that the local stack registers. */
+const currency = {
+  intent_uid: 'world.example:get-currency:v1',
+  service_name: 'World facts',
+  intent_name: 'Describe a currency',
+  description: 'Tells the name, plural, symbols and number of decimal places of a currency, such as ¥ and none for the Japanese yen.',
+  input_parameters: [
+    {
+      name: 'code',
+      type: 'string',
+      required: true,
+      description: 'ISO 4217 code of the currency in three capital letters, for example CHF',
+    },
+    {
+      name: 'in_language',
+      type: 'string',
+      required: false,
+      description: 'Language of the answer, as a language tag such as en, de-CH or ja',
+    },
+  ],
+  output_parameters: [
+    { name: 'code', type: 'string', required: true, description: 'ISO 4217 code' },
+    { name: 'name', type: 'string', required: true, description: 'Name of the currency' },
+    { name: 'plural_name', type: 'string', required: true, description: 'What several units are called' },
+    { name: 'symbol', type: 'string', required: true, description: 'Symbol that no other currency shares in that language' },
+    { name: 'short_symbol', type: 'string', required: true, description: 'Shortest symbol' },
+    { name: 'decimal_places', type: 'integer', required: true, description: 'Digits after the decimal point' },
+  ],
+  endpoint: 'https://world.example/currencies/{code}',
+  tags: ['currency', 'money', 'symbols'],
+};
+
+const thumbprintedAgent = {
+  agent_id: agentId,
+  key_thumbprint: '--6IM5l0OosLj9yWskISYhUA3n_3CURQkmrYMSha_ck',
+  first_seen: '2027-03-01T09:30:00.000Z',
+  last_issue: '2027-03-01T09:30:00.000Z',
+};
+
+/** Nobody's key: its private half is 32 times the number 7. */
+const privateKey = createPrivateKey({
+  key: Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, 7)]),
+  format: 'der',
+  type: 'pkcs8',
+});
+
+/** The policy's text, signed as a detached JWS (RFC 7515 appendix F). */
+function signDetached(text: string): string {
+  const header = Buffer.from('{"alg":"EdDSA"}').toString('base64url');
+  const signature = sign(null, Buffer.from(`${header}.${Buffer.from(text).toString('base64url')}`), privateKey);
+  return `${header}..${signature.toString('base64url')}`;
+}
+
+const publicKeyPem = [
+  '-----BEGIN PUBLIC KEY-----',
+  'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEaxfR8uEsQkf4vOblY6RA8ncDfYEt',
+  '6zOg9KE5RdiYwpZP40Li/hp/m47n60p8D54WK84zV2sxXs7LtkBoN79R9Q==',
+  '-----END PUBLIC KEY-----',
+  '',
+].join('\n');
+
+const published = (protocol: string) => ({
+  [`${protocol}-public-key`]: publicKeyPem,
+  [`${protocol}-policy-file`]: `${exampleBaseUrl}/api/policy`,
+  [`${protocol}-api-discovery`]: `${exampleBaseUrl}/api/intents/search`,
+});
+
+/**
+ * Examples by endpoint, in an order in which each finds what the ones before have left.
+ * @param policyText - the deployment's policy file
+ */
+export function listExamples(protocol: string, policyText: string): Record<string, Example> {
+  const policy = fillTemplate(parseTemplate(policyText), exampleBaseUrl);
+  return {
+    'get-policy': { answer: policy },
+    'issue-pat': {
+      body: {
+        agent_id: agentId,
+        signed_policy: signDetached(JSON.stringify(policy)),
+        agent_public_key: JSON.stringify(createPublicKey(privateKey).export({ format: 'jwk' })),
+      },
+      answer: { [`${protocol}-pat`]: 'eyJhbGciOiJFUzI1NiIsInR5cCI6InBhdCtqd3QifQ.e30.c2ln', expires_at: '2027-03-01T10:30:00.000Z' },
+    },
+    'search-intents': {
+      query: { query: 'what is the symbol of the Swiss franc', page_size: '1' },
+      answer: { intents: [currency], pagination: { total_results: 6, total_pages: 6, current_page: 1, page_size: 1 } },
+    },
+    'get-intent': { path: { intent_uid: currency.intent_uid }, answer: currency },
+    'execute-intent': {
+      body: { intent_uid: currency.intent_uid, parameters: { code: 'CHF' } },
+      answer: {
+        code: 'CHF',
+        name: 'Swiss Franc',
+        plural_name: 'Swiss francs',
+        symbol: 'CHF',
+        short_symbol: 'CHF',
+        decimal_places: 2,
+      },
+    },
+    'get-agent': { path: { agent_id: agentId }, answer: thumbprintedAgent },
+    'revoke-agent': {
+      path: { agent_id: agentId },
+      answer: { ...thumbprintedAgent, revoked_at: '2027-03-01T11:00:00.000Z' },
+    },
+    'delete-agent': { path: { agent_id: agentId } },
+    'create-service': { body: service, answer: saved(service) },
+    'get-service': { path: { service_id: serviceId }, answer: { service_id: serviceId, ...service } },
+    'update-service': { path: { service_id: serviceId }, body: renamed, answer: saved(renamed) },
+    'put-service-credential': {
+      path: { service_id: serviceId },
+      body: { header_name: 'X-Api-Key', header_value: 'k-29f81c7a' },
+      answer: { service_id: serviceId, header_name: 'X-Api-Key', signing_key: 'q0h3GmO5i3b9yqv0bYl1fM2mZ9w1lq7t6y8u4e2r0sA' },
+    },
+    'delete-service-credential': { path: { service_id: serviceId } },
+    'create-intent': { path: { service_id: serviceId }, body: intent, answer: savedIntent },
+    'list-service-intents': {
+      path: { service_id: serviceId },
+      answer: {
+        intents: [{ ...savedIntent, tags: intent.tags }],
+        pagination: { total_results: 1, total_pages: 1, current_page: 1, page_size: 10 },
+      },
+    },
+    'get-service-description': {
+      path: { service_id: serviceId },
+      answer: {
+        'service-info': {
+          name: renamed.service_name,
+          description: renamed.description,
+          service_url: renamed.service_url,
+          service_terms_of_service_url: renamed.service_terms_of_service_url,
+        },
+        intents: [shown],
+        ...published(protocol),
+      },
+    },
+    'update-intent': { path: { intent_uid: intentUid }, body: revised, answer: savedIntent },
+    'delete-intent': { path: { intent_uid: intentUid } },
+    'delete-service': { path: { service_id: serviceId } },
+    'get-own-description': {
+      answer: {
+        'service-info': {
+          name: 'Intent Gate',
+          description: 'Lets agents find, get authorised for, and execute intents: described operations of web services.',
+          service_url: exampleBaseUrl,
+        },
+        intents: [
+          {
+            intent_uid: 'intent-gate.example:get-policy:v1',
+            service_name: 'Intent Gate',
+            intent_name: 'Read the usage policy',
+            description: 'placeholder',
+            input_parameters: [],
+            output_parameters: [],
+            endpoint: `${exampleBaseUrl}/api/policy`,
+            tags: ['Policy'],
+          },
+        ],
+        ...published(protocol),
+      },
+    },
+    'get-jwks': {
+      answer: {
+        keys: [
+          {
+            kty: 'EC',
+            crv: 'P-256',
+            x: 'axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY',
+            y: 'T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU',
+            kid: 'xx0BcA-wMohw8atYDJOe6peGModklG2wRHBlXHMvl0M',
+            alg: 'ES256',
+            use: 'sig',
+          },
+        ],
+      },
+    },
+    'get-health': { answer: { status: 'ok' } },
+  };
+}

@@ -1,0 +1,189 @@
+import * as z from 'zod';
+import { agent } from '../../schemas/agent.ts';
+import { credentialInput, savedCredential } from '../../schemas/credential.ts';
+import { executionRequest } from '../../schemas/execution.ts';
+import { fullIntent, intentDetails, intentInput, intentList, intentPage, savedIntent, viewQuery } from '../../schemas/intent.ts';
+import { descriptionQuery, listQuery } from '../../schemas/pagination.ts';
+import { patRequest, patResponse } from '../../schemas/pat.ts';
+import { policy } from '../../schemas/policy.ts';
+import { searchQuery } from '../../schemas/search.ts';
+import { savedService, service, serviceInput } from '../../schemas/service.ts';
+import { serviceDescription } from '../../schemas/service-description.ts';
+import { health, keySet } from '../../schemas/well-known.ts';
+import type { RequestHeader, ResponseHeader } from './headers.ts';
+
+export const tags = {
+  Discovery: 'Find intents, by a question in plain words or by filters.',
+  Policy: 'Read the usage policy, and get a Policy Adherence Token (PAT) for signing it.',
+  Execution: 'Run an intent.',
+  Services: 'Register services. For admins, but for the reads.',
+  Intents: 'Register the intents of a service. For admins, but for the reads.',
+  Agents: 'See and revoke agents. For admins.',
+  'This service': 'What it says of itself.',
+};
+
+/** What the document says of an endpoint besides its row in the table of endpoints. */
+export interface OperationText {
+  tag: keyof typeof tags;
+  description: string;
+  query?: z.ZodObject;
+  body?: z.ZodType;
+  requestHeaders?: RequestHeader[];
+  /** left out where the answer has no body */
+  answer?: z.ZodType;
+  /** where the answer is not JSON */
+  mediaType?: string;
+  headers?: ResponseHeader[];
+}
+
+const revision: ResponseHeader[] = ['ETag'];
+const paged: ResponseHeader[] = ['ETag', 'Link'];
+const limited: ResponseHeader[] = ['RateLimit', 'RateLimit-Policy'];
+const guarded: RequestHeader[] = ['If-Match'];
+
+/** By the endpoint's name. */
+export const describeOperations = (protocol: string): Record<string, OperationText> => ({
+  'search-intents': {
+    tag: 'Discovery',
+    description:
+      'All filters that are given must hold together. With `query` the best matches come first; without it the order is that of `intent_uid`. What an admin has written is found by the very next search. Deprecated intents are found by `uid` alone.',
+    query: searchQuery,
+    answer: intentPage,
+    headers: paged,
+  },
+  'get-intent': {
+    tag: 'Discovery',
+    description: 'With `view=full` everything that was registered, which is what a PUT takes.',
+    query: viewQuery,
+    answer: z.union([intentDetails, fullIntent]),
+    headers: revision,
+  },
+  'execute-intent': {
+    tag: 'Execution',
+    description:
+      'Checks the PAT, the policy, the parameters and the rate limit, calls the endpoint of the intent, and answers what that answered: its members are the output parameters of the intent. A request that is refused for its parameters costs nothing of the limit. Send an `Idempotency-Key` where you may have to ask again: nothing is executed twice under it.',
+    body: executionRequest,
+    requestHeaders: ['Idempotency-Key', 'DPoP'],
+    answer: z.record(z.string(), z.unknown()),
+    headers: [...limited, 'Execution-Id', 'Idempotent-Replayed'],
+  },
+  'get-policy': {
+    tag: 'Policy',
+    description: 'Sign these bytes, or a JWS with this document as its payload. A PAT holds for exactly this policy and ends with it.',
+    answer: policy,
+    headers: revision,
+  },
+  'issue-pat': {
+    tag: 'Policy',
+    description: [
+      '`signed_policy` is a compact JWS whose payload is the policy, a detached one (nothing between the dots), or a bare signature over the bytes of the policy in hex, base64 or base64url. Algorithms: RS256, PS256, ES256, ES384, EdDSA.',
+      '`agent_public_key` is a public key as PEM, as base64 of PEM or DER, or as a JWK in JSON: RSA of 2048 bits or more, P-256, P-384 or Ed25519.',
+      'The first key that presents an `agent_id` keeps it. With a `DPoP` proof the PAT can only be used with one.',
+    ].join('\n\n'),
+    body: patRequest,
+    requestHeaders: ['DPoP'],
+    answer: patResponse(protocol),
+    headers: limited,
+  },
+  'create-service': {
+    tag: 'Services',
+    description: 'Names are unique, whatever their case and the white space around them.',
+    body: serviceInput,
+    answer: savedService,
+    headers: ['ETag', 'Location'],
+  },
+  'update-service': {
+    tag: 'Services',
+    description: 'Replaces the whole record: what the body leaves out is removed.',
+    body: serviceInput,
+    requestHeaders: guarded,
+    answer: savedService,
+    headers: revision,
+  },
+  'delete-service': {
+    tag: 'Services',
+    description: 'Once this is answered, none of the intents of the service is found, listed or executed.',
+    requestHeaders: guarded,
+  },
+  'get-service': { tag: 'Services', description: 'The service as it was registered.', answer: service, headers: revision },
+  'list-service-intents': {
+    tag: 'Intents',
+    description: 'In the order of `intent_uid`. A page past the end is empty.',
+    query: listQuery,
+    answer: intentList,
+    headers: paged,
+  },
+  'create-intent': {
+    tag: 'Intents',
+    description:
+      '`endpoint` is an address, which is then called by POST with a JSON body, or an object with `url`, `method` and `content_type`. The address may hold places of RFC 6570, `{name}` and `{?name}`, that input parameters fill; what is left goes into the query of GET and DELETE, and else into the body.',
+    body: intentInput,
+    answer: savedIntent,
+    headers: ['Location'],
+  },
+  'update-intent': {
+    tag: 'Intents',
+    description: 'Replaces the whole record. `intent_uid` must be that of the path: a new version is a new intent.',
+    body: intentInput,
+    requestHeaders: guarded,
+    answer: savedIntent,
+    headers: revision,
+  },
+  'delete-intent': { tag: 'Intents', description: 'Its uid is free again.', requestHeaders: guarded },
+  'get-agent': { tag: 'Agents', description: 'When the agent was first seen, and by which key it is known.', answer: agent },
+  'revoke-agent': {
+    tag: 'Agents',
+    description: 'No PAT that was issued to the agent until now is accepted any more. It may ask for a new one.',
+    answer: agent,
+  },
+  'delete-agent': { tag: 'Agents', description: 'Ends its PATs, too; the next key that presents the `agent_id` gets it.' },
+  'put-service-credential': {
+    tag: 'Services',
+    description:
+      'Every call of the intents of this service carries the header field, and is signed (RFC 9421) with the key of the answer. The key is shown once, the value of the field never.',
+    body: credentialInput,
+    answer: savedCredential,
+  },
+  'delete-service-credential': { tag: 'Services', description: 'Calls carry it no more, and are no longer signed.' },
+  'get-service-description': {
+    tag: 'Discovery',
+    description:
+      'What the service publishes for agents, its deprecated intents among them and marked. Where there are more intents than a page has, `Link` leads on.',
+    query: descriptionQuery,
+    answer: serviceDescription(protocol),
+    headers: paged,
+  },
+  'get-own-description': {
+    tag: 'This service',
+    description: 'This gate in the form that it describes services in. Its intents are the operations that agents use, to begin with.',
+    answer: serviceDescription(protocol),
+    headers: revision,
+  },
+  'get-jwks': {
+    tag: 'This service',
+    description: 'A key is published before it signs. A copy may be kept for five minutes.',
+    answer: keySet,
+    headers: revision,
+  },
+  'get-openapi': { tag: 'This service', description: 'OpenAPI 3.1.', answer: z.looseObject({ openapi: z.string() }), headers: revision },
+  'get-docs': {
+    tag: 'This service',
+    description: 'This reference with the policy in plain words, to read and to try. It loads nothing from any other host.',
+    answer: z.string(),
+    mediaType: 'text/html',
+    headers: revision,
+  },
+  'get-docs-asset': {
+    tag: 'This service',
+    description: 'Their names change with their content, so they may be kept for good.',
+    answer: z.string(),
+    mediaType: 'text/*',
+  },
+  'get-health': { tag: 'This service', description: 'Asks nothing of the parts behind the API.', answer: health },
+  mcp: {
+    tag: 'Discovery',
+    description: 'JSON-RPC messages of the Model Context Protocol, without sessions.',
+    body: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
+    answer: z.looseObject({ jsonrpc: z.literal('2.0') }),
+  },
+});

@@ -1,0 +1,62 @@
+import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod';
+import type { ApiParameter, JsonSchema } from '../../schemas/openapi.ts';
+
+/** Which side of a schema's transformations is shown: what is sent to the service, or what it sends. */
+type Side = 'input' | 'output';
+
+/** Turns zod schemas into JSON Schema; those with an id are collected, and referred to by it. */
+export function openSchemas() {
+  const components: Record<string, JsonSchema> = {};
+
+  function add(id: string, schema: JsonSchema): void {
+    const known = components[id];
+    if (known && !isDeepStrictEqual(known, schema)) throw new TypeError(`two different schemas are called ${id}`);
+    components[id] = schema;
+  }
+
+  /** The schema, or a reference to it. */
+  function refer(schema: z.ZodType, side: Side): JsonSchema {
+    const { properties, $defs = {} } = convert(z.object({ wanted: schema }), side);
+    for (const [id, definition] of Object.entries($defs as Record<string, JsonSchema>)) if (!id.startsWith('__')) add(id, definition);
+    return properties?.wanted ?? {};
+  }
+
+  return {
+    components,
+    refer,
+    /** The parameters of a query; all may be left out. */
+    listQueryParameters: (query: z.ZodObject, examples: Record<string, string> = {}): ApiParameter[] =>
+      Object.entries(query.shape).map(([name, schema]) => {
+        const { description, ...rest } = refer(schema as z.ZodType, 'output');
+        return {
+          name,
+          in: 'query',
+          required: false,
+          ...(description !== undefined && { description }),
+          schema: rest,
+          ...(examples[name] !== undefined && { example: rest.type === 'integer' ? Number(examples[name]) : examples[name] }),
+        };
+      }),
+  };
+}
+
+export type Schemas = ReturnType<typeof openSchemas>;
+
+function convert(schema: z.ZodType, side: Side): JsonSchema {
+  const converted = z.toJSONSchema(schema, { io: side, unrepresentable: 'any', override: ({ jsonSchema }) => simplify(jsonSchema) });
+  return JSON.parse(JSON.stringify(converted, tidy));
+}
+
+/** Dates say what they are by their format; the pattern that checks them helps no reader. */
+function simplify(schema: z.core.JSONSchema.BaseSchema): void {
+  if (schema.format === 'date-time') delete schema.pattern;
+  delete schema.id;
+}
+
+/** Points references at the components. The one recursive schema without an id is that of any JSON value. */
+function tidy(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('$ref' in value) || typeof value.$ref !== 'string') return value;
+  if (value.$ref.startsWith('#/$defs/__')) return {};
+  return { ...value, $ref: value.$ref.replace('#/$defs/', '#/components/schemas/') };
+}

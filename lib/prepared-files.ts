@@ -1,0 +1,20 @@
+import { listAssets } from './docs/assets.ts';
+import { renderPage } from './docs/page.ts';
+import type { Needs } from './endpoints.ts';
+import { describeApi } from './openapi/document.ts';
+import type { Settings } from './settings.ts';
+
+/**
+ * Prepares what functions read beside their bundles.
+ * @param policy - text of the policy file
+ * @returns finds the files of a function, as texts by their paths
+ */
+export function prepareFiles(policy: string, { protocol }: Settings): (needs: Needs) => Record<string, string> {
+  const assets = listAssets();
+  const documents = {
+    openapi: { 'openapi.json': JSON.stringify(describeApi({ protocol, policy })) },
+    page: { 'page.html': renderPage(protocol, assets) },
+    assets: Object.fromEntries(assets.map(({ name, text }) => [`assets/${name}`, text])),
+  };
+  return (needs) => ({ ...(needs.policy && { 'policy.json': policy }), ...(needs.documents && documents[needs.documents]) });
+}

@@ -1,0 +1,69 @@
+import * as z from 'zod';
+import { type Intent, type IntentDetails, intentDetails } from './intent.ts';
+import type { Service } from './service.ts';
+
+const describedIntent = intentDetails.extend({ deprecated: z.literal(true).optional() });
+
+export type DescribedIntent = z.infer<typeof describedIntent>;
+
+/** What a service publishes of itself (specification section 2.6), for a deployment whose protocol is called `protocol`. */
+export const serviceDescription = (protocol: string) =>
+  z
+    .strictObject({
+      'service-info': z.strictObject({
+        name: z.string(),
+        description: z.string(),
+        service_url: z.url(),
+        service_logo_url: z.url().optional(),
+        service_terms_of_service_url: z.url().optional(),
+        service_privacy_policy_url: z.url().optional(),
+      }),
+      intents: z.array(describedIntent),
+      [`${protocol}-public-key`]: z.string().describe('PEM of the key that signs the PATs with which the intents are executed'),
+      [`${protocol}-policy-file`]: z.url(),
+      [`${protocol}-api-discovery`]: z.url().optional().describe('where intents are searched'),
+    })
+    .meta({ id: 'ServiceDescription', description: 'A service, its intents, and what it takes to execute them.' });
+
+/** What a description says besides its intents. */
+export interface DescriptionContext {
+  protocol: string;
+  baseUrl: string;
+  /** PEM */
+  publicKey: string;
+}
+
+type Described = Pick<
+  Service,
+  | 'service_name'
+  | 'description'
+  | 'service_url'
+  | 'policy_url'
+  | 'service_logo_url'
+  | 'service_terms_of_service_url'
+  | 'service_privacy_policy_url'
+>;
+
+/** The description of a service. Its policy file is its own where it names one, else the policy of this gate. */
+export function describeForAgents(service: Described, intents: DescribedIntent[], { protocol, baseUrl, publicKey }: DescriptionContext) {
+  const { service_name, description, service_url, policy_url = `${baseUrl}/api/policy` } = service;
+  const addresses = ['service_logo_url', 'service_terms_of_service_url', 'service_privacy_policy_url'] as const;
+  return {
+    'service-info': {
+      name: service_name,
+      description,
+      service_url,
+      ...Object.fromEntries(addresses.flatMap((name) => (service[name] === undefined ? [] : [[name, service[name]]]))),
+    },
+    intents,
+    [`${protocol}-public-key`]: publicKey,
+    [`${protocol}-policy-file`]: policy_url,
+    [`${protocol}-api-discovery`]: `${baseUrl}/api/intents/search`,
+  };
+}
+
+/** An intent as a description shows it: with `deprecated` where it is. */
+export const describeListedIntent = (intent: Pick<Intent, 'deprecated'>, details: IntentDetails): DescribedIntent => ({
+  ...details,
+  ...(intent.deprecated && { deprecated: true }),
+});
