@@ -1,0 +1,70 @@
+/** What the doctor knows of the machine and the account. */
+export interface Findings {
+  nodeVersion: string;
+  /** of the command line that is installed; undefined where it is not */
+  cdkVersion: string | undefined;
+  /** that package.json asks for */
+  wantedCdkVersion: string;
+  /** what is wrong with settings and policy */
+  settingsProblem: string | undefined;
+  region: string | undefined;
+  account: AccountFindings;
+}
+
+/** `unreachable`: AWS could not be asked; `unknown`: it was, and would not say. */
+export type AccountFindings =
+  | { state: 'no credentials' | 'refused' | 'unreachable' }
+  | { state: 'known'; isBootstrapped: boolean | 'unknown' };
+
+export interface Diagnosis {
+  subject: string;
+  isWell: boolean;
+  detail: string;
+  /** what to do, as a command where there is one */
+  remedy?: string;
+}
+
+const well = (subject: string, detail: string): Diagnosis => ({ subject, isWell: true, detail });
+const ill = (subject: string, detail: string, remedy: string): Diagnosis => ({ subject, isWell: false, detail, remedy });
+
+/** Everything that a deployment needs, in the order in which to put it right. */
+export const diagnose = (findings: Findings): Diagnosis[] => [
+  diagnoseNode(findings),
+  diagnoseCommandLine(findings),
+  findings.settingsProblem === undefined
+    ? well('settings and policy', 'valid')
+    : ill('settings and policy', findings.settingsProblem, 'correct them in cdk.json, or on the command line with -c name=value'),
+  findings.region === undefined ? ill('region', 'none is chosen', 'export AWS_REGION=<region>') : well('region', findings.region),
+  diagnoseCredentials(findings),
+  diagnoseBootstrap(findings),
+];
+
+function diagnoseNode({ nodeVersion }: Findings): Diagnosis {
+  if (Number(nodeVersion.split('.')[0]) >= 24) return well('Node', nodeVersion);
+  return ill('Node', `${nodeVersion} is too old; 24 is needed`, 'npm ci');
+}
+
+function diagnoseCommandLine({ cdkVersion, wantedCdkVersion }: Findings): Diagnosis {
+  if (cdkVersion === wantedCdkVersion) return well('CDK command line', cdkVersion);
+  return ill('CDK command line', cdkVersion ? `${cdkVersion} in place of ${wantedCdkVersion}` : 'is not installed', 'npm ci');
+}
+
+function diagnoseCredentials({ account: { state } }: Findings): Diagnosis {
+  switch (state) {
+    case 'known':
+      return well('credentials', 'accepted');
+    case 'no credentials':
+      return ill('credentials', 'none are found', 'aws sso login    (or export AWS_PROFILE=<profile>)');
+    case 'refused':
+      return ill('credentials', 'AWS refuses them; they may have expired', 'aws sso login    (or export AWS_PROFILE=<profile>)');
+    case 'unreachable':
+      return ill('credentials', 'AWS cannot be reached', 'check the network and HTTPS_PROXY, then run the doctor again');
+  }
+}
+
+function diagnoseBootstrap({ account, region = '<region>' }: Findings): Diagnosis {
+  const remedy = `npx cdk bootstrap aws://<account>/${region}`;
+  if (account.state !== 'known') return ill('bootstrap', 'cannot be told without credentials', 'put the credentials right first');
+  if (account.isBootstrapped === 'unknown') return ill('bootstrap', 'cannot be told: these credentials may not list buckets', remedy);
+  return account.isBootstrapped ? well('bootstrap', 'done') : ill('bootstrap', 'is missing', remedy);
+}
