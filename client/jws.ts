@@ -1,0 +1,71 @@
+import type { Key, KeyPair } from './keys.ts';
+
+interface Algorithm {
+  alg: string;
+  /** for WebCrypto's `sign` */
+  parameters: { name: string; hash?: string; saltLength?: number };
+}
+
+const ecAlgorithms: Record<string, Algorithm> = {
+  'P-256': { alg: 'ES256', parameters: { name: 'ECDSA', hash: 'SHA-256' } },
+  'P-384': { alg: 'ES384', parameters: { name: 'ECDSA', hash: 'SHA-384' } },
+};
+const otherAlgorithms: Record<string, Algorithm> = {
+  Ed25519: { alg: 'EdDSA', parameters: { name: 'Ed25519' } },
+  'RSASSA-PKCS1-v1_5': { alg: 'RS256', parameters: { name: 'RSASSA-PKCS1-v1_5' } },
+  'RSA-PSS': { alg: 'PS256', parameters: { name: 'RSA-PSS', saltLength: 32 } },
+};
+
+/** @throws TypeError for a key of a kind that the service does not take */
+function algorithmOf({ algorithm }: Key): Algorithm {
+  const { name, namedCurve = '', hash } = algorithm as { name: string; namedCurve?: string; hash?: { name: string } };
+  const found = name === 'ECDSA' ? ecAlgorithms[namedCurve] : otherAlgorithms[name];
+  if (found && (hash === undefined || hash.name === 'SHA-256')) return found;
+  throw new TypeError('The key must be one of ECDSA with P-256 or P-384, Ed25519, or RSA with SHA-256.');
+}
+
+export function toBase64Url(bytes: Uint8Array): string {
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+const encode = (value: object): string => toBase64Url(new TextEncoder().encode(JSON.stringify(value)));
+
+/** A compact JWS (RFC 7515) whose payload is `payload` as JSON. */
+export async function signJws({ privateKey }: KeyPair, header: object, payload: object): Promise<string> {
+  const { alg, parameters } = algorithmOf(privateKey);
+  const signed = `${encode({ alg, ...header })}.${encode(payload)}`;
+  const signature = await crypto.subtle.sign(parameters, privateKey, new TextEncoder().encode(signed));
+  return `${signed}.${toBase64Url(new Uint8Array(signature))}`;
+}
+
+/** The public key as a JWK, with the members of its kind only. */
+export async function publicJwk({ publicKey }: KeyPair): Promise<Record<string, string>> {
+  const { kty, crv, x, y, n, e } = await crypto.subtle.exportKey('jwk', publicKey);
+  const members = { kty, crv, x, y, n, e };
+  return Object.fromEntries(Object.entries(members).filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+export interface ProofTarget {
+  method: string;
+  /** without query */
+  url: string;
+  /** the PAT that the proof goes with */
+  pat?: string;
+  nowMs: number;
+}
+
+/** A proof of possession for one request (RFC 9449 section 4.2). */
+export async function makeProof(key: KeyPair, { method, url, pat, nowMs }: ProofTarget): Promise<string> {
+  const claims = {
+    jti: crypto.randomUUID(),
+    htm: method,
+    htu: url,
+    iat: Math.floor(nowMs / 1000),
+    ...(pat !== undefined && { ath: await digest(pat) }),
+  };
+  return signJws(key, { typ: 'dpop+jwt', jwk: await publicJwk(key) }, claims);
+}
+
+const digest = async (text: string): Promise<string> =>
+  toBase64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))));

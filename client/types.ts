@@ -1,0 +1,93 @@
+/** An input or output parameter of an intent. */
+export interface Parameter {
+  name: string;
+  type: 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object' | 'null' | 'any';
+  required?: boolean;
+  description?: string;
+  default?: unknown;
+  enum?: unknown[];
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  format?: string;
+}
+
+/** An intent as search shows it. */
+export interface Intent {
+  intent_uid: string;
+  service_name: string;
+  intent_name: string;
+  description: string;
+  input_parameters: Parameter[];
+  output_parameters: Parameter[];
+  endpoint: string;
+  tags: string[];
+}
+
+/** An intent with everything that was registered. */
+export interface FullIntent extends Omit<Intent, 'endpoint'> {
+  intent_id: string;
+  service_id: string;
+  endpoint: { url: string; method: string; content_type: string };
+  category?: string;
+  version: string;
+  deprecated: boolean;
+}
+
+export interface IntentPage {
+  intents: Intent[];
+  pagination: { total_results: number; total_pages: number; current_page: number; page_size: number };
+}
+
+/** All that is given must hold together. */
+export interface SearchQuery {
+  /** a question or words; any may match, and better matches come first */
+  query?: string;
+  service_name?: string;
+  intent_name?: string;
+  uid?: string;
+  namespace?: string;
+  description?: string;
+  /** the intent must bear each */
+  tags?: string[];
+  /** from 1 */
+  page?: number;
+  /** 1 to 100, default 10 */
+  page_size?: number;
+}
+
+export interface Constraint {
+  leftOperand: string;
+  operator: string;
+  rightOperand: unknown;
+  unit?: string;
+}
+
+export interface Duty {
+  action: string;
+  target?: string;
+  amount?: unknown;
+  unit?: string;
+  timeInterval?: string;
+}
+
+/** A permission, prohibition or obligation. */
+export interface Rule {
+  action: string;
+  target?: string;
+  assignee?: string;
+  constraint?: Constraint[];
+  duty?: Duty[];
+}
+
+/** The usage policy, in the manner of ODRL. */
+export interface Policy {
+  uid: string;
+  type: string;
+  permission?: Rule[];
+  prohibition?: Rule[];
+  obligation?: Rule[];
+  [member: string]: unknown;
+}

@@ -1,0 +1,375 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import {
+  type ConnectOptions,
+  connect,
+  type IntentGate,
+  IntentGateError,
+  type OnPolicy,
+  PolicyDeclined,
+  RateLimited,
+  Refusal,
+  UnexpectedAnswer,
+  Unreachable,
+} from '../../client/connect.ts';
+import { baseUrl, type Gate, startGate } from '../support/gate.ts';
+import { intentOf, serviceNamed } from '../support/records.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { policyWithRate, type Service, serviceOver } from './service.ts';
+
+const uid = 'test.example:get-country:v1';
+const [policyPath, issuePath, executePath] = ['/api/policy', '/api/pat/issue', '/api/intents/execute'];
+
+let gate: Gate;
+let upstream: Awaited<ReturnType<typeof startUpstream>>;
+let service: Service;
+
+beforeAll(async () => {
+  gate = await startGate();
+  upstream = await startUpstream((_, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"name":"France"}'));
+  const { service_id } = await gate.services.create(serviceNamed('World'));
+  await gate.intents.create(
+    service_id,
+    intentOf(uid, { endpoint: { url: `http://127.0.0.1:${upstream.port}/`, method: 'POST', content_type: 'application/json' } }),
+  );
+});
+afterAll(async () => {
+  await upstream.stop();
+  await gate.stop();
+});
+beforeEach(() => {
+  service = serviceOver(gate);
+  upstream.seen.length = 0;
+});
+
+const allow = () => jest.fn<OnPolicy>(() => true);
+const open = (options: Partial<ConnectOptions> = {}): Promise<IntentGate> =>
+  connect(`${baseUrl}/`, { agentId: `agent-${randomUUID()}`, onPolicy: allow(), fetch: service.fetch, ...options });
+const run = (client: IntentGate, options = {}) => client.execute(uid, { code: 'FR' }, options);
+
+const words = [
+  'You may execute every intent, at most 60 times a minute.',
+  'You must not exceed the rate limit for every intent.',
+  `You must sign ${baseUrl}/api/policy, where publicKey is agent_public_key.`,
+];
+
+test('executes: reads the policy, asks, signs, gets a PAT, calls', async () => {
+  const onPolicy = allow();
+  const client = await open({ onPolicy });
+  expect(service.requests).toEqual([]);
+  expect(await run(client)).toEqual({ name: 'France' });
+  expect(await client.execute({ intent_uid: uid }, { code: 'FR' })).toEqual({ name: 'France' });
+  expect(service.requests.map(({ what }) => what)).toEqual([
+    `GET ${policyPath}`,
+    `POST ${issuePath}`,
+    `POST ${executePath}`,
+    `POST ${executePath}`,
+  ]);
+  expect(onPolicy.mock.calls).toEqual([[expect.objectContaining({ uid: `${baseUrl}/api/policy` }), words, undefined]]);
+  const keys = service.requests.slice(2).map(({ headers }) => headers.get('idempotency-key'));
+  expect(new Set(keys).size).toBe(2);
+});
+
+test('asks once and gets one PAT, however many calls there are at once', async () => {
+  const onPolicy = jest.fn<OnPolicy>(async () => true);
+  const client = await open({ onPolicy });
+  await Promise.all(Array.from({ length: 20 }, () => run(client)));
+  expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`), upstream.seen.length]).toEqual([1, 1, 20]);
+});
+
+describe('the policy', () => {
+  test.each<[string, unknown]>([
+    ['false', false],
+    ['undefined', undefined],
+    ['a text', 'no'],
+  ])('is not signed where onPolicy returns %s', async (_, result) => {
+    const client = await open({ onPolicy: (() => result) as unknown as OnPolicy });
+    const error = await run(client).catch((caught) => caught);
+    expect(error).toBeInstanceOf(PolicyDeclined);
+    expect(error).toMatchObject({
+      code: 'POLICY_DECLINED',
+      message: 'The usage policy was not accepted, so nothing can be executed.',
+      inWords: words,
+    });
+    expect(service.requests.map(({ what }) => what)).toEqual([`GET ${policyPath}`]);
+  });
+
+  test('is asked about again after it was declined', async () => {
+    const onPolicy = jest.fn<OnPolicy>().mockReturnValueOnce(false).mockReturnValue(true);
+    const client = await open({ onPolicy });
+    await expect(run(client)).rejects.toThrow(PolicyDeclined);
+    expect(await run(client)).toEqual({ name: 'France' });
+  });
+
+  test('is signed as it was fetched, whatever onPolicy does to its copy', async () => {
+    const client = await open({
+      onPolicy: (policy) => {
+        policy.permission = [];
+        return true;
+      },
+    });
+    expect(await run(client)).toEqual({ name: 'France' });
+  });
+
+  test('is shown again, with what is different, when it has changed', async () => {
+    const onPolicy = allow();
+    const client = await open({ onPolicy });
+    await run(client);
+    service.setPolicy(policyWithRate(30));
+    expect(await run(client)).toEqual({ name: 'France' });
+    expect(onPolicy.mock.calls[1]?.[2]).toEqual([
+      'No longer: You may execute every intent, at most 60 times a minute.',
+      'New: You may execute every intent, at most 30 times a minute.',
+    ]);
+    expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`), upstream.seen.length]).toEqual([2, 2, 2]);
+  });
+
+  test('may change while it is being accepted', async () => {
+    const onPolicy = jest.fn<OnPolicy>().mockImplementationOnce(() => {
+      service.setPolicy(policyWithRate(30));
+      return true;
+    });
+    onPolicy.mockReturnValue(true);
+    const client = await open({ onPolicy });
+    expect(await run(client)).toEqual({ name: 'France' });
+    expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`)]).toEqual([2, 2]);
+  });
+});
+
+describe('the PAT', () => {
+  test('is renewed when its life ends, without asking about the same policy again', async () => {
+    service.rewrite = (path, body) => (path === issuePath ? { ...body, expires_at: new Date(0).toISOString() } : body);
+    const onPolicy = allow();
+    const client = await open({ onPolicy });
+    await run(client);
+    await run(client);
+    expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`)]).toEqual([1, 2]);
+  });
+
+  test('is kept where the answer does not say when it expires', async () => {
+    service.rewrite = (path, { expires_at, ...body }) =>
+      path === issuePath ? body : { ...body, ...(expires_at !== undefined && { expires_at }) };
+    const client = await open();
+    await run(client);
+    await run(client);
+    expect(service.count(`POST ${issuePath}`)).toBe(1);
+  });
+
+  test('is replaced once it is refused, once for all who had it', async () => {
+    const agentId = `agent-${randomUUID()}`;
+    const client = await open({ agentId });
+    await run(client);
+    await gate.agents.revoke(agentId, Date.now());
+    expect(await Promise.all([run(client), run(client), run(client)])).toEqual(Array.from({ length: 3 }, () => ({ name: 'France' })));
+    expect(service.count(`POST ${issuePath}`)).toBe(2);
+  });
+
+  test('is not asked for without end', async () => {
+    service.rewrite = (path, body) => (path === issuePath ? { ...body, 'proto-pat': 'not.a.pat' } : body);
+    await expect(run(await open())).rejects.toMatchObject({ name: 'Refusal', code: 'UNAUTHORIZED', status: 401 });
+    expect(service.count(`POST ${issuePath}`)).toBe(3);
+  });
+
+  test('may bear the name of another protocol', async () => {
+    service.rewrite = (path, { 'proto-pat': pat, ...body }) => (path === issuePath ? { ...body, 'uim-pat': pat } : body);
+    expect(await run(await open())).toEqual({ name: 'France' });
+  });
+});
+
+describe('what is lost on the way', () => {
+  test.each(['lost before', 'lost after'] as const)('an execution that is %s is sent again under its key, and done once', async (fault) => {
+    const client = await open();
+    service.faults[executePath] = [fault];
+    expect(await run(client)).toEqual({ name: 'France' });
+    const sent = service.requests.filter(({ what }) => what === `POST ${executePath}`);
+    expect(sent.map(({ headers }) => headers.get('idempotency-key'))).toEqual([
+      sent[0]?.headers.get('idempotency-key'),
+      expect.any(String),
+    ]);
+    expect(sent[0]?.headers.get('idempotency-key')).toBe(sent[1]?.headers.get('idempotency-key'));
+    expect(upstream.seen).toHaveLength(1);
+  });
+
+  test('a PAT request whose answer is lost is signed anew', async () => {
+    service.faults[issuePath] = ['lost after'];
+    expect(await run(await open())).toEqual({ name: 'France' });
+    expect(service.count(`POST ${issuePath}`)).toBe(2);
+  });
+
+  test('a service that is away is asked again after Retry-After', async () => {
+    const away = Response.json(
+      { error: { code: 'SERVICE_UNAVAILABLE', message: 'Away.', details: {} } },
+      { status: 503, headers: { 'Retry-After': '0' } },
+    );
+    service.faults[executePath] = [away];
+    expect(await run(await open())).toEqual({ name: 'France' });
+  });
+
+  test('in the end it is said that nothing answers', async () => {
+    service.faults[executePath] = ['lost before', 'lost before'];
+    const error = await run(await open({ attempts: 2 })).catch((caught) => caught);
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error).toMatchObject({
+      code: 'UNREACHABLE',
+      attempts: 2,
+      message: 'The service cannot be reached; 2 attempts failed.',
+      cause: expect.any(TypeError),
+    });
+  });
+
+  test('an answer of something else is named as such', async () => {
+    service.faults[policyPath] = [new Response('<html>', { status: 200 })];
+    const error = await run(await open()).catch((caught) => caught);
+    expect(error).toBeInstanceOf(UnexpectedAnswer);
+    expect(error).toMatchObject({
+      code: 'UNEXPECTED_ANSWER',
+      status: 200,
+      message: 'The answer (status 200) is not one of this service. Check the address.',
+    });
+  });
+});
+
+describe('the rate limit', () => {
+  test('is kept to: calls wait for quota instead of being refused', async () => {
+    service.setPolicy(policyWithRate(2, 'second'));
+    const client = await open();
+    for (let call = 0; call < 4; call++) await run(client);
+    expect(upstream.seen).toHaveLength(4);
+    expect(service.requests.filter(({ status }) => status === 429)).toEqual([]);
+  });
+
+  test('is waited for by calls that come at once', async () => {
+    service.setPolicy(policyWithRate(2, 'second'));
+    const client = await open();
+    await Promise.all(Array.from({ length: 4 }, () => run(client)));
+    expect(upstream.seen).toHaveLength(4);
+  });
+
+  test('is told where waiting would take too long', async () => {
+    service.setPolicy(policyWithRate(1));
+    const client = await open({ waitAtMostMs: 1_000 });
+    await run(client);
+    const error = await run(client).catch((caught) => caught);
+    expect(error).toBeInstanceOf(RateLimited);
+    expect(error).toMatchObject({
+      code: 'TOO_MANY_REQUESTS',
+      message: expect.stringMatching(/^The rate limit is used up\. Ask again in \d+ seconds\.$/),
+    });
+    expect(error.retryAfterMs).toBeGreaterThan(1_000);
+    expect(service.count(`POST ${executePath}`)).toBe(1);
+  });
+});
+
+test('a refusal says all that the service said', async () => {
+  const client = await open();
+  const error = await client.execute(uid, {}).catch((caught) => caught);
+  expect(error).toBeInstanceOf(Refusal);
+  expect(error).toBeInstanceOf(IntentGateError);
+  expect(error).toMatchObject({
+    code: 'INVALID_PARAMETER',
+    status: 400,
+    details: { issues: [{ path: '/parameters/code', problem: expect.stringContaining('is required') }] },
+    requestId: 'request-1',
+    retryAfterMs: undefined,
+  });
+});
+
+test('the same idempotencyKey is executed once', async () => {
+  const client = await open();
+  await run(client, { idempotencyKey: 'once' });
+  await run(client, { idempotencyKey: 'once' });
+  expect(upstream.seen).toHaveLength(1);
+});
+
+describe('with proofs of possession', () => {
+  test('the PAT is bound, and every call proves the key', async () => {
+    const client = await open({ dpop: true });
+    expect(await run(client)).toEqual({ name: 'France' });
+    const { headers } = service.requests.at(-1) as Service['requests'][number];
+    const stolen = headers.get('authorization')?.replace('DPoP ', '') ?? '';
+    const thief = await service.fetch(`${baseUrl}${executePath}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${stolen}` },
+      body: JSON.stringify({ intent_uid: uid, parameters: { code: 'FR' } }),
+    });
+    expect(thief.status).toBe(401);
+  });
+
+  test('a request that is sent again is proven anew', async () => {
+    const client = await open({ dpop: true });
+    service.faults[executePath] = ['lost after'];
+    expect(await run(client)).toEqual({ name: 'France' });
+    expect(upstream.seen).toHaveLength(1);
+  });
+});
+
+describe('an AbortSignal', () => {
+  test('ends one call, and not the PAT request that others wait for', async () => {
+    const { promise: decided, resolve: decide } = Promise.withResolvers<boolean>();
+    const client = await open({ onPolicy: () => decided });
+    const giveUp = new AbortController();
+    const [impatient, patient] = [run(client, { signal: giveUp.signal }), run(client)];
+    giveUp.abort(new Error('enough'));
+    await expect(impatient).rejects.toThrow('enough');
+    decide(true);
+    expect(await patient).toEqual({ name: 'France' });
+    expect(upstream.seen).toHaveLength(1);
+  });
+
+  test('ends a wait for quota', async () => {
+    service.setPolicy(policyWithRate(1));
+    const client = await open();
+    await run(client);
+    const giveUp = new AbortController();
+    const waiting = run(client, { signal: giveUp.signal });
+    setImmediate(() => giveUp.abort(new Error('enough')));
+    await expect(waiting).rejects.toThrow('enough');
+  });
+
+  test('that is aborted already sends nothing', async () => {
+    const client = await open();
+    await expect(run(client, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
+    expect(service.count(`POST ${executePath}`)).toBe(0);
+  });
+});
+
+test.each([
+  ['P-256', { name: 'ECDSA', namedCurve: 'P-256' }],
+  ['P-384', { name: 'ECDSA', namedCurve: 'P-384' }],
+  ['Ed25519', { name: 'Ed25519' }],
+  ['RSA', { name: 'RSASSA-PKCS1-v1_5', modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }],
+  ['RSA-PSS', { name: 'RSA-PSS', modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }],
+])('a key of the kind %s will do', async (_, algorithm) => {
+  const key = (await crypto.subtle.generateKey(algorithm, false, ['sign', 'verify'])) as unknown as ConnectOptions['key'];
+  expect(await run(await open({ ...(key && { key }), dpop: true }))).toEqual({ name: 'France' });
+});
+
+test('a key of another kind is refused', async () => {
+  const key = (await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-521' }, false, [
+    'sign',
+    'verify',
+  ])) as unknown as ConnectOptions['key'];
+  await expect(run(await open({ ...(key && { key }) }))).rejects.toThrow(
+    new TypeError('The key must be one of ECDSA with P-256 or P-384, Ed25519, or RSA with SHA-256.'),
+  );
+});
+
+test.each<[string, string, Partial<ConnectOptions>, string]>([
+  ['an address that is none', 'gate.example', {}, 'the address of the service must be an http or https URL'],
+  ['another scheme', 'ftp://gate.example', {}, 'the address of the service must be an http or https URL'],
+  ['no agentId', baseUrl, { agentId: '' }, 'connect needs an agentId'],
+  [
+    'no onPolicy',
+    baseUrl,
+    { onPolicy: true as unknown as OnPolicy },
+    'connect needs onPolicy, a function that decides whether a policy is accepted',
+  ],
+])('%s is misuse', async (_, url, options, message) => {
+  await expect(connect(url, { agentId: 'me', onPolicy: () => true, ...options })).rejects.toThrow(new TypeError(message));
+});
+
+test('an idempotencyKey that no header can carry is misuse', async () => {
+  await expect(run(await open(), { idempotencyKey: 'schlüssel' })).rejects.toThrow(
+    new TypeError('an idempotencyKey has 1 to 255 visible ASCII characters'),
+  );
+});

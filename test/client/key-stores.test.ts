@@ -1,0 +1,53 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openFileKeyStore } from '../../client/file-key-store.ts';
+import { publicJwk } from '../../client/jws.ts';
+import { type KeyStore, obtainKey, openMemoryKeyStore } from '../../client/keys.ts';
+
+let folder: string;
+let count = 0;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'keys-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const stores: [string, () => KeyStore][] = [
+  ['in memory', openMemoryKeyStore],
+  ['in files', () => openFileKeyStore(join(folder, `${count++}`, 'keys'))],
+];
+
+describe.each(stores)('a key store %s', (_, open) => {
+  test('gives an agent the same key again, and another agent another', async () => {
+    const store = open();
+    const [first, again, other] = [await obtainKey('one', store), await obtainKey('one', store), await obtainKey('two', store)];
+    expect(await publicJwk(again)).toEqual(await publicJwk(first));
+    expect(await publicJwk(other)).not.toEqual(await publicJwk(first));
+  });
+
+  test('keeps the first of keys that are made at the same time', async () => {
+    const store = open();
+    const pairs = await Promise.all(Array.from({ length: 5 }, () => obtainKey('one', store)));
+    const kept = await publicJwk(await obtainKey('one', store));
+    expect(await Promise.all(pairs.map(publicJwk))).toEqual(Array.from({ length: 5 }, () => kept));
+  });
+
+  test('gives keys that cannot be copied', async () => {
+    const { privateKey } = await obtainKey('one', open());
+    expect(privateKey.extractable).toBe(false);
+    await expect(crypto.subtle.exportKey('jwk', privateKey)).rejects.toThrow();
+  });
+});
+
+test('files are for their owner alone, and nothing else is left behind', async () => {
+  const place = join(folder, 'own', 'keys');
+  await obtainKey('../../somewhere else', openFileKeyStore(place));
+  const [file = '', ...more] = readdirSync(place);
+  expect(more).toEqual([]);
+  expect(file).toMatch(/^[0-9a-f]{32}\.json$/);
+  expect(statSync(place).mode & 0o777).toBe(0o700);
+  expect(statSync(join(place, file)).mode & 0o777).toBe(0o600);
+  expect(JSON.parse(readFileSync(join(place, file), 'utf8')).agent_id).toBe('../../somewhere else');
+});

@@ -1,0 +1,72 @@
+import type { Steps } from '../../functions/core/http/serve.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
+import { createHandler as createGetPolicy } from '../../functions/get-policy.ts';
+import type { Gate } from '../support/gate.ts';
+import { invoke } from '../support/invoke.ts';
+
+/** What befalls a request instead of being answered. */
+export type Fault = 'lost before' | 'lost after' | Response;
+
+export interface Service {
+  fetch: typeof fetch;
+  /** what was sent: method and path, and headers by their lower-case names */
+  requests: { what: string; headers: Headers; status: number | undefined }[];
+  /** what befalls the next requests to a path, one each */
+  faults: Record<string, (Fault | undefined)[]>;
+  /** what is made of an answer before the client sees it */
+  rewrite?: (path: string, body: Record<string, unknown>) => Record<string, unknown>;
+  setPolicy(template: PolicyTemplate): void;
+  count(what: string): number;
+}
+
+/** The shipped policy with another rate. */
+export function policyWithRate(rate: number, unit = 'minute'): PolicyTemplate {
+  const template = structuredClone(loadPolicyTemplate());
+  const [constraint] = template.permission?.[0]?.constraint ?? [];
+  if (!constraint) throw new Error('the shipped policy has no rate');
+  Object.assign(constraint, { rightOperand: rate, unit: `{base_url}/vocabulary/${unit}` });
+  return template;
+}
+
+/** The service's own handlers behind a `fetch`, with faults on demand. */
+export function serviceOver(gate: Gate): Service {
+  let endpoints: Record<string, Steps>;
+  const service: Service = {
+    requests: [],
+    faults: {},
+    setPolicy: (template) => {
+      endpoints = {
+        'GET /api/policy': createGetPolicy({ findPolicy: openPolicy(template) }),
+        'POST /api/pat/issue': gate.openIssue(template),
+        'POST /api/intents/execute': gate.openExecute({ template }),
+      };
+    },
+    count: (what) => service.requests.filter((request) => request.what === what).length,
+    fetch: async (input, { method = 'GET', headers, body, signal } = {}) => {
+      signal?.throwIfAborted();
+      const path = new URL(String(input)).pathname.replace(/^\/test/, '');
+      const what = `${method} ${path}`;
+      const sent = { what, headers: new Headers(headers), status: undefined as number | undefined };
+      service.requests.push(sent);
+      const fault = service.faults[path]?.shift();
+      if (fault instanceof Response) return fault;
+      if (fault === 'lost before') throw new TypeError('fetch failed');
+      const answer = await invoke(endpoints[what] as Steps, {
+        method,
+        path,
+        headers: Object.fromEntries(sent.headers),
+        ...(typeof body === 'string' && { body }),
+        remainingMs: 29_000,
+      });
+      if (fault === 'lost after') throw new TypeError('fetch failed');
+      sent.status = answer.status;
+      return Response.json(service.rewrite?.(path, answer.body) ?? answer.body, {
+        status: answer.status,
+        headers: { ...(answer.headers as Record<string, string>), Date: new Date().toUTCString() },
+      });
+    },
+  };
+  service.setPolicy(loadPolicyTemplate());
+  return service;
+}
