@@ -59,8 +59,8 @@ export function createDashboard(scope: Construct, { rest, table, functions, name
           query(
             'Upstream outcomes by host',
             [
-              'filter message = "called"',
-              'stats count() as calls, pct(upstream_ms, 50) as p50_ms, pct(upstream_ms, 99) as p99_ms by host, outcome',
+              'filter message = "executed" and ispresent(upstream_host)',
+              'stats count() as calls, pct(upstream_ms, 50) as p50_ms, pct(upstream_ms, 99) as p99_ms by upstream_host, upstream_status, outcome',
               'sort calls desc',
             ],
             [executeLogs],

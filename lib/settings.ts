@@ -32,7 +32,8 @@ const endpointNames = endpoints.map(({ name }) => name);
 
 const retentionDays = Object.values(RetentionDays).filter((days) => typeof days === 'number' && days < 9_999);
 
-const throttle = z.strictObject({ requestsPerSecond: wholeNumber(1, 10_000), burst: wholeNumber(1, 5_000) });
+/** 0 stops an endpoint. */
+const throttle = z.strictObject({ requestsPerSecond: wholeNumber(0, 10_000), burst: wholeNumber(0, 5_000) });
 
 const isHttpsOrigin = (text: string) => URL.canParse(text) && new URL(text).protocol === 'https:' && new URL(text).origin === text;
 
