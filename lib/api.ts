@@ -1,4 +1,4 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import {
   AccessLogFormat,
   EndpointType,
@@ -106,6 +106,7 @@ export class Api extends Construct {
     const added = resource.addCorsPreflight({
       allowOrigins: this.settings.corsOrigins,
       allowMethods: allowed,
+      maxAge: Duration.hours(1),
       allowHeaders: ['Authorization', 'Content-Type', 'DPoP', 'Idempotency-Key', 'If-Match', 'If-None-Match'],
     });
     acknowledge(added, { 'AwsSolutions-APIG4': whyRefusalIsOpen, 'AwsSolutions-COG4': whyRefusalIsOpen });

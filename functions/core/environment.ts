@@ -9,6 +9,8 @@ export const variables = {
   protocol: 'PROTOCOL',
   /** the public address, where one is configured; else the address that the service is called by */
   baseUrl: 'BASE_URL',
+  /** origins whose pages may read answers, separated by commas; `*` for all */
+  allowedOrigins: 'ALLOWED_ORIGINS',
   /** KMS key ids or ARNs separated by commas; the first signs, all verify */
   signingKeys: 'SIGNING_KEY_IDS',
   /** life of a PAT in seconds */

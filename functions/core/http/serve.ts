@@ -1,7 +1,8 @@
 import middy from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from 'aws-lambda';
-import { readEnvironment } from '../environment.ts';
+import { readEnvironment, splitList } from '../environment.ts';
 import { ApiError } from './api-error.ts';
+import { corsHeaders } from './cors.ts';
 import { describeCause, log } from './log.ts';
 import { type ApiRequest, readRequest } from './request.ts';
 import { type ApiResponse, describeError, serialize } from './response.ts';
@@ -15,12 +16,15 @@ export interface ServeSettings {
   /** what stands for `proto` in error references */
   protocol: string;
   baseUrl?: string;
+  /** origins whose pages may read answers, separated by commas */
+  allowedOrigins?: string;
 }
 
 /** Makes a Lambda handler of an endpoint's steps: the chain that every endpoint shares. */
-export function serve(steps: Steps, settings: ServeSettings = readEnvironment(['protocol'], ['baseUrl'])): LambdaHandler {
+export function serve(steps: Steps, settings: ServeSettings = readEnvironment(['protocol'], ['baseUrl', 'allowedOrigins'])): LambdaHandler {
   return middy<APIGatewayProxyEvent, APIGatewayProxyResult, Error>()
     .use(accessLog())
+    .use(corsHeaders(splitList(settings.allowedOrigins)))
     .use(conditionalGet())
     .use(errorResponse(settings.protocol))
     .handler(async (event, context) => {

@@ -25,7 +25,7 @@ export interface Receipt {
   write(outcome: 'OK' | ErrorCode, answerHeaders?: Record<string, string>): void;
 }
 
-const metrics = new Metrics({ namespace: 'IntentGate', serviceName: 'execution' });
+const metrics = new Metrics({ namespace: process.env.POWERTOOLS_METRICS_NAMESPACE ?? 'IntentGate', serviceName: 'execution' });
 
 export function openReceipt({ requestId }: ApiRequest, agentId: string, policyDigest: string): Receipt {
   const executionId = newRev();

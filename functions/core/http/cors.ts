@@ -1,0 +1,37 @@
+import type middy from '@middy/core';
+import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
+
+/** What a page may read besides what every page may (Fetch standard, CORS-exposed headers). */
+const exposedHeaders = [
+  'ETag',
+  'Execution-Id',
+  'Idempotent-Replayed',
+  'Link',
+  'Location',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'WWW-Authenticate',
+  'X-Request-Id',
+];
+
+type Middleware = middy.MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResult, Error>;
+type Chain = Parameters<NonNullable<Middleware['before']>>[0];
+
+/**
+ * Lets pages of other origins read the answer; the gateway answers their preflight requests. Nothing here depends on cookies,
+ * so credentials are never allowed.
+ * @param origins - exact origins, or `*` among them for every one
+ */
+export function corsHeaders(origins: readonly string[]): Middleware {
+  const allow = ({ event, response }: Chain) => {
+    if (!response || origins.length === 0) return;
+    const origin = Object.entries(event.multiValueHeaders ?? {}).find(([name]) => name.toLowerCase() === 'origin')?.[1]?.[0];
+    const isOpen = origins.includes('*');
+    response.headers = { ...response.headers, ...(!isOpen && { Vary: 'Origin' }) };
+    if (!isOpen && (origin === undefined || !origins.includes(origin))) return;
+    response.headers['Access-Control-Allow-Origin'] = isOpen ? '*' : (origin ?? '');
+    response.headers['Access-Control-Expose-Headers'] = exposedHeaders.join(', ');
+  };
+  return { after: allow, onError: allow };
+}
