@@ -1,0 +1,75 @@
+"""Plays a service with faults to the Python client, on loopback, and prints what came of it."""
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import intent_gate
+
+seen = []
+script = []
+policy = {"uid": "x:policy", "type": "Set", "permission": [{"action": "execute", "target": "x:all"}]}
+claims = intent_gate._encode_json({"iat": 0, "exp": 3600})
+
+
+class Service(BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def answer(self, status, body, **headers):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def do_GET(self):
+        self.answer(200, policy)
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path == "/api/pat/issue":
+            return self.answer(200, {"proto-pat": f"a.{claims}.b"})
+        seen.append(self.headers["Idempotency-Key"])
+        step = script.pop(0) if script else "ok"
+        if step == "lost":
+            return self.connection.close()
+        if step == "used up":
+            return self.answer(429, {"error": {"code": "TOO_MANY_REQUESTS", "message": "m"}}, Retry_After="0")
+        if step == "changed":
+            policy["permission"] = []
+            return self.answer(403, {"error": {"code": "FORBIDDEN", "message": "m", "details": {"reason": "policy_changed"}}})
+        if step == "none left":
+            return self.answer(200, {"done": True}, RateLimit='"execute";r=0;t=1')
+        self.answer(200, {"done": True})
+
+
+server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+asked = []
+key = intent_gate.Key(bytes(32))
+gate = intent_gate.IntentGate(
+    f"http://127.0.0.1:{server.server_port}", "agent", key, lambda policy, in_words: asked.append(in_words) is None, attempts=2
+)
+
+script[:] = ["lost", "ok"]
+gate.execute("a:b:v1", {})
+print("sent again under one key:", len(seen) == 2 and seen[0] == seen[1])
+
+script[:] = ["used up", "none left"]
+gate.execute("a:b:v1", {})
+started = time.monotonic()
+gate.execute("a:b:v1", {})
+print("waited:", time.monotonic() - started > 0.5)
+
+script[:] = ["changed", "ok"]
+gate.execute("a:b:v1", {})
+print("asked twice:", len(asked) == 2 and asked[1] == [])
+
+server.shutdown()
+server.server_close()
+try:
+    gate.execute("a:b:v1", {})
+except intent_gate.IntentGateError as error:
+    print("gave up:", error.code)
