@@ -7,7 +7,8 @@ import { IntentGate } from '../lib/stack.ts';
 
 try {
   // The feature flags hold also where the app is run without the CDK command line, which passes them on.
-  const app = new App({ context: JSON.parse(readFileSync('cdk.json', 'utf8')).context });
+  // Synthesized below and nowhere else: by itself the app would write what it has when the process ends, also half a stack.
+  const app = new App({ autoSynth: false, context: JSON.parse(readFileSync('cdk.json', 'utf8')).context });
   new IntentGate(app, 'IntentGate', readSettings(app.node));
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
   app.synth();

@@ -1,0 +1,122 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { endpoints, scheduledFunctions } from '../../lib/endpoints.ts';
+import { logicalPrefix, type Resource, type Template } from './synthesize.ts';
+
+const rows = [...endpoints, ...scheduledFunctions];
+let folder: string;
+let template: Template;
+
+const bundleOf = (name: string): string => join(folder, 'dist', name, 'index.mjs');
+
+/** Runs the app as `cdk synth` does. */
+const synthesizeApp = (outdir: string, context: Record<string, unknown> = {}) =>
+  spawnSync(process.execPath, ['bin/app.ts'], {
+    env: { ...process.env, NODE_OPTIONS: '', CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: JSON.stringify(context) },
+    encoding: 'utf8',
+  });
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'bundle-'));
+  const { status, stderr } = synthesizeApp(folder);
+  expect([status, stderr]).toEqual([0, '']);
+  template = JSON.parse(readFileSync(join(folder, 'IntentGate.template.json'), 'utf8'));
+}, 60_000);
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function functionResource(name: string): Resource {
+  const isWanted = ([id, { Type }]: [string, Resource]) =>
+    Type === 'AWS::Lambda::Function' && id.startsWith(`${logicalPrefix(name)}Function`);
+  const found = Object.entries(template.Resources).find(isWanted);
+  if (!found) throw new Error(`no function ${name}`);
+  return found[1];
+}
+
+/** Loads a bundle in a thread that has the environment of the template and nothing else; what it says when it cannot. */
+async function load(name: string): Promise<string> {
+  const { Environment } = functionResource(name).Properties;
+  const given = Object.entries(Environment.Variables).map(([key, value]) => [
+    key,
+    typeof value === 'string' ? value : 'eu-west-1_Reference',
+  ]);
+  const worker = new Worker(
+    `import(require('node:url').pathToFileURL(require('node:worker_threads').workerData).href)
+       .then(({ handler }) => require('node:worker_threads').parentPort.postMessage(typeof handler),
+             (error) => require('node:worker_threads').parentPort.postMessage(String(error)))`,
+    { eval: true, workerData: bundleOf(name), env: { ...Object.fromEntries(given), AWS_REGION: 'eu-west-1' }, execArgv: [] },
+  );
+  try {
+    return await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
+  } finally {
+    await worker.terminate();
+  }
+}
+
+test.each(rows)('$name starts with the environment that the template gives it', async ({ name }) => {
+  expect(await load(name)).toBe('function');
+});
+
+describe('bundles', () => {
+  /** In thousands of bytes. What is beyond the usual, and why. */
+  const budgets: Record<string, number> = {
+    // undici, which connects only to addresses that were checked, and re2js, whose patterns run in linear time
+    'execute-intent': 1_500,
+    // all that agents can do, and the protocol
+    mcp: 1_750,
+    // re2js
+    'create-intent': 600,
+    'update-intent': 600,
+    // the clients of DynamoDB and S3
+    'search-intents': 600,
+    'snapshot-search-index': 600,
+  };
+
+  test.each(rows)('$name is small', ({ name }) => {
+    expect(statSync(bundleOf(name)).size / 1_000).toBeLessThan(budgets[name] ?? 500);
+  });
+
+  test.each(rows)('$name holds no client that it does not use', ({ name, needs }) => {
+    const text = readFileSync(bundleOf(name), 'utf8');
+    const held = {
+      table: text.includes('DynamoDB_20120810'),
+      kms: text.includes('TrentService'),
+      snapshots: text.includes('s3-bucket-endpoint') || text.includes('S3Express'),
+      credentials: text.includes('secretsmanager'),
+    };
+    expect(held).toEqual({
+      table: needs.table !== undefined || needs.scan === true,
+      kms: needs.kms !== undefined,
+      snapshots: needs.snapshots !== undefined,
+      credentials: needs.credentials !== undefined,
+    });
+  });
+
+  test.each(rows)('the policy lies beside $name exactly where it needs it', ({ name, needs }) => {
+    expect(existsSync(join(folder, 'dist', name, 'policy.json'))).toBe(needs.policy === true);
+  });
+});
+
+describe('a synthesis that cannot be', () => {
+  test.each<[string, Record<string, unknown>, RegExp]>([
+    [
+      'settings',
+      { stage: 'Dev', waf: 'perhaps' },
+      /^The settings are not valid:\n {2}stage: must be 1 to 20 .*\n {2}waf: must be true or false\n$/,
+    ],
+    ['a missing policy', { policyFile: 'nowhere.json' }, /^policyFile: nowhere\.json cannot be read\n$/],
+    ['a policy that is none', { policyFile: 'package.json' }, /^package\.json: the policy cannot be put into effect:\n {2}\//],
+    ['a policy that is not JSON', { policyFile: 'README.md' }, /^README\.md: the policy cannot be put into effect:\n {2}\/ must be JSON/],
+  ])('says what is wrong with %s, without a stack', (_, context, message) => {
+    const outdir = join(folder, 'refused');
+    const { status, stderr, stdout } = synthesizeApp(outdir, context);
+    expect([status, stdout, existsSync(join(outdir, 'IntentGate.template.json'))]).toEqual([1, '', false]);
+    expect(stderr).toMatch(message);
+  });
+});
