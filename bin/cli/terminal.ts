@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { usageFailure } from './failure.ts';
+import { CliFailure, usageFailure } from './failure.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -49,8 +49,14 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
   async function prompt(question: string, output: NodeJS.WritableStream): Promise<string> {
     if (!isInteractive) throw usageFailure(`Nobody can be asked here: ${question.trim()} Give the answer as an option; --help lists them.`);
     const reader = createInterface({ input: stdin, output, terminal: true });
+    const stopped = new AbortController();
+    // Ctrl-C and Ctrl-D end the reader without an answer
+    reader.once('close', () => stopped.abort());
     try {
-      return await reader.question(output === stderr ? question : '');
+      return await reader.question(output === stderr ? question : '', { signal: stopped.signal });
+    } catch (cause) {
+      stderr.write('\n');
+      throw new CliFailure('interrupted', 'Stopped.', { cause });
     } finally {
       reader.close();
     }
