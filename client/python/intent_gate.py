@@ -231,7 +231,7 @@ class IntentGate:
     """A service, as an agent sees it.
 
     on_policy(policy, in_words) decides whether the usage policy is accepted; nothing is signed unless it returns True.
-    key is a Key, or the path of the file that keeps one. public_url is the address that the service calls itself by, where it is not the one
+    key is a Key, or the path of the file that keeps one, made at the first execution. public_url is the address that the service calls itself by, where it is not the one
     that it is reached at. A call waits at most wait_at_most seconds for quota or for a service that is away.
     """
 
@@ -239,7 +239,7 @@ class IntentGate:
         self._url = url.rstrip("/")
         self._public_url = (public_url or url).rstrip("/")
         self._agent_id = agent_id
-        self._key = key if isinstance(key, Key) else Key.at(key)
+        self._key = key
         self._on_policy = on_policy
         self._attempts = attempts
         self._wait_at_most = wait_at_most
@@ -301,6 +301,9 @@ class IntentGate:
             if self._on_policy(json.loads(json.dumps(policy)), in_words) is not True:
                 raise IntentGateError("POLICY_DECLINED", "The usage policy was not accepted, so nothing can be executed.")
             self._accepted = policy
+
+        if not isinstance(self._key, Key):
+            self._key = Key.at(self._key)
 
         def prepare():
             issued_at = int(time.time())
@@ -430,8 +433,9 @@ def main():
     arguments = parser.parse_args()
 
     on_policy = (lambda *_: True) if arguments.accept_policy else _ask_on_terminal
-    key = Key.at(arguments.key)
-    gate = IntentGate(arguments.url, arguments.agent_id or "agent-" + key.jwk["x"][:12], key, on_policy)
+    # only executions need a key
+    key = Key.at(arguments.key) if arguments.command == "execute" else None
+    gate = IntentGate(arguments.url, arguments.agent_id or (key and "agent-" + key.jwk["x"][:12]), key, on_policy)
     try:
         if arguments.command == "policy":
             print(*gate.policy()[1], sep="\n")
