@@ -12,11 +12,13 @@ import {
 } from '@aws-sdk/client-cognito-identity-provider';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, type JSONWebKeySet } from 'jose';
+import { runConformance } from '../../bin/conform/run.ts';
 import { type Agent, createAgent } from '../../bin/demo/agent.ts';
 import { call, type Exchange, readError } from '../../bin/demo/call.ts';
 import { play } from '../../bin/demo/play.ts';
 import { registerDemo } from '../../bin/local/upstream/register.ts';
 import { startUpstream, type Upstream } from '../../bin/local/upstream/server.ts';
+import { shakeHands } from '../../bin/smoke/handshake.ts';
 import { endpoints, scheduledFunctions } from '../../lib/endpoints.ts';
 import { account, credentials, type Emulator, installEmulator, region, startEmulator } from './emulator.ts';
 import { accessKeyOf, type Gateway, startGateway } from './gateway.ts';
@@ -24,6 +26,8 @@ import { describeCall, isGranted } from './permissions-used.ts';
 
 const run = promisify(execFile);
 const settings = { stage: 'local', allowLoopback: 'true', policyFile: 'bin/local/policy.json' };
+/** What the smoke test is told on the command line. */
+const smokeOptions = { protocol: 'proto', intentUid: 'world.example:get-country:v1', parameters: { code: 'CH' } };
 const rows = [...endpoints, ...scheduledFunctions];
 
 interface Account {
@@ -159,6 +163,30 @@ describe('a deployment', () => {
     for await (const { status } of play(api())) statuses.push(status);
     expect(statuses).toEqual([200, 200, 200, 200, 200, 401, 403, 429]);
   }, 120_000);
+
+  test('shakes hands with the smoke test', async () => {
+    const seen: [string, number][] = [];
+    for await (const { name, status } of shakeHands(api(), smokeOptions)) seen.push([name, status]);
+    expect(seen).toEqual([
+      ['health', 200],
+      ['public keys', 200],
+      ['search', 200],
+      ['policy', 200],
+      ['PAT', 200],
+      ['PAT is accepted', 404],
+      ['forged PAT is refused', 401],
+      ['missing PAT is refused', 401],
+      ['unknown path is refused', 404],
+      ['intent', 200],
+    ]);
+  }, 60_000);
+
+  test('conforms to the specification', async () => {
+    const { checks, left_behind } = await runConformance(api(), { adminToken, upstreamUrl: upstream.url });
+    const missed = checks.filter(({ outcome }) => outcome !== 'passed');
+    expect(missed.map(({ id, notes }) => [id, notes])).toEqual([]);
+    expect(left_behind).toEqual([]);
+  }, 300_000);
 
   test('answers refusals of the gateway itself in our form', async () => {
     const [unknownPath, wrongMethod] = [await call('GET', `${api()}/nothing/here`), await call('DELETE', `${api()}/api/services`)];
