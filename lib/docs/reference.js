@@ -15,8 +15,13 @@ function followColorScheme() {
   apply();
 }
 
-/** The page has a heading of its own, and calls the service that it came from. */
-const withoutHeading = () => ({ wrapComponents: { info: () => () => null, ServersContainer: () => () => null } });
+/** The page has a heading of its own, calls the service that it came from, and has places of its own that addresses lead to. */
+const partOfPage = () => ({
+  wrapComponents: { InfoContainer: () => () => null, ServersContainer: () => () => null },
+  statePlugins: {
+    layout: { wrapActions: { parseDeepLinkHash: (follow) => (hash) => (hash.startsWith('#/') ? follow(hash) : undefined) } },
+  },
+});
 
 /** Shows the operations, and leads to the one that the address names. */
 function showOperations(description) {
@@ -30,16 +35,19 @@ function showOperations(description) {
       displayRequestDuration: true,
       tryItOutEnabled: true,
       validatorUrl: null,
-      plugins: [withoutHeading],
+      plugins: [partOfPage],
       onComplete: () => resolve(ui),
     });
   });
 }
 
-/** Links such as #/Discovery/search-intents open the operation, as they do when the page is loaded with one. */
-function openFromLinks(ui) {
+/** Links such as #/Discovery/search-intents lead to the operation, as they do when the page is loaded with one. */
+function openFromLinks() {
   addEventListener('hashchange', () => {
-    if (location.hash.startsWith('#/')) ui.layoutActions.parseDeepLinkHash(location.hash);
+    if (!location.hash.startsWith('#/')) return;
+    const operation = document.getElementById(`operations-${location.hash.slice(2).replace('/', '-')}`);
+    if (operation && !operation.classList.contains('is-open')) operation.querySelector('.opblock-summary-control').click();
+    operation?.scrollIntoView();
   });
 }
 
@@ -102,7 +110,9 @@ followColorScheme();
 try {
   const description = await (await read('openapi.json')).json();
   const ui = await showOperations(description);
-  openFromLinks(ui);
+  openFromLinks();
+  // What has come in above it has moved it away.
+  document.querySelector(':target')?.scrollIntoView();
   // Web Crypto is there for secure addresses alone, which http on other machines is not.
   if (crypto.subtle) offerPat(ui, description.servers[0].url);
 } catch (error) {

@@ -161,6 +161,11 @@ const errorCases: Record<string, Partial<Record<ErrorCode, () => Promise<Answer>
     INVALID_PARAMETER: async () => api.call('GET', `/api/services/${await api.createService()}/intents?page_size=101`),
     NOT_FOUND: () => api.call('GET', `/api/services/${unknownService}/intents`),
   },
+  'get-service-description': {
+    INVALID_PARAMETER: async () => api.call('GET', `/api/services/${await api.createService()}/description?page=0`),
+    NOT_FOUND: () => api.call('GET', `/api/services/${unknownService}/description`),
+  },
+  'get-docs-asset': { NOT_FOUND: () => api.call('GET', '/docs/index.mjs') },
   'create-intent': {
     INVALID_PARAMETER: async () => api.asAdmin('POST', `/api/services/${await api.createService()}/intents`, {}),
     NOT_FOUND: () => api.asAdmin('POST', `/api/services/${unknownService}/intents`, intentBody(newUid())),

@@ -1,0 +1,54 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BrowserContext, chromium } from 'playwright-core';
+
+const candidates = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/usr/bin/google-chrome-stable'];
+
+/** A Chromium of this machine; `CHROMIUM` names another one. */
+export const chromiumPath = [process.env.CHROMIUM ?? '', ...candidates].find((path) => path !== '' && existsSync(path));
+
+export interface Browser {
+  context: BrowserContext;
+  /** addresses of all requests of all pages */
+  requests: string[];
+  /** what pages have complained of in their consoles, and errors that none of their scripts has caught */
+  complaints: string[];
+  close(): Promise<void>;
+}
+
+/** Starts Chromium with a fresh profile; it can reach nothing but this machine. */
+export async function startBrowser(options: Parameters<typeof chromium.launchPersistentContext>[1] = {}): Promise<Browser> {
+  const profile = mkdtempSync(join(tmpdir(), 'chromium-'));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: chromiumPath,
+    headless: true,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+    ],
+    ...options,
+  });
+  const requests: string[] = [];
+  const complaints: string[] = [];
+  context.on('request', (request) => requests.push(request.url()));
+  context.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+  });
+  context.on('weberror', (error) => complaints.push(error.error().message));
+  return {
+    context,
+    requests,
+    complaints,
+    close: async () => {
+      await context.close();
+      rmSync(profile, { recursive: true, force: true });
+    },
+  };
+}

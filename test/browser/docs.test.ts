@@ -1,0 +1,120 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { endpoints } from '../../lib/endpoints.ts';
+import { errorTable } from '../../schemas/errors.ts';
+import { type Api, startApi } from '../e2e/api.ts';
+import { type Browser, chromiumPath, startBrowser } from './chromium.ts';
+
+const given = chromiumPath === undefined ? describe.skip : describe;
+if (chromiumPath === undefined)
+  console.warn(
+    'The reference page is not tested: there is no Chromium. Install it (apt-get install chromium), or set CHROMIUM to its path.',
+  );
+
+given('the reference page', () => {
+  let api: Api;
+  let staged: Server;
+  let browser: Browser;
+  /** addresses that the service is called by: as it stands, and below a stage */
+  const bases: Record<string, string> = {};
+
+  beforeAll(async () => {
+    api = await startApi({ demo: true, quiet: true });
+    bases.root = api.stack.base_url;
+    staged = createServer(
+      (request, response) =>
+        void forward(request.url ?? '').then(({ status, headers, body }) => response.writeHead(status, headers).end(body)),
+    );
+    await new Promise<void>((resolve) => staged.listen(0, '127.0.0.1', resolve));
+    bases.stage = `http://127.0.0.1:${(staged.address() as AddressInfo).port}/live`;
+    browser = await startBrowser();
+  }, 90_000);
+  afterAll(async () => {
+    await browser?.close();
+    staged?.close();
+    await api?.stop();
+  });
+  afterEach(() => {
+    expect(browser.complaints.splice(0)).toEqual([]);
+    const allowed = Object.values(bases);
+    expect(browser.requests.splice(0).filter((url) => !allowed.some((base) => url.startsWith(`${base}/`)))).toEqual([]);
+  });
+
+  /** What API Gateway does with the name of a stage: takes it off. */
+  async function forward(path: string) {
+    const answer = await fetch(`${api.stack.base_url}${path.replace(/^\/live(?=\/)/, '')}`);
+    const headers = Object.fromEntries(
+      [...answer.headers].filter(([name]) => !['connection', 'keep-alive', 'content-length'].includes(name)),
+    );
+    return { status: answer.status, headers, body: Buffer.from(await answer.arrayBuffer()) };
+  }
+
+  async function open(hash = '', base = bases.root): Promise<Page> {
+    const page = await browser.context.newPage();
+    await page.goto(`${base}/docs${hash}`);
+    await page.waitForSelector('.opblock');
+    return page;
+  }
+
+  const operation = (page: Page, id: string) => page.locator(`[id="operations-${id}"]`);
+
+  async function execute(page: Page, id: string): Promise<unknown> {
+    await operation(page, id).locator('button.execute').click();
+    const answer = operation(page, id).locator('.live-responses-table .response-col_description .highlight-code').first();
+    return JSON.parse((await answer.locator('code').textContent()) ?? '');
+  }
+
+  test.each(Object.keys({ root: '', stage: '' }))('shows policy, operations and errors (%s)', async (where) => {
+    const page = await open('', bases[where]);
+    expect(await page.locator('#policy li').allTextContents()).toEqual(
+      expect.arrayContaining([
+        'You may execute every intent, at most 60 times a minute.',
+        'You must not execute the intent world.example:export-countries:v1, whatever else is permitted.',
+      ]),
+    );
+    expect(await page.locator('.opblock').count()).toBe(endpoints.length);
+    expect(await page.locator('#errors tbody tr').evaluateAll((rows) => rows.map(({ id }) => id))).toEqual(Object.keys(errorTable));
+    await page.close();
+  });
+
+  test.each(Object.keys({ root: '', stage: '' }))('is for searching, too (%s)', async (where) => {
+    const page = await open('#/Discovery/search-intents', bases[where]);
+    await page.getByPlaceholder('query', { exact: true }).fill('what time is it in Tokyo');
+    await page.getByPlaceholder('page_size', { exact: true }).fill('1');
+    expect(await execute(page, 'Discovery-search-intents')).toMatchObject({
+      intents: [{ intent_uid: 'world.example:get-current-time:v1' }],
+      pagination: { page_size: 1 },
+    });
+    await page.close();
+  });
+
+  test('gets a PAT on agreement, and executes with it', async () => {
+    const page = await open();
+    await page.getByRole('button', { name: 'Agree' }).click();
+    await page.getByText('You are the agent docs-').waitFor();
+    await page.getByRole('link', { name: 'Execute', exact: true }).click();
+    await operation(page, 'Execution-execute-intent').and(page.locator('.is-open')).waitFor();
+    expect(await execute(page, 'Execution-execute-intent')).toMatchObject({ code: 'CHF', name: 'Swiss Franc' });
+    await page.close();
+  });
+
+  test('leads to an error by its code', async () => {
+    const page = await open('#VERSION_CONFLICT');
+    const row = page.locator('#VERSION_CONFLICT');
+    await page.waitForFunction("document.querySelector('#VERSION_CONFLICT').getBoundingClientRect().top >= 0");
+    expect(await row.evaluate((element) => element.matches(':target') && element.getBoundingClientRect().bottom < 720)).toBe(true);
+    expect(await row.textContent()).toContain('PROTO-INT-010');
+    await page.close();
+  });
+
+  test('fits a phone', async () => {
+    const page = await browser.context.newPage();
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.goto(`${bases.root}/docs#/Discovery/search-intents`);
+    await page.waitForSelector('.opblock.is-open');
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+    await page.close();
+  });
+});

@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import type { Context } from 'aws-lambda';
+import { type Steps, serve } from '../../functions/core/http/serve.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { parseTemplate } from '../../functions/core/policy/template.ts';
+import { createHandler as createPage } from '../../functions/get-docs.ts';
+import { createHandler as createAsset } from '../../functions/get-docs-asset.ts';
+import { createHandler as createOpenApi } from '../../functions/get-openapi.ts';
+import { listAssets } from '../../lib/docs/assets.ts';
+import { renderPage } from '../../lib/docs/page.ts';
+import { describeApi } from '../../lib/openapi/document.ts';
+import { type Call, eventOf, invoke } from '../support/invoke.ts';
+
+const policyText = readFileSync('policy.json', 'utf8');
+const assets = listAssets();
+const html = renderPage('uim', assets);
+
+const docs = (template = parseTemplate(policyText)): Steps => createPage({ readPage: () => html, findPolicy: openPolicy(template) });
+const files = createAsset({ readAsset: (name) => assets.find((asset) => asset.name === name)?.text });
+
+/** As the gateway gets it: these bodies are no JSON. */
+const answer = (steps: Steps, call: Call) => serve(steps, { protocol: 'proto' })(eventOf(call), {} as Context);
+
+describe('the page', () => {
+  test('is HTML that may run its own files and call this service, and nothing else', async () => {
+    const { statusCode, headers, body } = await answer(docs(), { path: '/docs' });
+    expect(statusCode).toBe(200);
+    expect(headers).toEqual({
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy':
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      'Referrer-Policy': 'no-referrer',
+      'Cache-Control': 'no-cache',
+      ETag: expect.stringMatching(/^"[\w-]{22}"$/),
+      'X-Content-Type-Options': 'nosniff',
+      'X-Request-Id': 'request-1',
+    });
+    expect(body).not.toMatch(/<script(?! [^>]*src=)|<style|\son\w+=|javascript:/i);
+  });
+
+  test('has relative addresses alone, of files that there are', () => {
+    const addresses = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, address = '']) => address);
+    expect(addresses.filter((address) => /^(\/|https?:)/.test(address))).toEqual([]);
+    const named = addresses.filter((address) => address.startsWith('docs/')).map((address) => address.slice('docs/'.length));
+    expect(named.sort()).toEqual(assets.map(({ name }) => name).sort());
+  });
+
+  test('says the policy in plain words, whatever stands in it', async () => {
+    const template = { ...parseTemplate(policyText), profile: 'https://policy.example/?a=<b>&c=$&' };
+    const { body } = await answer(docs(template), { path: '/docs' });
+    expect(body).toContain('<li>You may execute every intent, at most 60 times a minute.</li>');
+    expect(body).toContain(
+      '<li>This is the policy https://api.example/test/api/policy (Set, profile https://policy.example/?a=&lt;b&gt;&amp;c=$&amp;).</li>',
+    );
+  });
+
+  test('shows the references of errors under the name of the protocol', () => {
+    expect(html).toContain('<td data-label="Reference">UIM-INT-010</td>');
+    expect(html).not.toContain('PROTO-');
+  });
+
+  test('is not sent again to those who have it', async () => {
+    const { headers } = await answer(docs(), { path: '/docs' });
+    const again = await answer(docs(), { path: '/docs', headers: { 'If-None-Match': String(headers?.ETag) } });
+    expect(again).toMatchObject({ statusCode: 304, body: '' });
+  });
+});
+
+describe('its files', () => {
+  const types: Record<string, string> = { js: 'text/javascript', css: 'text/css', txt: 'text/plain' };
+
+  test.each(assets)('$file may be kept for good', async ({ name, text }) => {
+    const { statusCode, headers, body } = await answer(files, { path: `/docs/${name}`, pathParameters: { asset: name } });
+    expect(statusCode).toBe(200);
+    expect(headers).toMatchObject({
+      'Content-Type': `${types[name.split('.').at(-1) ?? '']}; charset=utf-8`,
+      'Cache-Control': 'public, max-age=31536000, immutable',
+      'X-Content-Type-Options': 'nosniff',
+    });
+    expect(body).toBe(text);
+    // API Gateway takes 6 MB from a function
+    expect(Buffer.byteLength(text)).toBeLessThan(5_000_000);
+  });
+
+  test.each(['index.mjs', '..%2Findex.mjs', '..', 'reference.js', 'constructor', ''])('%j is none of them', async (asset) => {
+    const { status, body } = await invoke(files, { path: `/docs/${asset}`, pathParameters: { asset } });
+    expect([status, body.error.code, body.error.message]).toEqual([
+      404,
+      'NOT_FOUND',
+      'There is no such file. Load GET /docs again: it names the files that there are.',
+    ]);
+  });
+});
+
+test('the OpenAPI document names the address that it is read by as its server', async () => {
+  const document = describeApi({ protocol: 'proto', policy: policyText });
+  const { status, headers, body } = await invoke(createOpenApi({ readDocument: () => document }), { path: '/openapi.json' });
+  expect(status).toBe(200);
+  expect(headers).toMatchObject({ 'Content-Type': 'application/json', 'Cache-Control': 'no-cache', ETag: expect.any(String) });
+  expect(body).toEqual(JSON.parse(JSON.stringify({ ...document, servers: [{ url: 'https://api.example/test' }] })));
+});

@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { type Endpoint, endpoints } from '../../lib/endpoints.ts';
+import { describeApi } from '../../lib/openapi/document.ts';
+import { listExamples } from '../../lib/openapi/examples.ts';
+import { describeOperations, tags } from '../../lib/openapi/operations.ts';
+import { errorTable } from '../../schemas/errors.ts';
+import type { ApiOperation, ApiResponse } from '../../schemas/openapi.ts';
+
+const policy = readFileSync('policy.json', 'utf8');
+const document = describeApi({ protocol: 'proto', policy });
+const texts = describeOperations('proto');
+const examples = listExamples('proto', policy);
+
+const operationOf = ({ path, method }: Endpoint): ApiOperation => {
+  const found = document.paths[path]?.[method.toLowerCase()];
+  if (!found) throw new Error(`no ${method} ${path}`);
+  return found;
+};
+
+/** What a reference refers to. */
+function follow(reference: string): unknown {
+  return reference
+    .replace(/^#\//, '')
+    .split('/')
+    .reduce<unknown>((place, name) => (place as Record<string, unknown> | undefined)?.[name], document);
+}
+
+describe('the document', () => {
+  test.each(['proto', 'uim'])('is valid OpenAPI 3.1 where the protocol is called %s', async (protocol) => {
+    expect(await new Validator().validate({ ...describeApi({ protocol, policy }) })).toEqual({ valid: true });
+  });
+
+  test('that is checked in is current: npm run openapi writes it', () => {
+    expect(JSON.parse(readFileSync('openapi.json', 'utf8'))).toEqual(JSON.parse(JSON.stringify(document)));
+  });
+
+  test('speaks the name of the protocol everywhere', () => {
+    const text = JSON.stringify(describeApi({ protocol: 'uim', policy }));
+    expect(text).not.toMatch(/proto-|PROTO-/);
+    expect(text).toContain('"uim-pat"');
+    expect(text).toContain('"UIM-VAL-002"');
+  });
+
+  test('refers to nothing that is not there', () => {
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference = '']) => reference);
+    expect(references.length).toBeGreaterThan(100);
+    expect(references.filter((reference) => follow(reference) === undefined)).toEqual([]);
+  });
+
+  test('has the operations of the table of endpoints, and no other', () => {
+    const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${path}`),
+    );
+    expect(operations.sort()).toEqual(endpoints.map(({ method, path }) => `${method.toLowerCase()} ${path}`).sort());
+  });
+});
+
+describe.each(endpoints)('$name', (endpoint) => {
+  const operation = operationOf(endpoint);
+  const text = texts[endpoint.name];
+  const example = examples[endpoint.name];
+
+  test('is described, and asks for its credential', () => {
+    expect(text).toBeDefined();
+    expect(Object.keys(tags)).toContain(operation.tags[0]);
+    expect(operation.security).toEqual(endpoint.credential === 'none' ? [] : [{ [endpoint.credential]: [] }]);
+  });
+
+  test('tells each of its refusals, with code and meaning', () => {
+    const answers = Object.entries(operation.responses).map(([status, response]) => ({
+      status,
+      response: ('$ref' in response ? follow(response.$ref) : response) as ApiResponse,
+    }));
+    for (const code of endpoint.errors) {
+      const found = answers.find(({ status }) => status === String(errorTable[code].status))?.response;
+      expect(found?.description).toContain(`**${code}**: ${errorTable[code].meaning}`);
+      expect(found?.content?.['application/json']?.examples).toHaveProperty(code);
+    }
+    for (const { response } of answers.filter(({ status }) => status !== '304')) expect(response.headers).toHaveProperty('X-Request-Id');
+  });
+
+  test('has a parameter for each place of its path', () => {
+    const named = (operation.parameters ?? []).filter((parameter) => 'in' in parameter && parameter.in === 'path');
+    expect(named).toHaveLength(endpoint.path.split('{').length - 1);
+  });
+
+  test('has examples of its request and its answer that are valid', () => {
+    const hasExample = !['get-openapi', 'get-docs', 'get-docs-asset', 'mcp'].includes(endpoint.name);
+    expect(example !== undefined).toBe(hasExample);
+    if (!example) return;
+    expect(Object.keys(example.path ?? {})).toEqual([...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
+    expect(example.body !== undefined).toBe(text?.body !== undefined);
+    expect(example.answer !== undefined).toBe(endpoint.success !== 204);
+    if (text?.body) expect(() => text.body?.parse(example.body)).not.toThrow();
+    if (text?.answer) expect(() => text.answer?.parse(example.answer)).not.toThrow();
+  });
+});

@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { endpoints } from '../../lib/endpoints.ts';
+import { exampleBaseUrl, listExamples } from '../../lib/openapi/examples.ts';
+import { describeOperations } from '../../lib/openapi/operations.ts';
+import { type Api, startApi } from '../e2e/api.ts';
+
+const examples = listExamples('proto', readFileSync('policy.json', 'utf8'));
+const texts = describeOperations('proto');
+
+let api: Api;
+beforeAll(async () => {
+  api = await startApi({ demo: true, quiet: true, policyFile: 'policy.json', context: { publicBaseUrl: exampleBaseUrl } });
+}, 60_000);
+afterAll(() => api.stop());
+
+/** What is never twice the same, and what changes with the ranking of searches. */
+const volatile = [
+  ...['proto-pat', 'proto-public-key', 'signing_key', 'x', 'y', 'kid', 'service_id'],
+  ...['expires_at', 'first_seen', 'last_issue', 'revoked_at', 'total_results', 'total_pages'],
+];
+
+/** The actual answer, with what is volatile in it as the example has it. */
+function align(actual: unknown, example: unknown): unknown {
+  if (Array.isArray(actual) && Array.isArray(example)) return actual.map((element, index) => align(element, example[index]));
+  if (typeof actual !== 'object' || actual === null || typeof example !== 'object' || example === null) return actual;
+  return Object.fromEntries(
+    Object.entries(actual).map(([name, value]) => {
+      const expected = (example as Record<string, unknown>)[name];
+      return [name, volatile.includes(name) && typeof value === typeof expected ? expected : align(value, expected)];
+    }),
+  );
+}
+
+const credentials: Record<string, () => string | undefined> = { none: () => undefined, pat: () => pat, admin: () => api.stack.admin_token };
+const exampleServiceId = examples['get-service']?.path?.service_id ?? '';
+let serviceId: string;
+let pat: string;
+
+/** They build on one another, so they are played in the order that they stand in. */
+test.each(Object.entries(examples))('the example of %s is answered as it says', async (name, example) => {
+  const endpoint = endpoints.find((candidate) => candidate.name === name);
+  if (!endpoint) throw new Error(`no endpoint is called ${name}`);
+  const path = endpoint.path.replace(/\{(\w+)\}/g, (_, place) => example.path?.[place] ?? '').replace(exampleServiceId, serviceId);
+  const { status, body } = await api.call(endpoint.method, `${path}?${new URLSearchParams(example.query)}`, {
+    body: example.body,
+    token: credentials[endpoint.credential]?.(),
+  });
+  if (name === 'create-service') serviceId = body.service_id;
+  if (name === 'issue-pat') pat = body['proto-pat'];
+
+  expect([name, status]).toEqual([name, endpoint.success]);
+  if (example.answer === undefined) return expect(body).toBeUndefined();
+  expect(texts[name]?.answer?.safeParse(body).error).toBeUndefined();
+  const shown = JSON.parse(JSON.stringify(body).replaceAll(api.stack.upstream_url, 'https://world.example'));
+  // of the many intents of this description the example shows one
+  if (name === 'get-own-description')
+    shown.intents = shown.intents.filter(
+      (intent: object) => 'intent_uid' in intent && intent.intent_uid === 'intent-gate.example:get-policy:v1',
+    );
+  expect(align(shown, example.answer)).toEqual(example.answer);
+});
