@@ -1,7 +1,6 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import { savedService } from '../../../schemas/service.ts';
 import { type Api, ApiFailure } from '../api.ts';
-import { CliFailure } from '../failure.ts';
 import type { Progress } from '../terminal.ts';
 import type { IntentChange, ServiceChanges } from './compare.ts';
 import { concurrently } from './concurrently.ts';
@@ -79,16 +78,15 @@ async function saveService(api: Api, { serviceId, service }: ServiceChanges): Pr
   return serviceId;
 }
 
+/** The name may be that of a service that no search finds, since it has no intents yet, such as one whose import was cut short: that is the one that is meant. */
 async function createService(api: Api, input: ServiceChanges['service']['input']): Promise<string> {
   try {
     return readBody(savedService, await api.call('POST', '/api/services', { body: input, isAdmin: true })).service_id;
   } catch (error) {
-    if (!(error instanceof ApiFailure) || error.status !== 409) throw error;
-    throw new CliFailure(
-      'failure',
-      'A service has this name, but it is not found by it, because it has no intent that a search finds. Say which one is meant with --service and its service_id.',
-      { cause: error },
-    );
+    const serviceId = error instanceof ApiFailure && error.status === 409 ? error.details.service_id : undefined;
+    if (typeof serviceId !== 'string') throw error;
+    await api.call('PUT', servicePath(serviceId), { body: input, isAdmin: true });
+    return serviceId;
   }
 }
 

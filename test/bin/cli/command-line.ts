@@ -15,8 +15,8 @@ const program = fileURLToPath(new URL('../../../bin/intent-gate.js', import.meta
 /** The command line as a process of its own, with tokens and keys in a folder of its own. */
 export async function openCommandLine(folder: string, environment: Record<string, string> = {}) {
   const home = await mkdtemp(join(folder, 'home-'));
-  const run = async (words: readonly string[], input = ''): Promise<Outcome> => {
-    const child = spawn(process.execPath, [program, ...words], {
+  const runProcess = async (command: string, words: readonly string[], input: string): Promise<Outcome> => {
+    const child = spawn(command, words, {
       cwd: folder,
       env: { PATH: process.env.PATH, INTENT_GATE_HOME: home, ...environment },
       stdio: 'pipe',
@@ -26,5 +26,9 @@ export async function openCommandLine(folder: string, environment: Record<string
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
     return { code: await ended, stdout, stderr };
   };
-  return { run, home };
+  const run = (words: readonly string[], input = '') => runProcess(process.execPath, [program, ...words], input);
+  /** A script for bash in which `npx intent-gate` runs this program. */
+  const runScript = (script: string) =>
+    runProcess('bash', ['-euo', 'pipefail', '-c', `npx() { shift; "${process.execPath}" "${program}" "$@"; }\n${script}`], '');
+  return { run, runScript, home };
 }

@@ -11,6 +11,8 @@ import { type Outcome, openCommandLine } from './command-line.ts';
 
 let stack: RunningStack;
 let folder: string;
+let home: string;
+let runScript: (script: string) => Promise<Outcome>;
 let run: (words: readonly string[], input?: string) => Promise<Outcome>;
 
 beforeAll(async () => {
@@ -18,7 +20,7 @@ beforeAll(async () => {
   stack = await startStack({ port: 0, quiet: true });
   await mkdir(join(folder, '.local'));
   await writeFile(join(folder, '.local', 'stack.json'), JSON.stringify(stack));
-  ({ run } = await openCommandLine(folder));
+  ({ run, runScript, home } = await openCommandLine(folder));
   expect((await run(['login', '--local'])).code).toBe(0);
 }, 120_000);
 afterAll(async () => {
@@ -113,6 +115,17 @@ describe('import', () => {
     expect(code).toBe(1);
     expect(stdout).toContain('! bakery.example:create-order:v2: Another service has this intent_uid.');
     expect(stdout).toContain('Rival: 1 created, 0 changed, 0 removed, 1 failed');
+  });
+
+  test('goes on where an earlier import had registered the service alone', async () => {
+    const made = ['--name', 'Cut short', '--address', 'https://short.example', '--description', 'Was cut short'];
+    const { service_id } = await succeedJson('services', 'create', ...made);
+    const words = ['import', join(documents, 'bakery.yaml'), '--namespace', 'short.example', '--name', 'Cut short'];
+    expect((await succeedJson(...words)).applied).toEqual({ service_id, created: 5, updated: 0, removed: 0, failed: [] });
+    expect(await succeedJson('services', 'show', 'cut short')).toMatchObject({
+      service_id,
+      service_url: 'https://live.bakery.example/api',
+    });
   });
 
   test('reads stdin, and an address only under the rules of egress', async () => {
@@ -263,15 +276,19 @@ describe('try', () => {
   test('executes once the policy is accepted, and after a revocation signs again', async () => {
     const { stdout } = await run([...words, '--accept-policy', '--json']);
     expect(JSON.parse(stdout).answer).toMatchObject({ time: '2027-03-28T16:30:00+09:00' });
-    const [agentId] = Object.values(JSON.parse(await readFile(join(folder, (await homes())[0] ?? '', 'agent.json'), 'utf8')));
+    const [agentId] = Object.values(JSON.parse(await readFile(join(home, 'agent.json'), 'utf8')));
     expect(await succeedJson('agents', 'show', String(agentId))).toMatchObject({ agent_id: agentId });
     await succeed('agents', 'revoke', String(agentId));
     expect(JSON.parse((await run([...words, '--json'])).stdout).answer).toMatchObject({ time_zone: 'Asia/Tokyo' });
   });
 });
 
-const homes = async () =>
-  (await import('node:fs/promises')).readdir(folder).then((names) => names.filter((name) => name.startsWith('home-')));
+test.each(['command-line.md', 'import.md'])('what %s has to paste works', async (name) => {
+  const page = await readFile(new URL(`../../../docs/${name}`, import.meta.url), 'utf8');
+  const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block);
+  const outcome = await runScript(blocks.join('\n').replaceAll('/tmp/', `${folder}/`));
+  expect(outcome).toMatchObject({ code: 0 });
+});
 
 describe('everything else', () => {
   test.each([
