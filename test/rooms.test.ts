@@ -22,7 +22,7 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
   [within('functions/mcp.ts'), within('functions/', 'schemas/')],
   [within('functions/[a-z-]+.ts'), within('functions/core/', 'schemas/')],
   [within('lib/'), within('lib/', 'schemas/', 'functions/core/environment.ts', 'functions/core/policy/')],
-  [within('bin/bench/'), within('bin/', 'functions/', 'schemas/')],
+  [within('bin/bench/'), within('bin/', 'lib/', 'functions/', 'schemas/')],
   [within('bin/'), within('bin/', 'lib/', 'functions/core/', 'schemas/', 'client/')],
 ];
 

@@ -1,26 +1,28 @@
 import { execFile } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type RunningStack, startStack } from '../../bin/local/stack.ts';
 
-/** How the code blocks of each language run: as one program a page, in the order of the page. */
-const languages = {
-  sh: { file: 'page.sh', command: ['bash', '-euo', 'pipefail'] },
-  ts: { file: 'page.ts', command: [process.execPath] },
-  python: { file: 'page.py', command: ['python3'] },
-};
+/** Run where a command line is logged in, by test/bin/cli/stack.test.ts. */
+const elsewhere = ['docs/command-line.md', 'docs/import.md'];
 
-const pages = [...globSync('docs/*.md'), 'README.md', ...globSync('client/**/*.md', { exclude: ['**/node_modules/**'] })];
+const pages = ['README.md', ...globSync('docs/*.md'), 'client/README.md'].filter((page) => !elsewhere.includes(page));
 
-const programs = pages.flatMap((page) =>
-  Object.entries(languages).flatMap(([language, how]) => {
-    const blocks = [...readFileSync(page, 'utf8').matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, code]) => code);
-    return blocks.length > 0 ? [{ page, language, code: blocks.join('\n'), ...how }] : [];
-  }),
-);
+const blocksOf = (page: string, language: string): string[] =>
+  [...readFileSync(page, 'utf8').matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, code = '']) => code);
+
+/** The commands of a page are typed one after the other into one shell; programs stand for themselves. */
+const programs = pages.flatMap((page) => {
+  const commands = blocksOf(page, 'sh').join('\n');
+  return [
+    ...(commands ? [{ page, file: 'page.sh', command: ['bash', '-euo', 'pipefail'], code: commands }] : []),
+    ...blocksOf(page, 'ts').map((code) => ({ page, file: 'block.ts', command: [process.execPath], code })),
+    ...blocksOf(page, 'python').map((code) => ({ page, file: 'block.py', command: ['python3'], code })),
+  ];
+});
 
 let stack: RunningStack;
 let folder: string;
@@ -28,6 +30,8 @@ let folder: string;
 beforeAll(async () => {
   stack = await startStack({ port: 0, quiet: true });
   folder = mkdtempSync(join(tmpdir(), 'intent-gate-docs-'));
+  for (const entry of ['bin', 'client', 'functions', 'lib', 'node_modules', 'schemas', 'package.json'])
+    symlinkSync(resolve(entry), join(folder, entry));
 }, 60_000);
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
@@ -56,8 +60,6 @@ test.each(programs)(
   90_000,
 );
 
-test('the first call of the README tells of Japan', () => {
-  expect(programs).toContainEqual(
-    expect.objectContaining({ page: 'README.md', language: 'sh', code: expect.stringContaining('"code":"JP"') }),
-  );
+test('there are programs to run', () => {
+  expect(programs.length).toBeGreaterThan(5);
 });
