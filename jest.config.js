@@ -6,4 +6,5 @@ export default {
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   setupFiles: ['<rootDir>/test/environment.js'],
   testTimeout: 30_000,
+  maxWorkers: '100%',
 };
