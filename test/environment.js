@@ -4,6 +4,7 @@ Object.assign(process.env, {
   AWS_ACCESS_KEY_ID: 'test',
   AWS_SECRET_ACCESS_KEY: 'test',
   POWERTOOLS_DEV: 'false',
+  POWERTOOLS_METRICS_DISABLED: 'true',
   POWERTOOLS_LOG_LEVEL: process.env.POWERTOOLS_LOG_LEVEL ?? 'SILENT',
   TABLE_NAME: 'test',
   PROTOCOL: 'proto',

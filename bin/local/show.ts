@@ -5,6 +5,7 @@ import type { RunningStack } from './stack.ts';
 /** Says where the stack is and what to do with it. */
 export function showStart({ base_url }: RunningStack): void {
   const strong = (text: string) => styleText('bold', text);
+  const mcpHost = JSON.stringify({ mcpServers: { 'intent-gate': { type: 'http', url: `${base_url}/mcp` } } });
   console.log(`
 Intent Gate listens at ${strong(base_url)}
 
@@ -12,6 +13,8 @@ Search:           ${strong(`curl -s '${base_url}/api/intents/search?query=what+t
 Read the policy:  ${strong(`curl -s ${base_url}/api/policy`)}
 Watch an agent:   ${strong('npm run demo')}
 
+Try it out:       ${strong(`${base_url}/docs`)}
+In an MCP host:   ${mcpHost}
 An admin token:   ${strong('npm run --silent token')}   (good for an hour; addresses and tokens are in .local/stack.json)
 Ctrl-C stops all of it.
 `);
