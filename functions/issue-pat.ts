@@ -100,21 +100,21 @@ const table = tableFromEnvironment();
 const usedJtis = openUsedJtis(table);
 const archive = openPolicyArchive(table);
 
-export const steps = createHandler({
-  findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(environment.billing)),
-  agents: openAgents(table),
-  archive,
-  refusals: openPolicyRefusals(archive),
-  usedJtis,
-  proofs: openProofs(usedJtis, environment.requireProofOfPossession === 'true'),
-  limits: openLimitCounter(table),
-  signingKeys: signingKeysFromEnvironment(),
-  settings: {
-    protocol: environment.protocol,
-    patLifeSeconds: Number(environment.patLifeSeconds),
-    issueLimitPerHour: Number(environment.issueLimitPerHour),
-    isFreshRequired: environment.requireFreshSignature === 'true',
-  },
-});
-
-export const handler = serve(steps);
+export const handler = serve(
+  createHandler({
+    findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(environment.billing)),
+    agents: openAgents(table),
+    archive,
+    refusals: openPolicyRefusals(archive),
+    usedJtis,
+    proofs: openProofs(usedJtis, environment.requireProofOfPossession === 'true'),
+    limits: openLimitCounter(table),
+    signingKeys: signingKeysFromEnvironment(),
+    settings: {
+      protocol: environment.protocol,
+      patLifeSeconds: Number(environment.patLifeSeconds),
+      issueLimitPerHour: Number(environment.issueLimitPerHour),
+      isFreshRequired: environment.requireFreshSignature === 'true',
+    },
+  }),
+);

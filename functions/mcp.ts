@@ -4,13 +4,13 @@ import { bearerToken } from './core/http/bearer.ts';
 import type { ApiRequest } from './core/http/request.ts';
 import { type Steps, serve } from './core/http/serve.ts';
 import { openAnswers } from './core/mcp/answer.ts';
+import { askOverHttp } from './core/mcp/ask-over-http.ts';
 import { type Endpoints, openTools } from './core/mcp/tools.ts';
 import { signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 import { openPatVerifier, type VerifyPat } from './core/pat/verify.ts';
 import { steps as executeIntent } from './execute-intent.ts';
 import { steps as getIntent } from './get-intent.ts';
 import { steps as getPolicy } from './get-policy.ts';
-import { steps as issuePat } from './issue-pat.ts';
 import { steps as searchIntents } from './search-intents.ts';
 
 export interface Deps {
@@ -53,7 +53,7 @@ const { requireFreshSignature } = readEnvironment([], ['requireFreshSignature'])
 
 export const handler = serve(
   createHandler({
-    endpoints: { searchIntents, getIntent, getPolicy, issuePat, executeIntent },
+    endpoints: { searchIntents, getIntent, getPolicy, issuePat: askOverHttp('/api/pat/issue'), executeIntent },
     verifyPat: openPatVerifier({ findKey: signingKeysFromEnvironment().find }),
     isFreshRequired: requireFreshSignature === 'true',
   }),

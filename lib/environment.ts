@@ -19,7 +19,6 @@ export interface Parts {
 
 /** The environment of one function: what its needs call for and nothing else. */
 export function environmentOf(needs: Needs, credential: Endpoint['credential'], settings: Settings, parts: Parts): Record<string, string> {
-  const signs = needs.kms?.includes('sign') ?? false;
   return {
     [variables.protocol]: settings.protocol,
     POWERTOOLS_METRICS_NAMESPACE: parts.metricsNamespace,
@@ -30,17 +29,22 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...(needs.policy && settings.billing && { [variables.billing]: JSON.stringify(settings.billing) }),
     ...(needs.snapshots && { [variables.snapshotBucket]: parts.snapshotBucketName }),
     ...(needs.credentials && { [variables.credentialPrefix]: parts.credentialPrefix }),
-    ...(signs && issueEnvironment(settings)),
-    ...((signs || credential === 'pat') && { [variables.requireProofOfPossession]: String(settings.requireProofOfPossession) }),
+    ...(needs.kms?.includes('sign') && issueEnvironment(settings)),
+    ...(needs.kms && needs.policy && proofEnvironment(settings)),
     ...(credential === 'admin' && adminEnvironment(parts)),
     ...((needs.egress || needs.addressRules) && egressEnvironment(settings)),
   };
 }
 
-const issueEnvironment = ({ patLifeSeconds, issueLimitPerHour, requireFreshSignature }: Settings) => ({
+const issueEnvironment = ({ patLifeSeconds, issueLimitPerHour }: Settings) => ({
   [variables.patLifeSeconds]: String(patLifeSeconds),
   [variables.issueLimitPerHour]: String(issueLimitPerHour),
+});
+
+/** What is asked of agents, for whatever takes their signatures or PATs, or tells them how to make one. */
+const proofEnvironment = ({ requireFreshSignature, requireProofOfPossession }: Settings) => ({
   [variables.requireFreshSignature]: String(requireFreshSignature),
+  [variables.requireProofOfPossession]: String(requireProofOfPossession),
 });
 
 const adminEnvironment = ({ userPoolId, adminClientIds, adminScope }: Parts) => ({

@@ -45,6 +45,10 @@ const settingsObject = z.strictObject({
   stage: z
     .string()
     .regex(/^[a-z][a-z0-9-]{0,19}$/, 'must be 1 to 20 lower-case letters, digits and hyphens, a letter first')
+    .refine(
+      (text) => !/aws|amazon|cognito/.test(text),
+      'must not hold aws, amazon or cognito, which Cognito refuses in the name of a domain',
+    )
     .default('production')
     .describe('which of several deployments this is; part of the stack name unless it is `production`'),
   protocol: z

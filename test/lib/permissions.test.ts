@@ -74,7 +74,7 @@ describe('roles', () => {
 
   test('PATs are signed with one key, where they are issued', () => {
     const signers = [...endpoints, ...scheduledFunctions].filter(({ needs }) => needs.kms?.includes('sign'));
-    expect(signers.map(({ name }) => name)).toEqual(['issue-pat', 'mcp']);
+    expect(signers.map(({ name }) => name)).toEqual(['issue-pat']);
     const statements: Statement[] = Object.values(standard.resources('AWS::IAM::Policy')).flatMap(
       ({ Properties }) => Properties.PolicyDocument.Statement,
     );

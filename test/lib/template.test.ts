@@ -287,7 +287,7 @@ describe('data', () => {
     expect(flatten(order)).toBe(`<${ids[0]}.Arn>,<${ids[1]}.Arn>`);
   });
 
-  test('a key lets nobody sign but what issues PATs: its endpoint, and MCP', () => {
+  test('a key lets nobody sign but the endpoint that issues PATs', () => {
     const { Statement } = standard.only('AWS::KMS::Key').Properties.KeyPolicy;
     const [account, ...signers] = Statement;
     expect(flatten(account.Principal.AWS)).toMatch(/:root$/);
@@ -295,7 +295,7 @@ describe('data', () => {
     expect(account.Action.filter((action: string) => action.includes('*'))).toEqual([]);
     for (const { Effect, Action, Principal } of signers) {
       expect([Effect, Action]).toEqual(['Allow', 'kms:Sign']);
-      for (const principal of [Principal.AWS].flat()) expect(flatten(principal)).toMatch(/^<(issuepat|mcp)Role\w+\.Arn>$/);
+      for (const principal of [Principal.AWS].flat()) expect(flatten(principal)).toMatch(/^<issuepatRole\w+\.Arn>$/);
     }
   });
 });
