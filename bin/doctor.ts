@@ -62,5 +62,5 @@ for (const { subject, isWell, detail, remedy } of diagnoses) {
   console.log(`${isWell ? 'ok  ' : 'MISS'}  ${subject}: ${detail}${remedy ? `\n      -> ${remedy}` : ''}`);
 }
 const isReady = diagnoses.every(({ isWell }) => isWell);
-console.log(isReady ? '\nReady: npm run deploy' : '\nNot ready yet.');
+console.log(isReady ? '\nReady: npx cdk deploy' : '\nNot ready yet.');
 process.exitCode = isReady ? 0 : 1;

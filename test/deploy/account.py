@@ -45,6 +45,7 @@ def listing():
         "dashboards": names("cloudwatch", "list_dashboards", "DashboardEntries", "DashboardName"),
         "topics": names("sns", "list_topics", "Topics", "TopicArn"),
         "rules": names("events", "list_rules", "Rules", "Name"),
+        "secrets": names("secretsmanager", "list_secrets", "SecretList", "Name"),
         "roles": names("iam", "list_roles", "Roles", "RoleName"),
     }
 

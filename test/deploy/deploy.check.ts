@@ -197,6 +197,47 @@ describe('a deployment', () => {
     expect(readError(wrongMethod.body).details.request_id).toBe('$context.requestId');
   });
 
+  test('serves what is beyond the thirteen endpoints', async () => {
+    agent = await createAgent();
+    pat = await requestPat();
+    const { body } = await call('GET', `${api()}/api/intents/${smokeOptions.intentUid}?view=full`);
+    const service = `/api/services/${(body as { service_id: string }).service_id}`;
+    const execution = { intent_uid: smokeOptions.intentUid, parameters: smokeOptions.parameters };
+    const callTool = (name: string, values: object) => ({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name, arguments: values },
+    });
+    const once = { 'Idempotency-Key': 'deploy-1' };
+    const calls: [method: string, path: string, token: string, body?: object, headers?: Record<string, string>][] = [
+      ['GET', '/agents.json', ''],
+      ['GET', '/openapi.json', ''],
+      ['GET', '/docs', ''],
+      ['GET', `${service}/description`, ''],
+      ['PUT', `${service}/credential`, adminToken, { header_name: 'Authorization', header_value: 'Bearer secret' }],
+      ['POST', '/api/intents/execute', pat, execution, once],
+      ['POST', '/api/intents/execute', pat, execution, once],
+      ['POST', '/mcp', '', callTool('search_intents', { query: 'country' })],
+      ['POST', '/mcp', '', callTool('get_intent', { intent_uid: smokeOptions.intentUid })],
+      ['POST', '/mcp', '', callTool('execute_intent', { ...execution, pat })],
+      ['DELETE', `${service}/credential`, adminToken],
+      ['GET', `/api/agents/${agent.id}`, adminToken],
+      ['POST', `/api/agents/${agent.id}/revoke`, adminToken],
+      ['DELETE', `/api/agents/${agent.id}`, adminToken],
+    ];
+    for (const [method, path, token, sent, headers] of calls) {
+      const answer = await fetch(`${api()}${path}`, {
+        method,
+        headers: { ...(token && { Authorization: `Bearer ${token}` }), ...(sent && { 'Content-Type': 'application/json' }), ...headers },
+        ...(sent && { body: JSON.stringify(sent) }),
+      });
+      const text = await answer.text();
+      expect([method, path, answer.status, text.includes('isError":true')]).toEqual([method, path, method === 'DELETE' ? 204 : 200, false]);
+    }
+    expect(await getCountry(pat)).toMatchObject({ status: 401 });
+  }, 60_000);
+
   test('keeps a snapshot of the search index', async () => {
     const [name] = Object.keys(((await askAccount('list')) as Account).functions).filter((found) => found.includes('snapshotsearchindex'));
     expect(await askAccount('invoke', name ?? '')).toMatchObject({ error: null });
