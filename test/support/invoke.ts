@@ -44,5 +44,13 @@ export function eventOf({ method = 'GET', path, resource = path, pathParameters,
 export async function invoke(steps: Steps, call: Call): Promise<Answer> {
   const context = { getRemainingTimeInMillis: () => call.remainingMs ?? 10_000 } as Context;
   const { statusCode, headers = {}, body } = await serve(steps, { protocol: 'proto' })(eventOf(call), context);
-  return { status: statusCode, headers, body: body === '' ? undefined : JSON.parse(body) };
+  return { status: statusCode, headers, body: body === '' ? undefined : withoutHelp(JSON.parse(body)) };
+}
+
+/** The help_url of every refusal leads to its code on the reference page: checked here, so that tests compare the rest. */
+function withoutHelp(body: Answer['body']): Answer['body'] {
+  if (body.error?.code === undefined) return body;
+  const { help_url, ...error } = body.error;
+  if (!String(help_url).endsWith(`/docs#${error.code}`)) throw new Error('the help_url of a refusal does not lead to its code');
+  return { ...body, error };
 }

@@ -80,7 +80,7 @@ function lowerCaseHeaders(event: APIGatewayProxyEvent): Map<string, string[]> {
 }
 
 /** `https://<domain><stage>`: the stage is part of the path only under the API's default domain. */
-function calledBaseUrl({ requestContext }: APIGatewayProxyEvent): string {
+export function calledBaseUrl({ requestContext }: APIGatewayProxyEvent): string {
   const stage = `/${requestContext.stage}`;
   return `https://${requestContext.domainName}${requestContext.path.startsWith(`${stage}/`) ? stage : ''}`;
 }

@@ -49,7 +49,10 @@ export const serialize = ({ status, body, text, headers }: ApiResponse, requestI
 });
 
 /** The one place where an error becomes a response (specification section 7.1). What is no ApiError shows nothing of itself. */
-export function describeError(error: unknown, protocol: string, requestId: string): ApiResponse {
+export function describeError(
+  error: unknown,
+  { protocol, requestId, baseUrl }: { protocol: string; requestId: string; baseUrl: string },
+): ApiResponse {
   const shown =
     error instanceof ApiError
       ? error
@@ -59,7 +62,12 @@ export function describeError(error: unknown, protocol: string, requestId: strin
         );
   const reference = `${protocol.toUpperCase()}-${errorTable[shown.code].reference}`;
   const body: ErrorBody = {
-    error: { code: shown.code, message: shown.message, details: { ...shown.details, reference, request_id: requestId } },
+    error: {
+      code: shown.code,
+      message: shown.message,
+      details: { ...shown.details, reference, request_id: requestId },
+      help_url: `${baseUrl}/docs#${shown.code}`,
+    },
   };
   return { status: shown.status, body, headers: shown.headers };
 }

@@ -4,7 +4,7 @@ import { readEnvironment, splitList } from '../environment.ts';
 import { ApiError } from './api-error.ts';
 import { corsHeaders } from './cors.ts';
 import { describeCause, log } from './log.ts';
-import { type ApiRequest, readRequest } from './request.ts';
+import { type ApiRequest, calledBaseUrl, readRequest } from './request.ts';
 import { type ApiResponse, describeError, serialize } from './response.ts';
 
 /** What an endpoint does: takes a request, returns a response, throws {@link ApiError} for a refusal. */
@@ -26,7 +26,7 @@ export function serve(steps: Steps, settings: ServeSettings = readEnvironment(['
     .use(accessLog())
     .use(corsHeaders(splitList(settings.allowedOrigins)))
     .use(conditionalGet())
-    .use(errorResponse(settings.protocol))
+    .use(errorResponse(settings))
     .handler(async (event, context) => {
       const request = readRequest(event, context, settings.baseUrl);
       return serialize(await steps(request), request.requestId);
@@ -37,10 +37,11 @@ type Middleware = middy.MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResul
 type Chain = Parameters<NonNullable<Middleware['before']>>[0];
 
 /** Used last, so that its `onError` runs first and the others see a response. */
-const errorResponse = (protocol: string): Middleware => ({
+const errorResponse = (settings: ServeSettings): Middleware => ({
   onError: (chain) => {
     const { requestId } = chain.event.requestContext;
-    chain.response = serialize(describeError(chain.error, protocol, requestId), requestId);
+    const baseUrl = settings.baseUrl ?? calledBaseUrl(chain.event);
+    chain.response = serialize(describeError(chain.error, { protocol: settings.protocol, requestId, baseUrl }), requestId);
   },
 });
 
