@@ -13,13 +13,20 @@ export interface Deps {
   credentials: Pick<Credentials, 'remove'>;
 }
 
+/** What is kept of the invocation's time to answer in, in milliseconds. */
+const reservedMs = 5_000;
+
 /** `DELETE /api/services/{service_id}` (endpoint 8): once it answers, none of the service's intents is found, listed or executed. */
 export const createHandler =
   ({ verifyAdmin, services, credentials }: Deps): Steps =>
   async (request) => {
     await verifyAdmin(request);
     const serviceId = request.pathParameter('service_id');
-    const isRemoved = await services.remove(serviceId, (seen) => request.knows(recordTag(seen)));
+    const isRemoved = await services.remove(
+      serviceId,
+      (seen) => request.knows(recordTag(seen)),
+      Date.now() + request.remainingMs() - reservedMs,
+    );
     // Also of a service that is gone: its deletion may have been cut short here.
     if (isRev(serviceId)) await credentials.remove(serviceId);
     if (!isRemoved) throw noSuchService();

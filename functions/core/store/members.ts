@@ -59,10 +59,14 @@ export async function listMembers(table: Table, serviceId: string): Promise<stri
   return members.map(uidOf).filter((uid) => !dead.has(uid));
 }
 
-/** Removes every intent of a deleted service, 25 at a time; one that has come to belong to another service stays. */
-export async function removeMembers(table: Table, serviceId: string): Promise<void> {
+/**
+ * Removes the intents of a deleted service, 25 at a time; one that has come to belong to another service stays.
+ * @param untilMs - when to stop, in milliseconds since the epoch; what is left then is dead all the same
+ */
+export async function removeMembers(table: Table, serviceId: string, untilMs: number): Promise<void> {
   for await (const members of pages(table, serviceId)) {
     for (let start = 0; start < members.length; start += 25) {
+      if (Date.now() >= untilMs) return;
       const some = members.slice(start, start + 25);
       const ownedByThis = { ConditionExpression: 'service_id = :this', ExpressionAttributeValues: { ':this': serviceId } };
       await Promise.all(some.map((member) => table.delete(keys.intent(uidOf(member)), ownedByThis)));

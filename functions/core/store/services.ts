@@ -78,10 +78,11 @@ export function openServices(table: Table) {
     /**
      * Deletes a service: from its tombstone on, none of its intents is live; then they are removed, then its name is free.
      * A deletion that was cut short is finished by the next one.
+     * @param untilMs - when to leave the removal of dead intents to the next deletion, in milliseconds since the epoch
      * @returns whether there was such a service
      * @throws ApiError CONFLICT where the writer knew another revision
      */
-    async remove(serviceId: string, knows: KnowsRevision): Promise<boolean> {
+    async remove(serviceId: string, knows: KnowsRevision, untilMs = Number.POSITIVE_INFINITY): Promise<boolean> {
       for (let attempt = 0; attempt < 10; attempt++) {
         const seen = await read(serviceId);
         if (!seen) return false;
@@ -91,7 +92,7 @@ export function openServices(table: Table) {
           const tombstone = { ...seen, rev: newRev(), deleted_at: now, expires_at: Math.floor(now / 1000) + tombstoneLifeSeconds };
           if (!(await overwrite(seen, tombstone))) continue;
         }
-        await removeMembers(table, serviceId);
+        await removeMembers(table, serviceId, untilMs);
         await releaseName(table, seen.service_name, seen.name_claim);
         return !seen.deleted_at;
       }

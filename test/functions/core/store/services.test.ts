@@ -135,6 +135,17 @@ describe('remove', () => {
     expect(items).toEqual([expect.objectContaining({ sk: 'SERVICE', deleted_at: expect.any(Number) })]);
   });
 
+  test('that has no time left makes every intent dead all the same, and the next one removes them', async () => {
+    const { service_id } = await services.create(serviceNamed('Huge'));
+    await intents.create(service_id, intentOf('huge.example:intent:v1'));
+    await expect(services.remove(service_id, anyRevision, Date.now())).resolves.toBe(true);
+    await expect(table.get(keys.intent('huge.example:intent:v1'))).resolves.toBeDefined();
+    await expect(intents.find('huge.example:intent:v1')).resolves.toBeUndefined();
+    await expect(services.create(serviceNamed('Huge'))).resolves.toBeDefined();
+    await expect(services.remove(service_id, anyRevision)).resolves.toBe(false);
+    await expect(table.get(keys.intent('huge.example:intent:v1'))).resolves.toBeUndefined();
+  });
+
   test('cut short at any write leaves nothing visible, and the next one finishes it', async () => {
     for (let writesBeforeTheEnd = 0; writesBeforeTheEnd < 8; writesBeforeTheEnd++) {
       const name = `Cut ${writesBeforeTheEnd}`;
