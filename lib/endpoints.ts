@@ -23,6 +23,8 @@ export interface Needs {
   documents?: 'openapi' | 'page' | 'assets';
   /** reads or writes the snapshots of the search index */
   snapshots?: 'read' | 'write';
+  /** asks the OpenSearch collection, or writes to it */
+  collection?: 'read' | 'write';
   /**
    * Uses or sets the credentials of services, which are secrets whose names begin with one prefix.
    * `read`: secretsmanager:GetSecretValue on them; `write`: CreateSecret, PutSecretValue and DeleteSecret
@@ -44,6 +46,8 @@ export interface Endpoint {
   /** refusals besides those that every endpoint has (404 for paths, 405, 500, 503) */
   errors: ErrorCode[];
   needs: Needs;
+  /** what it needs instead where the setting `search` is `opensearch` */
+  needsWithCollection?: Needs;
   /** longest run in seconds; API Gateway gives up after 29 */
   timeoutSeconds: number;
   memoryMb: number;
@@ -67,6 +71,7 @@ export const endpoints: readonly Endpoint[] = [
     success: 200,
     errors: ['INVALID_PARAMETER'],
     needs: { table: { change: ['query'], intent: ['getAll'], service: ['getAll'] }, scan: true, snapshots: 'read' },
+    needsWithCollection: { collection: 'read' },
     memoryMb: 1024,
   },
   {
@@ -317,6 +322,22 @@ export const endpoints: readonly Endpoint[] = [
       credentials: 'read',
       policy: true,
     },
+    needsWithCollection: {
+      table: {
+        intent: ['getAll', 'query'],
+        service: ['get', 'getAll'],
+        agent: ['getAll'],
+        limit: ['get', 'put', 'update'],
+        call: ['get', 'put', 'update', 'delete'],
+        jti: ['put'],
+        policy: ['get'],
+      },
+      collection: 'read',
+      kms: ['publicKey'],
+      egress: true,
+      credentials: 'read',
+      policy: true,
+    },
     timeoutSeconds: 29,
     memoryMb: 1024,
   },
@@ -412,5 +433,17 @@ export const scheduledFunctions: readonly ScheduledFunction[] = [
     needs: { scan: true, snapshots: 'write' },
     timeoutSeconds: 300,
     memoryMb: 1024,
+  },
+];
+
+/** The same where the setting `search` is `opensearch`. */
+export const scheduledWithCollection: readonly ScheduledFunction[] = [
+  {
+    name: 'feed-search-collection',
+    summary: 'Write what has changed in the registry to the search collection',
+    everyMinutes: 1,
+    needs: { table: { change: ['query'], intent: ['getAll'], service: ['getAll'] }, scan: true, collection: 'write' },
+    timeoutSeconds: 300,
+    memoryMb: 512,
   },
 ];

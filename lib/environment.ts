@@ -10,7 +10,10 @@ export interface Parts {
   userPoolId: string;
   adminClientIds: readonly string[];
   adminScope: string;
-  snapshotBucketName: string;
+  /** without one where the setting `search` is `opensearch` */
+  snapshotBucketName?: string;
+  /** only there */
+  searchCollectionEndpoint?: string;
   /** what the names of the services' secrets begin with */
   credentialPrefix: string;
   /** namespace of the metrics that functions write */
@@ -27,7 +30,8 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...((needs.table || needs.scan) && { [variables.table]: parts.tableName }),
     ...(needs.kms && { [variables.signingKeys]: parts.signingKeyArns.join(',') }),
     ...(needs.policy && settings.billing && { [variables.billing]: JSON.stringify(settings.billing) }),
-    ...(needs.snapshots && { [variables.snapshotBucket]: parts.snapshotBucketName }),
+    ...(needs.snapshots && parts.snapshotBucketName && { [variables.snapshotBucket]: parts.snapshotBucketName }),
+    ...(needs.collection && parts.searchCollectionEndpoint && { [variables.searchCollection]: parts.searchCollectionEndpoint }),
     ...(needs.credentials && { [variables.credentialPrefix]: parts.credentialPrefix }),
     ...(needs.kms?.includes('sign') && issueEnvironment(settings)),
     ...(needs.kms && needs.policy && proofEnvironment(settings)),

@@ -1,4 +1,4 @@
-import { endpoints, scheduledFunctions } from './endpoints.ts';
+import { endpoints, type Needs, scheduledFunctions, scheduledWithCollection } from './endpoints.ts';
 import { type Permission, permissionsOf } from './permissions.ts';
 
 const introduction = `# Permissions
@@ -12,8 +12,8 @@ Three permissions hold a wildcard: traces (X-Ray has no resources to name), snap
 (their names are not known when the stack is made). Reading the whole table (\`Scan\`) is for the two functions that build the search index;
 IAM cannot narrow it to partitions.
 
-Signing keys leave signing to no policy but their own, which names the roles of
-the functions that issue PATs. So nobody else in the account signs one, whatever else they may do.
+Signing keys leave signing to no policy but their own, which names the role of
+the function that issues PATs. So nobody else in the account signs one, whatever else they may do.
 
 `;
 
@@ -24,10 +24,19 @@ const line = ({ actions, on, partitions, why }: Permission, label: string): stri
 
 /** The text of docs/permissions.md. */
 export function renderPermissions(): string {
-  const rows = [...endpoints, ...scheduledFunctions].flatMap(({ name, needs }) => {
+  const withCollection = endpoints.flatMap(({ name, needsWithCollection: needs }) => (needs ? [{ name, needs }] : []));
+  return [
+    introduction + renderTable([...endpoints, ...scheduledFunctions]),
+    'Where the setting `search` is `opensearch`, these take the place of their namesakes and of `snapshot-search-index`:\n',
+    renderTable([...withCollection, ...scheduledWithCollection]),
+  ].join('\n');
+}
+
+function renderTable(functions: readonly { name: string; needs: Needs }[]): string {
+  const rows = functions.flatMap(({ name, needs }) => {
     const permissions = permissionsOf(needs);
     if (permissions.length === 0) return [`| ${code(name)} | none | | | |`];
     return permissions.map((permission, index) => line(permission, index === 0 ? code(name) : ''));
   });
-  return `${introduction}| function | actions | on | partitions | why |\n|---|---|---|---|---|\n${rows.join('\n')}\n`;
+  return `| function | actions | on | partitions | why |\n|---|---|---|---|---|\n${rows.join('\n')}\n`;
 }

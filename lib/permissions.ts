@@ -5,6 +5,7 @@ import type { Key } from 'aws-cdk-lib/aws-kms';
 import type { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { acknowledge } from './acknowledge.ts';
 import type { Needs, RecordKind, TableOperation } from './endpoints.ts';
+import type { SearchCollection } from './search-collection.ts';
 
 const actionOf: Record<TableOperation, string> = {
   get: 'dynamodb:GetItem',
@@ -62,7 +63,10 @@ export interface Resources {
   table: Table;
   /** the first signs, all verify */
   signingKeys: readonly Key[];
-  snapshots: Bucket;
+  /** without one where the setting `search` is `opensearch` */
+  snapshots?: Bucket;
+  /** only there */
+  collection?: SearchCollection;
   /** what the names of the services' secrets begin with */
   credentialPrefix: string;
 }
@@ -80,15 +84,22 @@ export interface Permission {
 
 const scanning: Permission = { actions: ['dynamodb:Scan'], on: 'table', why: 'builds the search index from the whole registry' };
 const signing: Permission = { actions: ['kms:Sign'], on: 'newest signing key', why: 'signs PATs' };
+/** What it may do there is up to the collection's own access policy. */
+const collectionPermission: Permission = {
+  actions: ['aoss:APIAccessAll'],
+  on: 'search collection',
+  why: 'searches, or keeps the search index',
+};
 const verifying: Permission = { actions: ['kms:GetPublicKey'], on: 'every signing key', why: 'verifies PATs, or shows how to' };
 
 /** What a function may do: exactly what its row of the endpoint table needs. */
-export const permissionsOf = ({ table = {}, scan, kms = [], snapshots, credentials }: Needs): Permission[] => [
+export const permissionsOf = ({ table = {}, scan, kms = [], snapshots, collection, credentials }: Needs): Permission[] => [
   ...tablePermissions(table),
   ...(scan ? [scanning] : []),
   ...(kms.includes('sign') ? [signing] : []),
   ...(kms.includes('publicKey') ? [verifying] : []),
   ...(snapshots ? snapshotPermissions(snapshots) : []),
+  ...(collection ? [collectionPermission] : []),
   ...(credentials ? [credentialPermissions[credentials]] : []),
 ];
 
@@ -131,14 +142,15 @@ const snapshotPermissions = (access: 'read' | 'write'): Permission[] => [
   { actions: ['s3:ListBucket'], on: 'snapshot bucket', why: 'tells a missing snapshot from a forbidden one' },
 ];
 
-const arnsOf = ({ table, signingKeys, snapshots, credentialPrefix }: Resources) => {
+const arnsOf = ({ table, signingKeys, snapshots, collection, credentialPrefix }: Resources) => {
   const keyArns = signingKeys.map(({ keyArn }) => keyArn);
   return {
     table: [table.tableArn],
     'newest signing key': keyArns.slice(0, 1),
     'every signing key': keyArns,
-    snapshots: [`${snapshots.bucketArn}/${snapshotKeys}`],
-    'snapshot bucket': [snapshots.bucketArn],
+    snapshots: snapshots ? [`${snapshots.bucketArn}/${snapshotKeys}`] : [],
+    'snapshot bucket': snapshots ? [snapshots.bucketArn] : [],
+    'search collection': collection ? [collection.arn] : [],
     'service secrets': [
       Stack.of(table).formatArn({
         service: 'secretsmanager',
@@ -157,15 +169,20 @@ export function grantNeeds(role: Role, needs: Needs, resources: Resources): void
     const conditions = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } };
     role.addToPolicy(new PolicyStatement({ actions, resources: arns[on], ...(partitions && { conditions }) }));
   }
+  if (needs.collection) resources.collection?.allow(needs.collection, role);
   acknowledge(role, wildcardReasons(resources));
 }
 
 /** The two wildcards among the resources: names that are not known when the stack is made. */
 function wildcardReasons({ snapshots, credentialPrefix }: Resources): Record<string, string> {
-  const bucketId = Stack.of(snapshots).getLogicalId(snapshots.node.defaultChild as CfnBucket);
   const secrets = `arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${credentialPrefix}*`;
   return {
-    [`AwsSolutions-IAM5[Resource::<${bucketId}.Arn>/${snapshotKeys}]`]: 'Snapshots have names of their own, all under this prefix.',
+    ...(snapshots && {
+      [`AwsSolutions-IAM5[Resource::<${logicalId(snapshots)}.Arn>/${snapshotKeys}]`]:
+        'Snapshots have names of their own, all under this prefix.',
+    }),
     [`AwsSolutions-IAM5[Resource::${secrets}]`]: 'The secrets of services are named after them, all under this prefix.',
   };
 }
+
+const logicalId = (bucket: Bucket): string => Stack.of(bucket).getLogicalId(bucket.node.defaultChild as CfnBucket);

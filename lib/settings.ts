@@ -96,6 +96,12 @@ const settingsObject = z.strictObject({
   throttling: object(z.partialRecord(z.enum(endpointNames), throttle))
     .default({})
     .describe('`{"<endpoint>": {"requestsPerSecond", "burst"}}` for endpoints that differ'),
+  search: z
+    .enum(['sqlite', 'opensearch'], 'must be sqlite or opensearch')
+    .default('sqlite')
+    .describe(
+      'search engine: `sqlite` in the function, or an OpenSearch Serverless collection for registries past a few hundred thousand intents',
+    ),
   waf: flag.default(false).describe('a web application firewall with a limit of requests per address on PAT issue and search'),
   wafRequestsPerFiveMinutes: wholeNumber(10, 1_000_000).default(500).describe('that limit'),
   alarmEmail: z.email('must be an e-mail address').optional().describe('where alarms are sent'),

@@ -12,11 +12,12 @@ import { Api } from './api.ts';
 import { bundleFunctions } from './bundle.ts';
 import { createDashboard } from './dashboard.ts';
 import { EndpointFunction } from './endpoint-function.ts';
-import { type Endpoint, endpoints, type ScheduledFunction, scheduledFunctions } from './endpoints.ts';
+import { type Endpoint, endpoints, type ScheduledFunction, scheduledFunctions, scheduledWithCollection } from './endpoints.ts';
 import { environmentOf, type Parts } from './environment.ts';
 import { grantNeeds, type Resources } from './permissions.ts';
 import { readPolicy } from './policy.ts';
 import { prepareFiles } from './prepared-files.ts';
+import { SearchCollection } from './search-collection.ts';
 import type { Settings } from './settings.ts';
 import { allowSigning, createSigningKeys } from './signing-keys.ts';
 import { createSnapshotBucket } from './snapshots.ts';
@@ -33,21 +34,24 @@ export class IntentGate extends Stack {
 
     const table = createTable(this, settings);
     const signingKeys = createSigningKeys(this, settings);
-    const snapshots = createSnapshotBucket(this, settings);
+    const isCollection = settings.search === 'opensearch';
+    const snapshots = isCollection ? undefined : createSnapshotBucket(this, settings);
+    const collection = isCollection ? new SearchCollection(this, 'SearchCollection', settings) : undefined;
     const admins = new Admins(this, 'Admins', settings);
     const credentialPrefix = `intent-gate/${settings.stage}/services/`;
     const functions = this.createFunctions(
       {
         tableName: table.tableName,
         signingKeyArns: signingKeys.map(({ keyArn }) => keyArn),
-        snapshotBucketName: snapshots.bucketName,
+        ...(snapshots && { snapshotBucketName: snapshots.bucketName }),
+        ...(collection && { searchCollectionEndpoint: collection.endpoint }),
         credentialPrefix,
         userPoolId: admins.pool.userPoolId,
         adminClientIds: [admins.people.userPoolClientId, admins.machines.userPoolClientId],
         adminScope: admins.scope,
         metricsNamespace: stackName,
       },
-      { table, signingKeys, snapshots, credentialPrefix },
+      { table, signingKeys, credentialPrefix, ...(snapshots && { snapshots }), ...(collection && { collection }) },
     );
     const { rest } = new Api(this, 'Api', functions, settings);
     new Alarms(this, 'Alarms', { rest, table, functions, namespace: stackName, settings });
@@ -65,6 +69,13 @@ export class IntentGate extends Stack {
     });
   }
 
+  /** What is deployed, with the needs that the search engine gives it. */
+  private get rows(): { endpoints: readonly Endpoint[]; scheduled: readonly ScheduledFunction[] } {
+    if (this.settings.search === 'sqlite') return { endpoints, scheduled: scheduledFunctions };
+    const withCollection = endpoints.map((row) => ({ ...row, needs: row.needsWithCollection ?? row.needs }));
+    return { endpoints: withCollection, scheduled: scheduledWithCollection };
+  }
+
   private createFunctions(parts: Parts, resources: Resources): Map<string, EndpointFunction> {
     const { settings } = this;
     const codeOf = this.bundle();
@@ -80,8 +91,8 @@ export class IntentGate extends Stack {
       return made;
     };
     const functions = new Map<string, EndpointFunction>();
-    for (const row of endpoints) functions.set(row.name, create(row, row.credential));
-    for (const row of scheduledFunctions) {
+    for (const row of this.rows.endpoints) functions.set(row.name, create(row, row.credential));
+    for (const row of this.rows.scheduled) {
       const scheduled = create(row, 'none');
       functions.set(row.name, scheduled);
       const rule = new Rule(scheduled, 'Schedule', {
@@ -102,7 +113,7 @@ export class IntentGate extends Stack {
     if (!this.bundlingRequired) return () => Code.fromInline('// synthesized without bundling');
     const folder = join(Stage.of(this)?.outdir ?? 'cdk.out', 'dist');
     const filesOf = prepareFiles(policy, this.settings);
-    const rows = [...endpoints, ...scheduledFunctions].map(({ name, needs }) => ({ name, files: filesOf(needs) }));
+    const rows = [...this.rows.endpoints, ...this.rows.scheduled].map(({ name, needs }) => ({ name, files: filesOf(needs) }));
     bundleFunctions(rows, folder);
     return (name) => Code.fromAsset(join(folder, name));
   }

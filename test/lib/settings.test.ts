@@ -22,6 +22,7 @@ const defaults = {
   tracing: true,
   logRetentionDays: 30,
   retainData: true,
+  search: 'sqlite',
   manageApiLogRole: true,
 };
 

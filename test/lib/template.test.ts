@@ -370,3 +370,31 @@ test('every alarm has its section in the runbook', async () => {
     expect([section, sections.has(section)]).toEqual([section, true]);
   }
 });
+
+describe('the setting search: opensearch', () => {
+  const { resources, only } = synthesize({ search: 'opensearch' });
+
+  test('deploys a collection that is fed every minute, and no snapshots', () => {
+    expect(only('AWS::OpenSearchServerless::Collection').Properties).toMatchObject({ Type: 'SEARCH', StandbyReplicas: 'ENABLED' });
+    expect(only('AWS::Events::Rule').Properties).toMatchObject({ ScheduleExpression: 'rate(1 minute)' });
+    expect(resources('AWS::S3::Bucket')).toEqual({});
+    for (const name of ['search-intents', 'mcp', 'feed-search-collection']) {
+      const { Variables } = functionOf(name, { resources } as Synthesis).Properties.Environment;
+      expect(flatten(Variables.SEARCH_COLLECTION)).toMatch(/^<SearchCollection\w+\.CollectionEndpoint>$/);
+      expect(Variables).not.toHaveProperty('SNAPSHOT_BUCKET');
+    }
+  });
+
+  test('lets the functions that search read, and the one that feeds write', () => {
+    const [readers, writers, ...others] = JSON.parse(flatten(only('AWS::OpenSearchServerless::AccessPolicy').Properties.Policy));
+    expect(others).toEqual([]);
+    expect(readers.Rules[0].Permission).toEqual(['aoss:DescribeIndex', 'aoss:ReadDocument']);
+    expect(readers.Principal).toEqual([expect.stringMatching(/^<searchintentsRole/), expect.stringMatching(/^<mcpRole/)]);
+    expect(writers.Rules[0].Permission).toContain('aoss:WriteDocument');
+    expect(writers.Principal).toEqual([expect.stringMatching(/^<feedsearchcollectionRole/)]);
+  });
+
+  test('is off by default', () => {
+    expect(standard.resources('AWS::OpenSearchServerless::Collection')).toEqual({});
+  });
+});

@@ -1,0 +1,66 @@
+import { Lazy, Names, Stack } from 'aws-cdk-lib';
+import type { Role } from 'aws-cdk-lib/aws-iam';
+import { CfnAccessPolicy, CfnCollection, CfnSecurityPolicy } from 'aws-cdk-lib/aws-opensearchserverless';
+import { Construct } from 'constructs';
+import type { Settings } from './settings.ts';
+
+/** What a function may do with the collection's one index, in the terms of its data access policy. */
+const indexPermissions = {
+  read: ['aoss:DescribeIndex', 'aoss:ReadDocument'],
+  write: ['aoss:CreateIndex', 'aoss:DescribeIndex', 'aoss:ReadDocument', 'aoss:WriteDocument'],
+};
+
+export type CollectionAccess = keyof typeof indexPermissions;
+
+/** The OpenSearch Serverless collection that answers searches where the setting `search` is `opensearch`. Everything in it is derived from the table. */
+export class SearchCollection extends Construct {
+  readonly arn: string;
+  readonly endpoint: string;
+  private readonly name: string;
+  private readonly roles: Record<CollectionAccess, string[]> = { read: [], write: [] };
+
+  constructor(scope: Construct, id: string, { stage }: Settings) {
+    super(scope, id);
+    this.name = Names.uniqueResourceName(this, { maxLength: 28, allowedSpecialCharacters: '' }).toLowerCase();
+    const collections = { ResourceType: 'collection', Resource: [`collection/${this.name}`] };
+    const encryption = new CfnSecurityPolicy(this, 'Encryption', {
+      name: `${this.name}-e`,
+      type: 'encryption',
+      policy: JSON.stringify({ Rules: [collections], AWSOwnedKey: true }),
+    });
+    // Reachable over the internet like the rest of the API's parts, and only with the signature of a role that the access policy names.
+    const network = new CfnSecurityPolicy(this, 'Network', {
+      name: `${this.name}-n`,
+      type: 'network',
+      policy: JSON.stringify([{ Rules: [collections], AllowFromPublic: true }]),
+    });
+    const collection = new CfnCollection(this, 'Collection', {
+      name: this.name,
+      type: 'SEARCH',
+      description: 'Intent Gate: the search index',
+      standbyReplicas: stage === 'production' ? 'ENABLED' : 'DISABLED',
+    });
+    collection.addResourceDependency(encryption);
+    collection.addResourceDependency(network);
+    this.arn = collection.attrArn;
+    this.endpoint = collection.attrCollectionEndpoint;
+    new CfnAccessPolicy(this, 'Access', { name: `${this.name}-a`, type: 'data', policy: this.accessPolicy() });
+  }
+
+  /** Lets a role use the index. Its own policy has to allow `aoss:APIAccessAll` on the collection besides. */
+  allow(access: CollectionAccess, role: Role): void {
+    this.roles[access].push(role.roleArn);
+  }
+
+  /** Rendered when the stack is, by when every role is known. */
+  private accessPolicy(): string {
+    const statements = () =>
+      Object.entries(indexPermissions)
+        .map(([access, Permission]) => ({
+          Rules: [{ ResourceType: 'index', Resource: [`index/${this.name}/*`], Permission }],
+          Principal: this.roles[access as CollectionAccess],
+        }))
+        .filter(({ Principal }) => Principal.length > 0);
+    return Lazy.string({ produce: () => Stack.of(this).toJsonString(statements()) });
+  }
+}
