@@ -117,6 +117,8 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       [variables.adminJwksUrl]: identity.jwksUrl,
       [variables.snapshotFolder]: folderFor('snapshots'),
       [variables.credentialFolder]: folderFor('secrets'),
+      // What a function leaves in its temporary folder goes with the stack.
+      TMPDIR: data.scratch,
       ...options.environment,
     };
     const lambdas = await keep(Promise.resolve(openLambdas(template, synthesized, values, environment, options.onLog)));
