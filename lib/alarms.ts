@@ -85,6 +85,15 @@ export class Alarms extends Construct {
           description: 'The search index could not be saved for three hours: cold starts of search rebuild it from the table.',
         });
       }
+      if (name === 'feed-search-collection') {
+        this.add('FeedErrors', {
+          metric: lambda.metricErrors({ period }),
+          above: 0,
+          // Half of the hour that a run looks back: changes that are older are not written any more.
+          periods: 6,
+          description: 'Changes could not be written to the search collection for half an hour: searches do not show them.',
+        });
+      }
     }
   }
 

@@ -9,7 +9,7 @@ Every function has a role of its own. It may write its own log group, send trace
 *Partitions* are the partition keys of the table that an action may touch (IAM condition \`dynamodb:LeadingKeys\`).
 
 Three permissions hold a wildcard: traces (X-Ray has no resources to name), snapshots of the search index and secrets of services
-(their names are not known when the stack is made). Reading the whole table (\`Scan\`) is for the two functions that build the search index;
+(their names are not known when the stack is made). Reading the whole table (\`Scan\`) is for the functions that build the search index;
 IAM cannot narrow it to partitions.
 
 Signing keys leave signing to no policy but their own, which names the role of

@@ -78,6 +78,7 @@ describe('parseSettings', () => {
     [{ patLifeSeconds: '1e3' }, 'patLifeSeconds: must be a whole number from 60 to 86400'],
     [{ patLifeSeconds: 60.5 }, 'patLifeSeconds: must be a whole number from 60 to 86400'],
     [{ waf: 'yes' }, 'waf: must be true or false'],
+    [{ search: 'opensearch ' }, 'search: must be sqlite or opensearch'],
     [{ signingKeys: '' }, 'signingKeys.0: must be lower-case letters, digits and hyphens'],
     [{ signingKeys: [] }, 'signingKeys: must name at least one key, and none twice'],
     [{ signingKeys: 'a,a' }, 'signingKeys: must name at least one key, and none twice'],
