@@ -1,6 +1,6 @@
 /** `npm run openapi`: writes openapi.json, the document of a deployment without settings. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { describeApi } from '../lib/openapi/document.ts';
+import { toOpenApi } from '../lib/openapi/document.ts';
 
-const document = describeApi({ protocol: 'proto', policy: readFileSync('policy.json', 'utf8') });
+const document = toOpenApi({ protocol: 'proto', policy: readFileSync('policy.json', 'utf8') });
 writeFileSync('openapi.json', `${JSON.stringify(document, null, 2)}\n`);

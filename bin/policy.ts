@@ -6,9 +6,9 @@ import { readFileSync } from 'node:fs';
 import { compilePolicy } from '../functions/core/policy/compile.ts';
 import { describeChanges, describePolicy } from '../functions/core/policy/describe.ts';
 import { PolicyError } from '../functions/core/policy/reading.ts';
-import { parseTemplate, placeholder } from '../functions/core/policy/template.ts';
+import { parsePolicyTemplate, placeholder } from '../functions/core/policy/template.ts';
 
-const read = (file: string) => parseTemplate(readFileSync(file, 'utf8'));
+const read = (file: string) => parsePolicyTemplate(readFileSync(file, 'utf8'));
 
 function show(file = 'policy.json'): void {
   const policy = read(file);

@@ -56,7 +56,7 @@ export interface IntentGate {
 const executePath = '/api/intents/execute';
 
 /** How often one execution may ask for another PAT: once because it was refused, once more because the policy changed meanwhile. */
-const greatestReplacements = 2;
+const maxReplacements = 2;
 
 /**
  * Prepares the use of a service; nothing is sent yet.
@@ -96,7 +96,7 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
           const prepare = async () => ({ headers: { ...(await authorize(used)), 'Idempotency-Key': idempotencyKey }, body });
           return (await http.send({ method: 'POST', path: executePath, prepare, signal, usesQuota: true })) as Record<string, unknown>;
         } catch (error) {
-          if (replacements === greatestReplacements || !isForAnotherPat(error)) throw error;
+          if (replacements === maxReplacements || !isForAnotherPat(error)) throw error;
           pat = await orAborted(pats.replace(pat), signal);
         }
       }

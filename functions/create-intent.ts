@@ -1,7 +1,7 @@
-import { describeSavedIntent, intentInput } from '../schemas/intent.ts';
+import { intentInput, toSavedIntent } from '../schemas/intent.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { created } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { type Intents, openIntents } from './core/store/intents.ts';
@@ -15,19 +15,19 @@ export interface Deps {
 }
 
 /** `POST /api/services/{service_id}/intents` (endpoint 11): creates an intent under a uid that no other has. */
-export const createHandler =
-  ({ verifyAdmin, intents, egress }: Deps): Steps =>
+export const createAction =
+  ({ verifyAdmin, intents, egress }: Deps): Action =>
   async (request) => {
     await verifyAdmin(request);
     const input = request.body(intentInput);
     checkIntent(input, egress, request.baseUrl);
     const intent = await intents.create(request.pathParameter('service_id'), input);
     if (!intent) throw noSuchService();
-    return created(describeSavedIntent(intent), { Location: `${request.baseUrl}/api/intents/${intent.intent_uid}` });
+    return created(toSavedIntent(intent), { Location: `${request.baseUrl}/api/intents/${intent.intent_uid}` });
   };
 
 export const handler = serve(
-  createHandler({
+  createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
     intents: openIntents(tableFromEnvironment()),
     egress: egressRulesFromEnvironment(),

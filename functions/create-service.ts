@@ -1,7 +1,7 @@
-import { describeSavedService, serviceInput } from '../schemas/service.ts';
+import { serviceInput, toSavedService } from '../schemas/service.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { created, recordTag } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { openServices, type Services } from './core/store/services.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
@@ -11,17 +11,15 @@ export interface Deps {
 }
 
 /** `POST /api/services` (endpoint 6): registers a service under a name that no other has. */
-export const createHandler =
-  ({ verifyAdmin, services }: Deps): Steps =>
+export const createAction =
+  ({ verifyAdmin, services }: Deps): Action =>
   async (request) => {
     await verifyAdmin(request);
     const service = await services.create(request.body(serviceInput));
-    return created(describeSavedService(service), {
+    return created(toSavedService(service), {
       ETag: recordTag(service),
       Location: `${request.baseUrl}/api/services/${service.service_id}`,
     });
   };
 
-export const handler = serve(
-  createHandler({ verifyAdmin: adminVerifierFromEnvironment(), services: openServices(tableFromEnvironment()) }),
-);
+export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: openServices(tableFromEnvironment()) }));

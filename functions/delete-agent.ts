@@ -1,6 +1,6 @@
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { noContent } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { type Agents, noSuchAgent, openAgents, requireAgentId } from './core/store/agent.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
@@ -10,12 +10,12 @@ export interface Deps {
 }
 
 /** `DELETE /api/agents/{agent_id}`: frees the agent_id for another key; no PAT that was issued to it is accepted any more. */
-export const createHandler =
-  ({ verifyAdmin, agents }: Deps): Steps =>
+export const createAction =
+  ({ verifyAdmin, agents }: Deps): Action =>
   async (request) => {
     await verifyAdmin(request);
     if (!(await agents.unbind(requireAgentId(request.pathParameter('agent_id'))))) throw noSuchAgent();
     return noContent();
   };
 
-export const handler = serve(createHandler({ verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(tableFromEnvironment()) }));
+export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(tableFromEnvironment()) }));

@@ -1,6 +1,6 @@
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { noContent } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { type Intents, intentTag, openIntents } from './core/store/intents.ts';
 import { noSuchIntent } from './core/store/refusals.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
@@ -11,15 +11,15 @@ export interface Deps {
 }
 
 /** `DELETE /api/intents/{intent_id}` (endpoint 13). */
-export const createHandler =
-  ({ verifyAdmin, intents }: Deps): Steps =>
+export const createAction =
+  ({ verifyAdmin, intents }: Deps): Action =>
   async (request) => {
     await verifyAdmin(request);
     const isRemoved = await intents.remove(request.pathParameter('intent_uid'), (seen) =>
-      request.knows(intentTag(seen, 'details'), intentTag(seen, 'full')),
+      request.ifMatch(intentTag(seen, 'details'), intentTag(seen, 'full')),
     );
     if (!isRemoved) throw noSuchIntent();
     return noContent();
   };
 
-export const handler = serve(createHandler({ verifyAdmin: adminVerifierFromEnvironment(), intents: openIntents(tableFromEnvironment()) }));
+export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents: openIntents(tableFromEnvironment()) }));

@@ -1,7 +1,7 @@
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { noContent } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
-import { type Credentials, credentialsFromEnvironment } from './core/store/credential.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { noSuchService } from './core/store/refusals.ts';
 import { openServices, type Services } from './core/store/services.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
@@ -13,8 +13,8 @@ export interface Deps {
 }
 
 /** `DELETE /api/services/{service_id}/credential`: calls of the service's intents carry no credential and no signature any more. */
-export const createHandler =
-  ({ verifyAdmin, services, credentials }: Deps): Steps =>
+export const createAction =
+  ({ verifyAdmin, services, credentials }: Deps): Action =>
   async (request) => {
     await verifyAdmin(request);
     const service = await services.find(request.pathParameter('service_id'));
@@ -24,7 +24,7 @@ export const createHandler =
   };
 
 export const handler = serve(
-  createHandler({
+  createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
     services: openServices(tableFromEnvironment()),
     credentials: credentialsFromEnvironment(),

@@ -1,11 +1,11 @@
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { noContent, recordTag } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
-import { type Credentials, credentialsFromEnvironment } from './core/store/credential.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { noSuchService } from './core/store/refusals.ts';
-import { isRev } from './core/store/rev.ts';
 import { openServices, type Services } from './core/store/services.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
+import { isUlid } from './core/ulid.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
@@ -17,24 +17,24 @@ export interface Deps {
 const reservedMs = 5_000;
 
 /** `DELETE /api/services/{service_id}` (endpoint 8): once it answers, none of the service's intents is found, listed or executed. */
-export const createHandler =
-  ({ verifyAdmin, services, credentials }: Deps): Steps =>
+export const createAction =
+  ({ verifyAdmin, services, credentials }: Deps): Action =>
   async (request) => {
     await verifyAdmin(request);
     const serviceId = request.pathParameter('service_id');
     const isRemoved = await services.remove(
       serviceId,
-      (seen) => request.knows(recordTag(seen)),
+      (seen) => request.ifMatch(recordTag(seen)),
       Date.now() + request.remainingMs() - reservedMs,
     );
     // Also of a service that is gone: its deletion may have been cut short here.
-    if (isRev(serviceId)) await credentials.remove(serviceId);
+    if (isUlid(serviceId)) await credentials.remove(serviceId);
     if (!isRemoved) throw noSuchService();
     return noContent();
   };
 
 export const handler = serve(
-  createHandler({
+  createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
     services: openServices(tableFromEnvironment()),
     credentials: credentialsFromEnvironment(),

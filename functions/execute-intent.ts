@@ -1,40 +1,38 @@
 import { executionRequest } from '../schemas/execution.ts';
+import { ApiError } from './core/api-error.ts';
+import { credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { readEnvironment } from './core/environment.ts';
-import { ApiError } from './core/http/api-error.ts';
-import { parse } from './core/http/json.ts';
 import { type ApiResponse, ok } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
-import { type LimitCounter, openLimitCounter } from './core/limit/counter.ts';
-import { fingerprintOf, readIdempotencyKey } from './core/limit/idempotency.ts';
+import { type Action, serve } from './core/http/serve.ts';
+import { fingerprintOf, readIdempotencyKey } from './core/idempotency/idempotency.ts';
+import { type IdempotentCalls, openIdempotentCalls } from './core/idempotency/idempotent-call.ts';
+import { runOnce } from './core/idempotency/run-once.ts';
+import { parse } from './core/json.ts';
 import { openQuota } from './core/limit/quota.ts';
-import { runOnce } from './core/limit/run-once.ts';
+import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
+import { openValidators } from './core/parameters/validators.ts';
 import { type Authorize, openAuthorizer, requirePermission, requireUnrevoked } from './core/pat/authorize.ts';
 import { openPolicyRefusals } from './core/pat/policy-refusals.ts';
 import { openProofs } from './core/pat/proof.ts';
 import { signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 import { openPatVerifier } from './core/pat/verify.ts';
 import { loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
+import { openReceipt } from './core/receipt.ts';
 import { mapAnswer } from './core/relay/answer.ts';
 import { openRelay, type Relay } from './core/relay/call.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
-import { openReceipt } from './core/relay/receipt.ts';
 import { buildRequest } from './core/relay/request.ts';
-import { requireIntent } from './core/relay/require-intent.ts';
-import { openValidators } from './core/relay/validators.ts';
-import type { AgentItem } from './core/store/agent.ts';
-import { credentialsFromEnvironment } from './core/store/credential.ts';
-import { type IdempotentCalls, openIdempotentCalls } from './core/store/idempotent-call.ts';
 import { type Intents, openIntents } from './core/store/intents.ts';
-import { keys } from './core/store/keys.ts';
 import { openPolicyArchive } from './core/store/policy-archive.ts';
+import { requireIntent } from './core/store/require-intent.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 import { openUsedJtis } from './core/store/used-jti.ts';
 
 export interface Deps {
   authorize: Authorize;
-  intents: Pick<Intents, 'findWith' | 'versions'>;
+  intents: Pick<Intents, 'findForAgent' | 'versions'>;
   calls: IdempotentCalls;
-  limits: LimitCounter;
+  limits: RateLimiter;
   relay: Pick<Relay, 'call'>;
   /** milliseconds since the epoch */
   now?: () => number;
@@ -44,7 +42,7 @@ export interface Deps {
 const reservedMs = 3_000;
 
 /** `POST /api/intents/execute` (endpoint 3). */
-export const createHandler = ({ authorize, intents, calls, limits, relay, now = Date.now }: Deps): Steps => {
+export const createAction = ({ authorize, intents, calls, limits, relay, now = Date.now }: Deps): Action => {
   const validate = openValidators();
 
   return async (request) => {
@@ -57,8 +55,8 @@ export const createHandler = ({ authorize, intents, calls, limits, relay, now = 
 
     const execute = async (): Promise<ApiResponse> => {
       const { intent_uid, parameters } = parse(executionRequest, body);
-      const { found, other: agent } = await intents.findWith(intent_uid, keys.agent(claims.sub));
-      requireUnrevoked(agent as AgentItem | undefined, claims);
+      const { found, agent } = await intents.findForAgent(intent_uid, claims.sub);
+      requireUnrevoked(agent, claims);
       const { intent } = await requireIntent(found, intent_uid, intents);
       receipt.note({ intent_uid, service_id: intent.service_id });
       requirePermission(authorization, intent_uid);
@@ -109,7 +107,7 @@ export const createHandler = ({ authorize, intents, calls, limits, relay, now = 
 const { requireProofOfPossession, billing } = readEnvironment([], ['requireProofOfPossession', 'billing']);
 const table = tableFromEnvironment();
 
-export const steps = createHandler({
+export const action = createAction({
   authorize: openAuthorizer({
     verifyPat: openPatVerifier({ findKey: signingKeysFromEnvironment().find }),
     proofs: openProofs(openUsedJtis(table), requireProofOfPossession === 'true'),
@@ -118,8 +116,8 @@ export const steps = createHandler({
   }),
   intents: openIntents(table),
   calls: openIdempotentCalls(table),
-  limits: openLimitCounter(table),
+  limits: openRateLimiter(table),
   relay: openRelay({ rules: egressRulesFromEnvironment(), credentials: credentialsFromEnvironment() }),
 });
 
-export const handler = serve(steps);
+export const handler = serve(action);

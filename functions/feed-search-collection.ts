@@ -1,7 +1,7 @@
 import { readEnvironment } from './core/environment.ts';
-import { type Collection, openCollection } from './core/search/collection.ts';
-import { feedAll, feedChanges } from './core/search/feed-collection.ts';
 import type { RegistrySource } from './core/search/index-sync.ts';
+import { type Collection, openCollection } from './core/search/opensearch/collection.ts';
+import { feedAll, feedChanges } from './core/search/opensearch/feed.ts';
 import { openRegistry } from './core/store/registry.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
@@ -17,7 +17,7 @@ export interface Deps {
 const lookBackMs = 3_600_000;
 
 /** Runs every minute: writes what has changed to the search collection, and at first everything. What is written twice stays the same. */
-export const createHandler =
+export const createAction =
   ({ source, collection }: Deps) =>
   async (): Promise<void> => {
     const sinceMs = Date.now() - lookBackMs;
@@ -34,4 +34,4 @@ const { searchCollection } = readEnvironment([], ['searchCollection']);
 export const handler =
   searchCollection === undefined
     ? () => Promise.reject(new TypeError('missing environment variable: SEARCH_COLLECTION'))
-    : createHandler({ source: openRegistry(tableFromEnvironment()), collection: openCollection({ endpoint: searchCollection }) });
+    : createAction({ source: openRegistry(tableFromEnvironment()), collection: openCollection({ endpoint: searchCollection }) });

@@ -1,7 +1,7 @@
-import { describeAgent } from '../schemas/agent.ts';
+import { toAgent } from '../schemas/agent.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ok } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { type Agents, noSuchAgent, openAgents, requireAgentId } from './core/store/agent.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
@@ -11,13 +11,13 @@ export interface Deps {
 }
 
 /** `GET /api/agents/{agent_id}`: the key that an agent_id is bound to, and when it was last issued a PAT. */
-export const createHandler =
-  ({ verifyAdmin, agents }: Deps): Steps =>
+export const createAction =
+  ({ verifyAdmin, agents }: Deps): Action =>
   async (request) => {
     await verifyAdmin(request);
     const agent = await agents.find(requireAgentId(request.pathParameter('agent_id')));
     if (!agent) throw noSuchAgent();
-    return ok(describeAgent(agent));
+    return ok(toAgent(agent));
   };
 
-export const handler = serve(createHandler({ verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(tableFromEnvironment()) }));
+export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(tableFromEnvironment()) }));

@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
+import { ApiError } from './core/api-error.ts';
 import { readAsset } from './core/documents/files.ts';
-import { ApiError } from './core/http/api-error.ts';
-import { type Steps, serve } from './core/http/serve.ts';
+import { type Action, serve } from './core/http/serve.ts';
 
 export interface Deps {
   readAsset(name: string): string | undefined;
@@ -10,8 +10,8 @@ export interface Deps {
 const mediaTypes: Record<string, string> = { '.js': 'text/javascript', '.css': 'text/css', '.txt': 'text/plain' };
 
 /** `GET /docs/{asset}`: a script or a style sheet of the reference page. Its name has a digest of its content in it. */
-export const createHandler =
-  ({ readAsset }: Deps): Steps =>
+export const createAction =
+  ({ readAsset }: Deps): Action =>
   async (request) => {
     const name = request.pathParameter('asset');
     const text = readAsset(name);
@@ -26,4 +26,4 @@ export const createHandler =
     };
   };
 
-export const handler = serve(createHandler({ readAsset }));
+export const handler = serve(createAction({ readAsset }));

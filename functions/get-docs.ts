@@ -1,7 +1,7 @@
 import { readPage } from './core/documents/files.ts';
+import { fillPolicy } from './core/documents/policy-page.ts';
 import { entityTag } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
-import { fillPolicy } from './core/policy/page.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
 
 export interface Deps {
@@ -22,8 +22,8 @@ const contentSecurityPolicy = [
 ].join('; ');
 
 /** `GET /docs`: the reference page, with the policy in plain words. */
-export const createHandler =
-  ({ readPage, findPolicy }: Deps): Steps =>
+export const createAction =
+  ({ readPage, findPolicy }: Deps): Action =>
   async ({ baseUrl }) => {
     const text = fillPolicy(readPage(), findPolicy(baseUrl).policy, baseUrl);
     const headers = {
@@ -36,4 +36,4 @@ export const createHandler =
     return { status: 200, text, headers };
   };
 
-export const handler = serve(createHandler({ readPage, findPolicy: openPolicy(loadPolicyTemplate()) }));
+export const handler = serve(createAction({ readPage, findPolicy: openPolicy(loadPolicyTemplate()) }));

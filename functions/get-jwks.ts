@@ -1,5 +1,5 @@
 import { revalidated } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { type SigningKeys, signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 
 export interface Deps {
@@ -7,9 +7,9 @@ export interface Deps {
 }
 
 /** The public keys that verify PATs. A key is among them for at least one deployment before it signs, so a copy may be five minutes old. */
-export const createHandler =
-  ({ signingKeys }: Deps): Steps =>
+export const createAction =
+  ({ signingKeys }: Deps): Action =>
   async () =>
     revalidated(await signingKeys.jwks(), undefined, { 'Cache-Control': 'public, max-age=300' });
 
-export const handler = serve(createHandler({ signingKeys: signingKeysFromEnvironment() }));
+export const handler = serve(createAction({ signingKeys: signingKeysFromEnvironment() }));

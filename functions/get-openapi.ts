@@ -1,16 +1,16 @@
 import type { ApiDocument } from '../schemas/openapi.ts';
 import { readApiDocument } from './core/documents/files.ts';
 import { revalidated } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
+import { type Action, serve } from './core/http/serve.ts';
 
 export interface Deps {
   readDocument(): ApiDocument;
 }
 
 /** `GET /openapi.json`: the document, for the address that it is read by. */
-export const createHandler =
-  ({ readDocument }: Deps): Steps =>
+export const createAction =
+  ({ readDocument }: Deps): Action =>
   async ({ baseUrl }) =>
     revalidated({ ...readDocument(), servers: [{ url: baseUrl }] });
 
-export const handler = serve(createHandler({ readDocument: readApiDocument }));
+export const handler = serve(createAction({ readDocument: readApiDocument }));

@@ -1,10 +1,10 @@
 import type { ApiDocument } from '../schemas/openapi.ts';
-import { describeForAgents } from '../schemas/service-description.ts';
+import { toServiceDescription } from '../schemas/service-description.ts';
 import { readApiDocument } from './core/documents/files.ts';
 import { listOwnIntents } from './core/documents/own-intents.ts';
 import { readEnvironment } from './core/environment.ts';
 import { revalidated } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { publicKeyPem, type SigningKeys, signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 
 export interface Deps {
@@ -17,18 +17,18 @@ export interface Deps {
  * `GET /agents.json`: this gate in the form that it describes services in (specification section 2.6). Its intents are the operations that
  * agents use, searching to begin with; the intents of the services behind it are for that search to find.
  */
-export const createHandler =
-  ({ readDocument, signingKeys, protocol }: Deps): Steps =>
+export const createAction =
+  ({ readDocument, signingKeys, protocol }: Deps): Action =>
   async ({ baseUrl }) => {
     const document = readDocument();
     const { title, summary } = document.info;
     const self = { service_name: title, description: summary, service_url: baseUrl };
     const publicKey = await publicKeyPem(signingKeys);
-    return revalidated(describeForAgents(self, listOwnIntents(document, baseUrl), { protocol, baseUrl, publicKey }));
+    return revalidated(toServiceDescription(self, listOwnIntents(document, baseUrl), { protocol, baseUrl, publicKey }));
   };
 
 export const handler = serve(
-  createHandler({
+  createAction({
     readDocument: readApiDocument,
     signingKeys: signingKeysFromEnvironment(),
     protocol: readEnvironment(['protocol']).protocol,

@@ -1,5 +1,5 @@
 import { revalidated } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
 
 export interface Deps {
@@ -7,13 +7,13 @@ export interface Deps {
 }
 
 /** Endpoint 4: the usage policy, in the bytes that agents sign. */
-export const createHandler =
-  ({ findPolicy }: Deps): Steps =>
+export const createAction =
+  ({ findPolicy }: Deps): Action =>
   async ({ baseUrl }) => {
     const { policy, digest } = findPolicy(baseUrl);
     return revalidated(policy, `"${digest}"`);
   };
 
-export const steps = createHandler({ findPolicy: openPolicy(loadPolicyTemplate()) });
+export const action = createAction({ findPolicy: openPolicy(loadPolicyTemplate()) });
 
-export const handler = serve(steps);
+export const handler = serve(action);

@@ -1,10 +1,10 @@
-import { describeIntent } from '../schemas/intent.ts';
+import { toIntentDetails } from '../schemas/intent.ts';
 import { descriptionQuery, paginate } from '../schemas/pagination.ts';
-import { describeForAgents, describeListedIntent } from '../schemas/service-description.ts';
+import { toDescribedIntent, toServiceDescription } from '../schemas/service-description.ts';
 import { readEnvironment } from './core/environment.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { publicKeyPem, type SigningKeys, signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 import { type Intents, openIntents } from './core/store/intents.ts';
 import { noSuchService } from './core/store/refusals.ts';
@@ -22,8 +22,8 @@ export interface Deps {
  * `GET /api/services/{service_id}/description`: the service's description (specification section 2.6). The public key is the one that
  * signs PATs, since it is through this gate that the intents are executed.
  */
-export const createHandler =
-  ({ services, intents, signingKeys, protocol }: Deps): Steps =>
+export const createAction =
+  ({ services, intents, signingKeys, protocol }: Deps): Action =>
   async (request) => {
     const { page, page_size: pageSize, after } = request.query(descriptionQuery);
     const service = await services.find(request.pathParameter('service_id'));
@@ -32,8 +32,8 @@ export const createHandler =
       intents.list(service.service_id, after ?? (page - 1) * pageSize, pageSize),
       publicKeyPem(signingKeys),
     ]);
-    const described = found.map((intent) => describeListedIntent(intent, describeIntent(intent, service.service_name)));
-    const body = describeForAgents(service, described, { protocol, baseUrl: request.baseUrl, publicKey });
+    const described = found.map((intent) => toDescribedIntent(intent, toIntentDetails(intent, service.service_name)));
+    const body = toServiceDescription(service, described, { protocol, baseUrl: request.baseUrl, publicKey });
     const links = pageLinks(request, paginate(total, page, pageSize), { after: found.at(-1)?.intent_uid });
     return revalidated(body, undefined, links);
   };
@@ -41,7 +41,7 @@ export const createHandler =
 const table = tableFromEnvironment();
 
 export const handler = serve(
-  createHandler({
+  createAction({
     services: openServices(table),
     intents: openIntents(table),
     signingKeys: signingKeysFromEnvironment(),

@@ -1,6 +1,6 @@
-import { describeService } from '../schemas/service.ts';
+import { toService } from '../schemas/service.ts';
 import { recordTag, revalidated } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { noSuchService } from './core/store/refusals.ts';
 import { openServices, type Services } from './core/store/services.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
@@ -10,12 +10,12 @@ export interface Deps {
 }
 
 /** `GET /api/services/{service_id}` (endpoint 9). */
-export const createHandler =
-  ({ services }: Deps): Steps =>
+export const createAction =
+  ({ services }: Deps): Action =>
   async (request) => {
     const service = await services.find(request.pathParameter('service_id'));
     if (!service) throw noSuchService();
-    return revalidated(describeService(service), recordTag(service));
+    return revalidated(toService(service), recordTag(service));
   };
 
-export const handler = serve(createHandler({ services: openServices(tableFromEnvironment()) }));
+export const handler = serve(createAction({ services: openServices(tableFromEnvironment()) }));

@@ -1,9 +1,9 @@
 import { patRequest } from '../schemas/pat.ts';
+import { ApiError, invalidParameter } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
-import { ApiError, invalidParameter } from './core/http/api-error.ts';
 import { ok } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
-import { type LimitCounter, limitExceeded, openLimitCounter, rateLimitHeaders } from './core/limit/counter.ts';
+import { type Action, serve } from './core/http/serve.ts';
+import { limitExceeded, openRateLimiter, type RateLimiter, rateLimitHeaders } from './core/limit/rate-limiter.ts';
 import { type AgentKey, readAgentKey } from './core/pat/agent-key.ts';
 import { newClaims } from './core/pat/claims.ts';
 import { openPolicyRefusals, type PolicyRefusals } from './core/pat/policy-refusals.ts';
@@ -32,7 +32,7 @@ export interface Deps {
   refusals: Pick<PolicyRefusals, 'rejectPolicy'>;
   usedJtis: UsedJtis;
   proofs: Pick<Proofs, 'checkAtIssue'>;
-  limits: Pick<LimitCounter, 'consume'>;
+  limits: Pick<RateLimiter, 'consume'>;
   signingKeys: SigningKeys;
   settings: Settings;
 }
@@ -41,7 +41,7 @@ export interface Deps {
  * Endpoint 5: a PAT for whoever signs the policy in force. Nothing is written before the signature holds, nothing is counted for a
  * jti that has been used, and nothing is bound or signed beyond the limit.
  */
-export function createHandler({ findPolicy, refusals, proofs, signingKeys, settings, ...deps }: Deps): Steps {
+export function createAction({ findPolicy, refusals, proofs, signingKeys, settings, ...deps }: Deps): Action {
   const { protocol, patLifeSeconds, isFreshRequired } = settings;
   const limit = { rate: settings.issueLimitPerHour, period: 3_600 };
 
@@ -101,14 +101,14 @@ const usedJtis = openUsedJtis(table);
 const archive = openPolicyArchive(table);
 
 export const handler = serve(
-  createHandler({
+  createAction({
     findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(environment.billing)),
     agents: openAgents(table),
     archive,
     refusals: openPolicyRefusals(archive),
     usedJtis,
     proofs: openProofs(usedJtis, environment.requireProofOfPossession === 'true'),
-    limits: openLimitCounter(table),
+    limits: openRateLimiter(table),
     signingKeys: signingKeysFromEnvironment(),
     settings: {
       protocol: environment.protocol,

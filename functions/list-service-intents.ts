@@ -2,7 +2,7 @@ import { listIntent } from '../schemas/intent.ts';
 import { listQuery, paginate } from '../schemas/pagination.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { type Intents, openIntents } from './core/store/intents.ts';
 import { noSuchService } from './core/store/refusals.ts';
 import { openServices, type Services } from './core/store/services.ts';
@@ -14,8 +14,8 @@ export interface Deps {
 }
 
 /** `GET /api/services/{service_id}/intents` (endpoint 10): ordered by intent_uid. */
-export const createHandler =
-  ({ services, intents }: Deps): Steps =>
+export const createAction =
+  ({ services, intents }: Deps): Action =>
   async (request) => {
     const { page, page_size: pageSize, after } = request.query(listQuery);
     const serviceId = request.pathParameter('service_id');
@@ -27,4 +27,4 @@ export const createHandler =
 
 const table = tableFromEnvironment();
 
-export const handler = serve(createHandler({ services: openServices(table), intents: openIntents(table) }));
+export const handler = serve(createAction({ services: openServices(table), intents: openIntents(table) }));

@@ -1,17 +1,17 @@
+import { ApiError } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
-import { ApiError } from './core/http/api-error.ts';
 import { bearerToken } from './core/http/bearer.ts';
 import type { ApiRequest } from './core/http/request.ts';
-import { type Steps, serve } from './core/http/serve.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { openAnswers } from './core/mcp/answer.ts';
 import { askOverHttp } from './core/mcp/ask-over-http.ts';
 import { type Endpoints, openTools } from './core/mcp/tools.ts';
 import { signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 import { openPatVerifier, type VerifyPat } from './core/pat/verify.ts';
-import { steps as executeIntent } from './execute-intent.ts';
-import { steps as getIntent } from './get-intent.ts';
-import { steps as getPolicy } from './get-policy.ts';
-import { steps as searchIntents } from './search-intents.ts';
+import { action as executeIntent } from './execute-intent.ts';
+import { action as getIntent } from './get-intent.ts';
+import { action as getPolicy } from './get-policy.ts';
+import { action as searchIntents } from './search-intents.ts';
 
 export interface Deps {
   endpoints: Endpoints;
@@ -21,7 +21,7 @@ export interface Deps {
 }
 
 /** `POST /mcp`: the service as a server of the Model Context Protocol (Streamable HTTP, stateless), for hosts that speak nothing else. */
-export const createHandler = ({ endpoints, verifyPat, isFreshRequired }: Deps): Steps => {
+export const createAction = ({ endpoints, verifyPat, isFreshRequired }: Deps): Action => {
   const answer = openAnswers(openTools(endpoints, isFreshRequired));
 
   return async (request) => {
@@ -52,7 +52,7 @@ async function checkToken(request: ApiRequest, verifyPat: VerifyPat): Promise<vo
 const { requireFreshSignature } = readEnvironment([], ['requireFreshSignature']);
 
 export const handler = serve(
-  createHandler({
+  createAction({
     endpoints: { searchIntents, getIntent, getPolicy, issuePat: askOverHttp('/api/pat/issue'), executeIntent },
     verifyPat: openPatVerifier({ findKey: signingKeysFromEnvironment().find }),
     isFreshRequired: requireFreshSignature === 'true',

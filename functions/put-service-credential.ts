@@ -1,8 +1,8 @@
 import { credentialInput } from '../schemas/credential.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { ok } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
-import { type Credentials, credentialsFromEnvironment } from './core/store/credential.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { noSuchService } from './core/store/refusals.ts';
 import { openServices, type Services } from './core/store/services.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
@@ -17,8 +17,8 @@ export interface Deps {
  * `PUT /api/services/{service_id}/credential`: the header field that calls of the service's intents carry, and a new key that they are signed with.
  * The key is shown in this answer and never again, the value of the field not at all.
  */
-export const createHandler =
-  ({ verifyAdmin, services, credentials }: Deps): Steps =>
+export const createAction =
+  ({ verifyAdmin, services, credentials }: Deps): Action =>
   async (request) => {
     await verifyAdmin(request);
     const input = request.body(credentialInput);
@@ -29,7 +29,7 @@ export const createHandler =
   };
 
 export const handler = serve(
-  createHandler({
+  createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
     services: openServices(tableFromEnvironment()),
     credentials: credentialsFromEnvironment(),

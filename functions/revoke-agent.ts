@@ -1,7 +1,7 @@
-import { describeAgent } from '../schemas/agent.ts';
+import { toAgent } from '../schemas/agent.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ok } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { type Agents, noSuchAgent, openAgents, requireAgentId } from './core/store/agent.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
@@ -11,13 +11,13 @@ export interface Deps {
 }
 
 /** `POST /api/agents/{agent_id}/revoke`: no PAT that was issued to the agent until now is accepted any more. It may ask for a new one. */
-export const createHandler =
-  ({ verifyAdmin, agents }: Deps): Steps =>
+export const createAction =
+  ({ verifyAdmin, agents }: Deps): Action =>
   async (request) => {
     await verifyAdmin(request);
     const agent = await agents.revoke(requireAgentId(request.pathParameter('agent_id')), Date.now());
     if (!agent) throw noSuchAgent();
-    return ok(describeAgent(agent));
+    return ok(toAgent(agent));
   };
 
-export const handler = serve(createHandler({ verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(tableFromEnvironment()) }));
+export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(tableFromEnvironment()) }));

@@ -1,12 +1,12 @@
 import { paginate } from '../schemas/pagination.ts';
 import { searchQuery } from '../schemas/search.ts';
+import { unavailable } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
-import { unavailable } from './core/http/api-error.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
-import { openCollection } from './core/search/collection.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { openSqliteEngine, type SearchEngine } from './core/search/engine.ts';
+import { openCollection } from './core/search/opensearch/collection.ts';
 import { snapshotsFromEnvironment } from './core/search/snapshot-stores.ts';
 import { requireFullTextSearch } from './core/search/sqlite.ts';
 import { openRegistry } from './core/store/registry.ts';
@@ -20,8 +20,8 @@ export interface Deps {
 const reservedMs = 1_000;
 
 /** `GET /api/intents/search` (endpoint 1): by relevance where there is a question, else by intent_uid. */
-export const createHandler =
-  ({ engine }: Deps): Steps =>
+export const createAction =
+  ({ engine }: Deps): Action =>
   async (request) => {
     const query = request.query(searchQuery);
     const { hits, total } = await within(request.remainingMs() - reservedMs, engine.search(query));
@@ -45,6 +45,6 @@ function openEngine(): SearchEngine {
   return openSqliteEngine(openRegistry(tableFromEnvironment()), snapshotsFromEnvironment());
 }
 
-export const steps = createHandler({ engine: openEngine() });
+export const action = createAction({ engine: openEngine() });
 
-export const handler = serve(steps);
+export const handler = serve(action);

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { log } from './core/http/log.ts';
+import { log } from './core/log.ts';
 import { buildIndex, temporaryIndexFile } from './core/search/engine.ts';
 import type { RegistrySource } from './core/search/index-sync.ts';
 import { snapshotsFromEnvironment } from './core/search/snapshot-stores.ts';
@@ -13,7 +13,7 @@ export interface Deps {
 }
 
 /** Runs on a schedule: keeps a snapshot of the search index, made anew from the table each time, so that no fault of an older one lives on. */
-export const createHandler =
+export const createAction =
   ({ source, snapshots }: Deps) =>
   async (): Promise<void> => {
     const file = temporaryIndexFile();
@@ -33,4 +33,4 @@ const snapshots = snapshotsFromEnvironment();
 export const handler =
   snapshots === undefined
     ? () => Promise.reject(new TypeError('missing environment variable: SNAPSHOT_BUCKET'))
-    : createHandler({ source: openRegistry(tableFromEnvironment()), snapshots });
+    : createAction({ source: openRegistry(tableFromEnvironment()), snapshots });

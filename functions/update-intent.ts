@@ -1,8 +1,8 @@
-import { describeSavedIntent, intentInput } from '../schemas/intent.ts';
+import { intentInput, toSavedIntent } from '../schemas/intent.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
-import { invalidParameter } from './core/http/api-error.ts';
+import { invalidParameter } from './core/api-error.ts';
 import { ok } from './core/http/response.ts';
-import { type Steps, serve } from './core/http/serve.ts';
+import { type Action, serve } from './core/http/serve.ts';
 import { checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { type Intents, intentTag, openIntents } from './core/store/intents.ts';
@@ -16,8 +16,8 @@ export interface Deps {
 }
 
 /** `PUT /api/intents/{intent_id}` (endpoint 12): replaces the whole record; its uid stays. */
-export const createHandler =
-  ({ verifyAdmin, intents, egress }: Deps): Steps =>
+export const createAction =
+  ({ verifyAdmin, intents, egress }: Deps): Action =>
   async (request) => {
     await verifyAdmin(request);
     const uid = request.pathParameter('intent_uid');
@@ -26,13 +26,13 @@ export const createHandler =
       throw invalidParameter([{ path: '/intent_uid', problem: 'must equal the intent_uid in the path; a new uid is a new intent' }]);
     }
     checkIntent(input, egress, request.baseUrl);
-    const updated = await intents.replace(uid, input, (seen) => request.knows(intentTag(seen, 'details'), intentTag(seen, 'full')));
+    const updated = await intents.replace(uid, input, (seen) => request.ifMatch(intentTag(seen, 'details'), intentTag(seen, 'full')));
     if (!updated) throw noSuchIntent();
-    return ok(describeSavedIntent(updated.intent), { ETag: intentTag(updated, 'details') });
+    return ok(toSavedIntent(updated.intent), { ETag: intentTag(updated, 'details') });
   };
 
 export const handler = serve(
-  createHandler({
+  createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
     intents: openIntents(tableFromEnvironment()),
     egress: egressRulesFromEnvironment(),

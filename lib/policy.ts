@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { compilePolicy } from '../functions/core/policy/compile.ts';
 import { PolicyError } from '../functions/core/policy/reading.ts';
-import { fillTemplate, parseTemplate } from '../functions/core/policy/template.ts';
+import { fillTemplate, parsePolicyTemplate } from '../functions/core/policy/template.ts';
 import { type Settings, SettingsError } from './settings.ts';
 
 /**
@@ -12,7 +12,7 @@ import { type Settings, SettingsError } from './settings.ts';
 export function readPolicy({ policyFile, billing, publicBaseUrl = 'https://service.example' }: Settings): string {
   const text = read(policyFile);
   try {
-    compilePolicy(fillTemplate(parseTemplate(text), publicBaseUrl), publicBaseUrl, billing);
+    compilePolicy(fillTemplate(parsePolicyTemplate(text), publicBaseUrl), publicBaseUrl, billing);
     return text;
   } catch (error) {
     if (error instanceof PolicyError) throw new SettingsError(`${policyFile}: ${error.message}`);

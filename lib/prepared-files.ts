@@ -1,7 +1,7 @@
 import { listAssets } from './docs/assets.ts';
 import { renderPage } from './docs/page.ts';
 import type { Needs } from './endpoints.ts';
-import { describeApi } from './openapi/document.ts';
+import { toOpenApi } from './openapi/document.ts';
 import type { Settings } from './settings.ts';
 
 /**
@@ -12,7 +12,7 @@ import type { Settings } from './settings.ts';
 export function prepareFiles(policy: string, { protocol }: Settings): (needs: Needs) => Record<string, string> {
   const assets = listAssets();
   const documents = {
-    openapi: { 'openapi.json': JSON.stringify(describeApi({ protocol, policy })) },
+    openapi: { 'openapi.json': JSON.stringify(toOpenApi({ protocol, policy })) },
     page: { 'page.html': renderPage(protocol, assets) },
     assets: Object.fromEntries(assets.map(({ name, text }) => [`assets/${name}`, text])),
   };

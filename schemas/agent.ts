@@ -21,7 +21,7 @@ export type Agent = z.infer<typeof agent>;
 const toDateTime = (timeMs: number): string => new Date(timeMs).toISOString();
 
 /** @param record - times in milliseconds since the epoch */
-export const describeAgent = (record: {
+export const toAgent = (record: {
   agent_id: string;
   thumbprint: string;
   first_seen: number;

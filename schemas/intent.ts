@@ -108,7 +108,7 @@ export const intentDetails = z
 
 export type IntentDetails = z.infer<typeof intentDetails>;
 
-export const describeIntent = (intent: IntentInput, serviceName: string): IntentDetails => ({
+export const toIntentDetails = (intent: IntentInput, serviceName: string): IntentDetails => ({
   intent_uid: intent.intent_uid,
   service_name: serviceName,
   intent_name: intent.intent_name,
@@ -139,8 +139,8 @@ export const fullIntent = intentDetails
 
 export type FullIntent = z.infer<typeof fullIntent>;
 
-export const describeFullIntent = (intent: Intent, serviceName: string): FullIntent => ({
-  ...describeIntent(intent, serviceName),
+export const toFullIntent = (intent: Intent, serviceName: string): FullIntent => ({
+  ...toIntentDetails(intent, serviceName),
   intent_id: intent.intent_uid,
   service_id: intent.service_id,
   input_parameters: intent.input_parameters,
@@ -161,7 +161,7 @@ export const savedIntent = z
   })
   .meta({ id: 'SavedIntent' });
 
-export const describeSavedIntent = ({ intent_uid, intent_name, description }: IntentInput): z.infer<typeof savedIntent> => ({
+export const toSavedIntent = ({ intent_uid, intent_name, description }: IntentInput): z.infer<typeof savedIntent> => ({
   intent_id: intent_uid,
   intent_uid,
   intent_name,
@@ -190,6 +190,6 @@ export const intentPage = z
   .meta({ id: 'IntentPage', description: 'A page of search results; `match` comes with `explain=true`.' });
 
 export const listIntent = (intent: IntentInput): z.infer<typeof listedIntent> => ({
-  ...describeSavedIntent(intent),
+  ...toSavedIntent(intent),
   tags: intent.tags ?? [],
 });

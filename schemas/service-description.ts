@@ -45,7 +45,7 @@ type Described = Pick<
 >;
 
 /** The description of a service. Its policy file is its own where it names one, else the policy of this gate. */
-export function describeForAgents(service: Described, intents: DescribedIntent[], { protocol, baseUrl, publicKey }: DescriptionContext) {
+export function toServiceDescription(service: Described, intents: DescribedIntent[], { protocol, baseUrl, publicKey }: DescriptionContext) {
   const { service_name, description, service_url, policy_url = `${baseUrl}/api/policy` } = service;
   const addresses = ['service_logo_url', 'service_terms_of_service_url', 'service_privacy_policy_url'] as const;
   return {
@@ -63,7 +63,7 @@ export function describeForAgents(service: Described, intents: DescribedIntent[]
 }
 
 /** An intent as a description shows it: with `deprecated` where it is. */
-export const describeListedIntent = (intent: Pick<Intent, 'deprecated'>, details: IntentDetails): DescribedIntent => ({
+export const toDescribedIntent = (intent: Pick<Intent, 'deprecated'>, details: IntentDetails): DescribedIntent => ({
   ...details,
   ...(intent.deprecated && { deprecated: true }),
 });

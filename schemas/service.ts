@@ -25,7 +25,7 @@ export const savedService = service
   .pick({ service_id: true, service_name: true, service_url: true, description: true })
   .meta({ id: 'SavedService' });
 
-export const describeSavedService = ({ service_id, service_name, service_url, description }: Service): z.infer<typeof savedService> => ({
+export const toSavedService = ({ service_id, service_name, service_url, description }: Service): z.infer<typeof savedService> => ({
   service_id,
   service_name,
   service_url,
@@ -33,4 +33,4 @@ export const describeSavedService = ({ service_id, service_name, service_url, de
 });
 
 /** The members that endpoint 9 shows, and no other that a record carries. */
-export const describeService = (record: Service): Service => service.strip().parse(record);
+export const toService = (record: Service): Service => service.strip().parse(record);

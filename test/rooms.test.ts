@@ -13,15 +13,48 @@ const imports = globSync(['bin/**/*.ts', 'lib/**/*.ts', 'functions/**/*.ts', 'sc
 const isOwn = (target: string) => target.endsWith('.ts');
 const within = (...rooms: string[]) => new RegExp(`^(${rooms.join('|')})`);
 
+/** The ground of everything in a Lambda: files of `functions/core` that stand in no room and import no room. */
+const ground = ['api-error', 'environment', 'json', 'log', 'receipt', 'ulid'].map((name) => `functions/core/${name}.ts`);
+
+/** The rooms of `functions/core`, and which other rooms each may import besides itself, the ground and the schemas. */
+const coreRooms: Record<string, readonly string[]> = {
+  http: [],
+  policy: [],
+  parameters: [],
+  credentials: [],
+  store: [],
+  documents: ['policy'],
+  admin: ['http'],
+  search: ['store'],
+  limit: ['store'],
+  relay: ['credentials', 'parameters'],
+  pat: ['http', 'policy', 'store'],
+  idempotency: ['http', 'limit', 'policy', 'relay', 'store'],
+  mcp: ['http', 'policy'],
+};
+
 /** What the files of a room may import of this project. */
 const mayImport: [room: RegExp, allowed: RegExp][] = [
   [within('schemas/'), within('schemas/')],
   [within('functions/core/environment.ts'), /^$/],
-  [within('functions/core/http/'), within('functions/core/http/', 'functions/core/environment.ts', 'schemas/(errors|pagination).ts')],
-  [within('functions/core/'), within('functions/core/', 'schemas/')],
+  [within('functions/core/[a-z-]+\\.ts'), within(...ground, 'schemas/')],
+  ...Object.entries(coreRooms).map(([room, others]): [RegExp, RegExp] => [
+    within(`functions/core/${room}/`),
+    within(...ground, 'schemas/', ...[room, ...others].map((other) => `functions/core/${other}/`)),
+  ]),
   [within('functions/mcp.ts'), within('functions/', 'schemas/')],
-  [within('functions/[a-z-]+.ts'), within('functions/core/', 'schemas/')],
-  [within('lib/'), within('lib/', 'schemas/', 'functions/core/environment.ts', 'functions/core/policy/')],
+  [within('functions/[a-z-]+\\.ts'), within('functions/core/', 'schemas/')],
+  [
+    within('lib/'),
+    within(
+      'lib/',
+      'schemas/',
+      'functions/core/environment.ts',
+      'functions/core/json.ts',
+      'functions/core/policy/',
+      'functions/core/documents/policy-page.ts',
+    ),
+  ],
   [within('bin/bench/'), within('bin/', 'lib/', 'functions/', 'schemas/')],
   [within('bin/'), within('bin/', 'lib/', 'functions/core/', 'schemas/', 'client/')],
 ];
@@ -30,8 +63,8 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
 const belongsTo: [name: RegExp, room: RegExp][] = [
   [/^@aws-sdk\/(client-dynamodb|lib-dynamodb)$/, within('functions/core/store/', 'bin/')],
   [/^@aws-sdk\/client-kms$/, within('functions/core/pat/', 'bin/')],
-  [/^@aws-sdk\/client-secrets-manager$/, within('functions/core/store/', 'bin/')],
-  [/^(undici|node:net|node:tls|node:dns.*)$/, within('functions/core/relay/', 'bin/')],
+  [/^@aws-sdk\/client-secrets-manager$/, within('functions/core/credentials/', 'bin/')],
+  [/^(undici|node:net|node:tls|node:dns.*)$/, within('functions/core/relay/', 'functions/core/parameters/formats.ts', 'bin/')],
   [/^node:sqlite$/, within('functions/core/search/', 'bin/')],
   [/^(aws-cdk-lib|constructs|cdk-nag)(\/.*)?$/, within('lib/', 'bin/app.ts')],
   [/^(@middy\/core)$/, within('functions/core/http/')],
@@ -52,4 +85,42 @@ describe('imports', () => {
   test.each(belongsTo.map(([name, room]) => ({ name, room })))('of $name are in $room alone', ({ name, room }) => {
     expect(imports.filter(({ file, target }) => name.test(target) && !room.test(file))).toEqual([]);
   });
+
+  test('lead from every room of functions/core to rooms that are named here', () => {
+    const rooms = globSync('functions/core/*/')
+      .map((path) => path.split('/').at(-1))
+      .sort();
+    expect(rooms).toEqual(Object.keys(coreRooms).sort());
+  });
+
+  test('make no circle between files', () => {
+    expect(circlesAmong((file) => file)).toEqual([]);
+  });
+
+  test('make no circle between the rooms of functions/core', () => {
+    const roomOf = (file: string) => /^functions\/core\/([^/]+)\//.exec(file)?.[1] ?? file;
+    expect(circlesAmong(roomOf)).toEqual([]);
+  });
 });
+
+/** Every circle of imports between the places that `placeOf` puts files into, each as the places on its way. */
+function circlesAmong(placeOf: (file: string) => string): string[][] {
+  const arrows = new Map<string, Set<string>>();
+  for (const { file, target } of imports) {
+    const [from, to] = [placeOf(file), placeOf(target)];
+    if (isOwn(target) && from !== to) arrows.set(from, (arrows.get(from) ?? new Set()).add(to));
+  }
+  const circles: string[][] = [];
+  const isDone = new Set<string>();
+  const follow = (place: string, way: string[]): void => {
+    if (way.includes(place)) {
+      circles.push([...way.slice(way.indexOf(place)), place]);
+      return;
+    }
+    if (isDone.has(place)) return;
+    for (const next of arrows.get(place) ?? []) follow(next, [...way, place]);
+    isDone.add(place);
+  };
+  for (const place of arrows.keys()) follow(place, []);
+  return circles;
+}

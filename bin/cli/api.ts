@@ -53,8 +53,8 @@ export interface Api {
 }
 
 const timeoutMs = 35_000;
-const greatestAttempts = 8;
-const greatestWaitMs = 60_000;
+const maxAttempts = 8;
+const maxWaitMs = 60_000;
 
 const refusal = z.object({
   error: z.object({ code: z.string(), message: z.string(), details: z.record(z.string(), z.unknown()).optional() }),
@@ -100,7 +100,7 @@ export function openApi(baseUrl: string, tokens: Tokens, waitMs: (ms: number) =>
       let renew = false;
       for (let count = 1; ; count++) {
         const outcome = await attempt(method, path, options, renew);
-        const isLast = count >= greatestAttempts || options.isRetried === false;
+        const isLast = count >= maxAttempts || options.isRetried === false;
         if ('silence' in outcome) {
           // a service that has never answered is not there; one that has will come back
           if (isLast || !hasAnswered) throw unreachable(outcome.silence);
@@ -121,7 +121,7 @@ const backOffMs = (count: number): number => Math.min(100 * 2 ** count, 5_000) *
 
 function retryAfterMs({ headers }: Reply): number | undefined {
   const field = headers.get('retry-after') ?? '';
-  return /^[0-9]{1,6}$/.test(field) ? Math.min(Number(field) * 1000, greatestWaitMs) : undefined;
+  return /^[0-9]{1,6}$/.test(field) ? Math.min(Number(field) * 1000, maxWaitMs) : undefined;
 }
 
 function readBody(text: string): unknown {

@@ -27,7 +27,7 @@ export interface Asker {
 }
 
 /** Questions after which Cognito gives up anyway. */
-const greatestQuestions = 5;
+const maxQuestions = 5;
 
 const open = ({ region, endpoint }: Identity) =>
   new CognitoIdentityProviderClient({
@@ -52,7 +52,7 @@ export async function signIn(identity: Identity, password: string, asker: Asker)
         AuthParameters: { USERNAME: identity.username, PASSWORD: password },
       }),
     );
-    for (let count = 0; answer.ChallengeName !== undefined && count < greatestQuestions; count++) {
+    for (let count = 0; answer.ChallengeName !== undefined && count < maxQuestions; count++) {
       answer = await client.send(
         new RespondToAuthChallengeCommand({
           ClientId: identity.client_id,

@@ -18,14 +18,14 @@ export interface IntentBody extends Record<string, unknown> {
 export const freshId = (): string => `conformance-${randomBytes(6).toString('hex')}`;
 
 /** The body of a service that does not exist yet. */
-export const describeService = (): ServiceBody => ({
+export const makeServiceBody = (): ServiceBody => ({
   service_name: `Conformance check ${freshId()}`,
   service_url: 'https://service.example',
   description: 'Made by a conformance check, which removes it again.',
 });
 
 /** The body of an intent that does not exist yet: one that the demo upstream serves. */
-export const describeIntent = (upstreamUrl = 'https://service.example'): IntentBody => ({
+export const makeIntentBody = (upstreamUrl = 'https://service.example'): IntentBody => ({
   intent_uid: `conformance.example:${freshId()}:v1`,
   intent_name: 'Count the words of a text',
   description: 'Made by a conformance check, which removes it again.',

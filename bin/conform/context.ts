@@ -1,5 +1,5 @@
 import { type Agent, createAgent } from '../demo/agent.ts';
-import { describeIntent, describeService, freshId, type IntentBody, type ServiceBody } from './bodies.ts';
+import { freshId, type IntentBody, makeIntentBody, makeServiceBody, type ServiceBody } from './bodies.ts';
 import { claimsShape, searchShape } from './shapes.ts';
 import { type Call, type Exchange, openTarget, type RequestOptions } from './target.ts';
 
@@ -97,7 +97,7 @@ export function createContext({ url, protocol, adminToken, upstreamUrl }: Settin
     if (typeof id === 'string') made.push(`${collection}/${encodeURIComponent(id)}`);
     else nameless.push(`what ${request} made, whose answer holds no id`);
   };
-  const intentBody = () => describeIntent(upstreamUrl);
+  const intentBody = () => makeIntentBody(upstreamUrl);
 
   const agent = once(createAgent);
   const requestPat = (body: object) => call('POST', '/api/pat/issue', { body });
@@ -116,7 +116,7 @@ export function createContext({ url, protocol, adminToken, upstreamUrl }: Settin
   });
 
   const madeService = once(async () => {
-    const body = describeService();
+    const body = makeServiceBody();
     const answer = await asAdmin('POST', '/api/services', { body });
     remember(answer, '/api/services');
     unmetUnless(answer, 201, 'needs a service');
@@ -149,7 +149,7 @@ export function createContext({ url, protocol, adminToken, upstreamUrl }: Settin
     pat,
     claims,
     freshId,
-    serviceBody: describeService,
+    serviceBody: makeServiceBody,
     intentBody,
     serviceId: async () => (await madeService()).id,
     intent: adminToken === undefined ? foundIntent : madeIntent,

@@ -7,7 +7,7 @@ import { policyShape } from './shapes.ts';
 import { checkAnswer, checkRefusal, type Exchange } from './target.ts';
 
 /** Limits of more calls are not tried out. */
-const greatestTriedRate = 300;
+const maxTriedRate = 300;
 
 const execute = (context: Context, body: unknown, bearer?: string): Promise<Exchange> =>
   context.call('POST', '/api/intents/execute', { body, bearer });
@@ -127,8 +127,8 @@ export const rateLimitCheck: Check = {
     const { lmt } = await context.claims();
     const { intent_uid, parameters } = await context.executable();
     if (lmt === undefined) throw new Unmet('needs a PAT with a rate limit (lmt)');
-    if (lmt.rate > greatestTriedRate || lmt.period < 10)
-      throw new Unmet(`needs a rate limit of at most ${greatestTriedRate} calls in at least 10 seconds`);
+    if (lmt.rate > maxTriedRate || lmt.period < 10)
+      throw new Unmet(`needs a rate limit of at most ${maxTriedRate} calls in at least 10 seconds`);
     const pat = await context.pat();
     let admitted = 0;
     for (let batch = 0; batch * 10 <= lmt.rate; batch++) {

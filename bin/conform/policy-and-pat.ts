@@ -1,4 +1,4 @@
-import { issuesOf } from '../../functions/core/http/json.ts';
+import { issuesOf } from '../../functions/core/json.ts';
 import { createAgent } from '../demo/agent.ts';
 import { type Check, inEach, without } from './check.ts';
 import { type Context, parseClaims } from './context.ts';

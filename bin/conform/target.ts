@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { issuesOf } from '../../functions/core/http/json.ts';
+import { issuesOf } from '../../functions/core/json.ts';
 import { errorShape } from './shapes.ts';
 
 /** A request and its answer. */

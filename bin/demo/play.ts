@@ -48,7 +48,7 @@ export async function* play(baseUrl: string): AsyncGenerator<Step, void, undefin
   yield await search(baseUrl);
 
   const details = expectStatus(await call('GET', `${baseUrl}/api/intents/${encodeURIComponent(wanted)}?view=full`), 200);
-  yield step('Look at the best one', details, describeIntent(readBody(fullIntent, details)));
+  yield step('Look at the best one', details, describeOperation(readBody(fullIntent, details)));
 
   const read = expectStatus(await call('GET', `${baseUrl}/api/policy`), 200);
   const terms = readBody(policy, read);
@@ -91,7 +91,7 @@ async function search(baseUrl: string): Promise<Step> {
   ]);
 }
 
-const describeIntent = ({ intent_name, service_name, description, input_parameters, endpoint }: FullIntent): string[] => [
+const describeOperation = ({ intent_name, service_name, description, input_parameters, endpoint }: FullIntent): string[] => [
   `"${intent_name}", an operation of the service ${service_name} (${endpoint.method} ${endpoint.url}).`,
   description,
   'It takes:',

@@ -8,8 +8,8 @@ import { close, listen, readBody } from './http.ts';
 import { LambdaTimeout } from './lambda.ts';
 
 /** Limits of API Gateway. */
-const greatestHeaderBytes = 10_240;
-const greatestBodyBytes = 10 * 1024 * 1024;
+const maxHeaderBytes = 10_240;
+const maxBodyBytes = 10 * 1024 * 1024;
 const integrationTimeoutMs = 29_000;
 
 export interface Api {
@@ -52,7 +52,7 @@ interface Answer {
  * @throws Error of Node (EADDRINUSE and so on) where it cannot listen
  */
 export async function startGateway({ host, port, api, onAnswered = () => {} }: GatewayOptions): Promise<RunningGateway> {
-  const server = createServer({ maxHeaderSize: 4 * greatestHeaderBytes, keepAliveTimeout: 60_000 });
+  const server = createServer({ maxHeaderSize: 4 * maxHeaderBytes, keepAliveTimeout: 60_000 });
   let domainName = '';
 
   const respond = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
@@ -99,9 +99,9 @@ async function answerRequest(
 ): Promise<Answer> {
   const refuse = (type: string, status?: number) => gatewayAnswer(definition, type, requestId, status);
   const request = readGatewayRequest(incoming, requestId, domainName);
-  const body = await readBody(incoming, greatestBodyBytes);
+  const body = await readBody(incoming, maxBodyBytes);
   const headerBytes = request.headers.reduce((bytes, [name, value]) => bytes + name.length + value.length, (incoming.url ?? '').length);
-  if (headerBytes > greatestHeaderBytes) return refuse('DEFAULT_4XX', 431);
+  if (headerBytes > maxHeaderBytes) return refuse('DEFAULT_4XX', 431);
   const match = findResource(definition.root, request.path);
   if (!match) return refuse('MISSING_AUTHENTICATION_TOKEN');
   const integration = match.resource.methods.get(request.method) ?? match.resource.methods.get('ANY');

@@ -20,13 +20,13 @@ export const close = (server: Server): Promise<void> =>
     server.closeAllConnections();
   });
 
-/** The whole body, or undefined where it is longer than `greatestBytes`; the rest is then read and thrown away. */
-export async function readBody(request: IncomingMessage, greatestBytes: number): Promise<Buffer | undefined> {
+/** The whole body, or undefined where it is longer than `maxBytes`; the rest is then read and thrown away. */
+export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request) {
     bytes += chunk.length;
-    if (bytes <= greatestBytes) chunks.push(chunk);
+    if (bytes <= maxBytes) chunks.push(chunk);
   }
-  return bytes <= greatestBytes ? Buffer.concat(chunks) : undefined;
+  return bytes <= maxBytes ? Buffer.concat(chunks) : undefined;
 }

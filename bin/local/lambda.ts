@@ -16,7 +16,7 @@ export class LambdaFailure extends Error {
 
 export interface LambdaOptions {
   /** environments that run at the same time; further invocations wait. Default 4 */
-  greatestConcurrency?: number;
+  maxConcurrency?: number;
   /** gets each line that the function writes to its log */
   onLog?(line: string, functionName: string): void;
 }
@@ -47,7 +47,7 @@ interface Environment {
  * Runs a function as Lambda does: an environment, here a thread, serves one invocation at a time and is used again; one that
  * times out or dies is replaced. The first invocation starts the first environment.
  */
-export function openLambda(definition: FunctionDefinition, { greatestConcurrency = 4, onLog = () => {} }: LambdaOptions = {}): Lambda {
+export function openLambda(definition: FunctionDefinition, { maxConcurrency = 4, onLog = () => {} }: LambdaOptions = {}): Lambda {
   const all = new Set<Environment>();
   const idle: Environment[] = [];
   const waiting: ((environment: Environment) => void)[] = [];
@@ -64,7 +64,7 @@ export function openLambda(definition: FunctionDefinition, { greatestConcurrency
   const acquire = (): Environment | Promise<Environment> => {
     const free = idle.pop();
     if (free) return free;
-    if (all.size < greatestConcurrency) return start();
+    if (all.size < maxConcurrency) return start();
     return new Promise((resolve) => waiting.push(resolve));
   };
 

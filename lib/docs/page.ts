@@ -1,4 +1,4 @@
-import { escapeHtml, policyPlace } from '../../functions/core/policy/page.ts';
+import { escapeHtml, policyPlace } from '../../functions/core/documents/policy-page.ts';
 import { type ErrorCode, errorTable } from '../../schemas/errors.ts';
 import type { Asset } from './assets.ts';
 

@@ -20,7 +20,7 @@ export interface DocumentOptions {
  * The OpenAPI 3.1 document of the service, from the table of endpoints and the schemas. Its server is an example: the address that the
  * service is called by takes its place when it is served.
  */
-export function describeApi({ protocol, policy }: DocumentOptions): ApiDocument {
+export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
   const schemas = openSchemas();
   const errors = openErrorResponses(protocol);
   const texts = describeOperations(protocol);

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
-import { fillTemplate, parseTemplate } from '../../functions/core/policy/template.ts';
+import { fillTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 
 /** A request that is answered as shown, where these examples are played in order against a service at {@link exampleBaseUrl}. */
 export interface Example {
@@ -141,7 +141,7 @@ const published = (protocol: string) => ({
  * @param policyText - the deployment's policy file
  */
 export function listExamples(protocol: string, policyText: string): Record<string, Example> {
-  const policy = fillTemplate(parseTemplate(policyText), exampleBaseUrl);
+  const policy = fillTemplate(parsePolicyTemplate(policyText), exampleBaseUrl);
   return {
     'get-policy': { answer: policy },
     'issue-pat': {

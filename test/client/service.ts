@@ -1,7 +1,7 @@
-import type { Steps } from '../../functions/core/http/serve.ts';
+import type { Action } from '../../functions/core/http/serve.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
-import { createHandler as createGetPolicy } from '../../functions/get-policy.ts';
+import { createAction as createGetPolicy } from '../../functions/get-policy.ts';
 import type { Gate } from '../support/gate.ts';
 import { invoke } from '../support/invoke.ts';
 
@@ -31,7 +31,7 @@ export function policyWithRate(rate: number, unit = 'minute'): PolicyTemplate {
 
 /** The service's own handlers behind a `fetch`, with faults on demand. */
 export function serviceOver(gate: Gate): Service {
-  let endpoints: Record<string, Steps>;
+  let endpoints: Record<string, Action>;
   const service: Service = {
     requests: [],
     faults: {},
@@ -52,7 +52,7 @@ export function serviceOver(gate: Gate): Service {
       const fault = service.faults[path]?.shift();
       if (fault instanceof Response) return fault;
       if (fault === 'lost before') throw new TypeError('fetch failed');
-      const answer = await invoke(endpoints[what] as Steps, {
+      const answer = await invoke(endpoints[what] as Action, {
         method,
         path,
         headers: Object.fromEntries(sent.headers),

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { ApiError } from '../../functions/core/http/api-error.ts';
+import { ApiError } from '../../functions/core/api-error.ts';
 import { openAgents } from '../../functions/core/store/agent.ts';
-import { createHandler as createDelete } from '../../functions/delete-agent.ts';
-import { createHandler as createGet } from '../../functions/get-agent.ts';
-import { createHandler as createRevoke } from '../../functions/revoke-agent.ts';
+import { createAction as createDelete } from '../../functions/delete-agent.ts';
+import { createAction as createGet } from '../../functions/get-agent.ts';
+import { createAction as createRevoke } from '../../functions/revoke-agent.ts';
 import { agent as agentSchema } from '../../schemas/agent.ts';
 import { invoke } from '../support/invoke.ts';
 import { startTable, type TestTable } from '../support/table.ts';

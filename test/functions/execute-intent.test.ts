@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { unavailable } from '../../functions/core/http/api-error.ts';
-import type { Steps } from '../../functions/core/http/serve.ts';
+import { unavailable } from '../../functions/core/api-error.ts';
+import type { Action } from '../../functions/core/http/serve.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/policy.ts';
 import type { IntentInput } from '../../schemas/intent.ts';
 import { type Agent, execute, type Gate, newAgent, obtainPat, post, startGate } from '../support/gate.ts';
@@ -13,7 +13,7 @@ type Upstream = Awaited<ReturnType<typeof startUpstream>>;
 let gate: Gate;
 let upstream: Upstream;
 let serviceId: string;
-let steps: Steps;
+let steps: Action;
 let agent: Agent;
 let pat: string;
 /** what the upstream answers next */

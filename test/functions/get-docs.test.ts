@@ -1,26 +1,26 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import type { Context } from 'aws-lambda';
-import { type Steps, serve } from '../../functions/core/http/serve.ts';
+import { type Action, serve } from '../../functions/core/http/serve.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
-import { parseTemplate } from '../../functions/core/policy/template.ts';
-import { createHandler as createPage } from '../../functions/get-docs.ts';
-import { createHandler as createAsset } from '../../functions/get-docs-asset.ts';
-import { createHandler as createOpenApi } from '../../functions/get-openapi.ts';
+import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
+import { createAction as createPage } from '../../functions/get-docs.ts';
+import { createAction as createAsset } from '../../functions/get-docs-asset.ts';
+import { createAction as createOpenApi } from '../../functions/get-openapi.ts';
 import { listAssets } from '../../lib/docs/assets.ts';
 import { renderPage } from '../../lib/docs/page.ts';
-import { describeApi } from '../../lib/openapi/document.ts';
+import { toOpenApi } from '../../lib/openapi/document.ts';
 import { type Call, eventOf, invoke } from '../support/invoke.ts';
 
 const policyText = readFileSync('policy.json', 'utf8');
 const assets = listAssets();
 const html = renderPage('uim', assets);
 
-const docs = (template = parseTemplate(policyText)): Steps => createPage({ readPage: () => html, findPolicy: openPolicy(template) });
+const docs = (template = parsePolicyTemplate(policyText)): Action => createPage({ readPage: () => html, findPolicy: openPolicy(template) });
 const files = createAsset({ readAsset: (name) => assets.find((asset) => asset.name === name)?.text });
 
 /** As the gateway gets it: these bodies are no JSON. */
-const answer = (steps: Steps, call: Call) => serve(steps, { protocol: 'proto' })(eventOf(call), {} as Context);
+const answer = (steps: Action, call: Call) => serve(steps, { protocol: 'proto' })(eventOf(call), {} as Context);
 
 describe('the page', () => {
   test('is HTML that may run its own files and call this service, and nothing else', async () => {
@@ -47,7 +47,7 @@ describe('the page', () => {
   });
 
   test('says the policy in plain words, whatever stands in it', async () => {
-    const template = { ...parseTemplate(policyText), profile: 'https://policy.example/?a=<b>&c=$&' };
+    const template = { ...parsePolicyTemplate(policyText), profile: 'https://policy.example/?a=<b>&c=$&' };
     const { body } = await answer(docs(template), { path: '/docs' });
     expect(body).toContain('<li>You may execute every intent, at most 60 times a minute.</li>');
     expect(body).toContain(
@@ -94,7 +94,7 @@ describe('its files', () => {
 });
 
 test('the OpenAPI document names the address that it is read by as its server', async () => {
-  const document = describeApi({ protocol: 'proto', policy: policyText });
+  const document = toOpenApi({ protocol: 'proto', policy: policyText });
   const { status, headers, body } = await invoke(createOpenApi({ readDocument: () => document }), { path: '/openapi.json' });
   expect(status).toBe(200);
   expect(headers).toMatchObject({ 'Content-Type': 'application/json', 'Cache-Control': 'no-cache', ETag: expect.any(String) });

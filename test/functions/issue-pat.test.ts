@@ -2,7 +2,7 @@ import { randomUUID, sign } from 'node:crypto';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type RunningKms, startKms } from '../../bin/local/kms.ts';
-import { openLimitCounter } from '../../functions/core/limit/counter.ts';
+import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
 import { openSigningKeys, type SigningKeys } from '../../functions/core/pat/signing-keys.ts';
@@ -11,9 +11,9 @@ import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/poli
 import { isRevoked, openAgents } from '../../functions/core/store/agent.ts';
 import { openPolicyArchive } from '../../functions/core/store/policy-archive.ts';
 import { openUsedJtis } from '../../functions/core/store/used-jti.ts';
-import { createHandler as createGetJwks } from '../../functions/get-jwks.ts';
-import { createHandler as createGetPolicy } from '../../functions/get-policy.ts';
-import { createHandler, type Settings } from '../../functions/issue-pat.ts';
+import { createAction as createGetJwks } from '../../functions/get-jwks.ts';
+import { createAction as createGetPolicy } from '../../functions/get-policy.ts';
+import { createAction, type Settings } from '../../functions/issue-pat.ts';
 import { errorBody } from '../../schemas/errors.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import { keyForms, kinds, makeAgent, signDetached, signJws, signProof, type TestAgent } from '../support/agents.ts';
@@ -57,14 +57,14 @@ interface Options extends Partial<Settings> {
 function openGate({ isProofRequired = false, findPolicy: find = findPolicy, ...settings }: Options = {}) {
   const archive = openPolicyArchive(store.table);
   const usedJtis = openUsedJtis(store.table);
-  const handler = createHandler({
+  const handler = createAction({
     findPolicy: find,
     agents: openAgents(store.table),
     archive,
     refusals: openPolicyRefusals(archive),
     usedJtis,
     proofs: openProofs(usedJtis, isProofRequired),
-    limits: openLimitCounter(store.table),
+    limits: openRateLimiter(store.table),
     signingKeys,
     settings: { protocol: 'proto', patLifeSeconds: 3600, issueLimitPerHour: 60, isFreshRequired: false, ...settings },
   });

@@ -4,10 +4,10 @@ import { announceChange } from '../../functions/core/store/changes.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
 import { keys } from '../../functions/core/store/keys.ts';
 import { openRegistry } from '../../functions/core/store/registry.ts';
-import { newRev } from '../../functions/core/store/rev.ts';
 import { openServices } from '../../functions/core/store/services.ts';
-import { createHandler } from '../../functions/search-intents.ts';
-import { describeIntent, intentPage } from '../../schemas/intent.ts';
+import { newUlid } from '../../functions/core/ulid.ts';
+import { createAction } from '../../functions/search-intents.ts';
+import { intentPage, toIntentDetails } from '../../schemas/intent.ts';
 import { type Answer, invoke } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startTable, type TestTable } from '../support/table.ts';
@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 const ask = (query: Record<string, string | string[]> = {}, engine = engines[0] as SearchEngine, headers = {}): Promise<Answer> =>
-  invoke(createHandler({ engine }), { path, query, headers });
+  invoke(createAction({ engine }), { path, query, headers });
 
 /** What both instances find, which must be the same. */
 async function find(query: Record<string, string>): Promise<string[]> {
@@ -54,7 +54,7 @@ describe('an answer', () => {
     const { status, headers, body } = await ask({ tags: 'answer', page: '2', page_size: '1' });
     expect(status).toBe(200);
     expect(body).toEqual({
-      intents: page.slice(1, 2).map((intent) => describeIntent(intent, 'Answers')),
+      intents: page.slice(1, 2).map((intent) => toIntentDetails(intent, 'Answers')),
       pagination: { total_results: 3, total_pages: 3, current_page: 2, page_size: 1 },
     });
     expect(headers).toMatchObject({
@@ -160,8 +160,8 @@ describe('the next search, from any instance,', () => {
   test('shows what a writer that crashed, or was slow, between pointer and record wrote at last', async () => {
     const { service_id } = await services.create(serviceNamed('Slow'));
     const uid = 'slow.example:crawl:v1';
-    await announceChange(started.table, { rev: newRev(), kind: 'intent', id: uid });
-    const rev = newRev();
+    await announceChange(started.table, { rev: newUlid(), kind: 'intent', id: uid });
+    const rev = newUlid();
     await announceChange(started.table, { rev, kind: 'intent', id: uid });
     expect(await find({ namespace: 'slow.example' })).toEqual([]);
     await started.table.put({
@@ -230,7 +230,7 @@ describe('without its parts', () => {
 
   test('says so where the index takes longer to open than the invocation may run', async () => {
     const never: SearchEngine = { search: () => new Promise(() => {}), close: async () => {} };
-    const answer = await invoke(createHandler({ engine: never }), { path, remainingMs: 1_001 });
+    const answer = await invoke(createAction({ engine: never }), { path, remainingMs: 1_001 });
     expect(answer).toMatchObject({
       status: 503,
       body: refusal('The search index is still being opened. Try again after Retry-After.'),

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readApiDocument } from '../../functions/core/documents/files.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
 import { openServices } from '../../functions/core/store/services.ts';
-import { createHandler as createOwn } from '../../functions/get-own-description.ts';
-import { createHandler } from '../../functions/get-service-description.ts';
-import { describeIntent, type IntentInput } from '../../schemas/intent.ts';
+import { createAction as createOwn } from '../../functions/get-own-description.ts';
+import { createAction } from '../../functions/get-service-description.ts';
+import { type IntentInput, toIntentDetails } from '../../schemas/intent.ts';
 import { serviceDescription } from '../../schemas/service-description.ts';
 import { type Answer, invoke } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
@@ -25,7 +25,7 @@ describe('the description of a service', () => {
     intentOf('tides.example:high:v2', { tags: ['sea'] }),
     intentOf('tides.example:low:v1'),
   ];
-  const shown = registered.map((intent) => ({ ...describeIntent(intent, 'Tides'), ...(intent.deprecated && { deprecated: true }) }));
+  const shown = registered.map((intent) => ({ ...toIntentDetails(intent, 'Tides'), ...(intent.deprecated && { deprecated: true }) }));
 
   beforeAll(async () => {
     started = await startTable();
@@ -37,7 +37,7 @@ describe('the description of a service', () => {
   afterAll(() => started.stop());
 
   const ask = (query: Record<string, string> = {}, service_id = serviceId, protocol = 'proto'): Promise<Answer> =>
-    invoke(createHandler({ services, intents, signingKeys, protocol }), {
+    invoke(createAction({ services, intents, signingKeys, protocol }), {
       path: `/api/services/${service_id}/description`,
       pathParameters: { service_id },
       query,

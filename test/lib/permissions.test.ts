@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { keys } from '../../functions/core/store/keys.ts';
-import { newRev } from '../../functions/core/store/rev.ts';
+import { newUlid } from '../../functions/core/ulid.ts';
 import { endpoints, scheduledFunctions } from '../../lib/endpoints.ts';
 import { partitionPrefixes, permissionsOf } from '../../lib/permissions.ts';
 import { renderPermissions } from '../../lib/permissions-table.ts';
@@ -90,7 +90,7 @@ test('the partitions are those that keys are made in', () => {
     service: keys.service('1'),
     serviceName: keys.serviceName('name'),
     intent: keys.intent(uid),
-    change: keys.change({ rev: newRev(), kind: 'intent', id: uid }),
+    change: keys.change({ rev: newUlid(), kind: 'intent', id: uid }),
     agent: keys.agent('1'),
     limit: keys.limit('1', 'execute'),
     call: keys.call('1', '2'),

@@ -1,6 +1,6 @@
 /** A process of {@link ./rate-limit.ts}: executes as often as it is let, and says when, until its parent disconnects. */
 import { setTimeout } from 'node:timers/promises';
-import { openLimitCounter } from '../../functions/core/limit/counter.ts';
+import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import type { RateLimit } from '../../schemas/pat.ts';
 import { connectTable } from '../support/connect-table.ts';
 
@@ -25,7 +25,7 @@ export interface Report {
 const newReport = (): Report => ({ executed: [], refused: 0, late: 0, unreachable: 0 });
 
 process.once('message', async ({ endpoint, tableName, agents, concurrency }: Task) => {
-  const counter = openLimitCounter(connectTable(endpoint, tableName));
+  const counter = openRateLimiter(connectTable(endpoint, tableName));
   let report = newReport();
 
   const executeOnce = async () => {

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { type Endpoint, endpoints } from '../../lib/endpoints.ts';
-import { describeApi } from '../../lib/openapi/document.ts';
+import { toOpenApi } from '../../lib/openapi/document.ts';
 import { listExamples } from '../../lib/openapi/examples.ts';
 import { describeOperations, tags } from '../../lib/openapi/operations.ts';
 import { errorTable } from '../../schemas/errors.ts';
 import type { ApiOperation, ApiResponse } from '../../schemas/openapi.ts';
 
 const policy = readFileSync('policy.json', 'utf8');
-const document = describeApi({ protocol: 'proto', policy });
+const document = toOpenApi({ protocol: 'proto', policy });
 const texts = describeOperations('proto');
 const examples = listExamples('proto', policy);
 
@@ -29,7 +29,7 @@ function follow(reference: string): unknown {
 
 describe('the document', () => {
   test.each(['proto', 'uim'])('is valid OpenAPI 3.1 where the protocol is called %s', async (protocol) => {
-    expect(await new Validator().validate({ ...describeApi({ protocol, policy }) })).toEqual({ valid: true });
+    expect(await new Validator().validate({ ...toOpenApi({ protocol, policy }) })).toEqual({ valid: true });
   });
 
   test('that is checked in is current: npm run openapi writes it', () => {
@@ -37,7 +37,7 @@ describe('the document', () => {
   });
 
   test('speaks the name of the protocol everywhere', () => {
-    const text = JSON.stringify(describeApi({ protocol: 'uim', policy }));
+    const text = JSON.stringify(toOpenApi({ protocol: 'uim', policy }));
     expect(text).not.toMatch(/proto-|PROTO-/);
     expect(text).toContain('"uim-pat"');
     expect(text).toContain('"UIM-VAL-002"');

@@ -2,8 +2,9 @@ import { randomUUID, type webcrypto } from 'node:crypto';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { CompactSign, exportJWK, generateKeyPair } from 'jose';
 import { startKms } from '../../bin/local/kms.ts';
-import type { Steps } from '../../functions/core/http/serve.ts';
-import { openLimitCounter } from '../../functions/core/limit/counter.ts';
+import type { Action } from '../../functions/core/http/serve.ts';
+import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
+import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { openAuthorizer } from '../../functions/core/pat/authorize.ts';
 import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
@@ -13,14 +14,13 @@ import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/poli
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { openRelay } from '../../functions/core/relay/call.ts';
 import { openAgents } from '../../functions/core/store/agent.ts';
-import { openIdempotentCalls } from '../../functions/core/store/idempotent-call.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
 import { openPolicyArchive } from '../../functions/core/store/policy-archive.ts';
 import { openServices } from '../../functions/core/store/services.ts';
 import type { Table } from '../../functions/core/store/table.ts';
 import { openUsedJtis } from '../../functions/core/store/used-jti.ts';
-import { createHandler as createExecuteIntent } from '../../functions/execute-intent.ts';
-import { createHandler as createIssuePat } from '../../functions/issue-pat.ts';
+import { createAction as createExecuteIntent } from '../../functions/execute-intent.ts';
+import { createAction as createIssuePat } from '../../functions/issue-pat.ts';
 import { type Answer, invoke } from './invoke.ts';
 import { startTable, type TestTable } from './table.ts';
 
@@ -47,7 +47,7 @@ export async function startGate() {
   const { table } = database;
 
   /** Endpoint 5, as an instance of its own. */
-  const openIssue = (template: PolicyTemplate = loadPolicyTemplate()): Steps => {
+  const openIssue = (template: PolicyTemplate = loadPolicyTemplate()): Action => {
     const archive = openPolicyArchive(table);
     const usedJtis = openUsedJtis(table);
     return createIssuePat({
@@ -57,7 +57,7 @@ export async function startGate() {
       refusals: openPolicyRefusals(archive),
       usedJtis,
       proofs: openProofs(usedJtis, false),
-      limits: openLimitCounter(table),
+      limits: openRateLimiter(table),
       signingKeys,
       settings: { protocol: 'proto', patLifeSeconds: 3_600, issueLimitPerHour: 60, isFreshRequired: false },
     });
@@ -72,7 +72,7 @@ export async function startGate() {
     template?: PolicyTemplate;
     over?: Table;
     now?: () => number;
-  } = {}): Steps =>
+  } = {}): Action =>
     createExecuteIntent({
       authorize: openAuthorizer({
         verifyPat: openPatVerifier({ findKey: signingKeys.find }),
@@ -82,7 +82,7 @@ export async function startGate() {
       }),
       intents: openIntents(over),
       calls: openIdempotentCalls(over),
-      limits: openLimitCounter(over, now),
+      limits: openRateLimiter(over, now),
       relay,
       now,
     });
@@ -112,7 +112,7 @@ export async function newAgent(agentId = `agent-${randomUUID()}`): Promise<Agent
 
 /** Signs the policy in force as a compact JWS, and asks for a PAT. */
 export async function requestPat(
-  issue: Steps,
+  issue: Action,
   { agentId, privateKey, publicJwk }: Agent,
   template: PolicyTemplate = loadPolicyTemplate(),
 ): Promise<Answer> {
@@ -127,7 +127,7 @@ export async function obtainPat(gate: Gate, agent: Agent, template?: PolicyTempl
   return body['proto-pat'];
 }
 
-export const post = (steps: Steps, path: string, body: unknown, headers: Record<string, string | string[]> = {}): Promise<Answer> =>
+export const post = (steps: Action, path: string, body: unknown, headers: Record<string, string | string[]> = {}): Promise<Answer> =>
   invoke(steps, {
     method: 'POST',
     path,
@@ -138,7 +138,7 @@ export const post = (steps: Steps, path: string, body: unknown, headers: Record<
 
 /** Executes an intent under a PAT. */
 export const execute = (
-  steps: Steps,
+  steps: Action,
   pat: string,
   intent_uid: string,
   parameters: unknown,

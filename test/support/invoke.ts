@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
-import { type Steps, serve } from '../../functions/core/http/serve.ts';
+import { type Action, serve } from '../../functions/core/http/serve.ts';
 
 export interface Call {
   method?: string;
@@ -41,7 +41,7 @@ export function eventOf({ method = 'GET', path, resource = path, pathParameters,
 }
 
 /** Calls the steps of an endpoint as the deployed chain would: event in, status, headers and parsed body out. */
-export async function invoke(steps: Steps, call: Call): Promise<Answer> {
+export async function invoke(steps: Action, call: Call): Promise<Answer> {
   const context = { getRemainingTimeInMillis: () => call.remainingMs ?? 10_000 } as Context;
   const { statusCode, headers = {}, body } = await serve(steps, { protocol: 'proto' })(eventOf(call), context);
   return { status: statusCode, headers, body: body === '' ? undefined : withoutHelp(JSON.parse(body)) };

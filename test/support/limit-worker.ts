@@ -1,10 +1,10 @@
 /** A thread with a table client and a counter of its own: makes `calls` calls at once and says how each ended. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { openLimitCounter } from '../../functions/core/limit/counter.ts';
+import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { connectTable } from './connect-table.ts';
 
 const { endpoint, tableName, calls, request } = workerData;
-const counter = openLimitCounter(connectTable(endpoint, tableName));
+const counter = openRateLimiter(connectTable(endpoint, tableName));
 parentPort?.once('message', async () => {
   const outcomes = await Promise.all(
     Array.from({ length: calls }, () =>

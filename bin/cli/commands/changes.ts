@@ -4,11 +4,11 @@ import type { ServiceChanges } from '../registry/compare.ts';
 import type { Difference } from '../registry/differences.ts';
 import type { Terminal } from '../terminal.ts';
 
-const greatestValueLength = 60;
+const maxValueLength = 60;
 
 const quote = (value: unknown): string => {
   const text = value === undefined ? 'nothing' : JSON.stringify(value);
-  return text.length <= greatestValueLength ? text : `${text.slice(0, greatestValueLength - 1)}…`;
+  return text.length <= maxValueLength ? text : `${text.slice(0, maxValueLength - 1)}…`;
 };
 
 function showDifferences(terminal: Terminal, differences: readonly Difference[]): void {

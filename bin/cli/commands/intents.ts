@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { issuesOf } from '../../../functions/core/http/json.ts';
+import { issuesOf } from '../../../functions/core/json.ts';
 import { type FullIntent, fullIntent, type IntentInput, intentInput, intentPage, savedIntent } from '../../../schemas/intent.ts';
 import { type Context, openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { describeChanges, describePolicy } from '../../../functions/core/policy/describe.ts';
 import { PolicyError } from '../../../functions/core/policy/reading.ts';
-import { fillTemplate, parseTemplate } from '../../../functions/core/policy/template.ts';
+import { fillTemplate, parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import { readPolicy } from '../agent/handshake.ts';
 import { type Context, openContext } from '../context.ts';
@@ -52,7 +52,7 @@ async function runDiff({ api, terminal }: Context, file: string): Promise<void> 
 
 function describeFile(current: Policy, file: string, address: string): string[] {
   try {
-    return describeChanges(current, fillTemplate(parseTemplate(readFileSync(file, 'utf8')), address), address);
+    return describeChanges(current, fillTemplate(parsePolicyTemplate(readFileSync(file, 'utf8')), address), address);
   } catch (error) {
     if (error instanceof PolicyError) throw usageFailure(`The file ${file} holds no policy that can be put into effect:`, error.issues);
     if (error instanceof Error && 'code' in error) throw usageFailure(`The file ${file} cannot be read.`);

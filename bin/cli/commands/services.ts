@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { issuesOf } from '../../../functions/core/http/json.ts';
+import { issuesOf } from '../../../functions/core/json.ts';
 import { type ServiceInput, savedService, serviceInput } from '../../../schemas/service.ts';
 import { openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';

@@ -1,4 +1,4 @@
-import { pointer } from '../../../functions/core/http/json.ts';
+import { pointer } from '../../../functions/core/json.ts';
 
 /** A reference that leads nowhere in the document. */
 export class BrokenReference extends Error {

@@ -5,7 +5,7 @@ import { CliFailure, usageFailure } from '../failure.ts';
 
 const connectTimeoutMs = 5_000;
 const deadlineMs = 60_000;
-const greatestBytes = 100 * 1024 * 1024;
+const maxBytes = 100 * 1024 * 1024;
 
 const complaints: Record<DialError['failure'], string> = {
   no_address: 'its host has no address',
@@ -30,7 +30,7 @@ export async function fetchDocument(address: string, rules: EgressRules): Promis
         (error) => callback(error, null),
       );
     },
-    maxResponseSize: greatestBytes,
+    maxResponseSize: maxBytes,
   });
   try {
     const { statusCode, headers, body } = await client.request({

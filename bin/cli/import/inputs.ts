@@ -6,7 +6,7 @@ import type { TakeNote } from './notes.ts';
 import { type Field, type Operation, Unfit } from './operation.ts';
 import { makeParameter } from './parameter.ts';
 
-const greatestCount = 100;
+const maxCount = 100;
 
 /** What a place of a URL template may be called. */
 const placeName = /^[A-Za-z0-9_.-]+$/;
@@ -144,10 +144,10 @@ const encodeLiteral = (text: string): string =>
   text.replace(/%(?![0-9a-f]{2})|[^\w\-.~:/?#[\]@!$&'()*+,;=%]/giu, (character) => encodeURIComponent(character));
 
 function limit(inputs: Input[], operation: Operation, take: TakeNote): Input[] {
-  if (inputs.length <= greatestCount) return inputs;
+  if (inputs.length <= maxCount) return inputs;
   const required = inputs.filter(({ isRequired }) => isRequired);
-  if (required.length > greatestCount) throw new Unfit(operation.place.path, `needs more than ${greatestCount} parameters`);
-  const chosen = new Set([...required, ...inputs.filter(({ isRequired }) => !isRequired)].slice(0, greatestCount));
-  take(operation.place.path, `${inputs.length - greatestCount} optional parameters were left out: an intent has at most ${greatestCount}`);
+  if (required.length > maxCount) throw new Unfit(operation.place.path, `needs more than ${maxCount} parameters`);
+  const chosen = new Set([...required, ...inputs.filter(({ isRequired }) => !isRequired)].slice(0, maxCount));
+  take(operation.place.path, `${inputs.length - maxCount} optional parameters were left out: an intent has at most ${maxCount}`);
   return inputs.filter((input) => chosen.has(input));
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 
 /** Longest slug, so that a uid with a long namespace stays within 200 characters. */
-const greatestSlugLength = 100;
-export const greatestNamespaceLength = 80;
+const maxSlugLength = 100;
+export const maxNamespaceLength = 80;
 
-export const isNamespace = (text: string): boolean => text.length <= greatestNamespaceLength && /^[a-zA-Z0-9.-]+$/.test(text);
+export const isNamespace = (text: string): boolean => text.length <= maxNamespaceLength && /^[a-zA-Z0-9.-]+$/.test(text);
 
 const splitCase = (text: string): string => text.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2');
 
@@ -14,7 +14,7 @@ export function makeSlug(text: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '');
-  return slug.length <= greatestSlugLength ? slug : `${slug.slice(0, greatestSlugLength - 9).replace(/-$/, '')}-${digest(slug)}`;
+  return slug.length <= maxSlugLength ? slug : `${slug.slice(0, maxSlugLength - 9).replace(/-$/, '')}-${digest(slug)}`;
 }
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);

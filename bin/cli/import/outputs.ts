@@ -6,7 +6,7 @@ import type { TakeNote } from './notes.ts';
 import { type Operation, Unfit } from './operation.ts';
 import { makeParameter } from './parameter.ts';
 
-const greatestCount = 100;
+const maxCount = 100;
 
 const isJson = (mediaType: string): boolean => isJsonType(mediaType) || mediaType === '*/*' || mediaType === 'application/*';
 
@@ -49,8 +49,8 @@ function describeMembers({ properties, required }: Facts, isAlwaysThere: boolean
     return facts.isWriteOnly ? [] : compact([makeParameter(name, isRequired, { ...facts, default: undefined }, path, take)]);
   });
   const unique = [...new Map(members.map((member) => [member.name, member])).values()];
-  if (unique.length <= greatestCount) return unique;
-  take(path, `${unique.length - greatestCount} members of the answer were left out: an intent describes at most ${greatestCount}`);
-  const first = new Set([...unique.filter(({ required: is }) => is), ...unique.filter(({ required: is }) => !is)].slice(0, greatestCount));
+  if (unique.length <= maxCount) return unique;
+  take(path, `${unique.length - maxCount} members of the answer were left out: an intent describes at most ${maxCount}`);
+  const first = new Set([...unique.filter(({ required: is }) => is), ...unique.filter(({ required: is }) => !is)].slice(0, maxCount));
   return unique.filter((member) => first.has(member));
 }

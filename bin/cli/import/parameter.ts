@@ -1,4 +1,4 @@
-import { checkDefinitions } from '../../../functions/core/relay/definitions.ts';
+import { checkDefinitions } from '../../../functions/core/parameters/definitions.ts';
 import { type Parameter, parameter, parameterFormats, parameterTypes } from '../../../schemas/parameter.ts';
 import type { Facts } from './facts.ts';
 import type { TakeNote } from './notes.ts';

@@ -1,5 +1,5 @@
-import { ApiError } from '../../../functions/core/http/api-error.ts';
-import { issuesOf, parseJson } from '../../../functions/core/http/json.ts';
+import { ApiError } from '../../../functions/core/api-error.ts';
+import { issuesOf, parseJson } from '../../../functions/core/json.ts';
 import { checkIntent } from '../../../functions/core/relay/check-intent.ts';
 import type { EgressRules } from '../../../functions/core/relay/egress.ts';
 import type { Issue } from '../../../schemas/errors.ts';

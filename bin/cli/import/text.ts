@@ -1,5 +1,5 @@
-const greatestDescriptionLength = 4000;
-const greatestNameLength = 200;
+const maxDescriptionLength = 4000;
+const maxNameLength = 200;
 
 const controlButLayout = /[^\P{Cc}\n\r\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 const controlOrLayout = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\s]+/gu;
@@ -22,12 +22,12 @@ function cut(text: string, maximum: number): string {
 export function fitDescription(text: string | undefined): { text: string; isCut: boolean } | undefined {
   const clean = text?.toWellFormed().replace(controlButLayout, '').trim() ?? '';
   if (isBlank(clean)) return undefined;
-  const fitted = cut(clean, greatestDescriptionLength);
+  const fitted = cut(clean, maxDescriptionLength);
   return { text: fitted, isCut: fitted !== clean };
 }
 
 /** A text as a name may be: one line, at most 200 characters. Undefined where nothing is left. */
-export function fitName(text: string | undefined, maximum = greatestNameLength): string | undefined {
+export function fitName(text: string | undefined, maximum = maxNameLength): string | undefined {
   const clean = text?.toWellFormed().normalize('NFC').replace(controlOrLayout, ' ').trim() ?? '';
   return isBlank(clean) ? undefined : cut(clean, maximum);
 }

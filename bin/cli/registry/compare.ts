@@ -45,14 +45,14 @@ export interface CompareOptions {
 }
 
 /** Intents that are asked for when a service is not found by its name. */
-const greatestProbes = 20;
+const maxProbes = 20;
 
 /** A service is known by its name; where none is found by that, by the intents that it should have. */
 async function findWanted(api: Api, { service, intents, into }: Wanted): Promise<{ service: Service; etag: string } | undefined> {
   if (into !== undefined) return findService(api, into.service_id);
   const named = await findServiceByName(api, service.service_name);
   if (named) return named;
-  for (const { intent_uid } of intents.slice(0, greatestProbes)) {
+  for (const { intent_uid } of intents.slice(0, maxProbes)) {
     const found = await findIntent(api, intent_uid);
     if (found) return findService(api, found.intent.service_id);
   }

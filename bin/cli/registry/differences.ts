@@ -1,4 +1,4 @@
-import { pointer } from '../../../functions/core/http/json.ts';
+import { pointer } from '../../../functions/core/json.ts';
 
 /** One place where what is wanted is not what stands. */
 export interface Difference {

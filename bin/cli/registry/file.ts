@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import * as z from 'zod';
-import { issuesOf } from '../../../functions/core/http/json.ts';
+import { issuesOf } from '../../../functions/core/json.ts';
 import { type IntentInput, intentInput } from '../../../schemas/intent.ts';
 import { type ServiceInput, serviceInput } from '../../../schemas/service.ts';
 import { usageFailure } from '../failure.ts';

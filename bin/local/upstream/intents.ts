@@ -5,7 +5,7 @@ import type { ServiceInput } from '../../../schemas/service.ts';
 export const namespace = 'world.example';
 
 /** What registers the demo upstream at `upstreamUrl` as a service. */
-export const describeDemoService = (upstreamUrl: string): ServiceInput => ({
+export const demoServiceInput = (upstreamUrl: string): ServiceInput => ({
   service_name: 'World facts',
   service_url: upstreamUrl,
   description:
@@ -360,7 +360,7 @@ const intents: readonly DemoIntent[] = [
 ];
 
 /** What registers the intents of the demo upstream at `upstreamUrl`. */
-export const describeDemoIntents = (upstreamUrl: string): IntentInput[] =>
+export const demoIntentInputs = (upstreamUrl: string): IntentInput[] =>
   intents.map(({ id, method, path, ...intent }) => ({
     intent_uid: `${namespace}:${id}`,
     ...intent,

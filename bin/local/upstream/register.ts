@@ -1,4 +1,4 @@
-import { describeDemoIntents, describeDemoService } from './intents.ts';
+import { demoIntentInputs, demoServiceInput } from './intents.ts';
 
 export interface Registration {
   baseUrl: string;
@@ -31,7 +31,7 @@ export async function registerDemo({ baseUrl, adminToken, upstreamUrl }: Registr
   }
 
   async function saveService(): Promise<string> {
-    const service = describeDemoService(upstreamUrl);
+    const service = demoServiceInput(upstreamUrl);
     const { isTaken, saved } = await send('POST', '/api/services', service);
     const serviceId = isTaken ? saved.error?.details?.service_id : saved.service_id;
     if (serviceId === undefined) throw new Error(`The demo could not be registered: ${saved.error?.message}`);
@@ -40,7 +40,7 @@ export async function registerDemo({ baseUrl, adminToken, upstreamUrl }: Registr
   }
 
   const serviceId = await saveService();
-  for (const intent of describeDemoIntents(upstreamUrl)) {
+  for (const intent of demoIntentInputs(upstreamUrl)) {
     const { isTaken } = await send('POST', `/api/services/${serviceId}/intents`, intent);
     if (isTaken) await send('PUT', `/api/intents/${encodeURIComponent(intent.intent_uid)}`, intent);
   }

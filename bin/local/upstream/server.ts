@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import * as z from 'zod';
-import { issuesOf } from '../../../functions/core/http/json.ts';
+import { issuesOf } from '../../../functions/core/json.ts';
 import { Refusal } from './refusal.ts';
 import { type Route, routes } from './routes.ts';
 
-const greatestBodyBytes = 256 * 1024;
+const maxBodyBytes = 256 * 1024;
 
 export interface UpstreamOptions {
   /** default 0: any free port */
@@ -81,7 +81,7 @@ async function readBody(request: IncomingMessage): Promise<object> {
   let bytes = 0;
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     bytes += chunk.length;
-    if (bytes > greatestBodyBytes) throw new Refusal(413, `The body must have at most ${greatestBodyBytes} bytes.`);
+    if (bytes > maxBodyBytes) throw new Refusal(413, `The body must have at most ${maxBodyBytes} bytes.`);
     chunks.push(chunk);
   }
   try {

@@ -1,7 +1,7 @@
 import { CognitoJwtVerifier } from 'aws-jwt-verify';
 import { assertIsJwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
+import { ApiError, unavailable } from '../api-error.ts';
 import { readEnvironment, splitList } from '../environment.ts';
-import { ApiError, unavailable } from '../http/api-error.ts';
 import { bearerToken, invalidToken } from '../http/bearer.ts';
 import type { ApiRequest } from '../http/request.ts';
 

@@ -1,13 +1,13 @@
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type * as z from 'zod';
-import { ApiError, invalidParameter } from './api-error.ts';
-import { type JsonValue, parse, parseJson, pointer } from './json.ts';
+import { ApiError, invalidParameter } from '../api-error.ts';
+import { type JsonValue, parse, parseJson, pointer } from '../json.ts';
 import { matchesEntityTag } from './response.ts';
 
 /** Greatest size of a request body: 256 KiB. */
-const greatestBodyBytes = 256 * 1024;
+const maxBodyBytes = 256 * 1024;
 
-/** A request as the steps of an endpoint see it, whatever the gateway made of it. */
+/** A request as the action of an endpoint sees it, whatever the gateway made of it. */
 export interface ApiRequest {
   method: string;
   /** the path below the base URL, undecoded */
@@ -30,7 +30,7 @@ export interface ApiRequest {
   /** the body, parsed with `schema` */
   body<T extends z.ZodType>(schema: T): z.output<T>;
   /** whether the caller knows the record with one of these entity tags: from `If-Match`, and true without it */
-  knows(...etags: string[]): boolean;
+  ifMatch(...etags: string[]): boolean;
   /** how long the invocation may still run, in milliseconds */
   remainingMs(): number;
 }
@@ -62,7 +62,7 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, publi
     queryValues: () => ({ ...(event.queryStringParameters as Record<string, string> | null) }),
     json,
     body: (schema) => parse(schema, requireObject(json())),
-    knows: (...etags) => {
+    ifMatch: (...etags) => {
       const [field] = headerValues('if-match');
       return field === undefined || etags.some((etag) => matchesEntityTag(field, etag));
     },
@@ -115,7 +115,7 @@ function checkMediaType(contentType: string | undefined): void {
 
 function decodeBody({ body, isBase64Encoded }: APIGatewayProxyEvent): string {
   const bytes = Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');
-  if (bytes.length > greatestBodyBytes) {
+  if (bytes.length > maxBodyBytes) {
     throw new ApiError('INVALID_PARAMETER', 'The body is larger than 262144 bytes. Send less.', {
       status: 413,
       details: { issues: [{ path: '', problem: 'must have at most 262144 bytes' }] },

@@ -1,14 +1,14 @@
 import middy from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from 'aws-lambda';
+import { ApiError } from '../api-error.ts';
 import { readEnvironment, splitList } from '../environment.ts';
-import { ApiError } from './api-error.ts';
+import { describeCause, log } from '../log.ts';
 import { corsHeaders } from './cors.ts';
-import { describeCause, log } from './log.ts';
 import { type ApiRequest, calledBaseUrl, readRequest } from './request.ts';
 import { type ApiResponse, describeError, serialize } from './response.ts';
 
 /** What an endpoint does: takes a request, returns a response, throws {@link ApiError} for a refusal. */
-export type Steps = (request: ApiRequest) => Promise<ApiResponse>;
+export type Action = (request: ApiRequest) => Promise<ApiResponse>;
 
 export type LambdaHandler = (event: APIGatewayProxyEvent, context: Context) => Promise<APIGatewayProxyResult>;
 
@@ -20,8 +20,11 @@ export interface ServeSettings {
   allowedOrigins?: string;
 }
 
-/** Makes a Lambda handler of an endpoint's steps: the chain that every endpoint shares. */
-export function serve(steps: Steps, settings: ServeSettings = readEnvironment(['protocol'], ['baseUrl', 'allowedOrigins'])): LambdaHandler {
+/** Makes a Lambda handler of an endpoint's action: the chain that every endpoint shares. */
+export function serve(
+  action: Action,
+  settings: ServeSettings = readEnvironment(['protocol'], ['baseUrl', 'allowedOrigins']),
+): LambdaHandler {
   return middy<APIGatewayProxyEvent, APIGatewayProxyResult, Error>()
     .use(accessLog())
     .use(corsHeaders(splitList(settings.allowedOrigins)))
@@ -29,8 +32,8 @@ export function serve(steps: Steps, settings: ServeSettings = readEnvironment(['
     .use(errorResponse(settings))
     .handler(async (event, context) => {
       const request = readRequest(event, context, settings.baseUrl);
-      return serialize(await steps(request), request.requestId);
-    }) as unknown as LambdaHandler;
+      return serialize(await action(request), request.requestId);
+    });
 }
 
 type Middleware = middy.MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResult, Error>;

@@ -1,6 +1,6 @@
 import type { RateLimit } from '../../../schemas/pat.ts';
-import { ApiError } from '../http/api-error.ts';
-import { type LimitCounter, type LimitDecision, limitExceeded, rateLimitHeaders } from './counter.ts';
+import { ApiError } from '../api-error.ts';
+import { type LimitDecision, limitExceeded, type RateLimiter, rateLimitHeaders } from './rate-limiter.ts';
 
 /** What one request may use of its agent's quota. */
 export interface Quota {
@@ -17,7 +17,7 @@ export interface Quota {
 
 /** @param limit - none where the policy sets none */
 export function openQuota(
-  limits: LimitCounter,
+  limits: RateLimiter,
   { thumbprint, what, limit }: { thumbprint: string; what: string; limit: RateLimit | undefined },
 ): Quota {
   if (!limit) return { knownRefusal: () => undefined, consume: async () => {}, headers: async () => ({}) };

@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { ApiError } from '../http/api-error.ts';
-import { log } from '../http/log.ts';
+import { ApiError } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { type ApiResponse, ok } from '../http/response.ts';
+import { log } from '../log.ts';
 import { describeRpcError, isObject, type Members, RpcError, type RpcMessage, readMessage } from './json-rpc.ts';
 import { nextCall } from './next-call.ts';
 import { type Era, legacyRevisions, readEra, revisions } from './revision.ts';

@@ -1,7 +1,7 @@
 import { errorBody } from '../../../schemas/errors.ts';
-import { ApiError, unavailable } from '../http/api-error.ts';
+import { ApiError, unavailable } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
-import type { Steps } from '../http/serve.ts';
+import type { Action } from '../http/serve.ts';
 
 /** Longest that the endpoint may take, in milliseconds. */
 const timeoutMs = 12_000;
@@ -10,12 +10,12 @@ const timeoutMs = 12_000;
 const passedOn = ['retry-after', 'ratelimit', 'ratelimit-policy', 'www-authenticate'];
 
 /**
- * Steps that ask an endpoint of this service over HTTP, at the address that the service was called by: for what this function has no right to do
+ * Action that ask an endpoint of this service over HTTP, at the address that the service was called by: for what this function has no right to do
  * itself. The function that calls strangers' services is not the one that may sign.
- * @returns steps that throw the endpoint's own refusal, or ApiError SERVICE_UNAVAILABLE where it does not answer
+ * @returns an action that throws the endpoint's own refusal, or ApiError SERVICE_UNAVAILABLE where it does not answer
  */
 export const askOverHttp =
-  (path: string): Steps =>
+  (path: string): Action =>
   async (request): Promise<ApiResponse> => {
     const proof = request.header('dpop');
     const answer = await fetch(`${request.baseUrl}${path}`, {

@@ -1,8 +1,8 @@
-import { parse } from '../http/json.ts';
 import type { ApiRequest } from '../http/request.ts';
+import { parse } from '../json.ts';
 import type { Members } from './json-rpc.ts';
 
-/** What a tool sends to the steps of an endpoint; all other headers are those of the request that brought the call. */
+/** What a tool sends to the action of an endpoint; all other headers are those of the request that brought the call. */
 export interface InnerCall {
   method?: 'GET' | 'POST';
   pathParameters?: Record<string, string>;
@@ -31,6 +31,6 @@ export function innerRequest(
     queryValues: () => query,
     json: () => body,
     body: (schema) => parse(schema, body),
-    knows: () => true,
+    ifMatch: () => true,
   };
 }

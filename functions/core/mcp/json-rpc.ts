@@ -1,4 +1,4 @@
-import type { JsonValue } from '../http/json.ts';
+import type { JsonValue } from '../json.ts';
 
 export type Members = { [member: string]: JsonValue };
 

@@ -3,21 +3,21 @@ import { executionRequest } from '../../../schemas/execution.ts';
 import { intentUidPattern } from '../../../schemas/intent.ts';
 import { patRequest } from '../../../schemas/pat.ts';
 import { searchQuery } from '../../../schemas/search.ts';
-import { ApiError } from '../http/api-error.ts';
-import { parse } from '../http/json.ts';
+import { ApiError } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
-import type { Steps } from '../http/serve.ts';
+import type { Action } from '../http/serve.ts';
+import { parse } from '../json.ts';
 import { explainPolicy } from './explain-policy.ts';
 import { innerRequest } from './inner-request.ts';
 import type { Members } from './json-rpc.ts';
 
 /** The endpoints behind the tools: each is implemented once, there. */
 export interface Endpoints {
-  searchIntents: Steps;
-  getIntent: Steps;
-  getPolicy: Steps;
-  issuePat: Steps;
-  executeIntent: Steps;
+  searchIntents: Action;
+  getIntent: Action;
+  getPolicy: Action;
+  issuePat: Action;
+  executeIntent: Action;
 }
 
 /** What a tool found: for programs, and where that needs words, for models. */
@@ -98,7 +98,7 @@ const executing: ToolAnnotations = { readOnlyHint: false, destructiveHint: true,
  * @param isFreshRequired - whether a signed policy has to carry iat, exp, aud and jti
  */
 export function openTools(endpoints: Endpoints, isFreshRequired: boolean): Tool[] {
-  const ask = async (steps: Steps, request: ApiRequest): Promise<object> => (await steps(request)).body as object;
+  const ask = async (action: Action, request: ApiRequest): Promise<object> => (await action(request)).body as object;
 
   return [
     defineTool({

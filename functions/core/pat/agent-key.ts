@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
-import type { ApiError } from '../http/api-error.ts';
-import { parseJson } from '../http/json.ts';
+import type { ApiError } from '../api-error.ts';
+import { parseJson } from '../json.ts';
 
 export type KeyKind = 'RSA' | 'P-256' | 'P-384' | 'Ed25519';
 

@@ -1,5 +1,5 @@
 import type { PatClaims } from '../../../schemas/pat.ts';
-import { ApiError } from '../http/api-error.ts';
+import { ApiError } from '../api-error.ts';
 import { bearerToken, invalidToken } from '../http/bearer.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { CurrentPolicy, FindPolicy } from '../policy/policy.ts';

@@ -1,5 +1,5 @@
 import { characters } from '../../../schemas/text.ts';
-import type { JsonValue } from '../http/json.ts';
+import type { JsonValue } from '../json.ts';
 import { invalidSignature, type Refuse } from './refusals.ts';
 
 /** What says once for all that a document may not be used again. */
@@ -17,8 +17,8 @@ export interface FreshnessOptions {
 }
 
 /** Greatest difference between `iat` and the clock here, either way. */
-const greatestAgeSeconds = 300;
-const greatestJtiLength = 255;
+const maxAgeSeconds = 300;
+const maxJtiLength = 255;
 
 const isNumericDate = (value: JsonValue | undefined): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
@@ -30,15 +30,15 @@ const isNumericDate = (value: JsonValue | undefined): value is number =>
  */
 export function checkIssuedAt(iat: JsonValue | undefined, what: string, nowMs: number, refuse: Refuse): number {
   if (!isNumericDate(iat)) throw refuse(`The iat of the ${what} must be a whole number of seconds since 1970. Sign it again.`);
-  if (Math.abs(nowMs / 1000 - iat) > greatestAgeSeconds) {
-    throw refuse(`The iat of the ${what} must be within ${greatestAgeSeconds} seconds of the time here. Set the clock, and sign it again.`);
+  if (Math.abs(nowMs / 1000 - iat) > maxAgeSeconds) {
+    throw refuse(`The iat of the ${what} must be within ${maxAgeSeconds} seconds of the time here. Set the clock, and sign it again.`);
   }
-  return iat + greatestAgeSeconds;
+  return iat + maxAgeSeconds;
 }
 
 export function checkJti(jti: JsonValue | undefined, what: string, refuse: Refuse): string {
-  if (typeof jti === 'string' && jti !== '' && characters(jti) <= greatestJtiLength) return jti;
-  throw refuse(`The jti of the ${what} must be a text of 1 to ${greatestJtiLength} characters, new with every signature. Sign it again.`);
+  if (typeof jti === 'string' && jti !== '' && characters(jti) <= maxJtiLength) return jti;
+  throw refuse(`The jti of the ${what} must be a text of 1 to ${maxJtiLength} characters, new with every signature. Sign it again.`);
 }
 
 /**

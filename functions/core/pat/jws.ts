@@ -1,4 +1,4 @@
-import { type JsonValue, parseJson } from '../http/json.ts';
+import { type JsonValue, parseJson } from '../json.ts';
 import type { Refuse } from './refusals.ts';
 
 /** The parts of a compact JWS (RFC 7515 section 7.1). Nothing in it is verified yet. */

@@ -1,4 +1,4 @@
-import { ApiError } from '../http/api-error.ts';
+import { ApiError } from '../api-error.ts';
 import { describeChanges } from '../policy/describe.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
 import { PolicyError } from '../policy/reading.ts';

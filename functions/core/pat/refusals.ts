@@ -1,4 +1,4 @@
-import { ApiError } from '../http/api-error.ts';
+import { ApiError } from '../api-error.ts';
 import { jwsAlgorithmNames } from './signatures.ts';
 
 /** Makes a refusal from a message that says what is wrong and what to do. */

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../http/json.ts';
+import type { JsonValue } from '../json.ts';
 import { canonicalDigest, signableTexts } from '../policy/canonical.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
 import type { AgentKey } from './agent-key.ts';
@@ -19,7 +19,7 @@ export interface SignedPolicy {
 /** Headers that bring a key of their own, or an address to fetch one from. */
 const keyHeaders = ['jwk', 'jku', 'x5u', 'x5c', 'x5t', 'x5t#S256'];
 const claimNames = ['iat', 'exp', 'aud', 'jti'] as const;
-const greatestBareLength = 8_192;
+const maxBareLength = 8_192;
 
 const doesNotHold = () =>
   invalidSignature(
@@ -46,7 +46,7 @@ export function verifySignedPolicy(text: string, key: AgentKey, current: Current
 function decodeBare(text: string): Buffer[] {
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}$|^[A-Za-z0-9_-]+={0,2}$/.test(text);
   const isHex = /^([0-9a-fA-F]{2})+$/.test(text);
-  if (text.length > greatestBareLength || !(isBase64 || isHex)) {
+  if (text.length > maxBareLength || !(isBase64 || isHex)) {
     throw invalidSignature('The signed policy is neither a compact JWS nor a signature in hex, base64 or base64url. Sign it again.');
   }
   return [...(isHex ? [Buffer.from(text, 'hex')] : []), ...(isBase64 ? [Buffer.from(text, 'base64')] : [])];

@@ -1,8 +1,8 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { GetPublicKeyCommand, KMSClient, SignCommand } from '@aws-sdk/client-kms';
 import { calculateJwkThumbprint, type JWK } from 'jose';
+import { unavailable } from '../api-error.ts';
 import { readEnvironment, splitList } from '../environment.ts';
-import { unavailable } from '../http/api-error.ts';
 import { signatureFromDer } from './ecdsa.ts';
 
 /** A public key of the deployment. */

@@ -2,7 +2,7 @@ import { type PatClaims, patType } from '../../../schemas/pat.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
 /** Greatest size of a PAT: headers of 10,240 bytes are all that the gateway lets through. */
-export const greatestPatBytes = 6_144;
+export const maxPatBytes = 6_144;
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
@@ -18,6 +18,6 @@ export async function signPat(signingKeys: SigningKeys, claims: PatClaims): Prom
   const { kid } = await signingKeys.newest();
   const signingInput = `${headerSegment(kid)}.${encode(claims)}`;
   const token = `${signingInput}.${Buffer.from(await signingKeys.sign(signingInput)).toString('base64url')}`;
-  if (token.length > greatestPatBytes) throw new RangeError('the PAT is larger than 6144 bytes');
+  if (token.length > maxPatBytes) throw new RangeError('the PAT is larger than 6144 bytes');
   return token;
 }

@@ -4,7 +4,7 @@ import { type PatClaims, patClaims, patType } from '../../../schemas/pat.ts';
 import { invalidToken } from '../http/bearer.ts';
 import { isCanonicalSignature } from './ecdsa.ts';
 import { decodeCanonical, readJson } from './jws.ts';
-import { greatestPatBytes, headerSegment } from './token.ts';
+import { headerSegment, maxPatBytes } from './token.ts';
 
 export interface PatVerifierParts {
   /** finds a key among those of the deployment; see {@link ./signing-keys.ts} */
@@ -50,7 +50,7 @@ export function openPatVerifier({ findKey }: PatVerifierParts): VerifyPat {
 
 /** The `kid` of a token whose spelling is canonical in every part. */
 function readKid(token: string): string {
-  if (token.length > greatestPatBytes || !grammar.test(token)) throw notOurs();
+  if (token.length > maxPatBytes || !grammar.test(token)) throw notOurs();
   const [header = '', payload = '', signature = ''] = token.split('.');
   const [headerBytes, payloadBytes, signatureBytes] = [header, payload, signature].map(decodeCanonical);
   if (!headerBytes || !payloadBytes || !signatureBytes || !isCanonicalSignature(signatureBytes)) throw notOurs();

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { JsonValue } from '../http/json.ts';
+import type { JsonValue } from '../json.ts';
 
 /** The canonical form of a JSON value (RFC 8785): equal values have equal texts. */
 export const canonicalText = (value: unknown): string => canonicalize(value) ?? '';

@@ -14,7 +14,7 @@ export interface Grants {
 }
 
 /** A scope beyond this many bytes would not leave room for the other claims of a PAT. */
-const greatestScopeBytes = 3_000;
+const maxScopeBytes = 3_000;
 
 /**
  * Turns a policy whose `{base_url}` is filled in into grants.
@@ -25,7 +25,7 @@ export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing
   const { permissions, prohibitions, limits } = readPolicy(policy, baseUrl);
   const permitted = permissions.map(({ entry }) => entry);
   const scope = withoutCovered(permitted).filter((entry) => !isRuledOut(prohibitions, entry));
-  if (Buffer.byteLength(JSON.stringify(scope)) > greatestScopeBytes) {
+  if (Buffer.byteLength(JSON.stringify(scope)) > maxScopeBytes) {
     throw new PolicyError([
       { path: '/permission', problem: 'must fit into a PAT: permit namespaces or all intents instead of so many single ones' },
     ]);

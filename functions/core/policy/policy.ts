@@ -4,7 +4,7 @@ import { type Billing, billing as billingSchema } from '../../../schemas/pat.ts'
 import type { Policy } from '../../../schemas/policy.ts';
 import { canonicalDigest } from './canonical.ts';
 import { compilePolicy, type Grants } from './compile.ts';
-import { fillTemplate, type PolicyTemplate, parseTemplate } from './template.ts';
+import { fillTemplate, type PolicyTemplate, parsePolicyTemplate } from './template.ts';
 
 /** The policy in force, for one address of the service. */
 export interface CurrentPolicy {
@@ -22,7 +22,7 @@ export interface CurrentPolicy {
 export type FindPolicy = (baseUrl: string) => CurrentPolicy;
 
 /** A deployment has one or two addresses. */
-const greatestAddressCount = 16;
+const maxAddressCount = 16;
 
 /** A PAT's `pol` for a policy: its uid and its content, so that a PAT binds to exactly what was signed. */
 export const referenceTo = (policy: Policy): string => `${policy.uid}#sha-256=${canonicalDigest(policy)}`;
@@ -30,7 +30,7 @@ export const referenceTo = (policy: Policy): string => `${policy.uid}#sha-256=${
 /** @throws PolicyError at the first use where the policy cannot be put into effect; synthesis has refused such a policy before */
 export function openPolicy(template: PolicyTemplate, billing?: Billing): FindPolicy {
   const found = new LRUCache<string, CurrentPolicy>({
-    max: greatestAddressCount,
+    max: maxAddressCount,
     memoMethod: (baseUrl) => {
       const policy = fillTemplate(template, baseUrl);
       return {
@@ -48,7 +48,7 @@ export function openPolicy(template: PolicyTemplate, billing?: Billing): FindPol
 /** Reads the policy that lies beside the bundle, or at the top of the repository where nothing is bundled. */
 export function loadPolicyTemplate(): PolicyTemplate {
   const beside = new URL('policy.json', import.meta.url);
-  return parseTemplate(readFileSync(existsSync(beside) ? beside : new URL('../../../policy.json', import.meta.url), 'utf8'));
+  return parsePolicyTemplate(readFileSync(existsSync(beside) ? beside : new URL('../../../policy.json', import.meta.url), 'utf8'));
 }
 
 /** The billing of `pay` duties, from the setting's JSON text. */

@@ -2,7 +2,7 @@ import type { Issue } from '../../../schemas/errors.ts';
 import { intentUidPattern } from '../../../schemas/intent.ts';
 import type { RateLimit } from '../../../schemas/pat.ts';
 import type { Constraint, Duty, Obligation, Permission, Policy, Prohibition } from '../../../schemas/policy.ts';
-import { pointer } from '../http/json.ts';
+import { pointer } from '../json.ts';
 import { everyIntent, oneIntent, oneNamespace } from './scope.ts';
 
 /** What a policy asks for a permission. */

@@ -1,5 +1,5 @@
 import { type Policy, policy } from '../../../schemas/policy.ts';
-import { issuesOf } from '../http/json.ts';
+import { issuesOf } from '../json.ts';
 import { PolicyError } from './reading.ts';
 
 /** Stands in a policy file for the address that the service is called by. */
@@ -12,7 +12,7 @@ export type PolicyTemplate = Policy;
  * Reads the text of a policy file.
  * @throws PolicyError where it is not JSON or not a policy (specification section 2.3)
  */
-export function parseTemplate(text: string): PolicyTemplate {
+export function parsePolicyTemplate(text: string): PolicyTemplate {
   const template = parseText(text);
   const result = policy.safeParse(fillIn(template, 'https://service.example'), { reportInput: true });
   if (!result.success) throw new PolicyError(issuesOf(result.error));

@@ -1,17 +1,17 @@
 import type { ErrorCode } from '../../../schemas/errors.ts';
 import type { Intent } from '../../../schemas/intent.ts';
-import { ApiError } from '../http/api-error.ts';
-import { type JsonValue, parseJson } from '../http/json.ts';
+import { ApiError } from '../api-error.ts';
+import { type JsonValue, parseJson } from '../json.ts';
+import { checkOutput } from '../parameters/compile.ts';
 import type { UpstreamAnswer } from './call.ts';
-import { checkOutput } from './parameters.ts';
 
 type Body = { [member: string]: JsonValue };
 
 /** Largest answer that a refusal passes on, in bytes. */
-const greatestShownBytes = 4096;
+const maxShownBytes = 4096;
 
 /** Longest time that a busy upstream can have its callers told to wait, in seconds; also what is told where it says nothing of use. */
-const greatestRetryAfterSeconds = 3600;
+const maxRetryAfterSeconds = 3600;
 const usualRetryAfterSeconds = 5;
 
 /**
@@ -100,10 +100,10 @@ const failed = (answer: UpstreamAnswer, message: string, details: Record<string,
   refused(answer, 'INTENT_EXECUTION_FAILED', message, { details });
 
 function shownBody({ body }: UpstreamAnswer): Record<string, unknown> {
-  const value = body.length > 0 && body.length <= greatestShownBytes ? readJson(body) : undefined;
+  const value = body.length > 0 && body.length <= maxShownBytes ? readJson(body) : undefined;
   return value === undefined ? {} : { upstream_body: value };
 }
 
 /** Whole seconds only (RFC 9110 section 10.2.3 also knows dates, which depend on somebody else's clock). */
 const retryAfterSeconds = (field = ''): number =>
-  /^[0-9]{1,15}$/.test(field) ? Math.min(Math.max(Number(field), 1), greatestRetryAfterSeconds) : usualRetryAfterSeconds;
+  /^[0-9]{1,15}$/.test(field) ? Math.min(Math.max(Number(field), 1), maxRetryAfterSeconds) : usualRetryAfterSeconds;

@@ -1,6 +1,6 @@
 import { errors } from 'undici';
 import type { ErrorCode } from '../../../schemas/errors.ts';
-import { ApiError } from '../http/api-error.ts';
+import { ApiError } from '../api-error.ts';
 import { DialError, type DialFailure } from './dial.ts';
 
 export type CallFailure = DialFailure | 'no_credential' | 'resting' | 'broken_answer' | 'encoded_answer' | 'answer_too_large' | 'deadline';
@@ -66,11 +66,17 @@ const failures: Record<CallFailure, FailureRule> = {
   },
 };
 
-/** A call without an answer, as the agent gets to see it. `Retry-After` is given where trying again can help. */
-export function callFailed(reason: CallFailure, cause?: unknown, retryAfterSeconds = 5): ApiError {
-  const { code, message, outcome } = failures[reason];
-  const headers: Record<string, string> = code === 'SERVICE_UNAVAILABLE' ? { 'Retry-After': String(retryAfterSeconds) } : {};
-  return new ApiError(code, message, { details: { reason, outcome }, headers, cause });
+/** A call without an answer, as the agent gets to see it. `Retry-After` is given if trying again can help. */
+export class CallFailed extends ApiError {
+  /** whether the upstream may have seen the call; the agent reads the same in `details.outcome` */
+  readonly outcome: FailureRule['outcome'];
+
+  constructor(reason: CallFailure, cause?: unknown, retryAfterSeconds = 5) {
+    const { code, message, outcome } = failures[reason];
+    const headers: Record<string, string> = code === 'SERVICE_UNAVAILABLE' ? { 'Retry-After': String(retryAfterSeconds) } : {};
+    super(code, message, { details: { reason, outcome }, headers, cause });
+    this.outcome = outcome;
+  }
 }
 
 /** Reset, broken pipe and their like. */
@@ -78,12 +84,12 @@ const isSystemError = (error: unknown): boolean => typeof error === 'object' && 
 
 /** What an error of the HTTP client means. One that is no failure of the network is a fault of ours, and returned as it is. */
 export function describeCallError(error: unknown): unknown {
-  if (error instanceof DialError) return callFailed(error.failure, error);
-  if (error instanceof DOMException && error.name === 'TimeoutError') return callFailed('deadline', error);
+  if (error instanceof DialError) return new CallFailed(error.failure, error);
+  if (error instanceof DOMException && error.name === 'TimeoutError') return new CallFailed('deadline', error);
   if (error instanceof errors.InvalidArgumentError) return error;
   if (error instanceof errors.ResponseExceededMaxSizeError || error instanceof errors.HeadersOverflowError) {
-    return callFailed('answer_too_large', error);
+    return new CallFailed('answer_too_large', error);
   }
   const isOfNetwork = error instanceof errors.UndiciError || error instanceof errors.HTTPParserError || isSystemError(error);
-  return isOfNetwork ? callFailed('broken_answer', error) : error;
+  return isOfNetwork ? new CallFailed('broken_answer', error) : error;
 }

@@ -1,28 +1,13 @@
 import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { Pool } from 'undici';
-import type { Credential, Credentials } from '../store/credential.ts';
+import type { Credential, Credentials } from '../credentials/credentials.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
-import { callFailed, describeCallError } from './call-failure.ts';
+import { CallFailed, describeCallError } from './call-failure.ts';
 import { DialError, type DialOptions, dial, type Resolve, resolveBySystem, type Target } from './dial.ts';
 import { checkOrigin, type EgressRules, withOwnHost } from './egress.ts';
 import { buildHeaders } from './headers.ts';
-import type { UpstreamRequest } from './request.ts';
-
-/** One execution of an intent, as its upstream gets to know it. */
-export interface Execution {
-  request: UpstreamRequest;
-  intentUid: string;
-  serviceId: string;
-  agentId: string;
-  requestId: string;
-  executionId: string;
-  idempotencyKey?: string;
-  /** the address that this service was called by */
-  baseUrl: string;
-  /** longest time that the call may take in milliseconds; never more than 20,000 */
-  deadlineMs: number;
-}
+import type { Execution } from './request.ts';
 
 /** What an upstream answered. */
 export interface UpstreamAnswer {
@@ -53,13 +38,13 @@ export interface RelayOptions {
 }
 
 const connectTimeoutMs = 3_000;
-const greatestDeadlineMs = 20_000;
-const greatestAnswerBytes = 1024 * 1024;
-const greatestHeaderBytes = 16 * 1024;
+const maxDeadlineMs = 20_000;
+const maxAnswerBytes = 1024 * 1024;
+const maxHeaderBytes = 16 * 1024;
 
 /** Idle connections are closed by the clock, not by a timer: a timer stands still while a Lambda environment is frozen, upstreams do not. */
 const keepAliveMs = 4_000;
-const greatestOrigins = 100;
+const maxOrigins = 100;
 
 export function openRelay({
   rules,
@@ -69,7 +54,7 @@ export function openRelay({
   trustedCertificate,
 }: RelayOptions): Relay {
   const pools = new LRUCache<string, Pool>({
-    max: greatestOrigins,
+    max: maxOrigins,
     ttl: keepAliveMs,
     ttlResolution: 0,
     updateAgeOnGet: true,
@@ -109,8 +94,8 @@ export function openRelay({
       allowH2: false,
       keepAliveTimeout: keepAliveMs,
       keepAliveMaxTimeout: keepAliveMs,
-      maxHeaderSize: greatestHeaderBytes,
-      maxResponseSize: greatestAnswerBytes,
+      maxHeaderSize: maxHeaderBytes,
+      maxResponseSize: maxAnswerBytes,
       // The absolute deadline of each call takes the place of these two, which measure idle time.
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -123,7 +108,7 @@ export function openRelay({
     try {
       return await credentials?.find(serviceId);
     } catch (error) {
-      throw callFailed('no_credential', error);
+      throw new CallFailed('no_credential', error);
     }
   }
 
@@ -141,7 +126,7 @@ export function openRelay({
     if (statusCode === 401 || statusCode === 403) credentials?.forget(execution.serviceId);
     const bytes = Buffer.from(await body.arrayBuffer());
     const { 'content-encoding': coding = 'identity', 'retry-after': retryAfter } = headers;
-    if (coding !== 'identity') throw callFailed('encoded_answer');
+    if (coding !== 'identity') throw new CallFailed('encoded_answer');
     return { status: statusCode, body: bytes, ...(typeof retryAfter === 'string' && { retryAfter }) };
   }
 
@@ -149,12 +134,12 @@ export function openRelay({
     async call(execution) {
       const startedMs = performance.now();
       const url = new URL(execution.request.url);
-      if (checkOrigin(url.origin, withOwnHost(rules, execution.baseUrl)).length > 0) throw callFailed('refused_address');
+      if (checkOrigin(url.origin, withOwnHost(rules, execution.baseUrl)).length > 0) throw new CallFailed('refused_address');
       const waitSeconds = breaker.secondsToWait(`${url.hostname}:${portOf(url)}`);
-      if (waitSeconds > 0) throw callFailed('resting', undefined, waitSeconds);
+      if (waitSeconds > 0) throw new CallFailed('resting', undefined, waitSeconds);
       const deadline = new AbortController();
       const passed = () => deadline.abort(new DOMException('the deadline of the call has passed', 'TimeoutError'));
-      const timer = setTimeout(passed, Math.max(0, Math.min(execution.deadlineMs, greatestDeadlineMs)));
+      const timer = setTimeout(passed, Math.max(0, Math.min(execution.deadlineMs, maxDeadlineMs)));
       try {
         const answer = await Promise.race([send(execution, url, deadline.signal), whenAborted(deadline.signal)]);
         return { ...answer, durationMs: performance.now() - startedMs };

@@ -1,6 +1,6 @@
 import type { IntentInput } from '../../../schemas/intent.ts';
-import { invalidParameter } from '../http/api-error.ts';
-import { checkDefinitions } from './definitions.ts';
+import { invalidParameter } from '../api-error.ts';
+import { checkDefinitions } from '../parameters/definitions.ts';
 import { type EgressRules, withOwnHost } from './egress.ts';
 import { checkEndpoint } from './endpoint.ts';
 

@@ -2,7 +2,7 @@ import type { Issue } from '../../../schemas/errors.ts';
 import type { Endpoint } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { checkOrigin, type EgressRules } from './egress.ts';
-import { parseTemplate, placesOf, type UrlTemplate } from './url-template.ts';
+import { parseUrlTemplate, placesOf, type UrlTemplate } from './url-template.ts';
 
 /** What RFC 3986 lets stand in a URL, besides the braces of places. */
 const urlCharacters = /^(?:[\w\-.~:/?#[\]@!$&'()*+,;={}]|%[0-9a-f]{2})*$/i;
@@ -26,7 +26,7 @@ export function checkEndpoint(endpoint: Endpoint, inputs: readonly Parameter[], 
 
 function checkUrl(url: string, inputs: readonly Parameter[], rules: EgressRules): string[] {
   if (!urlCharacters.test(url)) return ['must hold only characters that RFC 3986 allows; percent-encode the others'];
-  const template = parseTemplate(url);
+  const template = parseUrlTemplate(url);
   if (typeof template === 'string') return [template];
   return [...checkOrigin(template.origin, rules), ...checkPath(template), ...checkPlaces(template, inputs)];
 }

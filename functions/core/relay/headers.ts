@@ -1,5 +1,5 @@
-import type { Credential } from '../store/credential.ts';
-import type { Execution } from './call.ts';
+import type { Credential } from '../credentials/credentials.ts';
+import type { Execution } from './request.ts';
 import { signCall } from './signature.ts';
 
 /** Header fields take visible ASCII; what else an id holds is percent-encoded, and the percent sign with it. */

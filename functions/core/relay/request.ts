@@ -1,9 +1,9 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import type { Endpoint, Intent } from '../../../schemas/intent.ts';
-import { invalidParameter } from '../http/api-error.ts';
-import { pointer } from '../http/json.ts';
+import { invalidParameter } from '../api-error.ts';
+import { pointer } from '../json.ts';
 import { hasBody, isFormType } from './endpoint.ts';
-import { type Place, parseTemplate, placesOf, type UrlTemplate } from './url-template.ts';
+import { type Place, parseUrlTemplate, placesOf, type UrlTemplate } from './url-template.ts';
 
 /** A call of an intent's endpoint, ready to be sent. */
 export interface UpstreamRequest {
@@ -14,11 +14,26 @@ export interface UpstreamRequest {
   body?: string;
 }
 
+/** One execution of an intent, as its upstream gets to know it. */
+export interface Execution {
+  request: UpstreamRequest;
+  intentUid: string;
+  serviceId: string;
+  agentId: string;
+  requestId: string;
+  executionId: string;
+  idempotencyKey?: string;
+  /** the address that this service was called by */
+  baseUrl: string;
+  /** longest time that the call may take in milliseconds; never more than 20,000 */
+  deadlineMs: number;
+}
+
 type Values = Record<string, unknown>;
 type Pair = [name: string, value: string];
 
 /** Longest URL in characters, once its places are filled. */
-const greatestUrlLength = 8192;
+const maxUrlLength = 8192;
 
 /** Percent-encodes all but RFC 3986's unreserved characters, as RFC 6570 section 3.2.2 has it. */
 const encode = (text: string): string =>
@@ -53,7 +68,7 @@ export function buildRequest(
   { endpoint, input_parameters }: Pick<Intent, 'endpoint' | 'input_parameters'>,
   values: Values,
 ): UpstreamRequest {
-  const template = parseTemplate(endpoint.url);
+  const template = parseUrlTemplate(endpoint.url);
   if (typeof template === 'string') throw new TypeError('the intent was registered with a URL that is no template');
   const placed = new Set(placesOf(template).flatMap((place) => place.names));
   const remaining = input_parameters.map(({ name }) => name).filter((name) => !placed.has(name) && Object.hasOwn(values, name));
@@ -65,8 +80,8 @@ export function buildRequest(
   if (issues.length > 0) throw invalidParameter(issues);
   const fullQuery = [...query, ...(hasBody(endpoint.method) ? [] : [formEncode(pairs)])].filter((part) => part !== '').join('&');
   const url = `${template.origin}${path || '/'}${fullQuery === '' ? '' : `?${fullQuery}`}`;
-  if (url.length > greatestUrlLength) {
-    throw invalidParameter([{ path: '/parameters', problem: `must make a URL of at most ${greatestUrlLength} characters` }]);
+  if (url.length > maxUrlLength) {
+    throw invalidParameter([{ path: '/parameters', problem: `must make a URL of at most ${maxUrlLength} characters` }]);
   }
 
   if (!hasBody(endpoint.method)) return { method: endpoint.method, url };

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import type { Credential } from '../store/credential.ts';
+import type { Credential } from '../credentials/credentials.ts';
 import type { UpstreamRequest } from './request.ts';
 
 /** The components that every signature covers, in this order. */

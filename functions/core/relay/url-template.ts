@@ -18,7 +18,7 @@ const place = /\{([?&]?)([\w-]+(?:[.,][\w-]+)*)\}/;
  * Takes a URL template apart.
  * @returns the template, or what would be right, as a sentence that begins with "must"
  */
-export function parseTemplate(url: string): UrlTemplate | string {
+export function parseUrlTemplate(url: string): UrlTemplate | string {
   const [origin] = originOf.exec(url) ?? [];
   if (origin === undefined) return 'must be an absolute URL, for example https://api.example.com/orders/{id}';
   // split with a pattern of two groups gives: literal, operator, names, literal, ...

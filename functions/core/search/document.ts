@@ -23,7 +23,7 @@ export type SearchDocument = Record<Field, string>;
 
 const join = (...texts: (string | undefined)[]): string => texts.flatMap((text) => wordsOf(text ?? '')).join(' ');
 
-const describeParameters = (parameters: Parameter[]): string[] => parameters.flatMap(({ name, description = '' }) => [name, description]);
+const parameterTexts = (parameters: Parameter[]): string[] => parameters.flatMap(({ name, description = '' }) => [name, description]);
 
 export function toDocument(intent: IntentInput, serviceName: string): SearchDocument {
   const { namespace, slug } = splitIntentUid(intent.intent_uid);
@@ -32,6 +32,6 @@ export function toDocument(intent: IntentInput, serviceName: string): SearchDocu
     tags: join(...(intent.tags ?? []), intent.category),
     description: join(intent.description),
     service: join(serviceName, namespace, slug),
-    parameters: join(...describeParameters(intent.input_parameters), ...describeParameters(intent.output_parameters)),
+    parameters: join(...parameterTexts(intent.input_parameters), ...parameterTexts(intent.output_parameters)),
   };
 }

@@ -3,10 +3,11 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SearchQuery } from '../../../schemas/search.ts';
-import { ApiError } from '../http/api-error.ts';
-import { describeCause, log } from '../http/log.ts';
+import { ApiError } from '../api-error.ts';
+import { describeCause, log } from '../log.ts';
+import type { SearchResult } from './find-intents.ts';
 import { type DatedIndex, followChanges, oneAtATime, type RegistrySource } from './index-sync.ts';
-import { openSearchIndex, type SearchResult } from './search-index.ts';
+import { openSearchIndex } from './search-index.ts';
 import { loadSnapshot, type SnapshotStore, UnusableSnapshot } from './snapshots.ts';
 
 /** What answers searches. Whatever was written before a search began is in its answer. */

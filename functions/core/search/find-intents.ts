@@ -1,10 +1,23 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { describeIntent, type Match } from '../../../schemas/intent.ts';
+import { type IntentDetails, type Match, toIntentDetails } from '../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../schemas/search.ts';
 import type { IntentRecord } from '../store/records.ts';
 import { foldTag, listedTags, matchAny, matchEvery, questionWords } from './query.ts';
 import { type Entry, type Filter, type Ranking, rankEntries } from './rank-entries.ts';
-import type { Hit, SearchResult } from './search-index.ts';
+
+/** An intent that a search found. */
+export interface Hit {
+  intent: IntentDetails;
+  /** why it was found, where `explain` asked for it */
+  match?: Match;
+}
+
+export interface SearchResult {
+  /** the hits of the page that was asked for */
+  hits: Hit[];
+  /** how many intents match, on all pages */
+  total: number;
+}
 
 const nothing: SearchResult = { hits: [], total: 0 };
 
@@ -62,7 +75,7 @@ export function findIntents(database: DatabaseSync): (query: SearchQuery) => Sea
     const hits = entries.map((entry): Hit => {
       const { record, service_name } = readHit.get(entry.id) as { record: string; service_name: string };
       return {
-        intent: describeIntent(JSON.parse(record) as IntentRecord, service_name),
+        intent: toIntentDetails(JSON.parse(record) as IntentRecord, service_name),
         ...(query.explain === 'true' && { match: explain(words ?? [], related, entry) }),
       };
     });

@@ -1,5 +1,5 @@
 import type { Change, RegistryRecord } from '../store/records.ts';
-import { revTimeMs } from '../store/rev.ts';
+import { ulidTimeMs } from '../ulid.ts';
 import type { SearchIndex } from './search-index.ts';
 
 /** The registry as search reads it. All reads are strongly consistent. */
@@ -38,11 +38,11 @@ const keyOf = ({ rev, kind, id }: Change): string => `${rev} ${kind} ${id}`;
  * so once a record carries a revision that was certainly made after the announced one, that one has been or is refused.
  */
 function isSettled(change: Change, record: RegistryRecord | undefined, nowMs: number): boolean {
-  const announcedMs = revTimeMs(change.rev);
+  const announcedMs = ulidTimeMs(change.rev);
   return (
     nowMs - announcedMs > announcedAheadMs ||
     record?.rev === change.rev ||
-    (record !== undefined && revTimeMs(record.rev) > announcedMs + clockDifferenceMs)
+    (record !== undefined && ulidTimeMs(record.rev) > announcedMs + clockDifferenceMs)
   );
 }
 
@@ -70,7 +70,7 @@ export function followChanges(source: RegistrySource, { index, asOfMs }: DatedIn
           continue;
         }
         awaited.delete(key);
-        settled.set(key, revTimeMs(change.rev));
+        settled.set(key, ulidTimeMs(change.rev));
       }
     }
   }
@@ -79,7 +79,7 @@ export function followChanges(source: RegistrySource, { index, asOfMs }: DatedIn
     const nowMs = now();
     await take([...awaited.values()], nowMs);
     for await (const page of source.changesSince(fromMs)) {
-      for (const { rev } of page) newestMs = Math.max(newestMs, revTimeMs(rev));
+      for (const { rev } of page) newestMs = Math.max(newestMs, ulidTimeMs(rev));
       const unseen = page.filter((change) => !settled.has(keyOf(change)) && !awaited.has(keyOf(change)));
       await take(unseen, nowMs);
     }

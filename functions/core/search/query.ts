@@ -2,7 +2,7 @@ import { stopWords } from './stop-words.ts';
 import { tokenize, wordsOf } from './text.ts';
 
 /** Of a longer text, the words that come first are taken for the question. */
-const greatestQuestionWords = 100;
+const maxQuestionWords = 100;
 
 /**
  * The words that a question is ranked by, each once, in their order. Stop words count only where there is nothing else:
@@ -11,7 +11,7 @@ const greatestQuestionWords = 100;
 export function questionWords(question: string): string[] {
   const words = [...new Set(wordsOf(question))];
   const telling = words.filter((word) => !stopWords.has(word));
-  return (telling.length > 0 ? telling : words).slice(0, greatestQuestionWords);
+  return (telling.length > 0 ? telling : words).slice(0, maxQuestionWords);
 }
 
 /** A word as an FTS5 string: what the caller wrote is never syntax. Words hold letters and digits alone. */

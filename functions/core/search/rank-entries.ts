@@ -38,7 +38,7 @@ const relatedWeight = 0.2;
 const widened = { words: 4, below: 10 };
 
 /** A longer question is answered by the rarest of its words: the others would say little and cost the most. */
-const greatestWordCount = 32;
+const maxWordCount = 32;
 
 const score = `-bm25(ranked, ${fields.map((field) => fieldWeights[field]).join(', ')})`;
 
@@ -51,12 +51,12 @@ export function rankEntries(database: DatabaseSync) {
   const readUid = database.prepare('SELECT uid FROM intent WHERE id = ?');
 
   function chooseWords(words: string[]): string[] {
-    if (words.length <= greatestWordCount) return words;
+    if (words.length <= maxWordCount) return words;
     const counted = words.map((word) => ({ word, count: Number(countOf.get(matchAny([word]))?.total) }));
     return counted
       .filter(({ count }) => count > 0)
       .sort((a, b) => a.count - b.count)
-      .slice(0, greatestWordCount)
+      .slice(0, maxWordCount)
       .map(({ word }) => word);
   }
 

@@ -1,26 +1,12 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { type IntentDetails, type Match, splitIntentUid } from '../../../schemas/intent.ts';
+import { splitIntentUid } from '../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../schemas/search.ts';
 import type { IntentRecord, RegistryRecord, ServiceRecord } from '../store/records.ts';
 import { fields, toDocument } from './document.ts';
-import { findIntents } from './find-intents.ts';
+import { findIntents, type SearchResult } from './find-intents.ts';
 import { foldTag } from './query.ts';
 import { openDatabase } from './sqlite.ts';
 import { wordsOf } from './text.ts';
-
-/** An intent that a search found. */
-export interface Hit {
-  intent: IntentDetails;
-  /** why it was found, where `explain` asked for it */
-  match?: Match;
-}
-
-export interface SearchResult {
-  /** the hits of the page that was asked for */
-  hits: Hit[];
-  /** how many intents match, on all pages */
-  total: number;
-}
 
 /** Everything that a registry's live intents are found by. */
 export interface SearchIndex {
@@ -66,10 +52,10 @@ interface ServiceRow {
   is_live: number;
 }
 
-interface IntentRow {
+type IntentRow = {
   id: bigint;
   record: string;
-}
+};
 
 /**
  * Opens an index file, or makes one. The file is one process's own: nothing is kept for the case that the process dies over it.
@@ -118,7 +104,7 @@ export function openSearchIndex(file: string): SearchIndex {
     const isLive = service.deleted_at === undefined;
     write.putService.run(service.service_id, service.service_name, Number(isLive));
     if (seen?.name === service.service_name && Boolean(seen.is_live) === isLive) return;
-    for (const { id, record } of write.findMembers.all(service.service_id) as unknown as IntentRow[]) {
+    for (const { id, record } of write.findMembers.all(service.service_id) as IntentRow[]) {
       removeEntry(id);
       if (isLive) addEntry(id, JSON.parse(record), service.service_name);
     }

@@ -16,7 +16,7 @@ export interface SnapshotStore {
 }
 
 /** A snapshot must be younger than the change pointers that lead from it to the present. */
-const greatestAgeMs = 24 * 3600 * 1000;
+const maxAgeMs = 24 * 3600 * 1000;
 
 const manifestName = 'newest.json';
 
@@ -69,7 +69,7 @@ export async function loadSnapshot(store: SnapshotStore, file: string, nowMs = D
   const newest = await readManifest(store);
   if (!newest) throw new UnusableSnapshot('there is no readable manifest');
   if (newest.format !== indexFormat) throw new UnusableSnapshot('it has another format');
-  if (nowMs - newest.as_of_ms > greatestAgeMs) throw new UnusableSnapshot('it is outdated');
+  if (nowMs - newest.as_of_ms > maxAgeMs) throw new UnusableSnapshot('it is outdated');
   const content = await store.read(newest.file);
   if (!content) throw new UnusableSnapshot('its file is missing');
   const { stream, digest } = digesting();

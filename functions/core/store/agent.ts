@@ -1,7 +1,7 @@
 import { agentId } from '../../../schemas/agent.ts';
-import { ApiError } from '../http/api-error.ts';
+import { ApiError } from '../api-error.ts';
+import { newUlid } from '../ulid.ts';
 import { keys } from './keys.ts';
-import { newRev } from './rev.ts';
 import type { Item, Table } from './table.ts';
 
 /** An agent: the key that its id belongs to. */
@@ -45,7 +45,7 @@ export const openAgents = (table: Table): Agents => ({
         '#first_seen': 'first_seen',
         '#last_issue': 'last_issue',
       },
-      ExpressionAttributeValues: { ':agent_id': agentId, ':thumbprint': thumbprint, ':generation': newRev(), ':now': nowMs },
+      ExpressionAttributeValues: { ':agent_id': agentId, ':thumbprint': thumbprint, ':generation': newUlid(), ':now': nowMs },
       ReturnValues: 'ALL_NEW',
     })) || undefined,
   revoke: async (agentId, nowMs) =>
@@ -53,7 +53,7 @@ export const openAgents = (table: Table): Agents => ({
       UpdateExpression: 'SET #generation = :generation, #revoked_at = :now',
       ConditionExpression: 'attribute_exists(pk)',
       ExpressionAttributeNames: { '#generation': 'generation', '#revoked_at': 'revoked_at' },
-      ExpressionAttributeValues: { ':generation': newRev(), ':now': nowMs },
+      ExpressionAttributeValues: { ':generation': newUlid(), ':now': nowMs },
       ReturnValues: 'ALL_NEW',
     })) || undefined,
   unbind: (agentId) => table.delete(keys.agent(agentId), { ConditionExpression: 'attribute_exists(pk)' }),

@@ -1,6 +1,6 @@
+import { minUlidAt } from '../ulid.ts';
 import { changesOf, keys } from './keys.ts';
 import type { Change } from './records.ts';
-import { leastRevAt } from './rev.ts';
 import type { Table } from './table.ts';
 
 /** Pointers outlive every snapshot that search may start from. */
@@ -25,7 +25,7 @@ export async function* changesSince(table: Table, timeMs: number): AsyncGenerato
         KeyConditionExpression: 'pk = :day AND sk >= :since',
         ProjectionExpression: '#rev, #kind, #id',
         ExpressionAttributeNames: { '#rev': 'rev', '#kind': 'kind', '#id': 'id' },
-        ExpressionAttributeValues: { ':day': day, ':since': leastRevAt(timeMs) },
+        ExpressionAttributeValues: { ':day': day, ':since': minUlidAt(timeMs) },
         ExclusiveStartKey: start,
       });
       if (items.length > 0) yield items.map(({ rev, kind, id }) => ({ rev, kind, id }));

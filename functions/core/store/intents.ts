@@ -1,12 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import { compareVersions, type IntentInput, isIntentUid, splitIntentUid } from '../../../schemas/intent.ts';
-import { ApiError } from '../http/api-error.ts';
+import { ApiError } from '../api-error.ts';
+import { isUlid, newUlid } from '../ulid.ts';
+import type { AgentItem } from './agent.ts';
 import { announceChange } from './changes.ts';
 import { type Key, keys } from './keys.ts';
 import { listMembers, markMember, removeMember, settleMember } from './members.ts';
 import type { IntentRecord, ServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
-import { isRev, newRev } from './rev.ts';
 import { tombstoneLifeSeconds } from './services.ts';
 import type { Item, Table } from './table.ts';
 
@@ -60,18 +61,20 @@ export function openIntents(table: Table) {
   /** Which service an intent was last seen in: lets a read ask for both records at once. What it says is always checked. */
   const lastService = new LRUCache<string, string>({ max: 10_000 });
 
-  /** The intent and its service, and whatever else is asked for, in one round trip where the service is known. */
-  async function readWith(uid: string, more: Key[]): Promise<{ found: LiveIntent | undefined; more: (Item | undefined)[] }> {
+  /** The intent and its service, and the items of `others`, in one round trip if the service is known. */
+  async function findWith(uid: string, others: Key[]): Promise<{ found: LiveIntent | undefined; others: (Item | undefined)[] }> {
     const guess = lastService.get(uid);
-    const [item, ...rest] = await table.getAll<Item>([keys.intent(uid), ...more, ...(guess ? [keys.service(guess)] : [])]);
+    const [item, ...rest] = await table.getAll([keys.intent(uid), ...others, ...(guess ? [keys.service(guess)] : [])]);
+    const read = { found: undefined, others: rest.slice(0, others.length) };
     const intent = item as IntentItem | undefined;
-    const others = rest.slice(0, more.length);
-    if (!isLive(intent)) return { found: undefined, more: others };
+    if (!isLive(intent)) return read;
     const service = intent.service_id === guess ? rest.at(-1) : await table.get(keys.service(intent.service_id));
     lastService.set(uid, intent.service_id);
-    if (!isLive(service)) return { found: undefined, more: others };
-    return { found: { intent: toIntentRecord(intent), service: service as unknown as ServiceRecord }, more: others };
+    if (!isLive(service)) return read;
+    return { ...read, found: { intent: toIntentRecord(intent), service: service as ServiceRecord & Item } };
   }
+
+  const find = async (uid: string): Promise<LiveIntent | undefined> => (isIntentUid(uid) ? (await findWith(uid, [])).found : undefined);
 
   const read = (uid: string) => table.get<IntentItem>(keys.intent(uid));
 
@@ -87,14 +90,12 @@ export function openIntents(table: Table) {
   }
 
   return {
-    async find(uid: string): Promise<LiveIntent | undefined> {
-      return isIntentUid(uid) ? (await readWith(uid, [])).found : undefined;
-    },
+    find,
 
-    /** The intent and one other item, in one round trip. */
-    async findWith(uid: string, other: Key): Promise<{ found: LiveIntent | undefined; other: Item | undefined }> {
-      const { found, more } = await readWith(uid, [other]);
-      return { found, other: more[0] };
+    /** The intent, and the agent that wants to execute it, in one round trip. */
+    async findForAgent(uid: string, agentId: string): Promise<{ found: LiveIntent | undefined; agent: AgentItem | undefined }> {
+      const { found, others } = await findWith(uid, [keys.agent(agentId)]);
+      return { found, agent: others[0] as AgentItem | undefined };
     },
 
     /** Every live version of the uid's namespace and slug, oldest first. */
@@ -129,12 +130,12 @@ export function openIntents(table: Table) {
      * @throws ApiError CONFLICT where the uid is taken
      */
     async create(serviceId: string, input: IntentInput): Promise<IntentRecord | undefined> {
-      if (!isRev(serviceId)) return undefined;
+      if (!isUlid(serviceId)) return undefined;
       const [service, seen] = await table.getAll<Item>([keys.service(serviceId), keys.intent(input.intent_uid)]);
       if (!isLive(service)) return undefined;
       if (isLive(seen) && isLive(await table.get(keys.service(String(seen.service_id))))) throw uidTaken();
 
-      const rev = newRev();
+      const rev = newUlid();
       const item = toItem(input, serviceId, rev);
       await Promise.all([
         announceChange(table, { rev, kind: 'intent', id: input.intent_uid }),
@@ -156,12 +157,12 @@ export function openIntents(table: Table) {
      * @returns undefined where there is no such intent
      * @throws ApiError CONFLICT where the writer knew another revision
      */
-    async replace(uid: string, input: IntentInput, knows: (found: LiveIntent) => boolean): Promise<LiveIntent | undefined> {
+    async replace(uid: string, input: IntentInput, ifMatch: (found: LiveIntent) => boolean): Promise<LiveIntent | undefined> {
       for (let attempt = 0; attempt < 10; attempt++) {
-        const found = await this.find(uid);
+        const found = await find(uid);
         if (!found) return undefined;
-        if (!knows(found)) throw recordChanged();
-        const rev = newRev();
+        if (!ifMatch(found)) throw recordChanged();
+        const rev = newUlid();
         await announceChange(table, { rev, kind: 'intent', id: uid });
         const item = toItem(input, found.intent.service_id, rev);
         if (await overwrite(found.intent.rev, item)) return { intent: toIntentRecord(item), service: found.service };
@@ -173,14 +174,14 @@ export function openIntents(table: Table) {
      * @returns whether there was such an intent
      * @throws ApiError CONFLICT where the writer knew another revision
      */
-    async remove(uid: string, knows: (found: LiveIntent) => boolean): Promise<boolean> {
+    async remove(uid: string, ifMatch: (found: LiveIntent) => boolean): Promise<boolean> {
       for (let attempt = 0; attempt < 10; attempt++) {
-        const found = await this.find(uid);
+        const found = await find(uid);
         if (!found) return false;
-        if (!knows(found)) throw recordChanged();
+        if (!ifMatch(found)) throw recordChanged();
         const { service_id, rev: seenRev } = found.intent;
         const now = Date.now();
-        const rev = newRev();
+        const rev = newUlid();
         await Promise.all([announceChange(table, { rev, kind: 'intent', id: uid }), markMember(table, service_id, uid, rev)]);
         const tombstone = { ...keys.intent(uid), kind: 'intent' as const, intent_uid: uid, service_id, rev, deleted_at: now };
         if (!(await overwrite(seenRev, { ...tombstone, expires_at: Math.floor(now / 1000) + tombstoneLifeSeconds }))) continue;

@@ -1,6 +1,6 @@
 import { splitIntentUid } from '../../../schemas/intent.ts';
+import { ulidTimeMs } from '../ulid.ts';
 import type { Change } from './records.ts';
-import { revTimeMs } from './rev.ts';
 
 /** The primary key of an item. Every key string of the table is made here. */
 export interface Key {
@@ -29,7 +29,7 @@ export const keys = {
     return { pk: `INTENT#${namespace}:${slug}`, sk: version };
   },
   member: (serviceId: string, intentUid: string): Key => ({ pk: `SERVICE#${serviceId}`, sk: `INTENT#${intentUid}` }),
-  change: ({ rev, kind, id }: Change): Key => ({ pk: changesOf(revTimeMs(rev)), sk: `${rev}#${kind}#${id}` }),
+  change: ({ rev, kind, id }: Change): Key => ({ pk: changesOf(ulidTimeMs(rev)), sk: `${rev}#${kind}#${id}` }),
   agent: (agentId: string): Key => ({ pk: `AGENT#${agentId}`, sk: 'AGENT' }),
   limit: (thumbprint: string, what: string): Key => ({ pk: `LIMIT#${thumbprint}`, sk: what }),
   call: (agentId: string, idempotencyKey: string): Key => ({ pk: `CALL#${agentId}`, sk: idempotencyKey }),

@@ -1,4 +1,4 @@
-import { ApiError } from '../http/api-error.ts';
+import { ApiError } from '../api-error.ts';
 
 export const noSuchService = () =>
   new ApiError('NOT_FOUND', 'No service has this service_id. Register it with POST /api/services, or check the id.');

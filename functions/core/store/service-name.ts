@@ -1,7 +1,7 @@
-import { ApiError } from '../http/api-error.ts';
+import { ApiError } from '../api-error.ts';
+import { newUlid } from '../ulid.ts';
 import { foldName, keys } from './keys.ts';
 import type { ServiceRecord } from './records.ts';
-import { newRev } from './rev.ts';
 import type { Table } from './table.ts';
 
 /** No request lives this long, so a claim that is older and still unused will never be used. */
@@ -28,7 +28,7 @@ const nameTaken = (detail: string, serviceId?: string) =>
  * @throws ApiError CONFLICT where the name is another service's
  */
 export async function claimName(table: Table, name: string, serviceId: string): Promise<string | undefined> {
-  const claim = newRev();
+  const claim = newUlid();
   const pointer = { ...keys.serviceName(name), service_id: serviceId, claim, claimed_at: Date.now() };
   for (let attempt = 0; attempt < 5; attempt++) {
     if (await table.put(pointer, { ConditionExpression: 'attribute_not_exists(pk)' })) return claim;

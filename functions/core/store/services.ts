@@ -1,10 +1,10 @@
 import type { ServiceInput } from '../../../schemas/service.ts';
+import { isUlid, newUlid } from '../ulid.ts';
 import { announceChange } from './changes.ts';
 import { foldName, keys } from './keys.ts';
 import { removeMembers } from './members.ts';
 import type { ServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
-import { isRev, newRev } from './rev.ts';
 import { claimName, releaseName } from './service-name.ts';
 import type { Table } from './table.ts';
 
@@ -14,11 +14,11 @@ export const tombstoneLifeSeconds = 7 * 24 * 3600;
 type ServiceItem = ServiceRecord & Record<string, unknown>;
 
 /** Says whether the writer knew the record as it stands: from `If-Match`; always true without it. */
-export type KnowsRevision = (record: { rev: string }) => boolean;
+export type IfMatch = (record: { rev: string }) => boolean;
 
 /** Services. Reads see only live ones. */
 export function openServices(table: Table) {
-  const read = async (serviceId: string) => (isRev(serviceId) ? table.get<ServiceItem>(keys.service(serviceId)) : undefined);
+  const read = async (serviceId: string) => (isUlid(serviceId) ? table.get<ServiceItem>(keys.service(serviceId)) : undefined);
 
   /** One conditional write of the record over the revision that was read. A write that took effect unheard recognises itself. */
   async function overwrite(seen: ServiceRecord, next: ServiceRecord & { expires_at?: number }): Promise<boolean> {
@@ -30,16 +30,18 @@ export function openServices(table: Table) {
     return isWritten || (await read(next.service_id))?.rev === next.rev;
   }
 
+  async function find(serviceId: string): Promise<ServiceRecord | undefined> {
+    const record = await read(serviceId);
+    return record?.deleted_at ? undefined : record;
+  }
+
   return {
-    async find(serviceId: string): Promise<ServiceRecord | undefined> {
-      const record = await read(serviceId);
-      return record?.deleted_at ? undefined : record;
-    },
+    find,
 
     /** @throws ApiError CONFLICT where the name is taken */
     async create(input: ServiceInput): Promise<ServiceRecord> {
-      const rev = newRev();
-      const serviceId = newRev();
+      const rev = newUlid();
+      const serviceId = newUlid();
       const claim = await claimName(table, input.service_name, serviceId);
       const record: ServiceRecord = { kind: 'service', service_id: serviceId, ...input, rev, name_claim: claim ?? rev };
       await announceChange(table, { rev, kind: 'service', id: serviceId });
@@ -52,12 +54,12 @@ export function openServices(table: Table) {
      * @returns undefined where there is no such service
      * @throws ApiError CONFLICT where the name is taken or the writer knew another revision
      */
-    async replace(serviceId: string, input: ServiceInput, knows: KnowsRevision): Promise<ServiceRecord | undefined> {
+    async replace(serviceId: string, input: ServiceInput, ifMatch: IfMatch): Promise<ServiceRecord | undefined> {
       let claimed: string | undefined;
       const giveUp = async () => claimed && releaseName(table, input.service_name, claimed);
       for (let attempt = 0; attempt < 10; attempt++) {
-        const seen = await this.find(serviceId);
-        if (!seen || !knows(seen)) {
+        const seen = await find(serviceId);
+        if (!seen || !ifMatch(seen)) {
           await giveUp();
           if (seen) throw recordChanged();
           return undefined;
@@ -66,7 +68,7 @@ export function openServices(table: Table) {
         if (isRenamed) claimed ??= await claimName(table, input.service_name, serviceId);
         if (isRenamed && !claimed) continue;
         const nameClaim = isRenamed && claimed ? claimed : seen.name_claim;
-        const next: ServiceRecord = { kind: 'service', service_id: serviceId, ...input, rev: newRev(), name_claim: nameClaim };
+        const next: ServiceRecord = { kind: 'service', service_id: serviceId, ...input, rev: newUlid(), name_claim: nameClaim };
         if (!(await overwrite(seen, next))) continue;
         if (isRenamed) await releaseName(table, seen.service_name, seen.name_claim);
         return next;
@@ -82,14 +84,14 @@ export function openServices(table: Table) {
      * @returns whether there was such a service
      * @throws ApiError CONFLICT where the writer knew another revision
      */
-    async remove(serviceId: string, knows: KnowsRevision, untilMs = Number.POSITIVE_INFINITY): Promise<boolean> {
+    async remove(serviceId: string, ifMatch: IfMatch, untilMs = Number.POSITIVE_INFINITY): Promise<boolean> {
       for (let attempt = 0; attempt < 10; attempt++) {
         const seen = await read(serviceId);
         if (!seen) return false;
         if (!seen.deleted_at) {
-          if (!knows(seen)) throw recordChanged();
+          if (!ifMatch(seen)) throw recordChanged();
           const now = Date.now();
-          const tombstone = { ...seen, rev: newRev(), deleted_at: now, expires_at: Math.floor(now / 1000) + tombstoneLifeSeconds };
+          const tombstone = { ...seen, rev: newUlid(), deleted_at: now, expires_at: Math.floor(now / 1000) + tombstoneLifeSeconds };
           if (!(await overwrite(seen, tombstone))) continue;
         }
         await removeMembers(table, serviceId, untilMs);

@@ -19,8 +19,8 @@ import {
   UpdateCommand,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
+import { unavailable } from '../api-error.ts';
 import { readEnvironment } from '../environment.ts';
-import { unavailable } from '../http/api-error.ts';
 import type { Key } from './keys.ts';
 
 export type Item = Record<string, unknown>;

@@ -1,14 +1,14 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { compactVerify, generateKeyPair, importSPKI, jwtVerify, SignJWT } from 'jose';
-import { compileParameters } from '../../../functions/core/relay/parameters.ts';
+import { compileParameters } from '../../../functions/core/parameters/compile.ts';
 import {
-  describeIntent,
-  describeSavedIntent,
   type IntentInput,
   intentInput,
   intentUidPattern,
   splitIntentUid,
+  toIntentDetails,
+  toSavedIntent,
 } from '../../../schemas/intent.ts';
 import { type Service, serviceInput } from '../../../schemas/service.ts';
 import { bodyOf, type Fault, found, pageOf, Refused, type SmallAnswer, type SmallRequest, valid } from './small-http.ts';
@@ -41,7 +41,7 @@ export async function startSmallServer(fault: Fault = {}) {
     if (bearer !== adminToken) throw new Refused(401, 'UNAUTHORIZED');
   };
   const show = ({ intent, serviceId }: { intent: IntentInput; serviceId: string }) =>
-    describeIntent(intent, services.get(serviceId)?.service_name ?? '');
+    toIntentDetails(intent, services.get(serviceId)?.service_name ?? '');
   const savedService = ({ service_id, service_name, service_url, description }: Service) => ({
     service_id,
     service_name,
@@ -141,14 +141,14 @@ export async function startSmallServer(fault: Fault = {}) {
     if (!URL.canParse(intent.endpoint.url)) throw new Refused(400, 'INVALID_PARAMETER');
     if (intents.has(intent.intent_uid)) throw new Refused(409, 'CONFLICT');
     intents.set(intent.intent_uid, { intent, serviceId: id });
-    return { status: 201, body: describeSavedIntent(intent) };
+    return { status: 201, body: toSavedIntent(intent) };
   };
   const updateIntent: Handler = (request, { id = '' }) => {
     requireAdmin(request);
     const { serviceId } = found(intents.get(id));
     const intent = valid(intentInput.safeParse(bodyOf(request)));
     intents.set(id, { intent, serviceId });
-    return { status: 200, body: describeSavedIntent(intent) };
+    return { status: 200, body: toSavedIntent(intent) };
   };
   const deleteIntent: Handler = (request, { id = '' }) => {
     requireAdmin(request);
@@ -161,7 +161,7 @@ export async function startSmallServer(fault: Fault = {}) {
     const rows = [...intents.values()].filter(({ serviceId }) => serviceId === id);
     return pageOf(
       request,
-      rows.map(({ intent }) => ({ ...describeSavedIntent(intent), tags: intent.tags ?? [] })),
+      rows.map(({ intent }) => ({ ...toSavedIntent(intent), tags: intent.tags ?? [] })),
     );
   };
   const readIntent: Handler = (_, { id = '' }) => {

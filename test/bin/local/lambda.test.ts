@@ -50,7 +50,7 @@ describe('openLambda', () => {
     const lambda = open(
       `const isAlone = !globalThis.busy; globalThis.busy = true;
        await new Promise((resolve) => setTimeout(resolve, 20)); globalThis.busy = false; return { isAlone, threadId };`,
-      { greatestConcurrency: 2 },
+      { maxConcurrency: 2 },
     );
     const results = (await Promise.all(Array.from({ length: 8 }, () => lambda.invoke({})))) as { isAlone: boolean; threadId: number }[];
     expect(results.every(({ isAlone }) => isAlone)).toBe(true);
@@ -58,7 +58,7 @@ describe('openLambda', () => {
   });
 
   test('a time-out ends the environment, and those who wait get another', async () => {
-    const lambda = open('if (event.hang) for (;;); return threadId', { timeoutMs: 500, greatestConcurrency: 1 });
+    const lambda = open('if (event.hang) for (;;); return threadId', { timeoutMs: 500, maxConcurrency: 1 });
     await lambda.invoke({});
     const [hung, waiting] = await Promise.allSettled([lambda.invoke({ hang: true }), lambda.invoke({})]);
     expect(hung).toMatchObject({ status: 'rejected', reason: new LambdaTimeout('example ran longer than 500 ms') });
@@ -76,7 +76,7 @@ describe('openLambda', () => {
     ['exits', 'process.exit(3)', 'an environment of example ended', undefined],
   ])('a function that %s fails this invocation alone, and its log says why', async (_, body, message, logged) => {
     const lines: string[] = [];
-    const lambda = open(`if (event.fail) { ${body} } return 'fine'`, { greatestConcurrency: 1, onLog: (line) => lines.push(line) });
+    const lambda = open(`if (event.fail) { ${body} } return 'fine'`, { maxConcurrency: 1, onLog: (line) => lines.push(line) });
     await expect(lambda.invoke({ fail: true })).rejects.toEqual(new LambdaFailure(message));
     expect(await lambda.invoke({})).toBe('fine');
     if (logged) expect(lines.join('\n')).toContain(logged);

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { describeDemoIntents } from '../../../bin/local/upstream/intents.ts';
+import { demoIntentInputs } from '../../../bin/local/upstream/intents.ts';
 import { compilePolicy } from '../../../functions/core/policy/compile.ts';
-import { fillTemplate, parseTemplate } from '../../../functions/core/policy/template.ts';
+import { fillTemplate, parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
 
-const read = (path: string) => parseTemplate(readFileSync(path, 'utf8'));
+const read = (path: string) => parsePolicyTemplate(readFileSync(path, 'utf8'));
 const prohibited = 'world.example:export-countries:v1';
 
 test('the local policy is the one that ships and one prohibition', () => {
@@ -15,7 +15,7 @@ test('the local policy is the one that ships and one prohibition', () => {
 
 test('the local policy prohibits an intent that the demo has', () => {
   const address = 'http://127.0.0.1:8080';
-  expect(describeDemoIntents(address).map(({ intent_uid }) => intent_uid)).toContain(prohibited);
+  expect(demoIntentInputs(address).map(({ intent_uid }) => intent_uid)).toContain(prohibited);
   const grants = compilePolicy(fillTemplate(read('bin/local/policy.json'), address), address);
   expect(grants.prohibited).toEqual([`${prohibited}:execute`]);
 });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { describeDemoIntents, describeDemoService } from '../../../bin/local/upstream/intents.ts';
+import { demoIntentInputs, demoServiceInput } from '../../../bin/local/upstream/intents.ts';
 import { routes } from '../../../bin/local/upstream/routes.ts';
 import { startUpstream, type Upstream } from '../../../bin/local/upstream/server.ts';
+import { checkOutput, compileParameters } from '../../../functions/core/parameters/compile.ts';
 import { checkIntent } from '../../../functions/core/relay/check-intent.ts';
-import { checkOutput, compileParameters } from '../../../functions/core/relay/parameters.ts';
 import { buildRequest } from '../../../functions/core/relay/request.ts';
 import { intentInput } from '../../../schemas/intent.ts';
 import { serviceInput } from '../../../schemas/service.ts';
@@ -96,11 +96,11 @@ const samples: Record<string, [Parameters, object]> = {
 };
 
 const origin = 'http://127.0.0.1:1';
-const intents = describeDemoIntents(origin);
+const intents = demoIntentInputs(origin);
 
 describe('the demo intents', () => {
   test('can be registered', () => {
-    expect(() => serviceInput.parse(describeDemoService(origin))).not.toThrow();
+    expect(() => serviceInput.parse(demoServiceInput(origin))).not.toThrow();
     for (const intent of intents) {
       expect(intentInput.parse(intent)).toEqual(intent);
       checkIntent(intent, { ports: [443], allowLoopback: true, ownHosts: [] }, 'http://127.0.0.1:2');

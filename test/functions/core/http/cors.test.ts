@@ -1,18 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Context } from 'aws-lambda';
-import { ApiError } from '../../../../functions/core/http/api-error.ts';
+import { ApiError } from '../../../../functions/core/api-error.ts';
 import { ok } from '../../../../functions/core/http/response.ts';
-import { type Steps, serve } from '../../../../functions/core/http/serve.ts';
+import { type Action, serve } from '../../../../functions/core/http/serve.ts';
 import { eventOf } from '../../../support/invoke.ts';
 
-const answers: Record<string, Steps> = {
+const answers: Record<string, Action> = {
   'a success': async () => ok({}),
   'a refusal': async () => {
     throw new ApiError('FORBIDDEN', 'No.');
   },
 };
 
-async function headersFor(steps: Steps, allowedOrigins: string | undefined, origin: string | undefined) {
+async function headersFor(steps: Action, allowedOrigins: string | undefined, origin: string | undefined) {
   const handler = serve(steps, { protocol: 'proto', ...(allowedOrigins !== undefined && { allowedOrigins }) });
   const event = eventOf({ path: '/x', ...(origin !== undefined && { headers: { Origin: origin } }) });
   const { headers = {} } = await handler(event, {} as Context);

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
-import { ApiError, unavailable } from '../../../../functions/core/http/api-error.ts';
-import { log } from '../../../../functions/core/http/log.ts';
+import { ApiError, unavailable } from '../../../../functions/core/api-error.ts';
 import { ok, revalidated } from '../../../../functions/core/http/response.ts';
-import { type Steps, serve } from '../../../../functions/core/http/serve.ts';
+import { type Action, serve } from '../../../../functions/core/http/serve.ts';
+import { log } from '../../../../functions/core/log.ts';
 import { errorBody } from '../../../../schemas/errors.ts';
 import { pageQuery } from '../../../../schemas/pagination.ts';
 import { serviceInput } from '../../../../schemas/service.ts';
@@ -12,7 +12,7 @@ import { type Call, eventOf, invoke } from '../../../support/invoke.ts';
 
 const canary = 'canary-4f1d';
 const valid = { service_name: 'World', service_url: 'https://world.example', description: 'Facts' };
-const echo: Steps = async (request) => ok(request.body(serviceInput));
+const echo: Action = async (request) => ok(request.body(serviceInput));
 const json = { 'Content-Type': 'application/json' };
 const post = (body: string | undefined, headers: Call['headers'] = json) =>
   invoke(echo, { method: 'POST', path: '/api/services', headers, ...(body !== undefined && { body }) });
@@ -142,7 +142,7 @@ test('names are NFC-normalised', async () => {
 });
 
 describe('query parameters', () => {
-  const steps: Steps = async (request) => ok(request.query(pageQuery));
+  const steps: Action = async (request) => ok(request.query(pageQuery));
   const list = (query: Call['query']) => invoke(steps, { path: '/', ...(query && { query }) });
   const page = 'must be a whole number from 1 to 1000000000';
 
@@ -183,7 +183,7 @@ describe('query parameters', () => {
 describe('an error', () => {
   test('that nobody foresaw shows and logs nothing of itself but where it happened', async () => {
     const lines = captureLog();
-    const failing: Steps = async () => {
+    const failing: Action = async () => {
       throw new TypeError(canary, { cause: Object.assign(new Error(canary), { code: 'ECODE' }) });
     };
     const answer = await invoke(failing, { path: '/', headers: { Authorization: canary, 'X-Secret': canary } });
@@ -243,7 +243,7 @@ describe('every log line stays one JSON object', () => {
 });
 
 describe('a read that may be asked for again', () => {
-  const steps: Steps = async () => revalidated({ a: 1 }, '"tag"');
+  const steps: Action = async () => revalidated({ a: 1 }, '"tag"');
 
   test.each([
     ['"tag"', 304],
@@ -260,7 +260,7 @@ describe('a read that may be asked for again', () => {
 });
 
 describe('the base URL', () => {
-  const steps: Steps = async ({ baseUrl }) => ok({ baseUrl });
+  const steps: Action = async ({ baseUrl }) => ok({ baseUrl });
   const at = async (requestContext: object, configured?: string) => {
     const event = { ...eventOf({ path: '/x' }), requestContext: { ...eventOf({ path: '/x' }).requestContext, ...requestContext } };
     const settings = { protocol: 'proto', ...(configured && { baseUrl: configured }) };
@@ -281,7 +281,7 @@ describe('the base URL', () => {
 });
 
 test('a header that must be one and is two is refused', async () => {
-  const steps: Steps = async (request) => ok({ value: request.header('idempotency-key') ?? null });
+  const steps: Action = async (request) => ok({ value: request.header('idempotency-key') ?? null });
   expect(await invoke(steps, { path: '/', headers: { 'Idempotency-Key': ['a', 'b'] } })).toMatchObject({
     status: 400,
     body: { error: { details: { issues: [{ path: '', problem: 'the header idempotency-key must be sent once' }] } } },
@@ -294,13 +294,13 @@ test('200 headers are no trouble', async () => {
 });
 
 test('a path variable is decoded once, and must be UTF-8', async () => {
-  const steps: Steps = async (request) => ok({ id: request.pathParameter('id') });
+  const steps: Action = async (request) => ok({ id: request.pathParameter('id') });
   expect((await invoke(steps, { path: '/', pathParameters: { id: 'a%3Ab%2525' } })).body).toEqual({ id: 'a:b%25' });
   expect(await invoke(steps, { path: '/', pathParameters: { id: '%FF' } })).toMatchObject({ status: 400 });
 });
 
 test('unions name what is wrong with the branch that was meant', async () => {
-  const steps: Steps = async (request) =>
+  const steps: Action = async (request) =>
     ok(request.body(z.strictObject({ endpoint: z.union([z.string(), z.strictObject({ url: z.string(), method: z.enum(['GET']) })]) })));
   const answer = await invoke(steps, { method: 'POST', path: '/', headers: json, body: '{"endpoint":{"url":"x","method":"HEAD"}}' });
   expect(answer.body.error.details.issues).toEqual([{ path: '/endpoint/method', problem: 'must be one of "GET"' }]);

@@ -1,8 +1,8 @@
 import { constants, createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ApiError } from '../../../../functions/core/http/api-error.ts';
-import type { JsonValue } from '../../../../functions/core/http/json.ts';
+import { ApiError } from '../../../../functions/core/api-error.ts';
+import type { JsonValue } from '../../../../functions/core/json.ts';
 import { readAgentKey } from '../../../../functions/core/pat/agent-key.ts';
 import { invalidSignature } from '../../../../functions/core/pat/refusals.ts';
 import { verifySignedPolicy } from '../../../../functions/core/pat/signed-policy.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { type KmsAnswer, type KmsOptions, newKmsKey, type RunningKms, startKms } from '../../../../bin/local/kms.ts';
-import { ApiError } from '../../../../functions/core/http/api-error.ts';
+import { ApiError } from '../../../../functions/core/api-error.ts';
 import { kmsClient, openSigningKeys } from '../../../../functions/core/pat/signing-keys.ts';
 import { headerSegment, signPat } from '../../../../functions/core/pat/token.ts';
 import { openPatVerifier } from '../../../../functions/core/pat/verify.ts';

@@ -2,7 +2,7 @@ import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:cryp
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { calculateJwkThumbprint, type JWK } from 'jose';
-import { unavailable } from '../../../../functions/core/http/api-error.ts';
+import { unavailable } from '../../../../functions/core/api-error.ts';
 import { signatureFromDer } from '../../../../functions/core/pat/ecdsa.ts';
 import { openPatVerifier } from '../../../../functions/core/pat/verify.ts';
 import type { PatClaims } from '../../../../schemas/pat.ts';

@@ -3,7 +3,7 @@ import { signableTexts } from '../../../../functions/core/policy/canonical.ts';
 import { describeChanges, describePolicy } from '../../../../functions/core/policy/describe.ts';
 import { loadPolicyTemplate, openPolicy, parseBilling } from '../../../../functions/core/policy/policy.ts';
 import { PolicyError } from '../../../../functions/core/policy/reading.ts';
-import { fillTemplate, parseTemplate } from '../../../../functions/core/policy/template.ts';
+import { fillTemplate, parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
 import { odrlContext, type Policy } from '../../../../schemas/policy.ts';
 
 const baseUrl = 'https://gate.example';
@@ -44,8 +44,8 @@ test.each([
     expect.stringMatching('/type must be one of'),
   ],
 ])('a policy file of %s is refused with its place', (_, text, message) => {
-  expect(() => parseTemplate(text)).toThrow(PolicyError);
-  expect(() => parseTemplate(text)).toThrow(expect.objectContaining({ message }));
+  expect(() => parsePolicyTemplate(text)).toThrow(PolicyError);
+  expect(() => parsePolicyTemplate(text)).toThrow(expect.objectContaining({ message }));
 });
 
 test('the texts that agents sign', () => {

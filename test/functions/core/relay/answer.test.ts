@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ApiError } from '../../../../functions/core/http/api-error.ts';
+import { ApiError } from '../../../../functions/core/api-error.ts';
 import { mapAnswer } from '../../../../functions/core/relay/answer.ts';
 import { type ErrorCode, errorTable } from '../../../../schemas/errors.ts';
 import type { Parameter } from '../../../../schemas/parameter.ts';

@@ -4,9 +4,10 @@ import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ApiError, unavailable } from '../../../../functions/core/http/api-error.ts';
-import { type Execution, openRelay, type Relay, type RelayOptions } from '../../../../functions/core/relay/call.ts';
+import { ApiError, unavailable } from '../../../../functions/core/api-error.ts';
+import { openRelay, type Relay, type RelayOptions } from '../../../../functions/core/relay/call.ts';
 import type { EgressRules } from '../../../../functions/core/relay/egress.ts';
+import type { Execution } from '../../../../functions/core/relay/request.ts';
 import { makeCertificate } from '../../../support/certificate.ts';
 import { startRawUpstream, startUpstream, watchSockets } from '../../../support/upstream.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ApiError } from '../../../../functions/core/http/api-error.ts';
+import { ApiError } from '../../../../functions/core/api-error.ts';
 import { buildRequest, type UpstreamRequest } from '../../../../functions/core/relay/request.ts';
 import type { Endpoint } from '../../../../schemas/intent.ts';
 

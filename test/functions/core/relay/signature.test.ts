@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Credential } from '../../../../functions/core/credentials/credentials.ts';
 import { openRelay, type Relay } from '../../../../functions/core/relay/call.ts';
 import type { UpstreamRequest } from '../../../../functions/core/relay/request.ts';
-import type { Credential } from '../../../../functions/core/store/credential.ts';
 import { makeCertificate } from '../../../support/certificate.ts';
 import { type SeenRequest, startUpstream } from '../../../support/upstream.ts';
 

@@ -4,7 +4,7 @@ import { ulid } from 'ulid';
 import { followChanges, oneAtATime, type RegistrySource } from '../../../../functions/core/search/index-sync.ts';
 import type { SearchIndex } from '../../../../functions/core/search/search-index.ts';
 import type { Change, RegistryRecord } from '../../../../functions/core/store/records.ts';
-import { revTimeMs } from '../../../../functions/core/store/rev.ts';
+import { ulidTimeMs } from '../../../../functions/core/ulid.ts';
 
 /** A registry in memory whose every delay and clock is in the test's hands. */
 function fakeRegistry() {
@@ -13,7 +13,7 @@ function fakeRegistry() {
   const reads: string[][] = [];
   const source: RegistrySource = {
     async *changesSince(timeMs) {
-      const due = changes.filter(({ rev }) => revTimeMs(rev) >= timeMs).sort((a, b) => (a.rev < b.rev ? -1 : 1));
+      const due = changes.filter(({ rev }) => ulidTimeMs(rev) >= timeMs).sort((a, b) => (a.rev < b.rev ? -1 : 1));
       for (let start = 0; start < due.length; start += 150) yield due.slice(start, start + 150);
     },
     async readChanged(asked) {

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { openSearchIndex } from '../../../../functions/core/search/search-index.ts';
 import type { IntentRecord, ServiceRecord } from '../../../../functions/core/store/records.ts';
-import { describeIntent, type IntentInput } from '../../../../schemas/intent.ts';
+import { type IntentInput, toIntentDetails } from '../../../../schemas/intent.ts';
 import { searchQuery } from '../../../../schemas/search.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';
 
@@ -127,7 +127,7 @@ describe('a question', () => {
     const { hits } = search({ query: 'When do the storms and floods come, github?', explain: 'true', uid: alerts.intent_uid });
     expect(hits).toEqual([
       {
-        intent: describeIntent(alerts, 'Himmel & Wétter'),
+        intent: toIntentDetails(alerts, 'Himmel & Wétter'),
         match: { score: expect.any(Number), words: ['storms', 'floods'] },
       },
     ]);
@@ -201,7 +201,7 @@ describe('records', () => {
     expect(search({}, fresh).total).toBe(0);
     expect(search({ query: 'weather' }, fresh).total).toBe(0);
     fresh.apply([sky]);
-    expect(search({ query: 'weather' }, fresh).hits).toEqual([{ intent: describeIntent(weather, 'Sky') }]);
+    expect(search({ query: 'weather' }, fresh).hits).toEqual([{ intent: toIntentDetails(weather, 'Sky') }]);
     expect(search({ service_name: 'sky' }, fresh).total).toBe(1);
   });
 

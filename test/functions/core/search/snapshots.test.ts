@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { log } from '../../../../functions/core/http/log.ts';
+import { log } from '../../../../functions/core/log.ts';
 import { openSqliteEngine } from '../../../../functions/core/search/engine.ts';
 import { bucketSnapshots, folderSnapshots } from '../../../../functions/core/search/snapshot-stores.ts';
 import { loadSnapshot, type SnapshotStore, saveSnapshot, UnusableSnapshot } from '../../../../functions/core/search/snapshots.ts';
 import { openIntents } from '../../../../functions/core/store/intents.ts';
 import { openRegistry } from '../../../../functions/core/store/registry.ts';
 import { openServices } from '../../../../functions/core/store/services.ts';
-import { createHandler } from '../../../../functions/snapshot-search-index.ts';
+import { createAction } from '../../../../functions/snapshot-search-index.ts';
 import { searchQuery } from '../../../../schemas/search.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';
 import { startTable, type TestTable } from '../../../support/table.ts';
@@ -148,7 +148,7 @@ describe('a search instance', () => {
 
   test('starts from the newest snapshot and catches up, without reading the whole table', async () => {
     const snapshots = folderSnapshots(join(folder, 'kept'));
-    await createHandler({ source: openRegistry(started.table), snapshots })();
+    await createAction({ source: openRegistry(started.table), snapshots })();
     await openIntents(started.table).remove('kept.example:number-4:v1', () => true);
     started.operations.length = 0;
     expect(await count(snapshots)).toBe(4);

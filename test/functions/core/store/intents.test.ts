@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Intents, openIntents } from '../../../../functions/core/store/intents.ts';
 import { keys } from '../../../../functions/core/store/keys.ts';
-import { newRev } from '../../../../functions/core/store/rev.ts';
 import { openServices, type Services } from '../../../../functions/core/store/services.ts';
+import { newUlid } from '../../../../functions/core/ulid.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';
 import { startTable, type TestTable } from '../../../support/table.ts';
 
@@ -50,7 +50,7 @@ test('an intent and its service take one round trip once the service is known', 
   await intents.create(serviceId, intentOf(uid()));
   await intents.find(uid());
   database.operations.length = 0;
-  await intents.findWith(uid(), keys.agent('somebody'));
+  await intents.findForAgent(uid(), 'somebody');
   expect(database.operations).toEqual(['BatchGetItem']);
 });
 
@@ -77,7 +77,7 @@ describe('create', () => {
 
   test('knows no unknown or deleted service', async () => {
     await services.remove(serviceId, anyRevision);
-    for (const id of [serviceId, newRev(), 'x']) await expect(intents.create(id, intentOf(uid()))).resolves.toBeUndefined();
+    for (const id of [serviceId, newUlid(), 'x']) await expect(intents.create(id, intentOf(uid()))).resolves.toBeUndefined();
     await expect(intents.find(uid())).resolves.toBeUndefined();
   });
 
@@ -147,7 +147,7 @@ describe('list', () => {
 
   test('skips a pointer whose record never came or has gone', async () => {
     await intents.create(serviceId, intentOf(uid(1)));
-    await database.table.put({ ...keys.member(serviceId, uid(2)), rev: newRev(), pending: true });
+    await database.table.put({ ...keys.member(serviceId, uid(2)), rev: newUlid(), pending: true });
     await expect(intents.list(serviceId, 0, 10)).resolves.toMatchObject({ total: 1, intents: [{ intent_uid: uid(1) }] });
   });
 });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openIntents } from '../../../../functions/core/store/intents.ts';
 import { foldName, keys } from '../../../../functions/core/store/keys.ts';
-import { newRev } from '../../../../functions/core/store/rev.ts';
 import { openServices } from '../../../../functions/core/store/services.ts';
 import { openTable, type Table } from '../../../../functions/core/store/table.ts';
+import { newUlid } from '../../../../functions/core/ulid.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';
 import { startTable, type TestTable } from '../../../support/table.ts';
 
@@ -73,7 +73,7 @@ describe('a name', () => {
   });
 
   test('claimed by a writer that died is held for a minute, then free', async () => {
-    const claim = { service_id: newRev(), claim: newRev() };
+    const claim = { service_id: newUlid(), claim: newUlid() };
     await table.put({ ...keys.serviceName('Half done'), ...claim, claimed_at: Date.now() - 30_000 });
     await expect(services.create(serviceNamed('Half done'))).rejects.toEqual(conflict(claimedJustNow));
     await table.put({ ...keys.serviceName('Half done'), ...claim, claimed_at: Date.now() - 61_000 });
@@ -113,7 +113,7 @@ describe('replace', () => {
   test('of the unknown and the deleted is undefined', async () => {
     const { service_id } = await services.create(serviceNamed('Short-lived'));
     await services.remove(service_id, anyRevision);
-    for (const id of [service_id, newRev(), 'no id', '']) {
+    for (const id of [service_id, newUlid(), 'no id', '']) {
       await expect(services.replace(id, serviceNamed('Phoenix'), anyRevision)).resolves.toBeUndefined();
       await expect(services.find(id)).resolves.toBeUndefined();
       await expect(services.remove(id, anyRevision)).resolves.toBe(false);

@@ -1,0 +1,45 @@
+import { type ErrorCode, errorTable, type Issue } from '../../schemas/errors.ts';
+
+export interface ApiErrorOptions {
+  /** where the code allows several (413 for INVALID_PARAMETER, 422 for INTENT_EXECUTION_FAILED) */
+  status?: number;
+  /** members of `error.details`; never anything that the caller sent */
+  details?: Record<string, unknown>;
+  headers?: Record<string, string>;
+  /** kept for the log, never sent */
+  cause?: unknown;
+}
+
+/** The one error that a caller gets to see. Anything else that is thrown is answered as INTERNAL_SERVER_ERROR. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly details: Record<string, unknown>;
+  readonly headers: Record<string, string>;
+
+  /** @param message - what is wrong and what to do next; it must not echo input */
+  constructor(code: ErrorCode, message: string, { status, details = {}, headers = {}, cause }: ApiErrorOptions = {}) {
+    super(message, { cause });
+    this.code = code;
+    this.status = status ?? errorTable[code].status;
+    this.details = details;
+    this.headers = headers;
+  }
+
+  /** The same refusal with more headers; its own win. */
+  withHeaders(headers: Record<string, string>): ApiError {
+    const { code, message, status, details, cause } = this;
+    return new ApiError(code, message, { status, details, cause, headers: { ...headers, ...this.headers } });
+  }
+}
+
+/** INVALID_PARAMETER with every issue at once. */
+export const invalidParameter = (
+  issues: Issue[],
+  message = 'The request is not valid. Correct every place that details.issues names, then send it again.',
+) => new ApiError('INVALID_PARAMETER', message, { details: { issues } });
+
+/** SERVICE_UNAVAILABLE: a dependency did not answer. `Retry-After` defaults to 1 second. */
+export const unavailable = (message: string, cause?: unknown, retryAfterSeconds = 1) =>
+  new ApiError('SERVICE_UNAVAILABLE', message, { cause, headers: { 'Retry-After': String(retryAfterSeconds) } });

@@ -1,0 +1,115 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  CreateSecretCommand,
+  DeleteSecretCommand,
+  GetSecretValueCommand,
+  PutSecretValueCommand,
+  ResourceExistsException,
+  ResourceNotFoundException,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import { ApiError, unavailable } from '../api-error.ts';
+
+/** Where secrets are kept, by name. */
+export interface Vault {
+  /** @throws ApiError SERVICE_UNAVAILABLE where it cannot be asked: no answer is not the same as no secret */
+  read(name: string): Promise<string | undefined>;
+  write(name: string, secret: string): Promise<void>;
+  remove(name: string): Promise<void>;
+}
+
+/** Longest that one operation may take with all its retries, in milliseconds. */
+const operationTimeoutMs = 2_500;
+
+/** The client with bounded waits. `AWS_ENDPOINT_URL_SECRETS_MANAGER` redirects it. */
+const secretsClient = () =>
+  new SecretsManagerClient({
+    maxAttempts: 3,
+    requestHandler: { connectionTimeout: 500, requestTimeout: 1_500, throwOnRequestTimeout: true },
+  });
+
+/**
+ * AWS Secrets Manager.
+ * @param prefix - what the names of all secrets of this deployment begin with, for example `intent-gate/prod/services/`
+ */
+export function openSecretsManager(prefix: string, client: SecretsManagerClient = secretsClient()): Vault {
+  const bounded = () => ({ abortSignal: AbortSignal.timeout(operationTimeoutMs) });
+  const overwrite = (id: string, secret: string) =>
+    client.send(new PutSecretValueCommand({ SecretId: id, SecretString: secret }), bounded());
+
+  return {
+    read: (name) =>
+      reach(async () => {
+        const found = await unless(ResourceNotFoundException, () =>
+          client.send(new GetSecretValueCommand({ SecretId: prefix + name }), bounded()),
+        );
+        return found?.SecretString;
+      }),
+    write: (name, secret) =>
+      reach(async () => {
+        const id = prefix + name;
+        if (await unless(ResourceNotFoundException, () => overwrite(id, secret))) return;
+        const isCreated = await unless(ResourceExistsException, () =>
+          client.send(new CreateSecretCommand({ Name: id, SecretString: secret }), bounded()),
+        );
+        if (!isCreated) await overwrite(id, secret);
+      }),
+    remove: (name) =>
+      reach(async () => {
+        const command = new DeleteSecretCommand({ SecretId: prefix + name, ForceDeleteWithoutRecovery: true });
+        await unless(ResourceNotFoundException, () => client.send(command, bounded()));
+      }),
+  };
+}
+
+/** What `send` returns, or undefined where it throws the one error that is expected. */
+async function unless<T>(expected: abstract new (...parameters: never[]) => Error, send: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await send();
+  } catch (error) {
+    if (error instanceof expected) return undefined;
+    throw error;
+  }
+}
+
+async function reach<T>(operation: () => Promise<T>): Promise<T> {
+  try {
+    return await operation();
+  } catch (error) {
+    if (error instanceof Error && ['AccessDeniedException', 'InvalidParameterException'].includes(error.name)) throw error;
+    throw unavailable('The credentials of services cannot be reached. Try again after Retry-After.', error);
+  }
+}
+
+/** Files that only their owner may read, for local development. */
+export function openFolderVault(folder: string): Vault {
+  const fileOf = (name: string) => join(folder, `${createHash('sha256').update(name).digest('hex')}.secret`);
+  return {
+    async read(name) {
+      try {
+        return await readFile(fileOf(name), 'utf8');
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+        throw error;
+      }
+    },
+    async write(name, secret) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const draft = `${fileOf(name)}.${randomUUID()}`;
+      await writeFile(draft, secret, { mode: 0o600 });
+      await rename(draft, fileOf(name));
+    },
+    remove: (name) => rm(fileOf(name), { force: true }),
+  };
+}
+
+/** Where a deployment has nowhere to keep secrets: there are none. */
+export const emptyVault: Vault = {
+  read: async () => undefined,
+  write: async () => {
+    throw new ApiError('NOT_IMPLEMENTED', 'This deployment keeps no credentials of services. Deploy it with a place for them.');
+  },
+  remove: async () => {},
+};

@@ -1,0 +1,60 @@
+import { ApiError, invalidParameter } from '../api-error.ts';
+import type { ApiRequest } from '../http/request.ts';
+import type { ApiResponse } from '../http/response.ts';
+import { canonicalDigest } from '../policy/canonical.ts';
+import type { HeldCall, Outcome } from './idempotent-call.ts';
+
+/**
+ * The `Idempotency-Key` of a request: 1 to 255 visible ASCII characters.
+ * @throws ApiError INVALID_PARAMETER
+ */
+export function readIdempotencyKey(request: ApiRequest): string | undefined {
+  const key = request.header('idempotency-key');
+  if (key === undefined || /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  throw invalidParameter([{ path: '', problem: 'the header Idempotency-Key must have 1 to 255 visible ASCII characters' }]);
+}
+
+/** Digest of an intent and its parameters, whatever the order of their members (RFC 8785). */
+export const fingerprintOf = (intentUid: string, parameters: unknown): string => canonicalDigest([intentUid, parameters]);
+
+const replayed = { 'Idempotent-Replayed': 'true' };
+
+/**
+ * Answers a request whose key has been used before: what the first one was answered.
+ * @throws ApiError the refusal that the first one was answered, or CONFLICT
+ */
+export function answerHeld(held: HeldCall): ApiResponse {
+  switch (held.state) {
+    case 'replay':
+      return replay(held.outcome);
+    case 'unkept':
+      throw conflict(
+        'unkept',
+        'This request was executed, and its answer was too large to keep. Send it under a new Idempotency-Key to execute it again.',
+      );
+    case 'conflict':
+      throw conflict(
+        'other_request',
+        'This Idempotency-Key was used for another request in the last 24 hours. Send each request under a key of its own.',
+      );
+    case 'running':
+      throw conflict('running', 'The first request under this Idempotency-Key is still running. Send it again after Retry-After seconds.', {
+        'Retry-After': String(held.retryAfterSeconds),
+      });
+    case 'unknown':
+      throw conflict(
+        'outcome_unknown',
+        'The first request under this Idempotency-Key was interrupted: its outcome is unknown, and it is never executed again. Find out whether it took effect before you send it under a new key.',
+      );
+  }
+}
+
+function replay(outcome: Outcome): ApiResponse {
+  const headers = { ...outcome.headers, ...replayed };
+  if (!(outcome instanceof ApiError)) return { ...outcome, headers };
+  const { code, message, status, details } = outcome;
+  throw new ApiError(code, message, { status, details, headers });
+}
+
+const conflict = (reason: string, message: string, headers: Record<string, string> = {}) =>
+  new ApiError('CONFLICT', message, { details: { reason }, headers });

@@ -1,0 +1,174 @@
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+import type { ErrorCode } from '../../../schemas/errors.ts';
+import { ApiError, type ApiErrorOptions, unavailable } from '../api-error.ts';
+import type { ApiResponse } from '../http/response.ts';
+import { keys } from '../store/keys.ts';
+import type { Item, Table } from '../store/table.ts';
+
+/** What a call ended with: an answer or a refusal that came after the upstream was called. */
+export type Outcome = ApiResponse | ApiError;
+
+/** One execution under an idempotency key. */
+export interface KeyedCall {
+  agentId: string;
+  /** the agent's idempotency key */
+  key: string;
+  /** new for every execution: a write whose answer was lost knows itself by it */
+  executionId: string;
+}
+
+export interface KeyedRequest extends KeyedCall {
+  /** digest of what is asked for; see {@link ../limit/idempotency.ts} */
+  fingerprint: string;
+  /** milliseconds since the epoch */
+  nowMs: number;
+}
+
+/** What stands under a key that has been used in the last 24 hours. */
+export type HeldCall =
+  | { state: 'replay'; outcome: Outcome }
+  /** it ended, and its answer was too large to keep */
+  | { state: 'unkept' }
+  /** the key was used for another request */
+  | { state: 'conflict' }
+  | { state: 'running'; retryAfterSeconds: number }
+  /** whoever ran it is gone and has not said how it ended: the upstream may or may not have been called */
+  | { state: 'unknown' };
+
+interface CallItem extends Item {
+  execution_id: string;
+  fingerprint: string;
+  state: 'running' | 'done';
+  /** milliseconds since the epoch */
+  started_at: number;
+  /** seconds since the epoch */
+  expires_at: number;
+  /** the outcome as gzipped JSON; none where it was too large */
+  outcome?: Uint8Array;
+}
+
+export interface IdempotentCalls {
+  /**
+   * Takes the key for this execution, with one write. Of any number at once exactly one gets `started`, and only that one may call the upstream;
+   * it ends with {@link finish}, or with {@link abandon} where nothing was sent.
+   * @throws ApiError SERVICE_UNAVAILABLE
+   */
+  begin(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall>;
+  /** What stands under the key; one read, no write. */
+  find(request: KeyedRequest): Promise<{ state: 'free' } | HeldCall>;
+  /** Keeps the outcome for the rest of the 24 hours. False where the table cannot be reached: the key's call is then `unknown`. */
+  finish(call: KeyedCall, outcome: Outcome): Promise<boolean>;
+  /** Frees the key: nothing was sent upstream. */
+  abandon(call: KeyedCall): Promise<void>;
+}
+
+/** How long a key is kept, from the start of its call. */
+const lifeSeconds = 24 * 3_600;
+
+/** No execution runs for as long. */
+const longestRunMs = 60_000;
+
+/** An attempt only fails where the key's time runs out between write and read. */
+const maxAttempts = 3;
+
+/** An item has at most 400 KB (409,600 bytes), names and key included. */
+const maxOutcomeBytes = 400_000;
+
+/** Only the execution that took the key may end it, and only once. */
+const isOwn = (executionId: string) => ({
+  condition: 'execution_id = :own AND #state = :running',
+  names: { '#state': 'state' },
+  values: { ':own': executionId, ':running': 'running' },
+});
+
+export function openIdempotentCalls(table: Table): IdempotentCalls {
+  async function findItem({ agentId, key, nowMs }: KeyedRequest): Promise<CallItem | undefined> {
+    const item = await table.get<CallItem>(keys.call(agentId, key));
+    return item && item.expires_at > nowMs / 1000 ? item : undefined;
+  }
+
+  async function begin(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall> {
+    const { agentId, key, executionId, fingerprint, nowMs } = request;
+    const item = {
+      ...keys.call(agentId, key),
+      execution_id: executionId,
+      fingerprint,
+      state: 'running',
+      started_at: nowMs,
+      expires_at: Math.ceil(nowMs / 1000) + lifeSeconds,
+    };
+    const isFree = {
+      ConditionExpression: 'attribute_not_exists(pk) OR expires_at <= :now',
+      ExpressionAttributeValues: { ':now': nowMs / 1000 },
+    };
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      if (await table.put(item, isFree)) return { state: 'started' };
+      const held = await findItem(request);
+      if (held?.execution_id === executionId) return { state: 'started' };
+      if (held) return describe(held, request);
+    }
+    throw unavailable('The idempotency key is being used by many requests at once. Try again after Retry-After.');
+  }
+
+  async function find(request: KeyedRequest): Promise<{ state: 'free' } | HeldCall> {
+    const held = await findItem(request);
+    return held ? describe(held, request) : { state: 'free' };
+  }
+
+  async function finish({ agentId, key, executionId }: KeyedCall, outcome: Outcome): Promise<boolean> {
+    const packed = await pack(outcome);
+    const isKept = packed.length <= maxOutcomeBytes;
+    const { condition, names, values } = isOwn(executionId);
+    try {
+      await table.update(keys.call(agentId, key), {
+        UpdateExpression: isKept ? 'SET #state = :done, outcome = :outcome' : 'SET #state = :done',
+        ConditionExpression: condition,
+        ExpressionAttributeNames: names,
+        ExpressionAttributeValues: { ...values, ':done': 'done', ...(isKept && { ':outcome': packed }) },
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') return false;
+      throw error;
+    }
+  }
+
+  async function abandon({ agentId, key, executionId }: KeyedCall): Promise<void> {
+    const { condition, names, values } = isOwn(executionId);
+    await table.delete(keys.call(agentId, key), {
+      ConditionExpression: condition,
+      ExpressionAttributeNames: names,
+      ExpressionAttributeValues: values,
+    });
+  }
+
+  return { begin, find, finish, abandon };
+}
+
+async function describe(item: CallItem, { fingerprint, nowMs }: KeyedRequest): Promise<HeldCall> {
+  if (item.fingerprint !== fingerprint) return { state: 'conflict' };
+  if (item.state === 'done') return item.outcome ? { state: 'replay', outcome: await unpack(item.outcome) } : { state: 'unkept' };
+  const ageMs = nowMs - item.started_at;
+  if (ageMs >= longestRunMs) return { state: 'unknown' };
+  return { state: 'running', retryAfterSeconds: Math.max(1, Math.ceil(ageMs / 1000)) };
+}
+
+type Packed = { response: ApiResponse } | { error: { code: ErrorCode; message: string } & ApiErrorOptions };
+
+/** A refusal is kept as what it was made of, because each answer names its own request. */
+async function pack(outcome: Outcome): Promise<Uint8Array> {
+  let packed: Packed = { response: outcome as ApiResponse };
+  if (outcome instanceof ApiError) {
+    const { code, message, status, details, headers } = outcome;
+    packed = { error: { code, message, status, details, headers } };
+  }
+  return promisify(gzip)(JSON.stringify(packed));
+}
+
+async function unpack(bytes: Uint8Array): Promise<Outcome> {
+  const packed: Packed = JSON.parse((await promisify(gunzip)(bytes)).toString('utf8'));
+  if ('response' in packed) return packed.response;
+  const { code, message, ...options } = packed.error;
+  return new ApiError(code, message, options);
+}

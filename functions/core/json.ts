@@ -1,0 +1,111 @@
+import type * as z from 'zod';
+import type { Issue } from '../../schemas/errors.ts';
+import { invalidParameter } from './api-error.ts';
+
+export type JsonValue = null | boolean | number | string | JsonValue[] | { [member: string]: JsonValue };
+
+const maxDepth = 32;
+const token = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gy;
+const whiteSpace = /\s*/gy;
+
+const refuse = (problem: string, path = '') =>
+  invalidParameter([{ path, problem }], 'The body is not acceptable JSON. Correct what details.issues names, then send it again.');
+
+/** A JSON pointer (RFC 6901) from its segments. */
+export const pointer = (segments: readonly PropertyKey[]): string =>
+  segments.map((segment) => `/${String(segment).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+
+/**
+ * Parses JSON more strictly than `JSON.parse`, so that no two readers can see different things in it (RFC 8259 section 4):
+ * no duplicate member names however they are spelt, no member called `__proto__`, nesting of at most 32, finite numbers, well-formed Unicode.
+ * @throws ApiError INVALID_PARAMETER
+ */
+export function parseJson(text: string): JsonValue {
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw refuse('must be JSON as RFC 8259 defines it, without a byte order mark');
+  }
+  checkTokens(text);
+  return value;
+}
+
+/** Walks the tokens of a text that is known to be JSON. Iterative: depth costs no stack. */
+function checkTokens(text: string): void {
+  const open: (Set<string> | undefined)[] = [];
+  let isMemberNext = false;
+  for (let at = skipWhiteSpace(text, 0); at < text.length; at = skipWhiteSpace(text, at)) {
+    token.lastIndex = at;
+    const [lexeme = ''] = token.exec(text) ?? [];
+    at += lexeme.length;
+    if (lexeme === '{' || lexeme === '[') {
+      open.push(lexeme === '{' ? new Set() : undefined);
+      if (open.length > maxDepth) throw refuse(`must not be nested more than ${maxDepth} levels deep`);
+      isMemberNext = lexeme === '{';
+    } else if (lexeme === '}' || lexeme === ']') {
+      open.pop();
+      isMemberNext = false;
+    } else if (lexeme === ',') {
+      isMemberNext = open.at(-1) !== undefined;
+    } else if (lexeme.startsWith('"')) {
+      const content: string = lexeme.includes('\\') ? JSON.parse(lexeme) : lexeme.slice(1, -1);
+      if (!content.isWellFormed()) throw refuse('must not hold a lone surrogate');
+      if (isMemberNext) addMember(open.at(-1), content);
+      isMemberNext = false;
+    } else if (/^-?[0-9]/.test(lexeme) && !Number.isFinite(Number(lexeme))) {
+      throw refuse('must not hold a number beyond the range of IEEE 754 double precision');
+    }
+  }
+}
+
+function skipWhiteSpace(text: string, at: number): number {
+  whiteSpace.lastIndex = at;
+  whiteSpace.test(text);
+  return whiteSpace.lastIndex;
+}
+
+function addMember(members: Set<string> | undefined, name: string): void {
+  if (name === '__proto__') throw refuse('must not hold a member called __proto__');
+  if (members?.has(name)) throw refuse('must not hold two members of one name in one object');
+  members?.add(name);
+}
+
+/** What a failed zod parse found, as issues whose messages never quote the input. */
+export const issuesOf = (error: z.ZodError): Issue[] => error.issues.flatMap((issue) => describe(issue));
+
+function describe(issue: z.core.$ZodIssue): Issue[] {
+  const path = pointer(issue.path);
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => ({ path: pointer([...issue.path, key]), problem: 'is not a known member; remove it' }));
+    case 'invalid_type':
+      return [{ path, problem: issue.input === undefined ? 'is required' : `must be ${article(issue.expected)}` }];
+    case 'invalid_value':
+      return [{ path, problem: `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}` }];
+    case 'invalid_union':
+      return issue.errors.length === 0 ? [{ path, problem: 'has none of the accepted forms' }] : closestBranch(issue);
+    default:
+      return [{ path, problem: issue.message }];
+  }
+}
+
+/** Of a union's branches, the one that fails deepest is the one that the sender meant. */
+function closestBranch(issue: Extract<z.core.$ZodIssue, { code: 'invalid_union' }>): Issue[] {
+  const depth = (issues: readonly z.core.$ZodIssue[]) =>
+    Math.max(...issues.map(({ path, code }) => path.length + (code === 'invalid_type' ? 0 : 0.5)));
+  const [closest = []] = [...issue.errors].sort((a, b) => depth(b) - depth(a));
+  return closest.flatMap((inner) => describe({ ...inner, path: [...issue.path, ...inner.path] }));
+}
+
+const article = (type: string) => (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`);
+
+/**
+ * Parses `input` with `schema`.
+ * @throws ApiError INVALID_PARAMETER with every issue at once
+ */
+export function parse<T extends z.ZodType>(schema: T, input: unknown, message?: string): z.output<T> {
+  const result = schema.safeParse(input, { reportInput: true });
+  if (result.success) return result.data;
+  throw invalidParameter(issuesOf(result.error), message);
+}

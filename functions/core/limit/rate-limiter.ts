@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { RateLimit } from '../../../schemas/pat.ts';
+import { ApiError, unavailable } from '../api-error.ts';
+import { keys } from '../store/keys.ts';
+import type { Table } from '../store/table.ts';
+import { type CounterItem, openCounterItems } from './counter-item.ts';
+import {
+  addCall,
+  bucketAt,
+  callableUntilMs,
+  emptyWindow,
+  freeAtMs,
+  longestCountMs,
+  remainingCalls,
+  removeCall,
+  rollTo,
+  type Window,
+} from './window.ts';
+
+export interface LimitRequest {
+  /** RFC 7638 thumbprint of the agent's key: quota belongs to a key, never to a token or a name */
+  thumbprint: string;
+  /** what is counted: a name, and after `#` what makes it another counter (the policy's digest): `execute#<digest>` */
+  what: string;
+  limit: RateLimit;
+}
+
+export interface LimitDecision {
+  /** the name in `what` */
+  name: string;
+  isAdmitted: boolean;
+  limit: RateLimit;
+  /** calls that may be made at once */
+  remaining: number;
+  /** after how many seconds more calls will be free than {@link remaining}; at least 1 */
+  resetSeconds: number;
+}
+
+export interface RateLimiter {
+  /**
+   * Counts one call, or refuses it. Of the calls that are made within a fortieth of `period` after their admission, never are more than `rate`
+   * in any window of `period` seconds, whatever the concurrency and however slow the table.
+   * @throws ApiError SERVICE_UNAVAILABLE where the counter cannot be reached
+   */
+  consume(request: LimitRequest): Promise<LimitDecision>;
+  /** How things stand, without counting; one read. */
+  inspect(request: LimitRequest): Promise<LimitDecision>;
+  /** The refusal, where this instance knows that the rate is used up; asks nobody. */
+  findRefusal(request: LimitRequest): LimitDecision | undefined;
+}
+
+/** Counters whose last known state an instance keeps in memory. */
+const maxKnown = 10_000;
+
+/** An attempt only fails where another call was counted in between, or where counting took longer than a call may wait. */
+const maxAttempts = 5;
+
+/** What clients may be early by without being refused: differences between clocks, timers that fire early. */
+const earlyAllowanceMs = 100;
+
+/** @param now - milliseconds since the epoch */
+export function openRateLimiter(table: Table, now: () => number = Date.now): RateLimiter {
+  const counters = openCounterItems(table);
+  const known = new LRUCache<string, CounterItem>({ max: maxKnown });
+
+  /** The item's window as of now. */
+  const current = (item: CounterItem | undefined, period: number): Window => {
+    const bucket = bucketAt(now(), period);
+    return item ? rollTo(item, bucket) : emptyWindow(bucket);
+  };
+  const decide = (isAdmitted: boolean, window: Window, { what, limit }: LimitRequest): LimitDecision => ({
+    name: what.split('#', 1)[0] ?? what,
+    isAdmitted,
+    limit,
+    remaining: remainingCalls(window, limit),
+    resetSeconds: Math.max(1, Math.ceil((freeAtMs(window, limit) + earlyAllowanceMs - now()) / 1000)),
+  });
+
+  function findRefusal(request: LimitRequest): LimitDecision | undefined {
+    const item = known.get(idOf(request));
+    const window = item && current(item, request.limit.period);
+    return window && window.total >= request.limit.rate ? decide(false, window, request) : undefined;
+  }
+
+  async function read(request: LimitRequest): Promise<CounterItem | undefined> {
+    const item = await counters.find(keyOf(request));
+    if (item) known.set(idOf(request), item);
+    else known.delete(idOf(request));
+    return item;
+  }
+
+  async function inspect(request: LimitRequest): Promise<LimitDecision> {
+    const window = current(await read(request), request.limit.period);
+    return decide(window.total < request.limit.rate, window, request);
+  }
+
+  async function consume(request: LimitRequest): Promise<LimitDecision> {
+    const { rate, period } = request.limit;
+    const key = keyOf(request);
+    const token = randomBytes(9).toString('base64url');
+    /** the bucket that this call has been counted into, where it could not be made in time */
+    let late: number | undefined;
+    let item = known.get(idOf(request)) ?? (await read(request));
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      let window = current(item, period);
+      if (late !== undefined) window = removeCall(window, late);
+      if (window.total >= rate) return decide(false, window, request);
+      const next = { ...addCall(window), last: token };
+      const isNewest = late === undefined && item?.bucket === window.bucket;
+      const written = isNewest
+        ? await counters.count(key, { bucket: window.bucket, rate, token })
+        : (await counters.replace(key, item, next, period)) && next;
+      if (written) known.set(idOf(request), written);
+      // what another call of this instance has learnt meanwhile spares the read
+      const latest = known.get(idOf(request));
+      item = written || (latest !== item ? latest : await read(request));
+      // the token also recognises a write that took effect and whose answer was lost
+      if (item?.last !== token) continue;
+      if (now() <= callableUntilMs(item.bucket, period)) return decide(true, item, request);
+      late = item.bucket;
+    }
+    throw unavailable('The call could not be counted in time. Try again after Retry-After.');
+  }
+
+  return { consume, inspect, findRefusal };
+}
+
+/** The period is part of the key: buckets of another length are another counter. */
+const keyOf = ({ thumbprint, what, limit }: LimitRequest) => keys.limit(thumbprint, `${what}/${limit.period}`);
+
+const idOf = (request: LimitRequest): string => `${request.thumbprint} ${request.what}/${request.limit.period}`;
+
+/**
+ * `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11). The window is the longest that a call counts, rounded up:
+ * a client that makes at most `q` calls in any `w` seconds, or at most `r` within `t` seconds and then asks again, is never refused.
+ */
+export function rateLimitHeaders({ name, limit, remaining, resetSeconds }: LimitDecision): Record<string, string> {
+  const windowSeconds = Math.ceil((longestCountMs(limit.period) + earlyAllowanceMs) / 1000);
+  return {
+    'RateLimit-Policy': `"${name}";q=${limit.rate};w=${windowSeconds}`,
+    RateLimit: `"${name}";r=${remaining};t=${resetSeconds}`,
+  };
+}
+
+/** 429 with `Retry-After` and the headers of {@link rateLimitHeaders}. */
+export const limitExceeded = (
+  decision: LimitDecision,
+  message = 'The rate limit is used up. Send the request again after Retry-After seconds; RateLimit-Policy says how many calls fit into how many seconds.',
+): ApiError =>
+  new ApiError('TOO_MANY_REQUESTS', message, {
+    details: { limit: decision.limit, retry_after_seconds: decision.resetSeconds },
+    headers: { ...rateLimitHeaders(decision), 'Retry-After': String(decision.resetSeconds) },
+  });

@@ -1,0 +1,55 @@
+import type { Issue } from '../../../schemas/errors.ts';
+import type { Parameter } from '../../../schemas/parameter.ts';
+import { pointer } from '../json.ts';
+import { compileDefinition, types } from './constraints.ts';
+
+/** Most unknown parameters that are named one by one, and the longest name that a pointer repeats. */
+const maxUnknownCount = 100;
+const maxNameLength = 200;
+
+export type Validated = { values: Record<string, unknown>; issues?: undefined } | { values?: undefined; issues: Issue[] };
+
+/**
+ * Compiles the input parameters of an intent into one validator. Nothing is coerced, defaults are filled in, unknown parameters are refused,
+ * and all issues come at once (pointers `/parameters/<name>`). Patterns must have passed {@link checkDefinitions}.
+ */
+export function compileParameters(definitions: readonly Parameter[]): (given: Record<string, unknown>) => Validated {
+  const compiled = definitions.map((definition) => ({ definition, check: compileDefinition(definition) }));
+  const names = new Set(definitions.map(({ name }) => name));
+  return (given) => {
+    const issues = describeUnknown(Object.keys(given).filter((name) => !names.has(name)));
+    const values: [string, unknown][] = [];
+    for (const { definition, check } of compiled) {
+      const { name, required, type, default: fallback } = definition;
+      if (Object.hasOwn(given, name)) {
+        issues.push(...check(given[name]).map((problem) => ({ path: pointer(['parameters', name]), problem })));
+        values.push([name, given[name]]);
+      } else if (fallback !== undefined) {
+        values.push([name, structuredClone(fallback)]);
+      } else if (required) {
+        issues.push({ path: pointer(['parameters', name]), problem: `is required and ${types[type].problem}` });
+      }
+    }
+    return issues.length > 0 ? { issues } : { values: Object.fromEntries(values) };
+  };
+}
+
+function describeUnknown(names: string[]): Issue[] {
+  const issues = names
+    .slice(0, maxUnknownCount)
+    .map((name) =>
+      name.length > maxNameLength
+        ? { path: '/parameters', problem: `holds a name of more than ${maxNameLength} characters, which no parameter has; remove it` }
+        : { path: pointer(['parameters', name]), problem: 'is not a parameter of this intent; remove it' },
+    );
+  const unnamed = names.length - issues.length;
+  return unnamed > 0 ? [...issues, { path: '/parameters', problem: `holds ${unnamed} more unknown parameters; remove them` }] : issues;
+}
+
+/** What is missing or of another type in an upstream's answer, with pointers into that answer. An optional member may be null. */
+export const checkOutput = (definitions: readonly Parameter[], answer: object): Issue[] =>
+  definitions.flatMap(({ name, type, required }): Issue[] => {
+    const value: unknown = Object.hasOwn(answer, name) ? Reflect.get(answer, name) : undefined;
+    if ((!required && (value === undefined || value === null)) || types[type].holds(value)) return [];
+    return [{ path: pointer([name]), problem: value === undefined ? `is required and ${types[type].problem}` : types[type].problem }];
+  });

@@ -1,0 +1,74 @@
+import { RE2JS } from 're2js';
+
+/** Greatest size of a compiled pattern. Matching takes time proportional to this times the length of the text. */
+const maxProgramSize = 2500;
+
+/** A pattern that is longer than this with its repetitions written out is not compiled at all: that would take seconds. */
+const maxWrittenLength = 10_000;
+
+/** Longest text that a pattern is tried on, in UTF-16 units: with the bound above, about a third of a second at worst. */
+export const maxMatchedLength = 16_384;
+
+export class PatternError extends Error {
+  override readonly name = 'PatternError';
+}
+
+/**
+ * Compiles a pattern for an engine that takes linear time whatever the text (RE2). It matches anywhere in the text, as in JSON Schema.
+ * The pattern must also be ECMAScript, since RE2 reads a few spellings that nobody who writes JSON Schema means.
+ * Two things differ from ECMAScript: `.` leaves out the line feed alone, and `\s` is white space of ASCII.
+ * @throws PatternError whose message ends the sentence "the pattern ..."
+ */
+export function compilePattern(source: string): (text: string) => boolean {
+  try {
+    new RegExp(source, 'u');
+  } catch (cause) {
+    throw new PatternError('must be a regular expression as ECMAScript defines it, with the flag u', { cause });
+  }
+  if (countAtoms(source) > maxWrittenLength) throw new PatternError(tooLarge);
+  const compiled = compileLinear(source);
+  if (compiled.programSize() > maxProgramSize) throw new PatternError(tooLarge);
+  return (text) => compiled.test(text);
+}
+
+const tooLarge = 'is too large when its repetitions are written out; use smaller counts or minLength and maxLength';
+
+const needed =
+  'must be one that RE2 can match in linear time: no back-references, no look-around, counts of at most 1000 (nested ones multiplied), no surrogate pairs as escapes';
+
+/** What RE2JS would take for something else instead of refusing it: named back-references, and characters written as two surrogates. */
+const misread = /(?:^|[^\\])(?:\\\\)*\\(?:k|u[dD][89a-fA-F])/;
+
+function compileLinear(source: string): RE2JS {
+  if (misread.test(source)) throw new PatternError(needed);
+  try {
+    return RE2JS.compile(RE2JS.translateRegExp(source));
+  } catch (cause) {
+    throw new PatternError(needed, { cause });
+  }
+}
+
+/** What a valid pattern consists of: escapes, classes, openings of groups, counted repetitions and single characters. */
+const lexeme =
+  /\\(?:[pPu]\{[^}]*\}|u[0-9a-f]{4}|x[0-9a-f]{2}|c[a-z]|.)|\[(?:\\.|[^\]\\])*\]|\((?:\?(?:<\w+>|[a-z-]*:))?|\{(\d+),?(\d*)\}|./gisu;
+
+/** How many characters and classes a valid pattern has once its repetitions are written out. */
+export function countAtoms(source: string): number {
+  const groups = [0];
+  let repeatable = 0;
+  const add = (count: number) => groups.push((groups.pop() ?? 0) + count);
+  for (const [text, least, most] of source.matchAll(lexeme)) {
+    if (text.startsWith('(')) groups.push(0);
+    else if (text === ')') {
+      repeatable = groups.pop() ?? 0;
+      add(repeatable);
+    } else if (least !== undefined) {
+      const times = Math.max(Number(least), Number(most), 1);
+      add(repeatable * (times - 1));
+    } else if (!/^[*+?|^$]$/.test(text)) {
+      repeatable = 1;
+      add(1);
+    }
+  }
+  return groups[0] ?? 0;
+}

@@ -1,0 +1,29 @@
+import { LRUCache } from 'lru-cache';
+import type { Intent } from '../../../schemas/intent.ts';
+import { invalidParameter } from '../api-error.ts';
+import { compileParameters } from './compile.ts';
+
+/** Compiled validators that an instance keeps. */
+const maxKept = 1_000;
+
+type RevisedIntent = Pick<Intent, 'intent_uid' | 'input_parameters'> & { rev: string };
+
+/**
+ * Validators of intents' input parameters, compiled once for each revision.
+ * @returns a function that returns the values with defaults filled in, and throws ApiError INVALID_PARAMETER with every issue at once
+ */
+export function openValidators(): (intent: RevisedIntent, given: Record<string, unknown>) => Record<string, unknown> {
+  const compiled = new LRUCache<string, ReturnType<typeof compileParameters>>({ max: maxKept });
+  return (intent, given) => {
+    const id = `${intent.intent_uid} ${intent.rev}`;
+    const validate = compiled.get(id) ?? compileParameters(intent.input_parameters);
+    compiled.set(id, validate);
+    const { values, issues } = validate(given);
+    if (!values)
+      throw invalidParameter(
+        issues,
+        'The parameters are not valid. Correct every place that details.issues names; GET /api/intents/{intent_uid}?view=full shows what is expected.',
+      );
+    return values;
+  };
+}

@@ -1,0 +1,65 @@
+import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import type { ErrorCode } from '../../schemas/errors.ts';
+import { log } from './log.ts';
+import { newUlid } from './ulid.ts';
+
+/** What becomes known of an execution while it runs. */
+interface Notes {
+  intent_uid?: string;
+  service_id?: string;
+  upstream_host?: string;
+  upstream_status?: number;
+  upstream_ms?: number;
+  /** size of the upstream's answer */
+  answer_bytes?: number;
+}
+
+/** The record of one execution: enough to count usage by agent, service and day, never a parameter or a token. */
+export interface Receipt {
+  executionId: string;
+  /** `Execution-Id`, for the answer */
+  headers: Record<string, string>;
+  note(notes: Notes): void;
+  /** Writes one log line (message `executed`), and metrics in CloudWatch's embedded format. */
+  write(outcome: 'OK' | ErrorCode, answerHeaders?: Record<string, string>): void;
+}
+
+const metrics = new Metrics({ namespace: process.env.POWERTOOLS_METRICS_NAMESPACE ?? 'IntentGate', serviceName: 'execution' });
+
+export function openReceipt({ requestId }: { requestId: string }, agentId: string, policyDigest: string): Receipt {
+  const executionId = newUlid();
+  const startedMs = performance.now();
+  const notes: Notes = {};
+  return {
+    executionId,
+    headers: { 'Execution-Id': executionId },
+    note: (more) => void Object.assign(notes, more),
+    write: (outcome, answerHeaders = {}) => {
+      const durationMs = Math.round(performance.now() - startedMs);
+      log.info('executed', {
+        execution_id: executionId,
+        request_id: requestId,
+        agent_id: agentId,
+        policy_digest: policyDigest,
+        outcome,
+        is_replayed: answerHeaders['Idempotent-Replayed'] === 'true',
+        ...notes,
+        duration_ms: durationMs,
+      });
+      countOutcome(outcome);
+      if (notes.upstream_host !== undefined) countUpstreamCall(notes.upstream_host, notes.upstream_status);
+    },
+  };
+}
+
+function countOutcome(outcome: string): void {
+  const metric = metrics.singleMetric();
+  metric.addDimension('outcome', outcome);
+  metric.addMetric('Executions', MetricUnit.Count, 1);
+}
+
+function countUpstreamCall(host: string, status: number | undefined): void {
+  const metric = metrics.singleMetric();
+  metric.addDimensions({ upstream_host: host, upstream_status: status === undefined ? 'none' : String(status) });
+  metric.addMetric('UpstreamCalls', MetricUnit.Count, 1);
+}

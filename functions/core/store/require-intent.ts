@@ -1,0 +1,31 @@
+import { compareVersions, splitIntentUid } from '../../../schemas/intent.ts';
+import { ApiError } from '../api-error.ts';
+import type { Intents, LiveIntent } from './intents.ts';
+import { noSuchIntent } from './refusals.ts';
+
+/**
+ * The intent that may be executed.
+ * @throws ApiError NOT_FOUND, VERSION_CONFLICT where only other versions exist, INTENT_DEPRECATED (specification section 9)
+ */
+export async function requireIntent(
+  found: LiveIntent | undefined,
+  intentUid: string,
+  intents: Pick<Intents, 'versions'>,
+): Promise<LiveIntent> {
+  if (found && !found.intent.deprecated) return found;
+  const usable = (await intents.versions(intentUid)).filter(({ deprecated }) => !deprecated);
+  if (found) throw deprecated(intentUid, usable);
+  if (usable.length === 0) throw noSuchIntent();
+  throw new ApiError('VERSION_CONFLICT', 'This version of the intent does not exist. Execute one of details.supported_versions.', {
+    details: { supported_versions: usable.map(({ intent_uid }) => splitIntentUid(intent_uid).version) },
+  });
+}
+
+function deprecated(intentUid: string, usable: { intent_uid: string }[]): ApiError {
+  const { version } = splitIntentUid(intentUid);
+  const successor = usable.findLast(({ intent_uid }) => compareVersions(splitIntentUid(intent_uid).version, version) > 0)?.intent_uid;
+  const next = successor ? 'Execute details.successor instead.' : 'Find another one with GET /api/intents/search.';
+  return new ApiError('INTENT_DEPRECATED', `The intent is deprecated and no longer executed. ${next}`, {
+    details: successor ? { successor } : {},
+  });
+}

@@ -1,0 +1,110 @@
+import { describe, expect, test } from '@jest/globals';
+import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
+import { ApiError } from '../../../../functions/core/api-error.ts';
+import { readRequest } from '../../../../functions/core/http/request.ts';
+import { answerHeld, fingerprintOf, readIdempotencyKey } from '../../../../functions/core/idempotency/idempotency.ts';
+import type { HeldCall } from '../../../../functions/core/idempotency/idempotent-call.ts';
+
+const requestWith = (...values: string[]) =>
+  readRequest(
+    { multiValueHeaders: { 'Idempotency-Key': values }, requestContext: { requestId: 'R1', path: '/' } } as unknown as APIGatewayProxyEvent,
+    {} as Context,
+  );
+
+const refusal = (run: () => unknown): unknown => {
+  try {
+    run();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+};
+
+describe('Idempotency-Key', () => {
+  test.each([
+    ['none', [], undefined],
+    ['one character', ['k'], 'k'],
+    ['255 characters', ['k'.repeat(255)], 'k'.repeat(255)],
+    ['every visible character', ['!"#$%&\'()*+,-./09:;<=>?@AZ[\\]^_`az{|}~'], '!"#$%&\'()*+,-./09:;<=>?@AZ[\\]^_`az{|}~'],
+  ])('%s', (_, values, key) => {
+    expect(readIdempotencyKey(requestWith(...values))).toBe(key);
+  });
+
+  const grammar = 'the header Idempotency-Key must have 1 to 255 visible ASCII characters';
+  test.each([
+    ['empty', [''], grammar],
+    ['256 characters', ['k'.repeat(256)], grammar],
+    ['a space', ['a b'], grammar],
+    ['a control character', ['a\u0007'], grammar],
+    ['no ASCII', ['schlüssel'], grammar],
+    ['two of them', ['a', 'b'], 'the header idempotency-key must be sent once'],
+  ])('refuses %s', (_, values, problem) => {
+    const error = refusal(() => readIdempotencyKey(requestWith(...values)));
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ code: 'INVALID_PARAMETER', status: 400, details: { issues: [{ path: '', problem }] } });
+  });
+});
+
+test('a fingerprint is of what is asked for, not of how it is spelt', () => {
+  const fingerprint = fingerprintOf('a:b:v1', { x: 1, y: ['é', null] });
+  expect(fingerprint).toMatch(/^[\w-]{43}$/);
+  expect(fingerprintOf('a:b:v1', { y: ['é', null], x: 1.0 })).toBe(fingerprint);
+  const others = [
+    ['a:b:v2', { x: 1, y: ['é', null] }],
+    ['a:b:v1', { x: '1', y: ['é', null] }],
+    ['a:b:v1', { x: 1, y: [null, 'é'] }],
+    ['a:b:v1', { x: 1 }],
+  ] as const;
+  for (const [uid, parameters] of others) expect(fingerprintOf(uid, parameters)).not.toBe(fingerprint);
+});
+
+describe('a request whose key has been used', () => {
+  test('is answered as the first one was', () => {
+    const held: HeldCall = { state: 'replay', outcome: { status: 200, body: { a: 1 }, headers: { 'Execution-Id': 'E1' } } };
+    expect(answerHeld(held)).toEqual({ status: 200, body: { a: 1 }, headers: { 'Execution-Id': 'E1', 'Idempotent-Replayed': 'true' } });
+  });
+
+  test('is refused as the first one was', () => {
+    const first = new ApiError('GATEWAY_TIMEOUT', 'Too late.', { details: { a: 1 }, headers: { 'Execution-Id': 'E1' } });
+    const error = refusal(() => answerHeld({ state: 'replay', outcome: first }));
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({
+      code: 'GATEWAY_TIMEOUT',
+      status: 504,
+      message: 'Too late.',
+      details: { a: 1 },
+      headers: { 'Execution-Id': 'E1', 'Idempotent-Replayed': 'true' },
+    });
+  });
+
+  test.each<[HeldCall, string, Record<string, string>, string]>([
+    [
+      { state: 'unkept' },
+      'unkept',
+      {},
+      'This request was executed, and its answer was too large to keep. Send it under a new Idempotency-Key to execute it again.',
+    ],
+    [
+      { state: 'conflict' },
+      'other_request',
+      {},
+      'This Idempotency-Key was used for another request in the last 24 hours. Send each request under a key of its own.',
+    ],
+    [
+      { state: 'running', retryAfterSeconds: 3 },
+      'running',
+      { 'Retry-After': '3' },
+      'The first request under this Idempotency-Key is still running. Send it again after Retry-After seconds.',
+    ],
+    [
+      { state: 'unknown' },
+      'outcome_unknown',
+      {},
+      'The first request under this Idempotency-Key was interrupted: its outcome is unknown, and it is never executed again. Find out whether it took effect before you send it under a new key.',
+    ],
+  ])('is 409 where the first one is %j', (held, reason, headers, message) => {
+    const error = refusal(() => answerHeld(held));
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ code: 'CONFLICT', status: 409, message, details: { reason }, headers });
+  });
+});

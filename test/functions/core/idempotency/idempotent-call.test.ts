@@ -1,0 +1,227 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ApiError } from '../../../../functions/core/api-error.ts';
+import {
+  type IdempotentCalls,
+  type KeyedRequest,
+  type Outcome,
+  openIdempotentCalls,
+} from '../../../../functions/core/idempotency/idempotent-call.ts';
+import { keys } from '../../../../functions/core/store/keys.ts';
+import { connectTable } from '../../../support/connect-table.ts';
+import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-proxy.ts';
+import { startTable, type TestTable } from '../../../support/table.ts';
+
+const startMs = Date.UTC(2026, 0, 1);
+const dayMs = 24 * 3_600_000;
+const answer: Outcome = { status: 200, body: { text: 'Grüezi', parts: [1, null, true] }, headers: { 'Execution-Id': 'E1' } };
+
+let store: TestTable;
+let proxy: FaultyProxy;
+let calls: IdempotentCalls;
+let faulty: IdempotentCalls;
+let used = 0;
+
+beforeAll(async () => {
+  store = await startTable();
+  proxy = await startFaultyProxy(store.endpoint, {}, 7);
+  calls = openIdempotentCalls(store.table);
+  faulty = openIdempotentCalls(connectTable(proxy.endpoint, store.tableName));
+});
+afterAll(async () => {
+  await proxy.stop();
+  await store.stop();
+});
+beforeEach(() => {
+  used++;
+  store.operations.length = 0;
+  proxy.faults = {};
+});
+
+/** A request under this test's key, by an execution of its own. */
+const requestOf = (executionId: string, more: Partial<KeyedRequest> = {}): KeyedRequest => ({
+  agentId: 'agent-1',
+  key: `key-${used}`,
+  executionId,
+  fingerprint: 'asked',
+  nowMs: startMs,
+  ...more,
+});
+
+describe('a key', () => {
+  test('is taken with one write and replays the answer with one refused write and one read', async () => {
+    expect(await calls.find(requestOf('E1'))).toEqual({ state: 'free' });
+    store.operations.length = 0;
+    expect(await calls.begin(requestOf('E1'))).toEqual({ state: 'started' });
+    expect(await calls.finish(requestOf('E1'), answer)).toBe(true);
+    expect(await calls.begin(requestOf('E2', { nowMs: startMs + 1_000 }))).toEqual({ state: 'replay', outcome: answer });
+    expect(store.operations).toEqual(['PutItem', 'UpdateItem', 'PutItem', 'GetItem']);
+    store.operations.length = 0;
+    expect(await calls.find(requestOf('E3'))).toEqual({ state: 'replay', outcome: answer });
+    expect(store.operations).toEqual(['GetItem']);
+  });
+
+  test('replays refusals too', async () => {
+    await calls.begin(requestOf('E1'));
+    const refusal = new ApiError('INTENT_EXECUTION_FAILED', 'The upstream refused the parameters.', {
+      status: 422,
+      details: { upstream_status: 400 },
+      headers: { 'Execution-Id': 'E1' },
+      cause: new Error('kept for the log'),
+    });
+    await calls.finish(requestOf('E1'), refusal);
+    const held = await calls.begin(requestOf('E2'));
+    expect(held).toMatchObject({ state: 'replay' });
+    const { outcome } = held as { outcome: ApiError };
+    expect(outcome).toBeInstanceOf(ApiError);
+    expect({ ...outcome, message: outcome.message, cause: outcome.cause }).toEqual({
+      name: 'ApiError',
+      code: 'INTENT_EXECUTION_FAILED',
+      status: 422,
+      message: 'The upstream refused the parameters.',
+      details: { upstream_status: 400 },
+      headers: { 'Execution-Id': 'E1' },
+      cause: undefined,
+    });
+  });
+
+  test.each([
+    ['another request while it runs', false, { fingerprint: 'other' }, { state: 'conflict' }],
+    ['another request once it has ended', true, { fingerprint: 'other' }, { state: 'conflict' }],
+    ['the same request at once', false, {}, { state: 'running', retryAfterSeconds: 1 }],
+    ['the same request 9.5 seconds later', false, { nowMs: startMs + 9_500 }, { state: 'running', retryAfterSeconds: 10 }],
+    ['the same request a minute later', false, { nowMs: startMs + 60_000 }, { state: 'unknown' }],
+    ['the same request at the end of the day', false, { nowMs: startMs + dayMs - 1 }, { state: 'unknown' }],
+    ['the same request a day later', false, { nowMs: startMs + dayMs }, { state: 'started' }],
+    ['another request a day later', true, { fingerprint: 'other', nowMs: startMs + dayMs }, { state: 'started' }],
+    ['another agent', false, { agentId: 'agent-2' }, { state: 'started' }],
+    ['the same request by a clock that is behind', false, { nowMs: startMs - 5_000 }, { state: 'running', retryAfterSeconds: 1 }],
+  ])('asked for by %s', async (_, hasEnded, again, expected) => {
+    await calls.begin(requestOf('E1'));
+    if (hasEnded) await calls.finish(requestOf('E1'), answer);
+    expect(await calls.begin(requestOf('E2', again))).toEqual(expected);
+  });
+
+  test('is free again where nothing was sent upstream', async () => {
+    await calls.begin(requestOf('E1'));
+    await calls.abandon(requestOf('E1'));
+    expect(await calls.begin(requestOf('E2', { fingerprint: 'other' }))).toEqual({ state: 'started' });
+  });
+
+  test('is only ended by the execution that took it, and only once', async () => {
+    await calls.begin(requestOf('E1'));
+    await calls.abandon(requestOf('E2'));
+    await calls.finish(requestOf('E2'), answer);
+    expect(await calls.begin(requestOf('E3'))).toEqual({ state: 'running', retryAfterSeconds: 1 });
+    await calls.finish(requestOf('E1'), answer);
+    await calls.finish(requestOf('E1'), { status: 200, body: {} });
+    await calls.abandon(requestOf('E1'));
+    expect(await calls.begin(requestOf('E3'))).toEqual({ state: 'replay', outcome: answer });
+  });
+
+  test('is not ended by an execution whose day has passed', async () => {
+    await calls.begin(requestOf('E1'));
+    await calls.begin(requestOf('E2', { nowMs: startMs + dayMs }));
+    await calls.finish(requestOf('E1'), answer);
+    expect(await calls.begin(requestOf('E3', { nowMs: startMs + dayMs }))).toEqual({ state: 'running', retryAfterSeconds: 1 });
+  });
+
+  test('taken by 200 requests at once is taken by one', async () => {
+    const states = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => calls.begin(requestOf(`E${index}`)).then(({ state }) => state)),
+    );
+    expect(states.filter((state) => state === 'started').length).toBe(1);
+    expect(states.filter((state) => state === 'running').length).toBe(199);
+  });
+});
+
+describe('an answer', () => {
+  const greatest = 1024 * 1024;
+
+  test.each([
+    ['1 MiB of text', 'All work and no play. '.repeat(greatest / 22)],
+    ['all that fits', randomBytes(290_000).toString('base64')],
+  ])('of %s is kept whole', async (_, text) => {
+    const large: Outcome = { status: 200, body: { text } };
+    await calls.begin(requestOf('E1'));
+    expect(await calls.finish(requestOf('E1'), large)).toBe(true);
+    expect(await calls.begin(requestOf('E2'))).toEqual({ state: 'replay', outcome: large });
+  });
+
+  test('too large for an item is not kept, and is not asked for again', async () => {
+    await calls.begin(requestOf('E1'));
+    expect(await calls.finish(requestOf('E1'), { status: 200, body: { data: randomBytes(greatest * 0.7).toString('base64') } })).toBe(true);
+    expect(await calls.begin(requestOf('E2'))).toEqual({ state: 'unkept' });
+  });
+
+  test('fits beside the longest key', async () => {
+    const longest = { agentId: '\u{1F600}'.repeat(256), key: 'k'.repeat(255) };
+    await calls.begin(requestOf('E1', longest));
+    const startBytes = 385_000;
+    let bytes = startBytes;
+    // random bytes in base64 gzip to little more than themselves: grow until they are no longer kept
+    for (let isKept = true; isKept; bytes += 4_000) {
+      await store.table.delete(keys.call(longest.agentId, longest.key));
+      await calls.begin(requestOf('E1', longest));
+      await calls.finish(requestOf('E1', longest), { status: 200, body: randomBytes(bytes).toString('base64') });
+      isKept = (await calls.begin(requestOf('E2', longest))).state === 'replay';
+    }
+    expect(bytes).toBeGreaterThan(startBytes + 4_000);
+  });
+});
+
+describe('faults', () => {
+  test('an execution whose answers are lost knows itself', async () => {
+    proxy.next = ['dropAfter'];
+    expect(await faulty.begin(requestOf('E1'))).toEqual({ state: 'started' });
+    proxy.next = ['dropAfter'];
+    expect(await faulty.finish(requestOf('E1'), answer)).toBe(true);
+    expect(await faulty.begin(requestOf('E2'))).toEqual({ state: 'replay', outcome: answer });
+  });
+
+  test('a key given back whose answer is lost is free', async () => {
+    await faulty.begin(requestOf('E1'));
+    proxy.next = ['dropAfter'];
+    await faulty.abandon(requestOf('E1'));
+    expect(await faulty.begin(requestOf('E2'))).toEqual({ state: 'started' });
+  });
+
+  test('an outcome that cannot be recorded leaves the key unknown, never free', async () => {
+    await faulty.begin(requestOf('E1'));
+    proxy.faults = { dropBefore: 1 };
+    expect(await faulty.finish(requestOf('E1'), answer)).toBe(false);
+    proxy.faults = {};
+    expect(await faulty.begin(requestOf('E2', { nowMs: startMs + 60_000 }))).toEqual({ state: 'unknown' });
+  });
+
+  test('a table out of reach: 503', async () => {
+    proxy.faults = { dropBefore: 1 };
+    await expect(faulty.begin(requestOf('E1'))).rejects.toMatchObject({
+      code: 'SERVICE_UNAVAILABLE',
+      status: 503,
+      message: 'The registry cannot be reached. Try again after Retry-After.',
+    });
+  });
+
+  test('a fifth of the answers lost, 20 at once, ten rounds: one at most calls the upstream, one answer for all', async () => {
+    proxy.faults = { dropAfter: 0.2 };
+    for (let round = 0; round < 10; round++) {
+      let sent = 0;
+      const answers = new Set<unknown>();
+      const execute = async (executionId: string) => {
+        const request = requestOf(executionId, { key: `key-${used}-${round}` });
+        const held = await faulty.begin(request);
+        if (held.state === 'replay') answers.add((held.outcome as { body: unknown }).body);
+        if (held.state !== 'started') return;
+        sent++;
+        await faulty.finish(request, { status: 200, body: executionId });
+      };
+      const executions = Array.from({ length: 20 }, (_, index) => execute(`E${index}`));
+      await Promise.allSettled(executions);
+      await Promise.allSettled([execute('late 1'), execute('late 2')]);
+      expect(sent).toBeLessThanOrEqual(1);
+      expect(answers.size).toBeLessThanOrEqual(1);
+    }
+    expect(proxy.counts.dropAfter).toBeGreaterThan(40);
+  });
+});

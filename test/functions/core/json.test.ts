@@ -1,0 +1,74 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { ApiError } from '../../../functions/core/api-error.ts';
+import { parseJson, pointer } from '../../../functions/core/json.ts';
+
+const grammar = 'must be JSON as RFC 8259 defines it, without a byte order mark';
+const duplicate = 'must not hold two members of one name in one object';
+const range = 'must not hold a number beyond the range of IEEE 754 double precision';
+const depth = 'must not be nested more than 32 levels deep';
+
+function refusal(text: string): unknown {
+  try {
+    parseJson(text);
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+describe('parseJson', () => {
+  test.each([
+    ['nothing', '', grammar],
+    ['a byte order mark', '\ufeff{}', grammar],
+    ['NaN', '{"a":NaN}', grammar],
+    ['1.', '{"a":1.}', grammar],
+    ['a raw NUL', '{"a":"\0"}', grammar],
+    ['a trailing comma', '{"a":1,}', grammar],
+    ['two texts', '{}{}', grammar],
+    ['duplicate members', '{"a":1,"a":2}', duplicate],
+    ['duplicates through escapes', '{"a":1,"\\u0061":2}', duplicate],
+    ['duplicates deep inside', '{"x":[{"a":{},"b":[],"a":1}]}', duplicate],
+    ['__proto__', '{"__proto__":{"admin":true}}', 'must not hold a member called __proto__'],
+    ['__proto__ through escapes', '{"a":{"\\u005f_proto__":1}}', 'must not hold a member called __proto__'],
+    ['1e400', '{"a":1e400}', range],
+    ['-1e400', '[-1e400]', range],
+    ['33 levels', '['.repeat(33) + ']'.repeat(33), depth],
+    ['5,000 levels', `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`, depth],
+    ['a lone surrogate', '{"a":"\\ud800"}', 'must not hold a lone surrogate'],
+    ['a lone surrogate in a name', '{"\\udc00":1}', 'must not hold a lone surrogate'],
+  ])('refuses %s', (_, text, problem) => {
+    const error = refusal(text);
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ code: 'INVALID_PARAMETER', status: 400, details: { issues: [{ path: '', problem }] } });
+  });
+
+  test('agrees with JSON.parse on everything else', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 20 }), (text) => {
+        const value = JSON.parse(text);
+        fc.pre(!text.includes('__proto__'));
+        expect(parseJson(text)).toEqual(value);
+        expect(parseJson(JSON.stringify(value, null, 2))).toEqual(value);
+      }),
+    );
+  });
+
+  test('throws nothing but ApiError', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const error = refusal(text);
+        expect(error === undefined || error instanceof ApiError).toBe(true);
+      }),
+    );
+  });
+
+  test('leaves prototypes alone', () => {
+    parseJson('{"constructor":{"prototype":{"admin":true}}}');
+    expect(({} as Record<string, unknown>).admin).toBeUndefined();
+  });
+});
+
+test('pointer escapes as RFC 6901 says', () => {
+  expect(pointer(['a/b', 'm~n', 0])).toBe('/a~1b/m~0n/0');
+});

@@ -1,0 +1,399 @@
+import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ApiError } from '../../../../functions/core/api-error.ts';
+import {
+  type LimitDecision,
+  limitExceeded,
+  openRateLimiter,
+  type RateLimiter,
+  rateLimitHeaders,
+} from '../../../../functions/core/limit/rate-limiter.ts';
+import { keys } from '../../../../functions/core/store/keys.ts';
+import type { Table } from '../../../../functions/core/store/table.ts';
+import type { RateLimit } from '../../../../schemas/pat.ts';
+import { connectTable } from '../../../support/connect-table.ts';
+import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-proxy.ts';
+import { seededRandom } from '../../../support/random.ts';
+import { startTable, type TestTable } from '../../../support/table.ts';
+
+/** A moment at which buckets of every period used here begin. */
+const startMs = Date.UTC(2026, 0, 1);
+let store: TestTable;
+let proxy: FaultyProxy;
+let nowMs: number;
+const now = () => nowMs;
+let agents = 0;
+
+beforeAll(async () => {
+  store = await startTable();
+  proxy = await startFaultyProxy(store.endpoint, {});
+});
+afterAll(async () => {
+  await proxy.stop();
+  await store.stop();
+});
+beforeEach(() => {
+  nowMs = startMs;
+  store.operations.length = 0;
+  proxy.faults = {};
+});
+
+const requestOf = (limit: RateLimit) => ({ thumbprint: `agent-${++agents}`, what: 'execute#digest', limit });
+const itemOf = ({ thumbprint, what, limit }: ReturnType<typeof requestOf>) =>
+  store.table.get(keys.limit(thumbprint, `${what}/${limit.period}`));
+const outcomesOf = (decisions: PromiseSettledResult<LimitDecision>[]) => {
+  const isOf = (outcome: string) => (decision: PromiseSettledResult<LimitDecision>) =>
+    (decision.status === 'rejected' ? decision.reason.code : decision.value.isAdmitted ? 'admitted' : 'refused') === outcome;
+  return {
+    admitted: decisions.filter(isOf('admitted')).length,
+    refused: decisions.filter(isOf('refused')).length,
+    unavailable: decisions.filter(isOf('SERVICE_UNAVAILABLE')).length,
+  };
+};
+
+/** The shortest time in which more than `rate` calls were made. */
+const narrowest = (madeMs: number[], rate: number): number =>
+  Math.min(...madeMs.toSorted((a, b) => a - b).map((timeMs, index, all) => (all[index + rate] ?? Number.POSITIVE_INFINITY) - timeMs));
+
+describe('round trips', () => {
+  test('one write a call, also where a bucket ends', async () => {
+    const counter = openRateLimiter(store.table, now);
+    const request = requestOf({ rate: 60, period: 60 });
+    const admitted: unknown[] = [];
+    for (const afterMs of [0, 0, 1_000, 5_000, 0, 66_000]) {
+      nowMs += afterMs;
+      admitted.push(await counter.consume(request));
+    }
+    const decision = { name: 'execute', isAdmitted: true, limit: request.limit };
+    expect(admitted).toEqual([
+      { ...decision, remaining: 59, resetSeconds: 67 },
+      { ...decision, remaining: 58, resetSeconds: 67 },
+      { ...decision, remaining: 57, resetSeconds: 66 },
+      { ...decision, remaining: 56, resetSeconds: 61 },
+      { ...decision, remaining: 55, resetSeconds: 61 },
+      { ...decision, remaining: 59, resetSeconds: 67 },
+    ]);
+    expect(store.operations).toEqual(['GetItem', 'PutItem', 'UpdateItem', 'UpdateItem', 'PutItem', 'UpdateItem', 'PutItem']);
+  });
+
+  test('none while the rate is known to be used up', async () => {
+    const counter = openRateLimiter(store.table, now);
+    const request = requestOf({ rate: 3, period: 60 });
+    expect(counter.findRefusal(request)).toBeUndefined();
+    for (let call = 0; call < 3; call++) await counter.consume(request);
+    store.operations.length = 0;
+
+    const refusal = { name: 'execute', isAdmitted: false, limit: request.limit, remaining: 0 };
+    for (let call = 0; call < 100; call++) expect(await counter.consume(request)).toEqual({ ...refusal, resetSeconds: 67 });
+    nowMs = startMs + 65_999;
+    expect(counter.findRefusal(request)).toEqual({ ...refusal, resetSeconds: 1 });
+    expect(await counter.consume(request)).toEqual({ ...refusal, resetSeconds: 1 });
+    expect(store.operations).toEqual([]);
+
+    nowMs = startMs + 66_000;
+    expect(counter.findRefusal(request)).toBeUndefined();
+    expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 2 });
+    expect(store.operations).toEqual(['PutItem']);
+  });
+
+  test('what an instance learns late: two reads and two writes', async () => {
+    const [first, second] = [openRateLimiter(store.table, now), openRateLimiter(store.table, now)];
+    const request = requestOf({ rate: 60, period: 60 });
+    await first.consume(request);
+    await second.consume(request);
+    nowMs += 6_000;
+    await first.consume(request);
+    store.operations.length = 0;
+    expect(await second.consume(request)).toMatchObject({ isAdmitted: true, remaining: 56 });
+    expect(store.operations).toEqual(['PutItem', 'GetItem', 'UpdateItem']);
+  });
+});
+
+test('how things stand costs one read and no call', async () => {
+  const counter = openRateLimiter(store.table, now);
+  const request = requestOf({ rate: 1, period: 60 });
+  const standing = { name: 'execute', limit: request.limit };
+  expect(await counter.inspect(request)).toEqual({ ...standing, isAdmitted: true, remaining: 1, resetSeconds: 1 });
+  await counter.consume(request);
+  nowMs += 3_000;
+  expect(await counter.inspect(request)).toEqual({ ...standing, isAdmitted: false, remaining: 0, resetSeconds: 64 });
+  expect(store.operations).toEqual(['GetItem', 'GetItem', 'PutItem', 'GetItem']);
+});
+
+describe('any concurrency', () => {
+  test('500 at once against a rate of 50: exactly 50', async () => {
+    const counter = openRateLimiter(store.table);
+    const request = requestOf({ rate: 51, period: 3_600 });
+    await counter.consume(request);
+    const decisions = await Promise.allSettled(Array.from({ length: 500 }, () => counter.consume(request)));
+    expect(outcomesOf(decisions)).toEqual({ admitted: 50, refused: 450, unavailable: 0 });
+  });
+
+  test('across four threads with clients of their own: exactly 50', async () => {
+    const request = requestOf({ rate: 51, period: 3_600 });
+    await openRateLimiter(store.table).consume(request);
+    const workerData = { endpoint: store.endpoint, tableName: store.tableName, calls: 125, request };
+    const script = new URL('../../../support/limit-worker.ts', import.meta.url);
+    const workers = Array.from({ length: 4 }, () => new Worker(script, { workerData }));
+    await Promise.all(workers.map((worker) => once(worker, 'message')));
+    const outcomes = workers.map((worker) => once(worker, 'message'));
+    for (const worker of workers) worker.postMessage('go');
+    const all = (await Promise.all(outcomes)).flat(2);
+    await Promise.all(workers.map((worker) => worker.terminate()));
+    expect([all.length, all.filter((outcome) => outcome === 'admitted').length]).toEqual([500, 50]);
+    expect(all.filter((outcome) => outcome === 'refused').length).toBe(450);
+  });
+
+  test('bursts around the ends of buckets: never more than the rate in any period', async () => {
+    const counters = Array.from({ length: 4 }, () => openRateLimiter(store.table, now));
+    const request = requestOf({ rate: 10, period: 10 });
+    const admittedMs: number[] = [];
+    for (const offsetMs of [0, 999, 1_000, 9_999, 10_000, 10_999, 11_000, 11_001, 21_999, 22_000]) {
+      nowMs = startMs + offsetMs;
+      const decisions = await Promise.all(counters.flatMap((counter) => Array.from({ length: 4 }, () => counter.consume(request))));
+      admittedMs.push(...decisions.filter(({ isAdmitted }) => isAdmitted).map(() => offsetMs));
+    }
+    expect(admittedMs).toEqual([...new Array(10).fill(0), ...new Array(10).fill(11_000), ...new Array(10).fill(22_000)]);
+  });
+});
+
+describe('faults', () => {
+  test('a fifth of the answers lost after they took effect: never above the rate', async () => {
+    proxy.faults = { dropAfter: 0.2 };
+    const request = requestOf({ rate: 50, period: 3_600 });
+    const counters = Array.from({ length: 4 }, () => openRateLimiter(connectTable(proxy.endpoint, store.tableName)));
+    const decisions = await Promise.allSettled(counters.flatMap((counter) => Array.from({ length: 50 }, () => counter.consume(request))));
+    const { admitted, refused, unavailable } = outcomesOf(decisions);
+    expect(proxy.counts.dropAfter).toBeGreaterThan(20);
+    expect(admitted).toBeLessThanOrEqual(50);
+    expect(admitted + refused + unavailable).toBe(200);
+    expect(await itemOf(request)).toMatchObject({ total: 50 });
+  });
+
+  test.each([
+    ['the first call', 0, ['none', 'dropAfter']],
+    ['a call in the newest bucket', 1_000, ['dropAfter']],
+    ['a call in a new bucket', 6_000, ['dropAfter']],
+    ['a call sent twice', 1_000, ['duplicate']],
+  ] as const)('%s whose answer is lost knows itself and is counted once', async (_, offsetMs, faults) => {
+    const counter = openRateLimiter(connectTable(proxy.endpoint, store.tableName), now);
+    const request = requestOf({ rate: 60, period: 60 });
+    const before = offsetMs === 0 ? 0 : 1;
+    if (before === 1) await counter.consume(request);
+    nowMs += offsetMs;
+    proxy.next = [...faults];
+    expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 59 - before });
+    expect(await itemOf(request)).toMatchObject({ total: before + 1 });
+  });
+
+  test('answers lost, late and doubled, short period, four clients: the rate holds at every moment that a call is made', async () => {
+    proxy.faults = { dropBefore: 0.05, dropAfter: 0.1, delay: 0.15, duplicate: 0.1 };
+    const limit = { rate: 8, period: 1 };
+    const request = requestOf(limit);
+    const madeMs: number[] = [];
+    const untilMs = Date.now() + 2_500;
+    const hammer = async (counter: RateLimiter) => {
+      while (Date.now() < untilMs) {
+        const decision = await counter.consume(request).catch(() => undefined);
+        if (decision?.isAdmitted) madeMs.push(Date.now());
+        else await setTimeout(20);
+      }
+    };
+    const counters = Array.from({ length: 4 }, () => openRateLimiter(connectTable(proxy.endpoint, store.tableName)));
+    await Promise.all(counters.flatMap((counter) => Array.from({ length: 4 }, () => hammer(counter))));
+    expect(madeMs.length).toBeGreaterThan(limit.rate);
+    expect(narrowest(madeMs, limit.rate)).toBeGreaterThan(1_000);
+  });
+
+  test('a call whose counting took too long is moved, not counted twice', async () => {
+    const table = connectTable(proxy.endpoint, store.tableName);
+    const request = requestOf({ rate: 2, period: 60 });
+    let waitMs = 0;
+    const slow: Table = {
+      ...table,
+      put: async (item, condition) => {
+        const isWritten = await table.put(item, condition);
+        nowMs += waitMs;
+        waitMs = 0;
+        return isWritten;
+      },
+    };
+    const counter = openRateLimiter(slow, now);
+    waitMs = 4_501;
+    expect(await counter.consume(request)).toEqual({
+      name: 'execute',
+      isAdmitted: true,
+      limit: request.limit,
+      remaining: 1,
+      resetSeconds: Math.ceil((3_000 + 66_000 - 4_501 + 100) / 1000),
+    });
+    expect(await itemOf(request)).toMatchObject({ bucket: startMs / 3_000 + 1, total: 1 });
+    nowMs = startMs + 6_000;
+    waitMs = 4_500;
+    expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 0 });
+    expect(await itemOf(request)).toMatchObject({ bucket: startMs / 3_000 + 2, total: 2 });
+  });
+
+  test('a call that could not be counted in time: 503', async () => {
+    const slow: Table = {
+      ...store.table,
+      put: async (item, condition) => {
+        const isWritten = await store.table.put(item, condition);
+        nowMs += 10_000;
+        return isWritten;
+      },
+    };
+    await expect(openRateLimiter(slow, now).consume(requestOf({ rate: 2, period: 60 }))).rejects.toMatchObject({
+      code: 'SERVICE_UNAVAILABLE',
+      status: 503,
+      message: 'The call could not be counted in time. Try again after Retry-After.',
+    });
+  });
+
+  test('a table out of reach: 503, never a free call', async () => {
+    proxy.faults = { dropBefore: 1 };
+    const counter = openRateLimiter(connectTable(proxy.endpoint, store.tableName), now);
+    const refusal = await counter.consume(requestOf({ rate: 1, period: 1 })).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(ApiError);
+    expect(refusal).toMatchObject({
+      code: 'SERVICE_UNAVAILABLE',
+      status: 503,
+      message: 'The registry cannot be reached. Try again after Retry-After.',
+      headers: { 'Retry-After': '1' },
+    });
+  });
+
+  test.each([
+    [3_000, 60_000],
+    [5_000, 58_000],
+  ])('with a clock that is %s ms ahead, the rate holds in any window of %s ms of a minute', async (aheadMs, windowMs) => {
+    const random = seededRandom(aheadMs);
+    const limit = { rate: 5, period: 60 };
+    const request = requestOf(limit);
+    const counters = [0, aheadMs].map((offsetMs) => openRateLimiter(store.table, () => nowMs + offsetMs));
+    const admittedMs: number[] = [];
+    for (let call = 0; call < 120; call++) {
+      nowMs += random() * 12_000;
+      const decision = await counters[random() < 0.5 ? 0 : 1]?.consume(request);
+      if (decision?.isAdmitted) admittedMs.push(nowMs);
+    }
+    expect(admittedMs.length).toBeGreaterThan(40);
+    expect(narrowest(admittedMs, limit.rate)).toBeGreaterThan(windowMs);
+  });
+
+  test('a clock an hour behind counts into the newest bucket and frees nothing', async () => {
+    const request = requestOf({ rate: 3, period: 60 });
+    const [right, behind] = [openRateLimiter(store.table, now), openRateLimiter(store.table, () => nowMs - 3_600_000)];
+    await right.consume(request);
+    expect(await behind.consume(request)).toMatchObject({ isAdmitted: true, remaining: 1 });
+    expect(await behind.consume(request)).toMatchObject({ isAdmitted: true, remaining: 0 });
+    expect(await behind.consume(request)).toMatchObject({ isAdmitted: false, remaining: 0 });
+    nowMs += 65_999;
+    expect(await right.consume(request)).toMatchObject({ isAdmitted: false });
+    nowMs += 1;
+    expect(await right.consume(request)).toMatchObject({ isAdmitted: true });
+  });
+});
+
+describe('a client that obeys', () => {
+  /** the way to the service: the service's clock is up to 50 ms further than when the client sent */
+  const latencyMs = (random: () => number) => random() * 50;
+
+  test.each([
+    { rate: 5, period: 10 },
+    { rate: 3, period: 1 },
+    { rate: 20, period: 60 },
+  ])('RateLimit is never refused ($rate in $period s)', async (limit) => {
+    const random = seededRandom(limit.rate);
+    const counters = [0, 1, 2].map(() => openRateLimiter(store.table, now));
+    const request = requestOf(limit);
+    for (let call = 0; call < 60; call++) {
+      const decision = await (counters[call % 3] as (typeof counters)[0]).consume(request);
+      expect(decision).toMatchObject({ isAdmitted: true });
+      const { RateLimit = '' } = rateLimitHeaders(decision);
+      const [, remaining, seconds] = /^"execute";r=(\d+);t=(\d+)$/.exec(RateLimit) ?? [];
+      nowMs += latencyMs(random);
+      if (remaining === '0') nowMs += Number(seconds) * 1_000;
+      else if (random() < 0.3) nowMs += (random() * limit.period * 1_000) / 3;
+    }
+  });
+
+  test.each([
+    { rate: 5, period: 10 },
+    { rate: 3, period: 1 },
+    { rate: 20, period: 60 },
+  ])('RateLimit-Policy is never refused, however parallel ($rate in $period s)', async (limit) => {
+    const random = seededRandom(limit.rate);
+    const counter = openRateLimiter(store.table, now);
+    const request = requestOf(limit);
+    const policy = rateLimitHeaders(await counter.consume(request))['RateLimit-Policy'] ?? '';
+    const [, quota, seconds] = (/^"execute";q=(\d+);w=(\d+)$/.exec(policy) ?? []).map(Number) as [number, number, number];
+    let clientMs = nowMs;
+    const sentMs = [clientMs];
+    for (let round = 0; round < 20; round++) {
+      const free = quota - sentMs.filter((timeMs) => timeMs > clientMs - seconds * 1_000).length;
+      const burst = Math.min(free, Math.ceil(random() * quota));
+      sentMs.push(...new Array(burst).fill(clientMs));
+      nowMs = clientMs + latencyMs(random);
+      const decisions = await Promise.all(Array.from({ length: burst }, () => counter.consume(request)));
+      expect(decisions.filter(({ isAdmitted }) => !isAdmitted)).toEqual([]);
+      clientMs += random() < 0.5 ? seconds * 1_000 : random() * limit.period * 1_000;
+    }
+  });
+
+  test('Retry-After is not refused again', async () => {
+    const counter = openRateLimiter(store.table, now);
+    const request = requestOf({ rate: 4, period: 30 });
+    for (let round = 0; round < 20; round++) {
+      nowMs += 1_234;
+      const decision = await counter.consume(request);
+      if (decision.isAdmitted) continue;
+      nowMs += Number(limitExceeded(decision).headers['Retry-After']) * 1_000;
+      expect(await counter.consume(request)).toMatchObject({ isAdmitted: true });
+    }
+  });
+});
+
+describe('the counter item', () => {
+  test.each([
+    { rate: 1_000_000, period: 1, expiresAt: startMs / 1000 + 3_602 },
+    { rate: 1_000_000, period: 604_800, expiresAt: startMs / 1000 + 3_600 + 665_280 },
+  ])('stays small and expires after its last call ($rate in $period s)', async ({ rate, period, expiresAt }) => {
+    const counter = openRateLimiter(store.table, now);
+    nowMs = Math.ceil(startMs / (period * 50)) * period * 50;
+    const request = requestOf({ rate, period });
+    expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 999_999 });
+    expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 999_998 });
+    const item = await itemOf(request);
+    expect(item).toMatchObject({ total: 2, expires_at: expiresAt + (nowMs - startMs) / 1000 });
+    expect(JSON.stringify(item).length).toBeLessThan(350);
+  });
+
+  test('belongs to one key, one thing counted and one period', async () => {
+    const counter = openRateLimiter(store.table, now);
+    const request = requestOf({ rate: 1, period: 60 });
+    const others = [
+      { ...request, thumbprint: 'another' },
+      { ...request, what: 'execute#another' },
+      { ...request, limit: { rate: 1, period: 61 } },
+    ];
+    for (const each of [request, ...others]) expect(await counter.consume(each)).toMatchObject({ isAdmitted: true });
+    for (const each of [request, ...others]) expect(await counter.consume(each)).toMatchObject({ isAdmitted: false });
+    expect(await counter.consume({ ...request, limit: { rate: 2, period: 60 } })).toMatchObject({ isAdmitted: true, remaining: 0 });
+  });
+});
+
+test('a refusal says when to come back', () => {
+  const decision = { name: 'execute', isAdmitted: false, limit: { rate: 60, period: 60 }, remaining: 0, resetSeconds: 12 };
+  expect(limitExceeded(decision)).toMatchObject({
+    code: 'TOO_MANY_REQUESTS',
+    status: 429,
+    message:
+      'The rate limit is used up. Send the request again after Retry-After seconds; RateLimit-Policy says how many calls fit into how many seconds.',
+    details: { limit: { rate: 60, period: 60 }, retry_after_seconds: 12 },
+    headers: { 'RateLimit-Policy': '"execute";q=60;w=67', RateLimit: '"execute";r=0;t=12', 'Retry-After': '12' },
+  });
+  expect(limitExceeded(decision, 'Wait.').message).toBe('Wait.');
+});

@@ -1,0 +1,190 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { checkOutput, compileParameters } from '../../../../functions/core/parameters/compile.ts';
+import { type Parameter, parameterTypes } from '../../../../schemas/parameter.ts';
+
+/** The problems that one value has as the value of a parameter `p`. */
+function problems(definition: Partial<Parameter>, value: unknown): string[] {
+  const { issues = [] } = compileParameters([{ name: 'p', type: 'any', ...definition }])({ p: value });
+  for (const { path } of issues) expect(path).toBe('/parameters/p');
+  return issues.map(({ problem }) => problem);
+}
+
+const integer = 'must be an integer from -9007199254740991 to 9007199254740991';
+
+describe('types are never coerced', () => {
+  test.each<[Parameter['type'], unknown, string]>([
+    ['string', 1, 'must be a string'],
+    ['string', null, 'must be a string'],
+    ['number', '1', 'must be a number'],
+    ['number', true, 'must be a number'],
+    ['integer', '1', integer],
+    ['integer', 1.5, integer],
+    ['integer', 2 ** 53, integer],
+    ['boolean', 'true', 'must be true or false'],
+    ['boolean', 0, 'must be true or false'],
+    ['array', {}, 'must be an array'],
+    ['array', { length: 0 }, 'must be an array'],
+    ['object', [], 'must be an object'],
+    ['object', null, 'must be an object'],
+    ['null', false, 'must be null'],
+  ])('%s is not %j', (type, value, problem) => {
+    expect(problems({ type }, value)).toEqual([problem]);
+  });
+
+  test.each<[Parameter['type'], unknown]>([
+    ['string', ''],
+    ['number', -0.5],
+    ['integer', JSON.parse('1.0')],
+    ['integer', JSON.parse('1e3')],
+    ['boolean', false],
+    ['array', []],
+    ['object', {}],
+    ['null', null],
+    ['any', null],
+    ['any', [1]],
+  ])('%s is %j', (type, value) => {
+    expect(compileParameters([{ name: 'p', type }])({ p: value })).toEqual({ values: { p: value } });
+  });
+});
+
+describe('constraints', () => {
+  test.each<[Partial<Parameter>, unknown, string]>([
+    [{ minimum: 1 }, 0.999, 'must be at least 1'],
+    [{ maximum: 1 }, 1.001, 'must be at most 1'],
+    [{ minLength: 2 }, '😀', 'must have at least 2 characters'],
+    [{ maxLength: 2 }, '😀😀😀', 'must have at most 2 characters'],
+    [{ pattern: '^a+$' }, 'ab', 'must match the pattern ^a+$ and have at most 16384 characters'],
+    [{ pattern: 'a' }, 'a'.repeat(16_385), 'must match the pattern a and have at most 16384 characters'],
+    [{ format: 'date' }, '2026-02-30', 'must be a date such as 2026-02-28'],
+    [{ enum: ['b', 'a'] }, 'c', 'must be one of "b", "a"'],
+    [{ enum: [1] }, '1', 'must be one of 1'],
+    [{ enum: [{ a: 1, b: [2] }] }, { a: 1, b: [3] }, 'must be one of {"a":1,"b":[2]}'],
+    [{ enum: ['\u00e9'] }, 'e\u0301', 'must be one of "\u00e9"'],
+    [{ enum: Array.from({ length: 12 }, (_, index) => index) }, 12, 'must be one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and others'],
+  ])('%j refuses %j', (definition, value, problem) => {
+    expect(problems(definition, value)).toEqual([problem]);
+  });
+
+  test.each<[Partial<Parameter>, unknown]>([
+    [{ minimum: 1, maximum: 1 }, 1],
+    [{ minLength: 2, maxLength: 2 }, '😀😀'],
+    [{ pattern: 'b' }, 'abc'],
+    [{ enum: [{ a: 1, b: [2] }] }, { b: [2], a: 1 }],
+    [{ enum: [0] }, -0],
+    [{ enum: [null] }, null],
+    [{ minimum: 5, maxLength: 0, pattern: 'x' }, true],
+  ])('%j accepts %j', (definition, value) => {
+    expect(problems(definition, value)).toEqual([]);
+  });
+});
+
+describe('all at once', () => {
+  const validate = compileParameters([
+    { name: 'city', type: 'string', required: true, minLength: 3, pattern: '^[A-Z]' },
+    { name: 'days', type: 'integer', required: true },
+    { name: 'unit', type: 'string', enum: ['metric', 'imperial'], default: 'metric' },
+    { name: 'a/b~c', type: 'boolean' },
+  ]);
+
+  test('every issue is named by its pointer, and nothing that was given is quoted', () => {
+    expect(validate({ city: 'ä', 'a/b~c': 'secret', town: 'secret' })).toEqual({
+      issues: [
+        { path: '/parameters/town', problem: 'is not a parameter of this intent; remove it' },
+        { path: '/parameters/city', problem: 'must have at least 3 characters' },
+        { path: '/parameters/city', problem: 'must match the pattern ^[A-Z] and have at most 16384 characters' },
+        { path: '/parameters/days', problem: `is required and ${integer}` },
+        { path: '/parameters/a~1b~0c', problem: 'must be true or false' },
+      ],
+    });
+  });
+
+  test('defaults fill in for what is absent', () => {
+    expect(validate({ city: 'Ulm', days: 1 })).toEqual({ values: { city: 'Ulm', days: 1, unit: 'metric' } });
+  });
+
+  test('a default is a new value each time', () => {
+    const given = compileParameters([{ name: 'list', type: 'array', default: [1] }]);
+    const first = given({}).values?.list as number[];
+    first.push(2);
+    expect(given({})).toEqual({ values: { list: [1] } });
+  });
+
+  test('a thousand unknown parameters make a bounded answer', () => {
+    const { issues = [] } = compileParameters([])(Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`p${index}`, 1])));
+    expect(issues).toHaveLength(101);
+    expect(issues[100]).toEqual({ path: '/parameters', problem: 'holds 900 more unknown parameters; remove them' });
+  });
+
+  test('an endless name is not repeated', () => {
+    expect(compileParameters([])({ ['x'.repeat(201)]: 1 })).toEqual({
+      issues: [{ path: '/parameters', problem: 'holds a name of more than 200 characters, which no parameter has; remove it' }],
+    });
+  });
+
+  test('100,000 items', () => {
+    const items = Array.from({ length: 100_000 }, (_, index) => index);
+    expect(compileParameters([{ name: 'items', type: 'array' }])({ items }).values?.items).toHaveLength(100_000);
+  });
+});
+
+describe('names of Object.prototype', () => {
+  const names = ['toString', 'constructor', 'hasOwnProperty', 'valueOf'];
+
+  test.each(names)('%s is missing where it was not given', (name) => {
+    const validate = compileParameters([{ name, type: 'any', required: true }]);
+    expect(validate({})).toEqual({ issues: [{ path: `/parameters/${name}`, problem: 'is required and must be a value' }] });
+    expect(validate({ [name]: 1 })).toEqual({ values: { [name]: 1 } });
+  });
+
+  test.each(names)('%s is unknown where no parameter has that name', (name) => {
+    const given = JSON.parse(`{"${name}":1}`);
+    expect(compileParameters([])(given).issues).toHaveLength(1);
+  });
+
+  test.each(names)('%s is missing from an answer without it', (name) => {
+    expect(checkOutput([{ name, type: 'any', required: true }], {})).toHaveLength(1);
+  });
+});
+
+describe('checkOutput', () => {
+  const outputs: Parameter[] = [
+    { name: 'total', type: 'number', required: true },
+    { name: 'note', type: 'string', maxLength: 1 },
+  ];
+
+  test.each<[object, unknown[]]>([
+    [{ total: 1 }, []],
+    [{ total: 1, note: null, more: true }, []],
+    [{ total: 1, note: 'longer than registered' }, []],
+    [{}, [{ path: '/total', problem: 'is required and must be a number' }]],
+    [{ total: null }, [{ path: '/total', problem: 'must be a number' }]],
+    [
+      { total: '1', note: 1 },
+      [
+        { path: '/total', problem: 'must be a number' },
+        { path: '/note', problem: 'must be a string' },
+      ],
+    ],
+  ])('%j', (answer, issues) => {
+    expect(checkOutput(outputs, answer)).toEqual(issues);
+  });
+});
+
+test('whatever is given, the outcome is values of the right names or issues', () => {
+  const definitions = fc.uniqueArray(
+    fc.record({
+      name: fc.string({ minLength: 1, maxLength: 5 }).filter((name) => name !== '__proto__'),
+      type: fc.constantFrom(...parameterTypes),
+      required: fc.boolean(),
+    }),
+    { selector: ({ name }) => name, maxLength: 5 },
+  );
+  fc.assert(
+    fc.property(definitions, fc.dictionary(fc.string({ maxLength: 5 }), fc.jsonValue()), (parameters, given) => {
+      const { values, issues } = compileParameters(parameters)(given);
+      if (values === undefined) expect(issues?.length).toBeGreaterThan(0);
+      else expect(values).toEqual(given);
+    }),
+  );
+});

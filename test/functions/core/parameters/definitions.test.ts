@@ -1,0 +1,140 @@
+import { describe, expect, test } from '@jest/globals';
+import { checkDefinitions } from '../../../../functions/core/parameters/definitions.ts';
+import { compilePattern, countAtoms } from '../../../../functions/core/parameters/pattern.ts';
+import type { Parameter } from '../../../../schemas/parameter.ts';
+
+const check = (definition: Partial<Parameter>) =>
+  checkDefinitions({
+    input_parameters: [
+      { name: 'first', type: 'any' },
+      { name: 'p', type: 'string', ...definition },
+    ],
+    output_parameters: [],
+  });
+
+const ecmaScript = 'must be a regular expression as ECMAScript defines it, with the flag u';
+const linear =
+  'must be one that RE2 can match in linear time: no back-references, no look-around, counts of at most 1000 (nested ones multiplied), no surrogate pairs as escapes';
+const large = 'is too large when its repetitions are written out; use smaller counts or minLength and maxLength';
+
+describe('patterns', () => {
+  test.each([
+    ['(a)\\1', linear],
+    ['(?=a)b', linear],
+    ['(?!a)b', linear],
+    ['(?<=a)b', linear],
+    ['(?<!a)b', linear],
+    ['(?<n>a)\\k<n>', linear],
+    ['\\ud83d\\ude00', linear],
+    ['\\\\\\uD83D', linear],
+    ['a{1001}', linear],
+    ['(a{1000}){1000}', large],
+    ['(a{0,30}){0,50}', linear],
+    ['(abc){1000}', large],
+    ['(abcdefghijkl){1000}', large],
+    ['(', ecmaScript],
+    ['[b-a]', ecmaScript],
+    ['a{2,1}', ecmaScript],
+    ['(?P<n>a)', ecmaScript],
+    ['\\Q.\\E', ecmaScript],
+    ['a++', ecmaScript],
+  ])('%s is refused', (pattern, problem) => {
+    expect(check({ pattern })).toEqual([{ path: '/input_parameters/1/pattern', problem }]);
+  });
+
+  test.each([
+    ['^(a+)+$', `${'a'.repeat(16_000)}!`],
+    ['(x+x+)+y', 'x'.repeat(16_000)],
+    ['(.*)*(.*)*=', 'a'.repeat(16_000)],
+    ['^(([a-z])+.)+[A-Z]([a-z])+$', 'a'.repeat(16_000)],
+    ['[ab]*a[ab]{300}[cd]', 'ab'.repeat(8_000)],
+  ])('%s cannot be made to explode', (pattern, text) => {
+    expect(check({ pattern })).toEqual([]);
+    expect(compilePattern(pattern)(text)).toBe(false);
+  });
+
+  test.each([
+    ['b', 'abc', true],
+    ['^b', 'abc', false],
+    ['^\\u{1F600}$', '😀', true],
+    ['^.$', '😀', true],
+    ['^\\p{L}+$', 'Zürich', true],
+    ['^\\d{4}-\\d{2}$', '2026-11', true],
+    ['^[\\w.\\-]+\\/$', 'a.b-c/', true],
+    ['a$', 'a\n', false],
+    ['^\\\\k$', '\\k', true],
+  ])('%s on %j', (pattern, text, isMatch) => {
+    expect(compilePattern(pattern)(text)).toBe(isMatch);
+  });
+
+  test('two hundred patterns are checked in no time, also where each would take a second to compile', () => {
+    const parameters = (pattern: string) =>
+      Array.from({ length: 100 }, (_, index): Parameter => ({ name: `p${index}`, type: 'string', pattern }));
+    const wanted = { input_parameters: parameters('(a|b){0,200}'), output_parameters: parameters('^[a-z]{1,900}$') };
+    expect(checkDefinitions(wanted)).toEqual([]);
+    const huge = parameters(`(${'a'.repeat(980)}){1000}`);
+    const issues = checkDefinitions({ input_parameters: huge, output_parameters: huge });
+    expect(issues).toHaveLength(200);
+    expect(issues[199]).toEqual({ path: '/output_parameters/99/pattern', problem: large });
+  });
+
+  test.each<[string, number]>([
+    ['', 0],
+    ['^abc$', 3],
+    ['a*b+?c?', 3],
+    ['a{3}', 3],
+    ['a{2,5}b', 6],
+    ['a{2,}', 2],
+    ['a{0}', 1],
+    ['(ab|c){10}', 30],
+    ['((?:a{10}){10}(?<n>b)){10}x', 1011],
+    ['[^\\]{9}]{2}\\{3\\}', 5],
+    ['\\p{Lu}\\u0061\\u{1F600}\\x41\\cA\\.{2}😀', 8],
+  ])('%s is %i characters and classes when written out', (pattern, count) => {
+    expect(() => new RegExp(pattern, 'u')).not.toThrow();
+    expect(countAtoms(pattern)).toBe(count);
+  });
+});
+
+describe('definitions that contradict themselves', () => {
+  test.each<[string, Partial<Parameter>, string, string]>([
+    ['bounds', { type: 'number', minimum: 2, maximum: 1 }, '/minimum', 'must not be greater than maximum'],
+    ['lengths', { minLength: 2, maxLength: 1 }, '/minLength', 'must not be greater than maxLength'],
+    ['minimum of text', { minimum: 1 }, '/minimum', 'must be left out, because it constrains nothing of type string'],
+    ['pattern of a number', { type: 'number', pattern: 'a' }, '/pattern', 'must be left out, because it constrains nothing of type number'],
+    ['format of an object', { type: 'object', format: 'uri' }, '/format', 'must be left out, because it constrains nothing of type object'],
+    ['default of another type', { default: 1 }, '/default', 'must be a string, like every value of this parameter'],
+    [
+      'default out of bounds',
+      { type: 'integer', maximum: 1, default: 2 },
+      '/default',
+      'must be at most 1, like every value of this parameter',
+    ],
+    ['default not allowed', { enum: ['a'], default: 'b' }, '/default', 'must be one of "a", like every value of this parameter'],
+    ['allowed value of another type', { enum: ['a', 1] }, '/enum/1', 'must be a string, like every value of this parameter'],
+    [
+      'allowed value too long',
+      { maxLength: 1, enum: ['ab'] },
+      '/enum/0',
+      'must have at most 1 characters, like every value of this parameter',
+    ],
+    ['null as default of a string', { default: null }, '/default', 'must be a string, like every value of this parameter'],
+  ])('%s', (_, definition, path, problem) => {
+    expect(check(definition)).toEqual([{ path: `/input_parameters/1${path}`, problem }]);
+  });
+
+  test('in both lists, all at once', () => {
+    const wrong: Parameter = { name: 'p', type: 'boolean', maxLength: 1, minimum: 1 };
+    expect(checkDefinitions({ input_parameters: [wrong], output_parameters: [wrong] }).map(({ path }) => path)).toEqual([
+      '/input_parameters/0/minimum',
+      '/input_parameters/0/maxLength',
+      '/output_parameters/0/minimum',
+      '/output_parameters/0/maxLength',
+    ]);
+  });
+
+  test('one that makes sense passes', () => {
+    expect(check({ minLength: 1, maxLength: 5, pattern: '^[a-z]+$', enum: ['abc', 'de'], default: 'de' })).toEqual([]);
+    expect(check({ type: 'any', minimum: 1, maxLength: 5, format: 'date', default: null })).toEqual([]);
+  });
+});

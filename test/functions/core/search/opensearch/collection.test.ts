@@ -1,0 +1,165 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Collection, openCollection } from '../../../../../functions/core/search/opensearch/collection.ts';
+import type { CollectionDocument } from '../../../../../functions/core/search/opensearch/documents.ts';
+import { openIntents } from '../../../../../functions/core/store/intents.ts';
+import { openRegistry } from '../../../../../functions/core/store/registry.ts';
+import { openServices } from '../../../../../functions/core/store/services.ts';
+import { createAction } from '../../../../../functions/feed-search-collection.ts';
+import { toIntentDetails } from '../../../../../schemas/intent.ts';
+import { searchQuery } from '../../../../../schemas/search.ts';
+import { intentOf, serviceNamed } from '../../../../support/records.ts';
+import { startTable, type TestTable } from '../../../../support/table.ts';
+
+/** As much of a collection as the service speaks to: it stores documents, finds those of a service, and answers searches as it is told. */
+const documents = new Map<string, CollectionDocument>();
+let hasIndex = false;
+let next: { status: number; body: string } | undefined;
+const requests: { line: string; headers: NodeJS.Dict<string | string[]>; body: string }[] = [];
+
+function answer(line: string, body: string): { status: number; body: string } {
+  if (next) return next;
+  if (line === 'PUT /intents') hasIndex = true;
+  if (!hasIndex) return { status: 404, body: '{}' };
+  if (line === 'PUT /intents/_doc/filled') documents.set('filled', {} as CollectionDocument);
+  if (line === 'GET /intents/_doc/filled') return { status: documents.has('filled') ? 200 : 404, body: '{}' };
+  if (line === 'POST /intents/_bulk') return { status: 200, body: JSON.stringify({ items: takeIn(body) }) };
+  const { term } = JSON.parse(body || '{}').query ?? {};
+  const found = [...documents].filter(([, { service_id }]) => term && service_id === term.service_id);
+  const hits = found.map(([_id]) => ({ _id, _score: 1 }));
+  return { status: 200, body: JSON.stringify({ hits: { total: { value: hits.length }, hits } }) };
+}
+
+function takeIn(body: string): object[] {
+  const lines = body
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  return lines.flatMap((line, at): object[] => {
+    if (line.index) documents.set(line.index._id, lines[at + 1]);
+    if (line.index) return [{ index: { status: 201 } }];
+    return line.delete ? [{ delete: { status: documents.delete(line.delete._id) ? 200 : 404 } }] : [];
+  });
+}
+
+let server: Server;
+let collection: Collection;
+let started: TestTable;
+
+beforeAll(async () => {
+  started = await startTable();
+  server = createServer(async (request, response) => {
+    const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>)).toString();
+    const line = `${request.method} ${request.url}`;
+    requests.push({ line, headers: request.headers, body });
+    const { status, body: sent } = answer(line, body);
+    response.writeHead(status).end(request.method === 'HEAD' ? '' : sent);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  collection = openCollection({
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    region: 'eu-west-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  });
+});
+beforeEach(() => {
+  requests.length = 0;
+  next = undefined;
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  server.close();
+  await started.stop();
+});
+
+test('a feeding run writes everything at first, then what has changed', async () => {
+  const services = openServices(started.table);
+  const intents = openIntents(started.table);
+  const feed = createAction({ source: openRegistry(started.table), collection });
+  const held = () =>
+    [...documents]
+      .filter(([uid]) => uid !== 'filled')
+      .map(([uid, { service_name }]) => `${uid} of ${service_name}`)
+      .sort();
+  const { service_id } = await services.create(serviceNamed('First'));
+  await intents.create(service_id, intentOf('a.example:one:v1'));
+  await intents.create(service_id, intentOf('a.example:two:v1', { tags: ['Big One'], deprecated: true }));
+
+  await feed();
+  expect(held()).toEqual(['a.example:one:v1 of First', 'a.example:two:v1 of First']);
+  expect(documents.get('a.example:two:v1')).toMatchObject({
+    exact_tags: ['big one'],
+    namespace: 'a.example',
+    deprecated: true,
+    service_id,
+  });
+  expect(requests.map(({ line }) => line)).toContain('PUT /intents');
+
+  requests.length = 0;
+  await services.replace(service_id, serviceNamed('Second'), () => true);
+  await intents.remove('a.example:two:v1', () => true);
+  await feed();
+  expect(held()).toEqual(['a.example:one:v1 of Second']);
+  expect(requests.map(({ line }) => line)).not.toContain('PUT /intents');
+
+  await services.remove(service_id, () => true);
+  await feed();
+  expect(held()).toEqual([]);
+});
+
+describe('a search', () => {
+  const hits = (total: number, ...found: object[]) => ({
+    status: 200,
+    body: JSON.stringify({ hits: { total: { value: total }, hits: found } }),
+  });
+
+  test('is signed, and its answer is a page of intents', async () => {
+    const intent = intentOf('a.example:one:v1');
+    const _source = { record: JSON.stringify(intent), service_name: 'First' };
+    next = hits(7, { _id: intent.intent_uid, _score: 1.5, _source, matched_queries: ['country'] });
+    const query = searchQuery.parse({ query: 'a country', explain: 'true' });
+    expect(await collection.search(query)).toEqual({
+      total: 7,
+      hits: [{ intent: toIntentDetails(intent, 'First'), match: { score: 1.5, words: ['country'] } }],
+    });
+    expect(requests[0]).toMatchObject({
+      line: 'POST /intents/_search',
+      headers: {
+        'content-type': 'application/json',
+        'x-amz-content-sha256': expect.stringMatching(/^[0-9a-f]{64}$/),
+        authorization: expect.stringMatching(/^AWS4-HMAC-SHA256 Credential=test\/\d{8}\/eu-west-1\/aoss\/aws4_request, /),
+      },
+    });
+  });
+
+  test('that can find nothing asks nothing', async () => {
+    expect(await collection.search(searchQuery.parse({ query: '?' }))).toEqual({ hits: [], total: 0 });
+    expect(requests).toEqual([]);
+  });
+
+  test.each([
+    ['the collection fails', { status: 500, body: 'a stack trace' }],
+    ['the collection forbids it', { status: 403, body: '' }],
+  ])('is answered 503 where %s', async (_, failure) => {
+    next = failure;
+    await expect(collection.search(searchQuery.parse({}))).rejects.toMatchObject({
+      code: 'SERVICE_UNAVAILABLE',
+      message: 'Search cannot be reached. Try again after Retry-After.',
+    });
+  });
+});
+
+test('a refused document fails the run, so that the next one writes it again', async () => {
+  next = {
+    status: 200,
+    body: JSON.stringify({ items: [{ index: { status: 201 } }, { index: { status: 429 } }, { delete: { status: 404 } }] }),
+  };
+  await expect(
+    collection.write([
+      ['a', undefined],
+      ['b', undefined],
+      ['c', undefined],
+    ]),
+  ).rejects.toThrow('The search collection refused 1 of 3 documents.');
+});

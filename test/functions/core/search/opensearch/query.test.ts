@@ -1,0 +1,124 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { toSearchRequest } from '../../../../../functions/core/search/opensearch/query.ts';
+import { searchQuery } from '../../../../../schemas/search.ts';
+
+const request = (query: Record<string, string>) => toSearchRequest(searchQuery.parse(query));
+const fields = ['name^2.4', 'tags^1.2', 'description^0.6', 'service^0.6', 'parameters^0.6'];
+const word = (query: string) => ({ multi_match: { query, type: 'cross_fields', fields, _name: query } });
+const common = { track_total_hits: true, size: 10, from: 0, _source: ['record', 'service_name'] };
+const standing = { term: { deprecated: false } };
+
+test.each<[string, Record<string, string>, object]>([
+  ['nothing asked', {}, { ...common, query: { bool: { filter: [standing] } }, sort: [{ uid: 'asc' }] }],
+  [
+    'a question',
+    { query: 'What is the weather in Łódź?' },
+    {
+      ...common,
+      query: { bool: { filter: [standing], should: [word('weather'), word('lodz')], minimum_should_match: 1 } },
+      sort: [{ _score: 'desc' }, { uid: 'asc' }],
+    },
+  ],
+  [
+    'every filter',
+    { uid: 'a.example:b:v1', namespace: 'A.Example', tags: 'Money, travel', intent_name: 'pay bill' },
+    {
+      ...common,
+      query: {
+        bool: {
+          filter: [
+            { bool: { filter: [{ prefix: { exact_intent_name: 'pay' } }, { prefix: { exact_intent_name: 'bill' } }] } },
+            { term: { namespace: 'a.example' } },
+            { term: { exact_tags: 'money' } },
+            { term: { exact_tags: 'travel' } },
+            { term: { uid: 'a.example:b:v1' } },
+          ],
+        },
+      },
+      sort: [{ uid: 'asc' }],
+    },
+  ],
+  [
+    'camelCase in a filter',
+    { service_name: 'GitHub' },
+    {
+      ...common,
+      query: {
+        bool: {
+          filter: [
+            {
+              bool: {
+                filter: [
+                  {
+                    bool: {
+                      should: [
+                        { prefix: { exact_service_name: 'github' } },
+                        { bool: { filter: [{ prefix: { exact_service_name: 'git' } }, { prefix: { exact_service_name: 'hub' } }] } },
+                      ],
+                      minimum_should_match: 1,
+                    },
+                  },
+                ],
+              },
+            },
+            standing,
+          ],
+        },
+      },
+      sort: [{ uid: 'asc' }],
+    },
+  ],
+  [
+    'a page',
+    { page: '3', page_size: '20' },
+    { ...common, size: 20, from: 40, query: { bool: { filter: [standing] } }, sort: [{ uid: 'asc' }] },
+  ],
+  [
+    'what follows a uid',
+    { page: '2000', after: 'a.example:b:v1' },
+    {
+      track_total_hits: true,
+      size: 10,
+      search_after: ['a.example:b:v1'],
+      _source: ['record', 'service_name'],
+      query: { bool: { filter: [standing] } },
+      sort: [{ uid: 'asc' }],
+    },
+  ],
+])('%s', (_, query, body) => {
+  expect(request(query)).toEqual(body);
+});
+
+test.each([
+  ['a question of marks alone', { query: '?!' }],
+  ['a filter of marks alone', { description: '--' }],
+])('asks nothing for %s', (_, query) => {
+  expect(request(query as Record<string, string>)).toBeUndefined();
+});
+
+test('refuses a page that OpenSearch does not reach', () => {
+  expect(() => request({ page: '1001' })).toThrow(
+    expect.objectContaining({
+      code: 'INVALID_PARAMETER',
+      details: {
+        issues: [{ path: '/page', problem: 'must not reach beyond the 10000th result; narrow the search, or follow the next links' }],
+      },
+    }),
+  );
+});
+
+test('keeps what is asked out of the structure of the request, whatever it is', () => {
+  const shape = (value: unknown): unknown =>
+    Array.isArray(value)
+      ? value.map(shape)
+      : typeof value === 'object' && value
+        ? Object.entries(value).map(([key, inner]) => [key, shape(inner)])
+        : typeof value;
+  const asked = fc.string({ unit: 'binary' }).filter((text) => /^[a-z]/.test(text) && !/[\p{L}\p{N}\p{M}]/u.test(text.slice(1)));
+  fc.assert(
+    fc.property(asked, (text) => {
+      expect(shape(request({ query: text, namespace: text }))).toEqual(shape(request({ query: 'x', namespace: 'x' })));
+    }),
+  );
+});
