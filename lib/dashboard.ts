@@ -97,7 +97,9 @@ export function createDashboard(scope: Construct, { rest, table, functions, name
       ...half,
     }),
   ];
-  return new Dashboard(scope, 'Dashboard', { dashboardName: Stack.of(scope).stackName, widgets: pairs(widgets) });
+  // Names of dashboards are global in an account: without the region a second region could not be deployed.
+  const { stackName, region } = Stack.of(scope);
+  return new Dashboard(scope, 'Dashboard', { dashboardName: `${stackName}-${region}`, widgets: pairs(widgets) });
 }
 
 /** Every metric that matches, summed over each period. */
