@@ -2,14 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
-import { readSettings, SettingsError } from '../lib/settings.ts';
+import { describeDecisions, readSettings, SettingsError } from '../lib/settings.ts';
 import { IntentGate } from '../lib/stack.ts';
 
 try {
   // The feature flags hold also where the app is run without the CDK command line, which passes them on.
   // Synthesized below and nowhere else: by itself the app would write what it has when the process ends, also half a stack.
   const app = new App({ autoSynth: false, context: JSON.parse(readFileSync('cdk.json', 'utf8')).context });
-  new IntentGate(app, 'IntentGate', readSettings(app.node));
+  const settings = readSettings(app.node.getAllContext());
+  console.error(describeDecisions(settings));
+  new IntentGate(app, 'IntentGate', settings);
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
   app.synth();
 } catch (error) {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { ListBucketsCommand, S3Client } from '@aws-sdk/client-s3';
 import { readPolicy } from '../lib/policy.ts';
-import { parseSettings, SettingsError } from '../lib/settings.ts';
+import { readSettings, SettingsError } from '../lib/settings.ts';
 import { type AccountFindings, diagnose } from './doctor/examine.ts';
 
 const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
@@ -17,9 +17,8 @@ function findCdkVersion(): string | undefined {
 }
 
 function findSettingsProblem(given: Record<string, string>): string | undefined {
-  const own = Object.entries(readJson('cdk.json').context).filter(([name]) => !/[:/]/.test(name));
   try {
-    readPolicy(parseSettings({ ...Object.fromEntries(own), ...given }));
+    readPolicy(readSettings({ ...readJson('cdk.json').context, ...given }));
     return undefined;
   } catch (error) {
     if (error instanceof SettingsError) return error.message;

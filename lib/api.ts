@@ -56,14 +56,15 @@ export class Api extends Construct {
   }
 
   private createRestApi(): RestApi {
-    const { stage, domain, manageApiLogRole, retainData, protocol, corsOrigins } = this.settings;
+    const { stage, domain, manageApiLogRole, protocol, corsOrigins } = this.settings;
     const rest = new RestApi(this, 'Rest', {
       restApiName: `Intent Gate (${stage})`,
       description: 'Lets agents find, get authorised for, and run intents',
       endpointTypes: [EndpointType.REGIONAL],
       ...(domain && { domainName: domainOptions(this, domain), disableExecuteApiEndpoint: true }),
       cloudWatchRole: manageApiLogRole,
-      ...(manageApiLogRole && { cloudWatchRoleRemovalPolicy: retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY }),
+      // Every API of the account and region writes its logs with this role, those of other stacks too.
+      ...(manageApiLogRole && { cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN }),
       deployOptions: this.stageOptions(),
     });
     acknowledge(rest, {

@@ -1,5 +1,4 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
-import type { Node } from 'constructs';
 import * as z from 'zod';
 import { endpoints } from './endpoints.ts';
 
@@ -39,6 +38,9 @@ const isHttpsOrigin = (text: string) => URL.canParse(text) && new URL(text).prot
 
 /** For rules between settings: they are checked whatever else is wrong, so that every mistake is told at once. */
 const always = (name: string) => ({ path: [name], when: () => true });
+
+/** The stage of `npm start`, which needs no entry in cdk.json. */
+const localStage = 'local';
 
 /** The settings of a deployment: context of the CDK app, by these names. All are optional. */
 const settingsObject = z.strictObject({
@@ -111,16 +113,16 @@ const settingsObject = z.strictObject({
     .refine((days) => days in RetentionDays, `must be one of ${retentionDays.join(', ')}`)
     .default(30)
     .describe('how long logs are kept, in days'),
-  retainData: flag.optional().describe('keep table, keys and users when the stack is deleted; true for `production` by default'),
-  manageApiLogRole: flag
+  retainData: flag
     .default(true)
-    .describe(
-      'the stack sets the role with which API Gateway writes logs, which is one per account and region; false where the account has one',
-    ),
+    .describe('protect the stack against deletion, and keep its table, keys and users if it is deleted all the same'),
+  manageApiLogRole: flag
+    .default(false)
+    .describe('the stack sets the role with which API Gateway writes logs, for an account and region that has none; it is never deleted'),
 });
 
 const settingsSchema = settingsObject
-  .refine(({ stage, allowLoopback }) => !allowLoopback || stage === 'local', {
+  .refine(({ stage, allowLoopback }) => !allowLoopback || stage === localStage, {
     ...always('allowLoopback'),
     error: 'is for local development: set stage to local, or leave it out',
   })
@@ -138,7 +140,6 @@ const settingsSchema = settingsObject
   })
   .transform(({ domainName, hostedZoneId = '', hostedZoneName = '', ...given }) => ({
     ...given,
-    retainData: given.retainData ?? given.stage === 'production',
     ...(domainName && {
       publicBaseUrl: `https://${domainName}`,
       domain: { name: domainName, zone: { hostedZoneId, zoneName: hostedZoneName } },
@@ -172,11 +173,43 @@ export function parseSettings(given: Record<string, unknown>): Settings {
       ? issue.keys.map((name) => `${[...issue.path, name].join('.')}: is not a setting`)
       : [`${issue.path.join('.')}: ${issue.message}`],
   );
-  throw new SettingsError(`The settings are not valid:\n${mistakes.map((mistake) => `  ${mistake}`).join('\n')}`);
+  throw new SettingsError(describeMistakes(mistakes));
 }
 
-/** The settings in the app's context: every key of it that is not CDK's own, which hold a colon or a slash. */
-export function readSettings(node: Node): Settings {
-  const own = Object.entries(node.getAllContext()).filter(([name]) => !/[:/]/.test(name));
-  return parseSettings(Object.fromEntries(own));
+const describeMistakes = (mistakes: string[]): string =>
+  `The settings are not valid:\n${mistakes.map((mistake) => `  ${mistake}`).join('\n')}`;
+
+const stagesSchema = z.record(z.string(), z.record(z.string(), z.unknown()));
+
+/**
+ * The settings in the app's context: those of the stage that `stage` names, from `stages`, and over them what the context says by itself,
+ * as `-c name=value` does. Other keys belong to other tools, which write them into `cdk.context.json` or `~/.cdk.json`, and are left alone.
+ * @throws SettingsError naming every mistake and its place at once
+ */
+export function readSettings(context: Record<string, unknown>): Settings {
+  const own = Object.fromEntries(Object.entries(context).filter(([name]) => name in settingsObject.shape));
+  const misspelt = Object.keys(context).flatMap((name) => {
+    const meant = Object.keys(settingsObject.shape).find((setting) => setting !== name && setting.toLowerCase() === name.toLowerCase());
+    return meant === undefined ? [] : [`${name}: is spelt ${meant}`];
+  });
+  if (misspelt.length > 0) throw new SettingsError(describeMistakes(misspelt));
+  const stages = stagesSchema.safeParse(context.stages ?? {});
+  if (!stages.success)
+    throw new SettingsError(describeMistakes(['stages: must be an object that has an object of settings for each stage']));
+  const { stage = 'production' } = own;
+  const names = Object.keys(stages.data);
+  if (names.length > 0 && stage !== localStage && !names.includes(String(stage))) {
+    throw new SettingsError(
+      describeMistakes([`stage: must be one of the stages in cdk.json (${names.join(', ')}); give it an entry there`]),
+    );
+  }
+  return parseSettings({ ...stages.data[String(stage)], stage, ...own });
 }
+
+/** What a synthesis decided that is hard to take back, in a line for people. */
+export const describeDecisions = ({ stage, retainData, signingKeys }: Settings): string =>
+  `Stage ${stage}: ${
+    retainData
+      ? 'the stack is protected against deletion, and keeps its table, keys and users'
+      : 'deleting the stack DELETES its table, keys and users (retainData is false)'
+  }. PATs are signed with the key "${signingKeys[0]}".`;

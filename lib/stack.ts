@@ -29,7 +29,7 @@ export class IntentGate extends Stack {
 
   constructor(scope: Construct, id: string, settings: Settings) {
     const stackName = settings.stage === 'production' ? 'IntentGate' : `IntentGate-${settings.stage}`;
-    super(scope, id, { stackName, description: `Intent Gate (${settings.stage})` });
+    super(scope, id, { stackName, description: `Intent Gate (${settings.stage})`, terminationProtection: settings.retainData });
     this.settings = settings;
 
     const table = createTable(this, settings);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseSettings, SettingsError } from '../../lib/settings.ts';
+import { describeDecisions, parseSettings, readSettings, SettingsError } from '../../lib/settings.ts';
 
 const defaults = {
   stage: 'production',
@@ -23,12 +23,12 @@ const defaults = {
   logRetentionDays: 30,
   retainData: true,
   search: 'sqlite',
-  manageApiLogRole: true,
+  manageApiLogRole: false,
 };
 
-function mistakes(given: Record<string, unknown>): string[] {
+function mistakes(given: Record<string, unknown>, read = parseSettings): string[] {
   try {
-    parseSettings(given);
+    read(given);
   } catch (error) {
     expect(error).toBeInstanceOf(SettingsError);
     const [title, ...lines] = (error as SettingsError).message.split('\n');
@@ -53,11 +53,10 @@ describe('parseSettings', () => {
   });
 
   test.each([
-    ['production keeps its data', {}, true],
-    ['another stage does not', { stage: 'dev' }, false],
-    ['unless it is told to', { stage: 'dev', retainData: true }, true],
-    ['and production may be told not to', { retainData: 'false' }, false],
-  ])('%s', (_, given, retainData) => {
+    ['production', {}, true],
+    ['every other stage', { stage: 'prod' }, true],
+    ['no stage that is told not to', { stage: 'dev', retainData: 'false' }, false],
+  ])('%s keeps its data', (_, given, retainData) => {
     expect(parseSettings(given).retainData).toBe(retainData);
   });
 
@@ -116,4 +115,41 @@ describe('parseSettings', () => {
       'domainName: needs hostedZoneId and hostedZoneName, and they need it',
     ]);
   });
+});
+
+describe('readSettings', () => {
+  const stages = { production: { patLifeSeconds: 900 }, test: { retainData: false, tracing: false } };
+
+  test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
+    ['production without a stage', { stages }, { stage: 'production', patLifeSeconds: 900, retainData: true }],
+    ['the stage that is named', { stages, stage: 'test' }, { stage: 'test', patLifeSeconds: 3_600, retainData: false, tracing: false }],
+    ['a single setting over it', { stages, stage: 'test', tracing: 'true' }, { stage: 'test', retainData: false, tracing: true }],
+    ['the local stage, which needs no entry', { stages, stage: 'local' }, { stage: 'local', retainData: true }],
+    ['any stage if none is listed', { stage: 'dev' }, { stage: 'dev', retainData: true }],
+    ['past what other tools write', { 'acknowledged-issue-numbers': [1], 'availability-zones:account=1': [], pager: 'less' }, defaults],
+  ])('takes %s', (_, context, expected) => {
+    expect(readSettings(context)).toMatchObject(expected);
+  });
+
+  test.each<[Record<string, unknown>, string]>([
+    [{ stages, stage: 'tset' }, 'stage: must be one of the stages in cdk.json (production, test); give it an entry there'],
+    [{ stages: { production: { typo: 1 } } }, 'typo: is not a setting'],
+    [{ stages: { production: 7 } }, 'stages: must be an object that has an object of settings for each stage'],
+    [{ retaindata: 'false' }, 'retaindata: is spelt retainData'],
+  ])('refuses %j', (context, expected) => {
+    expect(mistakes(context, readSettings)).toEqual([expected]);
+  });
+});
+
+test.each([
+  [
+    {},
+    'Stage production: the stack is protected against deletion, and keeps its table, keys and users. PATs are signed with the key "first".',
+  ],
+  [
+    { stage: 'dev', retainData: false, signingKeys: 'b,a' },
+    'Stage dev: deleting the stack DELETES its table, keys and users (retainData is false). PATs are signed with the key "b".',
+  ],
+])('synthesis says what it decided for %j', (given, expected) => {
+  expect(describeDecisions(parseSettings(given))).toBe(expected);
 });

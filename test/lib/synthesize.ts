@@ -32,7 +32,7 @@ export function synthesize(settings: Record<string, unknown> = {}): Synthesis {
   try {
     const { context } = JSON.parse(readFileSync('cdk.json', 'utf8'));
     const app = new App({ outdir, context: { ...context, ...settings, 'aws:cdk:bundling-stacks': [] } });
-    const stack = new IntentGate(app, 'IntentGate', readSettings(app.node));
+    const stack = new IntentGate(app, 'IntentGate', readSettings(app.node.getAllContext()));
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
     const { template } = app.synth().getStackArtifact(stack.artifactId) as { template: Template };
     const resources = (type: string) => Object.fromEntries(Object.entries(template.Resources).filter(([, { Type }]) => Type === type));

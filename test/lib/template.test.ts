@@ -253,13 +253,13 @@ describe('data', () => {
     '%s is kept in production and goes elsewhere',
     (type) => {
       expect(keeps(standard.only(type))).toBe(true);
-      const { only } = synthesize({ stage: 'dev' });
+      const { only } = synthesize({ stage: 'test' });
       expect(keeps(only(type))).toBe(false);
     },
   );
 
   test('another stage leaves nothing behind', () => {
-    const { template } = synthesize({ stage: 'dev' });
+    const { template } = synthesize({ stage: 'test' });
     expect(Object.entries(template.Resources).filter(([, resource]) => keeps(resource))).toEqual([]);
   });
 
@@ -349,14 +349,50 @@ test.each<[string, Record<string, unknown>]>([
       waf: true,
       corsOrigins: '*',
       alarmEmail: 'a@example.com',
+      manageApiLogRole: true,
       domainName: 'a.example.com',
       hostedZoneId: 'Z1',
       hostedZoneName: 'example.com',
     },
   ],
-  ['with as little as possible', { stage: 'dev', tracing: false, manageApiLogRole: false }],
+  ['with as little as possible', { stage: 'test', tracing: false }],
 ])('cdk-nag is content %s', (_, settings) => {
   expect(() => synthesize(settings)).not.toThrow();
+});
+
+test('every topic that an alarm notifies lets CloudWatch publish, for alarms of this account alone', () => {
+  const policies = Object.values(standard.resources('AWS::SNS::TopicPolicy')).map(({ Properties }) => Properties);
+  const alarms = Object.values(standard.resources('AWS::CloudWatch::Alarm')).map(({ Properties }) => Properties);
+  const topics = new Set(alarms.flatMap(({ AlarmActions, OKActions }) => [...AlarmActions, ...OKActions]).map(({ Ref }) => Ref));
+  expect(topics.size).toBe(1);
+  for (const topic of topics) {
+    const statements = policies
+      .filter(({ Topics }) => Topics.some(({ Ref }: { Ref: string }) => Ref === topic))
+      .flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
+    expect(statements).toContainEqual({
+      Sid: expect.any(String),
+      Effect: 'Allow',
+      Action: 'sns:Publish',
+      Principal: { Service: 'cloudwatch.amazonaws.com' },
+      Resource: { Ref: topic },
+      Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+    });
+  }
+});
+
+test('names that are global in an account name the region', () => {
+  expect(flatten(standard.only('AWS::CloudWatch::Dashboard').Properties.DashboardName)).toBe('IntentGate-<AWS::Region>');
+});
+
+test('what holds data or addresses keeps its logical id: a new id would be a new, empty resource', () => {
+  const pinned = {
+    'AWS::DynamoDB::Table': ['TableCD117FA1'],
+    'AWS::KMS::Key': ['SigningKeyfirst375D5524'],
+    'AWS::Cognito::UserPool': ['AdminsPool4381FD12'],
+    'AWS::ApiGateway::RestApi': ['ApiRest4DEC74FE'],
+    'AWS::S3::Bucket': ['SnapshotsD03D071C'],
+  };
+  for (const [type, ids] of Object.entries(pinned)) expect([type, Object.keys(standard.resources(type))]).toEqual([type, ids]);
 });
 
 test('every alarm has its section in the runbook', async () => {
