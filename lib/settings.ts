@@ -107,7 +107,9 @@ const settingsObject = z.strictObject({
   waf: flag.default(false).describe('a web application firewall with a limit of requests per address on PAT issue and search'),
   wafRequestsPerFiveMinutes: wholeNumber(10, 1_000_000).default(500).describe('that limit'),
   alarmEmail: z.email('must be an e-mail address').optional().describe('where alarms are sent'),
-  requireAdminMfa: flag.default(false).describe('admins sign in with a one-time password besides their own'),
+  requireAdminMfa: flag
+    .optional()
+    .describe('admins sign in with a one-time password besides their own; `true` if data is retained. Decided when the stack is created'),
   tracing: flag.default(true).describe('X-Ray traces of the API and the functions'),
   logRetentionDays: wholeNumber(1, 3_653)
     .refine((days) => days in RetentionDays, `must be one of ${retentionDays.join(', ')}`)
@@ -140,6 +142,7 @@ const settingsSchema = settingsObject
   })
   .transform(({ domainName, hostedZoneId = '', hostedZoneName = '', ...given }) => ({
     ...given,
+    requireAdminMfa: given.requireAdminMfa ?? given.retainData,
     ...(domainName && {
       publicBaseUrl: `https://${domainName}`,
       domain: { name: domainName, zone: { hostedZoneId, zoneName: hostedZoneName } },

@@ -1,8 +1,10 @@
 import {
+  AssociateSoftwareTokenCommand,
   CognitoIdentityProviderClient,
   InitiateAuthCommand,
   type InitiateAuthCommandOutput,
   RespondToAuthChallengeCommand,
+  VerifySoftwareTokenCommand,
 } from '@aws-sdk/client-cognito-identity-provider';
 import { CliFailure } from './failure.ts';
 
@@ -24,6 +26,11 @@ export interface IssuedTokens {
 export interface Asker {
   newPassword(): Promise<string>;
   code(): Promise<string>;
+  /**
+   * Enrols a second factor: gives a program for one-time passwords its secret, and returns the first code that the program makes of it.
+   * @param uri - the secret as an `otpauth:` address
+   */
+  enrol(uri: string): Promise<string>;
 }
 
 /** Questions after which Cognito gives up anyway. */
@@ -57,7 +64,7 @@ export async function signIn(identity: Identity, password: string, asker: Asker)
         new RespondToAuthChallengeCommand({
           ClientId: identity.client_id,
           ChallengeName: answer.ChallengeName,
-          Session: answer.Session,
+          Session: answer.ChallengeName === 'MFA_SETUP' ? await enrolSecondFactor(client, identity, answer.Session, asker) : answer.Session,
           ChallengeResponses: {
             USERNAME: answer.ChallengeParameters?.USER_ID_FOR_SRP ?? identity.username,
             ...(await answerChallenge(answer.ChallengeName, asker)),
@@ -67,6 +74,23 @@ export async function signIn(identity: Identity, password: string, asker: Asker)
     }
     return readTokens(answer);
   });
+}
+
+/**
+ * Enrols a one-time password (RFC 6238) as the second factor of a user who has none yet.
+ * @returns the session with which the sign-in goes on
+ */
+async function enrolSecondFactor(
+  client: CognitoIdentityProviderClient,
+  { username }: Identity,
+  session: string | undefined,
+  asker: Asker,
+): Promise<string | undefined> {
+  const { SecretCode = '', Session } = await client.send(new AssociateSoftwareTokenCommand({ Session: session }));
+  const query = new URLSearchParams({ secret: SecretCode, issuer: 'Intent Gate' });
+  const code = await asker.enrol(`otpauth://totp/${encodeURIComponent(`Intent Gate:${username}`)}?${query}`);
+  const verified = await client.send(new VerifySoftwareTokenCommand({ Session, UserCode: code, FriendlyDeviceName: 'intent-gate login' }));
+  return verified.Session;
 }
 
 /** @throws CliFailure `credentials` where the refresh token has expired */
@@ -92,6 +116,8 @@ async function answerChallenge(challenge: string, asker: Asker): Promise<Record<
       return { NEW_PASSWORD: await asker.newPassword() };
     case 'SOFTWARE_TOKEN_MFA':
       return { SOFTWARE_TOKEN_MFA_CODE: await asker.code() };
+    case 'MFA_SETUP':
+      return {};
     case 'SMS_MFA':
       return { SMS_MFA_CODE: await asker.code() };
     default:
@@ -113,6 +139,10 @@ const complaints: Record<string, string> = {
   NotAuthorizedException: 'The user pool refuses the name, the password or the renewal. Sign in again with: intent-gate login',
   UserNotFoundException: 'The user pool refuses the name, the password or the renewal. Sign in again with: intent-gate login',
   PasswordResetRequiredException: 'The password has to be reset first. Ask an admin of the user pool.',
+  CodeMismatchException:
+    'The user pool refuses the code. Check that the clock of the device is right, and sign in again with: intent-gate login',
+  EnableSoftwareTokenMFAException:
+    'The user pool refuses the code. Check that the clock of the device is right, and sign in again with: intent-gate login',
   ResourceNotFoundException:
     'The user pool has no such client. Check --client-id and --region (outputs AdminClientId and UserPoolId of the deployment).',
   InvalidPasswordException:

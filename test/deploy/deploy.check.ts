@@ -25,7 +25,13 @@ import { accessKeyOf, type Gateway, startGateway } from './gateway.ts';
 import { describeCall, isGranted } from './permissions-used.ts';
 
 const run = promisify(execFile);
-const settings = { stage: 'local', allowLoopback: 'true', policyFile: 'bin/local/policy.json' };
+const settings = {
+  stage: 'local',
+  allowLoopback: 'true',
+  policyFile: 'bin/local/policy.json',
+  retainData: 'false',
+  manageApiLogRole: 'true',
+};
 /** What the smoke test is told on the command line. */
 const smokeOptions = { protocol: 'proto', intentUid: 'world.example:get-country:v1', parameters: { code: 'CH' } };
 const rows = [...endpoints, ...scheduledFunctions];

@@ -18,7 +18,7 @@ const defaults = {
   throttling: {},
   waf: false,
   wafRequestsPerFiveMinutes: 500,
-  requireAdminMfa: false,
+  requireAdminMfa: true,
   tracing: true,
   logRetentionDays: 30,
   retainData: true,

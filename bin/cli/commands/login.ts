@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
+import { renderUnicodeCompact } from 'uqr';
 import { openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { forgetSession, localStackFile, readLocalStack, saveSession } from '../session.ts';
@@ -78,6 +79,14 @@ async function signInToPool(baseUrl: string, options: LoginOptions, terminal: Te
       return chosen;
     },
     code: () => terminal.ask('Code of your second factor: '),
+    enrol(uri) {
+      terminal.remark(
+        'The user pool asks for a second factor. Scan this with a program for one-time passwords, or give it the address below:\n',
+      );
+      terminal.remark(renderUnicodeCompact(uri));
+      terminal.remark(`\n${uri}\n`);
+      return terminal.ask('The code that it shows: ');
+    },
   });
   return saveSession(baseUrl, { kind: 'cognito', ...identity, ...tokens });
 }

@@ -1,9 +1,13 @@
+import { createHmac } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { AdminCreateUserCommand, CognitoIdentityProviderClient } from '@aws-sdk/client-cognito-identity-provider';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { renewTokens, signIn } from '../../../bin/cli/cognito.ts';
 import { type RunningIdentity, startIdentity } from '../../../bin/local/identity.ts';
@@ -20,7 +24,11 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const asks = { newPassword: () => Promise.reject(new Error('not asked for')), code: () => Promise.reject(new Error('not asked for')) };
+const asks = {
+  newPassword: () => Promise.reject(new Error('not asked for')),
+  code: () => Promise.reject(new Error('not asked for')),
+  enrol: () => Promise.reject(new Error('not asked for')),
+};
 const as = (username: string) => ({ region: 'eu-west-1', client_id: identity.clientId, endpoint: identity.endpoint, username });
 const passwordOf = (person: string): string => JSON.parse(readFileSync(join(folder, 'identity.json'), 'utf8')).users[person].password;
 
@@ -99,5 +107,86 @@ test('a wrong password is refused in one sentence', async () => {
     stdout: '',
     stderr:
       'The user pool refuses the password: it is wrong, or as a new one it has to have at least 12 characters, with capitals, small letters, digits and symbols.\n',
+  });
+});
+
+describe('a pool that requires a second factor', () => {
+  const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
+
+  /** The code of RFC 6238 with the defaults that authenticators use: SHA-1, 30 seconds, 6 digits. */
+  function codeOf(base32: string, timeMs: number): string {
+    const bits = [...base32]
+      .map((character) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(character).toString(2).padStart(5, '0'))
+      .join('');
+    const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+    const counter = Buffer.alloc(8);
+    counter.writeBigUInt64BE(BigInt(Math.floor(timeMs / 30_000)));
+    const digest = createHmac('sha1', key).update(counter).digest();
+    const offset = (digest.at(-1) ?? 0) & 15;
+    return String((digest.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0');
+  }
+
+  /** A stand-in that speaks Cognito's challenges in the order of a first sign-in: the pool of the local stack has no second factor. */
+  async function startPool() {
+    const steps: string[] = [];
+    let session = 's0';
+    const answers: Record<string, (body: Record<string, unknown>) => object> = {
+      InitiateAuth: () => ({ ChallengeName: 'NEW_PASSWORD_REQUIRED', ChallengeParameters: { USER_ID_FOR_SRP: 'ada' } }),
+      RespondToAuthChallenge: ({ ChallengeName }) =>
+        ChallengeName === 'NEW_PASSWORD_REQUIRED'
+          ? { ChallengeName: 'MFA_SETUP', ChallengeParameters: { MFAS_CAN_SETUP: '["SOFTWARE_TOKEN_MFA"]', USER_ID_FOR_SRP: 'ada' } }
+          : { AuthenticationResult: { AccessToken: 'access', RefreshToken: 'refresh', ExpiresIn: 3600 } },
+      AssociateSoftwareToken: () => ({ SecretCode: secret }),
+      VerifySoftwareToken: ({ UserCode }) =>
+        UserCode === codeOf(secret, Date.now()) ? { Status: 'SUCCESS' } : { __type: 'EnableSoftwareTokenMFAException' },
+    };
+    const server = createServer(async (request, response) => {
+      const operation = String(request.headers['x-amz-target']).split('.')[1] ?? '';
+      const body = (await json(request)) as Record<string, unknown>;
+      const isInOrder = operation === 'InitiateAuth' || body.Session === session;
+      steps.push(`${operation}${body.ChallengeName === undefined ? '' : ` ${body.ChallengeName}`}`);
+      const answer = isInOrder
+        ? (answers[operation]?.(body) ?? { __type: 'InvalidParameterException' })
+        : { __type: 'NotAuthorizedException' };
+      session = `s${steps.length}`;
+      response.writeHead('__type' in answer ? 400 : 200, { 'Content-Type': 'application/x-amz-json-1.1' });
+      response.end(JSON.stringify({ Session: session, ...answer }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return { steps, identity: { region: 'eu-west-1', client_id: 'client', endpoint, username: 'ada' }, stop: () => server.close() };
+  }
+
+  test('has it enrolled at the first sign-in, from an address that authenticators read', async () => {
+    const pool = await startPool();
+    const enrol = async (uri: string) => {
+      const { protocol, host, pathname, searchParams } = new URL(uri);
+      expect([protocol, host, decodeURIComponent(pathname), searchParams.get('issuer')]).toEqual([
+        'otpauth:',
+        'totp',
+        '/Intent Gate:ada',
+        'Intent Gate',
+      ]);
+      return codeOf(searchParams.get('secret') ?? '', Date.now());
+    };
+    const tokens = await signIn(pool.identity, 'Temporary-1', { ...asks, newPassword: async () => 'Chosen-by-myself-1', enrol });
+    expect(tokens).toMatchObject({ access_token: 'access', refresh_token: 'refresh' });
+    expect(pool.steps).toEqual([
+      'InitiateAuth',
+      'RespondToAuthChallenge NEW_PASSWORD_REQUIRED',
+      'AssociateSoftwareToken',
+      'VerifySoftwareToken',
+      'RespondToAuthChallenge MFA_SETUP',
+    ]);
+    pool.stop();
+  });
+
+  test('refuses a wrong code in one sentence', async () => {
+    const pool = await startPool();
+    const answers = { ...asks, newPassword: async () => 'Chosen-by-myself-1', enrol: async () => '000000x' };
+    await expect(signIn(pool.identity, 'Temporary-1', answers)).rejects.toThrow(
+      'The user pool refuses the code. Check that the clock of the device is right, and sign in again with: intent-gate login',
+    );
+    pool.stop();
   });
 });
