@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { CfnOutput, Duration, Stack, Stage } from 'aws-cdk-lib';
+import { CfnOutput, CfnRule, Duration, Fn, Stack, Stage } from 'aws-cdk-lib';
 import type { Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
@@ -110,12 +110,26 @@ export class IntentGate extends Stack {
   /** Bundles the functions beside the template, unless this synthesis goes without (context `aws:cdk:bundling-stacks`). */
   private bundle(): (name: string) => Code {
     const policy = readPolicy(this.settings);
-    if (!this.bundlingRequired) return () => Code.fromInline('// synthesized without bundling');
+    if (!this.bundlingRequired) return this.refuseDeployment();
     const folder = join(Stage.of(this)?.outdir ?? 'cdk.out', 'dist');
     const filesOf = prepareFiles(policy, this.settings);
     const rows = [...this.rows.endpoints, ...this.rows.scheduled].map(({ name, needs }) => ({ name, files: filesOf(needs) }));
     bundleFunctions(rows, folder);
     return (name) => Code.fromAsset(join(folder, name));
+  }
+
+  /** What `cdk ls` and `cdk bootstrap` leave behind has no code in it. CloudFormation refuses to deploy it, before it changes anything. */
+  private refuseDeployment(): (name: string) => Code {
+    new CfnRule(this, 'HasCode', {
+      assertions: [
+        {
+          assert: Fn.conditionEquals('synthesized without code', 'deployable'),
+          assertDescription:
+            'This template was synthesized without the code of its functions. Run "npx cdk deploy", which synthesizes it anew.',
+        },
+      ],
+    });
+    return () => Code.fromInline('// synthesized without code');
   }
 
   private dashboardUrl({ dashboardName }: Dashboard): string {

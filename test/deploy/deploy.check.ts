@@ -30,7 +30,6 @@ const settings = {
   allowLoopback: 'true',
   policyFile: 'bin/local/policy.json',
   retainData: 'false',
-  manageApiLogRole: 'true',
 };
 /** What the smoke test is told on the command line. */
 const smokeOptions = { protocol: 'proto', intentUid: 'world.example:get-country:v1', parameters: { code: 'CH' } };

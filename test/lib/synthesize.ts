@@ -16,6 +16,7 @@ export interface Resource {
 export interface Template {
   Resources: Record<string, Resource>;
   Outputs: Record<string, { Value: unknown }>;
+  Rules?: Record<string, unknown>;
 }
 
 export interface Synthesis {

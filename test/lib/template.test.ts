@@ -380,6 +380,17 @@ test('every topic that an alarm notifies lets CloudWatch publish, for alarms of 
   }
 });
 
+test('a template without code cannot be deployed', () => {
+  expect(standard.template.Rules?.HasCode).toEqual({
+    Assertions: [
+      {
+        Assert: { 'Fn::Equals': ['synthesized without code', 'deployable'] },
+        AssertDescription: expect.stringContaining('Run "npx cdk deploy"'),
+      },
+    ],
+  });
+});
+
 test('names that are global in an account name the region', () => {
   expect(flatten(standard.only('AWS::CloudWatch::Dashboard').Properties.DashboardName)).toBe('IntentGate-<AWS::Region>');
 });
