@@ -64,9 +64,9 @@ export interface Resources {
   /** the first signs, all verify */
   signingKeys: readonly Key[];
   /** without one where the setting `search` is `opensearch` */
-  snapshots?: Bucket;
+  snapshots?: Bucket | undefined;
   /** only there */
-  collection?: SearchCollection;
+  collection?: SearchCollection | undefined;
   /** what the names of the services' secrets begin with */
   credentialPrefix: string;
 }
