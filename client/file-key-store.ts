@@ -41,7 +41,7 @@ export function openFileKeyStore(folder: string): KeyStore {
   };
 }
 
-async function importPair({ kty, crv, x, y, d }: Record<string, string>): Promise<KeyPair> {
+async function importPair({ kty, crv, x, y, d }: Record<'kty' | 'crv' | 'x' | 'y' | 'd', string>): Promise<KeyPair> {
   const [privateKey, publicKey] = await Promise.all([
     crypto.subtle.importKey('jwk', { kty, crv, x, y, d }, algorithm, false, ['sign']),
     crypto.subtle.importKey('jwk', { kty, crv, x, y }, algorithm, true, ['verify']),

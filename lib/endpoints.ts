@@ -9,8 +9,8 @@ export type RecordKind = 'service' | 'serviceName' | 'intent' | 'change' | 'agen
 /** What a function may touch, and nothing else: its permissions and its environment come from it. */
 export interface Needs {
   table?: Partial<Record<RecordKind, readonly TableOperation[]>>;
-  /** reads the whole table, to build the search index */
-  scan?: true;
+  /** reads the whole table, which needs a reason: docs/permissions.md gives it */
+  scan?: string;
   /** `sign`: with the newest key; `publicKey`: of every key */
   kms?: readonly ('sign' | 'publicKey')[];
   /** opens outbound connections to intents' own endpoints */
@@ -32,8 +32,8 @@ export interface Needs {
   credentials?: 'read' | 'write';
 }
 
-/** One endpoint: one row, one file in `functions/`, one Lambda. */
-export interface Endpoint {
+/** A row of the table of endpoints. */
+interface Row {
   /** the file in `functions/`, and the name of the Lambda's construct */
   name: string;
   /** row of the specification's endpoint table (section 4.1); none for what is beyond the thirteen */
@@ -44,9 +44,11 @@ export interface Endpoint {
   credential: 'none' | 'pat' | 'admin';
   success: 200 | 201 | 204;
   /** refusals besides those that every endpoint has (404 for paths, 405, 500, 503) */
-  errors: ErrorCode[];
+  errors: readonly ErrorCode[];
+  /** endpoints whose actions it runs in its own process: it needs what they need, besides its own needs */
+  runs?: readonly string[];
   needs: Needs;
-  /** what it needs instead where the setting `search` is `opensearch` */
+  /** what it needs instead if the setting `search` is `opensearch` */
   needsWithCollection?: Needs;
   /** longest run in seconds; API Gateway gives up after 29 */
   timeoutSeconds: number;
@@ -56,11 +58,9 @@ export interface Endpoint {
 const admin = { credential: 'admin', timeoutSeconds: 10, memoryMb: 512 } as const;
 const open = { credential: 'none', timeoutSeconds: 10, memoryMb: 512 } as const;
 
-/**
- * The table of endpoints. The API, the permissions, the local gateway's check, the OpenAPI document and the README's table
- * come from it or are checked against it.
- */
-export const endpoints: readonly Endpoint[] = [
+const buildsIndex = 'builds the search index from the whole registry';
+
+const rows = [
   {
     ...open,
     name: 'search-intents',
@@ -70,7 +70,7 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Find intents by question, words and filters',
     success: 200,
     errors: ['INVALID_PARAMETER'],
-    needs: { table: { change: ['query'], intent: ['getAll'], service: ['getAll'] }, scan: true, snapshots: 'read' },
+    needs: { table: { change: ['query'], intent: ['getAll'], service: ['getAll'] }, scan: buildsIndex, snapshots: 'read' },
     needsWithCollection: { collection: 'read' },
     memoryMb: 1024,
   },
@@ -304,40 +304,8 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'Search, read, accept the policy and execute over the Model Context Protocol',
     success: 200,
     errors: ['UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN'],
-    needs: {
-      table: {
-        change: ['query'],
-        intent: ['getAll', 'query'],
-        service: ['get', 'getAll'],
-        agent: ['getAll'],
-        limit: ['get', 'put', 'update'],
-        call: ['get', 'put', 'update', 'delete'],
-        jti: ['put'],
-        policy: ['get'],
-      },
-      scan: true,
-      snapshots: 'read',
-      kms: ['publicKey'],
-      egress: true,
-      credentials: 'read',
-      policy: true,
-    },
-    needsWithCollection: {
-      table: {
-        intent: ['getAll', 'query'],
-        service: ['get', 'getAll'],
-        agent: ['getAll'],
-        limit: ['get', 'put', 'update'],
-        call: ['get', 'put', 'update', 'delete'],
-        jti: ['put'],
-        policy: ['get'],
-      },
-      collection: 'read',
-      kms: ['publicKey'],
-      egress: true,
-      credentials: 'read',
-      policy: true,
-    },
+    runs: ['search-intents', 'get-intent', 'get-policy', 'execute-intent'],
+    needs: { kms: ['publicKey'] },
     timeoutSeconds: 29,
     memoryMb: 1024,
   },
@@ -412,7 +380,46 @@ export const endpoints: readonly Endpoint[] = [
     needs: {},
     memoryMb: 256,
   },
-];
+] as const satisfies readonly Row[];
+
+export type EndpointName = (typeof rows)[number]['name'];
+
+type PlacesOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | PlacesOf<Rest> : never;
+
+/** The variables of the paths. */
+export type PathVariable = PlacesOf<(typeof rows)[number]['path']>;
+
+/** One endpoint: one row, one file in `functions/`, one Lambda. */
+export interface Endpoint extends Row {
+  name: EndpointName;
+}
+
+/** What two parts need together. Of members that are neither tables nor lists the second part's counts. */
+function mergeNeeds(one: Needs, other: Needs): Needs {
+  const kinds = new Set([...Object.keys(one.table ?? {}), ...Object.keys(other.table ?? {})] as RecordKind[]);
+  const union = <T>(...lists: (readonly T[] | undefined)[]): T[] => [...new Set(lists.flatMap((list) => list ?? []))];
+  return {
+    ...one,
+    ...other,
+    ...(kinds.size > 0 && { table: Object.fromEntries([...kinds].map((kind) => [kind, union(one.table?.[kind], other.table?.[kind])])) }),
+    ...((one.kms || other.kms) && { kms: union(one.kms, other.kms) }),
+  };
+}
+
+/** The needs of an endpoint that runs the actions of others. */
+function needsOfAll(own: Needs, run: readonly EndpointName[]): Pick<Endpoint, 'needs' | 'needsWithCollection'> {
+  const others: Row[] = rows.filter(({ name }) => run.includes(name));
+  return {
+    needs: others.map(({ needs }) => needs).reduce(mergeNeeds, own),
+    needsWithCollection: others.map(({ needs, needsWithCollection }) => needsWithCollection ?? needs).reduce(mergeNeeds, own),
+  };
+}
+
+/**
+ * The table of endpoints. The API, the permissions, the local gateway's check, the OpenAPI document and the README's table
+ * come from it or are checked against it.
+ */
+export const endpoints: readonly Endpoint[] = rows.map((row) => ('runs' in row ? { ...row, ...needsOfAll(row.needs, row.runs) } : row));
 
 /** A function that the clock starts. */
 export interface ScheduledFunction {
@@ -430,7 +437,7 @@ export const scheduledFunctions: readonly ScheduledFunction[] = [
     name: 'snapshot-search-index',
     summary: 'Save the search index, so that a cold start need not rebuild it',
     everyMinutes: 60,
-    needs: { scan: true, snapshots: 'write' },
+    needs: { scan: buildsIndex, snapshots: 'write' },
     timeoutSeconds: 300,
     memoryMb: 1024,
   },
@@ -442,7 +449,7 @@ export const scheduledWithCollection: readonly ScheduledFunction[] = [
     name: 'feed-search-collection',
     summary: 'Write what has changed in the registry to the search collection',
     everyMinutes: 1,
-    needs: { table: { change: ['query'], intent: ['getAll'], service: ['getAll'] }, scan: true, collection: 'write' },
+    needs: { table: { change: ['query'], intent: ['getAll'], service: ['getAll'] }, scan: buildsIndex, collection: 'write' },
     timeoutSeconds: 300,
     memoryMb: 512,
   },

@@ -11,9 +11,9 @@ export interface Parts {
   adminClientIds: readonly string[];
   adminScope: string;
   /** without one where the setting `search` is `opensearch` */
-  snapshotBucketName?: string;
+  snapshotBucketName?: string | undefined;
   /** only there */
-  searchCollectionEndpoint?: string;
+  searchCollectionEndpoint?: string | undefined;
   /** what the names of the services' secrets begin with */
   credentialPrefix: string;
   /** namespace of the metrics that functions write */

@@ -1,7 +1,7 @@
 import { endpoints, type Needs, scheduledFunctions, scheduledWithCollection } from './endpoints.ts';
 import { type Permission, permissionsOf } from './permissions.ts';
 
-const introduction = `# Permissions
+const introduction = (scanning: readonly string[]) => `# Permissions
 
 <!-- Written by "npm run permissions" from lib/endpoints.ts; a test compares the two. -->
 
@@ -9,7 +9,7 @@ Every function has a role of its own. It may write its own log group, send trace
 *Partitions* are the partition keys of the table that an action may touch (IAM condition \`dynamodb:LeadingKeys\`).
 
 Three permissions hold a wildcard: traces (X-Ray has no resources to name), snapshots of the search index and secrets of services
-(their names are not known when the stack is made). Reading the whole table (\`Scan\`) is for the functions that build the search index;
+(their names are not known when the stack is made). Reading the whole table (\`Scan\`) is for ${scanning.map(code).join(', ')};
 IAM cannot narrow it to partitions.
 
 Signing keys leave signing to no policy but their own, which names the role of
@@ -24,9 +24,11 @@ const line = ({ actions, on, partitions, why }: Permission, label: string): stri
 
 /** The text of docs/permissions.md. */
 export function renderPermissions(): string {
+  const standard = [...endpoints, ...scheduledFunctions];
   const withCollection = endpoints.flatMap(({ name, needsWithCollection: needs }) => (needs ? [{ name, needs }] : []));
+  const scanning = [...standard, ...scheduledWithCollection].filter(({ needs }) => needs.scan).map(({ name }) => name);
   return [
-    introduction + renderTable([...endpoints, ...scheduledFunctions]),
+    introduction(scanning) + renderTable(standard),
     'Where the setting `search` is `opensearch`, these take the place of their namesakes and of `snapshot-search-index`:\n',
     renderTable([...withCollection, ...scheduledWithCollection]),
   ].join('\n');

@@ -64,9 +64,9 @@ export interface Resources {
   /** the first signs, all verify */
   signingKeys: readonly Key[];
   /** without one where the setting `search` is `opensearch` */
-  snapshots?: Bucket;
+  snapshots?: Bucket | undefined;
   /** only there */
-  collection?: SearchCollection;
+  collection?: SearchCollection | undefined;
   /** what the names of the services' secrets begin with */
   credentialPrefix: string;
 }
@@ -82,24 +82,17 @@ export interface Permission {
   why: string;
 }
 
-const scanning: Permission = { actions: ['dynamodb:Scan'], on: 'table', why: 'builds the search index from the whole registry' };
 const signing: Permission = { actions: ['kms:Sign'], on: 'newest signing key', why: 'signs PATs' };
-/** What it may do there is up to the collection's own access policy. */
-const collectionPermission: Permission = {
-  actions: ['aoss:APIAccessAll'],
-  on: 'search collection',
-  why: 'searches, or keeps the search index',
-};
-const verifying: Permission = { actions: ['kms:GetPublicKey'], on: 'every signing key', why: 'verifies PATs, or shows how to' };
+const verifying: Permission = { actions: ['kms:GetPublicKey'], on: 'every signing key', why: 'reads the keys that PATs are verified with' };
 
 /** What a function may do: exactly what its row of the endpoint table needs. */
 export const permissionsOf = ({ table = {}, scan, kms = [], snapshots, collection, credentials }: Needs): Permission[] => [
   ...tablePermissions(table),
-  ...(scan ? [scanning] : []),
+  ...(scan !== undefined ? [{ actions: ['dynamodb:Scan'], on: 'table' as const, why: scan }] : []),
   ...(kms.includes('sign') ? [signing] : []),
   ...(kms.includes('publicKey') ? [verifying] : []),
   ...(snapshots ? snapshotPermissions(snapshots) : []),
-  ...(collection ? [collectionPermission] : []),
+  ...(collection ? [collectionPermission(collection)] : []),
   ...(credentials ? [credentialPermissions[credentials]] : []),
 ];
 
@@ -131,6 +124,13 @@ const credentialPermissions: Record<'read' | 'write', Permission> = {
     why: 'sets and removes the credentials of services, which it cannot read',
   },
 };
+
+/** What it may do there is up to the collection's own access policy. */
+const collectionPermission = (access: 'read' | 'write'): Permission => ({
+  actions: ['aoss:APIAccessAll'],
+  on: 'search collection',
+  why: access === 'write' ? 'keeps the search index' : 'searches',
+});
 
 /** A reader that may not list a bucket is told 403 instead of 404 for an object that is not there. */
 const snapshotPermissions = (access: 'read' | 'write'): Permission[] => [

@@ -43,15 +43,15 @@ export class IntentGate extends Stack {
       {
         tableName: table.tableName,
         signingKeyArns: signingKeys.map(({ keyArn }) => keyArn),
-        ...(snapshots && { snapshotBucketName: snapshots.bucketName }),
-        ...(collection && { searchCollectionEndpoint: collection.endpoint }),
+        snapshotBucketName: snapshots?.bucketName,
+        searchCollectionEndpoint: collection?.endpoint,
         credentialPrefix,
         userPoolId: admins.pool.userPoolId,
         adminClientIds: [admins.people.userPoolClientId, admins.machines.userPoolClientId],
         adminScope: admins.scope,
         metricsNamespace: stackName,
       },
-      { table, signingKeys, credentialPrefix, ...(snapshots && { snapshots }), ...(collection && { collection }) },
+      { table, signingKeys, credentialPrefix, snapshots, collection },
     );
     const { rest } = new Api(this, 'Api', functions, settings);
     new Alarms(this, 'Alarms', { rest, table, functions, namespace: stackName, settings });

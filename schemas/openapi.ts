@@ -48,7 +48,7 @@ export interface Reference {
 export interface JsonSchema {
   $ref?: string;
   type?: string;
-  description?: string;
+  description?: string | undefined;
   properties?: Record<string, JsonSchema>;
   required?: string[];
   [keyword: string]: unknown;

@@ -1,6 +1,11 @@
 declare module 'dynalite' {
   import type { Server } from 'node:http';
 
-  const dynalite: (options?: { path?: string; createTableMs?: number; deleteTableMs?: number; updateTableMs?: number }) => Server;
+  const dynalite: (options?: {
+    path?: string | undefined;
+    createTableMs?: number;
+    deleteTableMs?: number;
+    updateTableMs?: number;
+  }) => Server;
   export = dynalite;
 }

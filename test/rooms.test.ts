@@ -52,6 +52,7 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
       'functions/core/environment.ts',
       'functions/core/json.ts',
       'functions/core/policy/',
+      'functions/core/pat/signatures.ts',
       'functions/core/documents/policy-page.ts',
     ),
   ],

@@ -58,7 +58,8 @@ export async function call(method: string, url: string, { bearer, body }: CallOp
 export function readError(body: unknown): { code: string; message: string; details: Record<string, unknown> } {
   const { success, data } = errorBody.safeParse(body);
   if (!success) throw new DemoFailure('An error was answered in a form that is not that of the specification (section 7.1).');
-  return { details: {}, ...data.error };
+  const { code, message, details = {} } = data.error;
+  return { code, message, details };
 }
 
 /**

@@ -179,6 +179,6 @@ const metadata = (key: KmsKey) => ({
 
 function subjectPublicKeyInfo({ secret }: KmsKey): Buffer {
   const point = p256.getPublicKey(secret, false);
-  const [x, y] = [point.slice(1, 33), point.slice(33)].map((half) => Buffer.from(half).toString('base64url'));
+  const [x = '', y = ''] = [point.slice(1, 33), point.slice(33)].map((half) => Buffer.from(half).toString('base64url'));
   return createPublicKey({ format: 'jwk', key: { kty: 'EC', crv: 'P-256', x, y } }).export({ format: 'der', type: 'spki' });
 }

@@ -18,7 +18,7 @@ export interface HandshakeOptions {
   /** what stands for `proto` */
   protocol: string;
   /** an intent to run */
-  intentUid?: string;
+  intentUid?: string | undefined;
   parameters: object;
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { errorBody } from '../../schemas/errors.ts';
 import { intentUid } from '../../schemas/intent.ts';
 import type { ApiContent, ApiDocument, ApiOperation, ApiParameter, ApiResponse, Reference } from '../../schemas/openapi.ts';
-import { type Endpoint, endpoints } from '../endpoints.ts';
+import { type Endpoint, endpoints, type PathVariable } from '../endpoints.ts';
 import { openErrorResponses } from './errors.ts';
 import { type Example, exampleBaseUrl, listExamples } from './examples.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
@@ -26,7 +26,7 @@ export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
   const texts = describeOperations(protocol);
   const examples = listExamples(protocol, policy);
 
-  const pathParameters: Record<string, Omit<ApiParameter, 'in' | 'required'>> = {
+  const pathParameters: Record<PathVariable, Omit<ApiParameter, 'in' | 'required'>> = {
     intent_uid: {
       name: 'intent_uid',
       description: 'the uid of the intent, which is its `intent_id` too',
@@ -42,7 +42,7 @@ export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
     return [
       ...[...path.matchAll(/\{(\w+)\}/g)].map(
         ([, name = '']): ApiParameter => ({
-          ...(pathParameters[name] ?? { name, schema: { type: 'string' } }),
+          ...pathParameters[name as PathVariable],
           in: 'path',
           required: true,
           ...(example.path?.[name] !== undefined && { example: example.path[name] }),
@@ -68,8 +68,8 @@ export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
 
   function describeOperation(endpoint: Endpoint): ApiOperation {
     const { name, summary, credential, success, method } = endpoint;
-    const text = texts[name] ?? { tag: 'This service', description: summary };
-    const example = examples[name] ?? {};
+    const text = texts[name];
+    const example = examples[name];
     const parameters = listParameters(endpoint, text, example);
     const isConditional = method === 'GET' && text.headers?.includes('ETag');
     return {

@@ -83,7 +83,7 @@ export function openErrorResponses(protocol: string) {
 const headers = (names: string[]): Record<string, Reference> =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-const content = (codes: ErrorCode[]): ApiResponse['content'] => ({
+const content = (codes: ErrorCode[]): NonNullable<ApiResponse['content']> => ({
   'application/json': {
     schema: { $ref: '#/components/schemas/Error' },
     ...(codes.length > 0 && { examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])) }),

@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { fillTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
+import type { EndpointName } from '../endpoints.ts';
 
 /** A request that is answered as shown, where these examples are played in order against a service at {@link exampleBaseUrl}. */
 export interface Example {
@@ -136,11 +137,14 @@ const published = (protocol: string) => ({
   [`${protocol}-api-discovery`]: `${exampleBaseUrl}/api/intents/search`,
 });
 
+/** Of an endpoint whose answer is a document of its own, or another protocol's message. */
+export const noExample: Example = {};
+
 /**
- * Examples by endpoint, in an order in which each finds what the ones before have left.
+ * An example of each endpoint, in an order in which each finds what the ones before have left.
  * @param policyText - the deployment's policy file
  */
-export function listExamples(protocol: string, policyText: string): Record<string, Example> {
+export function listExamples(protocol: string, policyText: string): Record<EndpointName, Example> {
   const policy = fillTemplate(parsePolicyTemplate(policyText), exampleBaseUrl);
   return {
     'get-policy': { answer: policy },
@@ -254,5 +258,9 @@ export function listExamples(protocol: string, policyText: string): Record<strin
       },
     },
     'get-health': { answer: { status: 'ok' } },
+    'get-openapi': noExample,
+    'get-docs': noExample,
+    'get-docs-asset': noExample,
+    mcp: noExample,
   };
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { jwsAlgorithmNames } from '../../functions/core/pat/signatures.ts';
 import { agent } from '../../schemas/agent.ts';
 import { credentialInput, savedCredential } from '../../schemas/credential.ts';
 import { executionRequest } from '../../schemas/execution.ts';
@@ -10,6 +11,7 @@ import { searchQuery } from '../../schemas/search.ts';
 import { savedService, service, serviceInput } from '../../schemas/service.ts';
 import { serviceDescription } from '../../schemas/service-description.ts';
 import { health, keySet } from '../../schemas/well-known.ts';
+import type { EndpointName } from '../endpoints.ts';
 import type { RequestHeader, ResponseHeader } from './headers.ts';
 
 export const tags = {
@@ -41,8 +43,8 @@ const paged: ResponseHeader[] = ['ETag', 'Link'];
 const limited: ResponseHeader[] = ['RateLimit', 'RateLimit-Policy'];
 const guarded: RequestHeader[] = ['If-Match'];
 
-/** By the endpoint's name. */
-export const describeOperations = (protocol: string): Record<string, OperationText> => ({
+/** What the document says of each endpoint. */
+export const describeOperations = (protocol: string): Record<EndpointName, OperationText> => ({
   'search-intents': {
     tag: 'Discovery',
     description:
@@ -76,7 +78,7 @@ export const describeOperations = (protocol: string): Record<string, OperationTe
   'issue-pat': {
     tag: 'Policy',
     description: [
-      '`signed_policy` is a compact JWS whose payload is the policy, a detached one (nothing between the dots), or a bare signature over the bytes of the policy in hex, base64 or base64url. Algorithms: RS256, PS256, ES256, ES384, EdDSA.',
+      `\`signed_policy\` is a compact JWS whose payload is the policy, a detached one (nothing between the dots), or a bare signature over the bytes of the policy in hex, base64 or base64url. Algorithms: ${jwsAlgorithmNames.join(', ')}.`,
       '`agent_public_key` is a public key as PEM, as base64 of PEM or DER, or as a JWK in JSON: RSA of 2048 bits or more, P-256, P-384 or Ed25519.',
       'The first key that presents an `agent_id` keeps it. With a `DPoP` proof the PAT can only be used with one.',
     ].join('\n\n'),

@@ -21,7 +21,7 @@ export interface Browser {
 export async function startBrowser(options: Parameters<typeof chromium.launchPersistentContext>[1] = {}): Promise<Browser> {
   const profile = mkdtempSync(join(tmpdir(), 'chromium-'));
   const context = await chromium.launchPersistentContext(profile, {
-    executablePath: chromiumPath,
+    executablePath: chromiumPath ?? '',
     headless: true,
     args: [
       '--no-sandbox',

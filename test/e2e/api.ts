@@ -12,7 +12,7 @@ export interface Answer {
 }
 
 export interface Call {
-  token?: string;
+  token?: string | undefined;
   /** sent as JSON; text is sent as it is */
   body?: unknown;
   headers?: Record<string, string>;

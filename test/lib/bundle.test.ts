@@ -91,7 +91,7 @@ describe('bundles', () => {
       credentials: text.includes('secretsmanager'),
     };
     expect(held).toEqual({
-      table: needs.table !== undefined || needs.scan === true,
+      table: needs.table !== undefined || needs.scan !== undefined,
       kms: needs.kms !== undefined,
       snapshots: needs.snapshots !== undefined,
       credentials: needs.credentials !== undefined,

@@ -15,7 +15,7 @@ export interface AdminSettings {
   /** the scope that makes a machine client an admin */
   adminScope: string;
   /** fetches the key set from here instead of the issuer's own address; issuer and signature are checked all the same */
-  jwksUrl?: string;
+  jwksUrl?: string | undefined;
 }
 
 /** Lets admins pass; throws for everybody else. */

@@ -44,8 +44,8 @@ export interface Table {
   get<T extends Item>(key: Key): Promise<T | undefined>;
   /** up to 100 items in one round trip, in the order of the keys */
   getAll<T extends Item>(keys: Key[]): Promise<(T | undefined)[]>;
-  query<T extends Item>(input: WithoutTable<QueryCommandInput>): Promise<{ items: T[]; lastKey?: Key; count: number }>;
-  scan<T extends Item>(input: WithoutTable<ScanCommandInput>): Promise<{ items: T[]; lastKey?: Key }>;
+  query<T extends Item>(input: WithoutTable<QueryCommandInput>): Promise<{ items: T[]; lastKey: Key | undefined; count: number }>;
+  scan<T extends Item>(input: WithoutTable<ScanCommandInput>): Promise<{ items: T[]; lastKey: Key | undefined }>;
   put(item: Key & Item, condition?: Condition): Promise<boolean>;
   update<T extends Item>(key: Key, input: Omit<WithoutTable<UpdateCommandInput>, 'Key'>): Promise<T | false>;
   delete(key: Key, condition?: Omit<WithoutTable<DeleteCommandInput>, 'Key'>): Promise<boolean>;

@@ -2,7 +2,6 @@ import { constants, createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ApiError } from '../../../../functions/core/api-error.ts';
-import type { JsonValue } from '../../../../functions/core/json.ts';
 import { readAgentKey } from '../../../../functions/core/pat/agent-key.ts';
 import { invalidSignature } from '../../../../functions/core/pat/refusals.ts';
 import { verifySignedPolicy } from '../../../../functions/core/pat/signed-policy.ts';
@@ -25,7 +24,7 @@ async function verify(text: string, agent: TestAgent = p256, isFreshRequired = f
 
 const policyWith = (members: object): string => JSON.stringify({ ...current.policy, ...members });
 const reordered = JSON.stringify(Object.fromEntries(Object.entries(current.policy).reverse()), null, 4);
-const texts = signableTexts(current.policy as JsonValue);
+const texts = signableTexts(current.policy);
 
 /** What each kind of key signs without naming an algorithm. */
 function bareSignatures({ kind, privateKey: key }: TestAgent, data: Buffer): [string, Buffer][] {
