@@ -27,6 +27,12 @@ export const parameter = z
 
 export type Parameter = z.infer<typeof parameter>;
 
+/** The members of a parameter that say which values it takes, besides its type. What deals with them is typed by this, so a new one does not compile until all of it does. */
+export type ConstraintName = Exclude<keyof Parameter, 'name' | 'type' | 'required' | 'description' | 'default'>;
+
+/** What a parameter that has the constraint says by it. */
+export type ConstraintValue<Name extends ConstraintName> = NonNullable<Parameter[Name]>;
+
 /** The four members that search results, details and descriptions show of a parameter. */
 export const parameterSummary = z
   .strictObject({

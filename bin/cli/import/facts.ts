@@ -1,18 +1,12 @@
-/** The constraints of a schema that a parameter can carry. */
-interface Bounds {
-  minimum?: number | undefined;
-  maximum?: number | undefined;
-  minLength?: number | undefined;
-  maxLength?: number | undefined;
-}
+import type { ConstraintName, ConstraintValue } from '../../../schemas/parameter.ts';
+
+export type Constraints = { [Name in ConstraintName]?: ConstraintValue<Name> | undefined };
 
 /** What a schema says of the values at one place, once its references and combinations are worked out. */
-export interface Facts extends Bounds {
+export interface Facts {
   /** JSON types that a value may have; undefined: any */
   types?: ReadonlySet<string> | undefined;
-  enum?: readonly unknown[] | undefined;
-  pattern?: string | undefined;
-  format?: string | undefined;
+  constraints: Constraints;
   default?: unknown;
   description?: string | undefined;
   isReadOnly?: boolean | undefined;
@@ -24,7 +18,48 @@ export interface Facts extends Bounds {
   required: ReadonlySet<string>;
 }
 
-export const anything: Facts = { properties: new Map(), required: new Set() };
+export const anything: Facts = { constraints: {}, properties: new Map(), required: new Set() };
+
+/** How the values of one constraint are combined. */
+interface Combination<Value> {
+  /** what holds where both hold */
+  both: (left: Value, right: Value) => Value;
+  /** what surely holds where one of them holds, if anything does */
+  either: (values: Value[]) => Value | undefined;
+}
+
+const sameJson = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right);
+const unique = (values: unknown[]): unknown[] => [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
+
+/** The value that all share. */
+const agreed = <T>(values: T[]): T | undefined => (values.every((value) => value === values[0]) ? values[0] : undefined);
+
+const lowerBound: Combination<number> = { both: Math.max, either: (values) => Math.min(...values) };
+const upperBound: Combination<number> = { both: Math.min, either: (values) => Math.max(...values) };
+
+const combinations: { readonly [Name in ConstraintName]: Combination<ConstraintValue<Name>> } = {
+  enum: {
+    both: (left, right) => left.filter((value) => right.some((other) => sameJson(value, other))),
+    either: (lists) => unique(lists.flat()),
+  },
+  minimum: lowerBound,
+  maximum: upperBound,
+  minLength: lowerBound,
+  maxLength: upperBound,
+  pattern: { both: (left) => left, either: agreed },
+  format: { both: (left) => left, either: agreed },
+};
+
+/** @param isSure - whether all of the sets hold, or only one of them does: then a constraint that not all have says nothing */
+function combine<Name extends ConstraintName>(name: Name, sets: readonly Constraints[], isSure: boolean): Constraints[Name] {
+  const { both, either }: Combination<ConstraintValue<Name>> = combinations[name];
+  const values = sets.map((set) => set[name]).filter((value) => value !== undefined) as ConstraintValue<Name>[];
+  if (values.length === 0 || (!isSure && values.length < sets.length)) return undefined;
+  return isSure ? values.reduce((left, right) => both(left, right)) : either(values);
+}
+
+const combineAll = (sets: readonly Constraints[], isSure: boolean): Constraints =>
+  Object.fromEntries(Object.keys(combinations).map((name) => [name, combine(name as ConstraintName, sets, isSure)]));
 
 const union = (a: ReadonlySet<string>, b: ReadonlySet<string>): Set<string> => new Set([...a, ...b]);
 const intersection = (a: ReadonlySet<string>, b: ReadonlySet<string>): Set<string> => new Set([...a].filter((item) => b.has(item)));
@@ -37,13 +72,6 @@ export function once<T>(work: () => T): () => T {
     return known.value;
   };
 }
-
-const isDefined = <T>(value: T | undefined): value is T => value !== undefined;
-
-const least = (...values: (number | undefined)[]) => (values.some(isDefined) ? Math.min(...values.filter(isDefined)) : undefined);
-const greatest = (...values: (number | undefined)[]) => (values.some(isDefined) ? Math.max(...values.filter(isDefined)) : undefined);
-
-const sameJson = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right);
 
 /** An integer is a number. */
 function commonTypes(left: ReadonlySet<string>, right: ReadonlySet<string>): Set<string> {
@@ -62,16 +90,7 @@ export function both(left: Facts, right: Facts): Facts {
   }
   return {
     types: left.types && right.types ? commonTypes(left.types, right.types) : (left.types ?? right.types),
-    enum:
-      left.enum && right.enum
-        ? left.enum.filter((value) => right.enum?.some((other) => sameJson(value, other)))
-        : (left.enum ?? right.enum),
-    minimum: greatest(left.minimum, right.minimum),
-    maximum: least(left.maximum, right.maximum),
-    minLength: greatest(left.minLength, right.minLength),
-    maxLength: least(left.maxLength, right.maxLength),
-    pattern: left.pattern ?? right.pattern,
-    format: left.format ?? right.format,
+    constraints: combineAll([left.constraints, right.constraints], true),
     default: left.default ?? right.default,
     description: left.description ?? right.description,
     isReadOnly: left.isReadOnly || right.isReadOnly,
@@ -82,42 +101,19 @@ export function both(left: Facts, right: Facts): Facts {
   };
 }
 
-/** The value that all share. */
-const agreed = <T>(values: (T | undefined)[]): T | undefined => (values.every((value) => value === values[0]) ? values[0] : undefined);
-
-/** Of bounds that not all have, none holds for all. */
-const loosest = (pick: typeof least, values: (number | undefined)[]) => (values.every(isDefined) ? pick(...values) : undefined);
-
-const unique = (values: unknown[]): unknown[] => [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
-
 /** What surely holds where one of them holds (`oneOf`, `anyOf`). */
 export function either(branches: readonly Facts[]): Facts {
   const [first, ...others] = branches;
   if (first === undefined) return anything;
   if (others.length === 0) return first;
   const names = new Set(branches.flatMap(({ properties }) => [...properties.keys()]));
-  const readers = (name: string) => branches.map(({ properties }) => properties.get(name)).filter(isDefined);
+  const readers = (name: string) => branches.flatMap(({ properties }) => properties.get(name) ?? []);
   return {
     types: branches.every(({ types }) => types) ? new Set(branches.flatMap(({ types }) => [...(types ?? [])])) : undefined,
-    enum: branches.every((branch) => branch.enum) ? unique(branches.flatMap((branch) => branch.enum ?? [])) : undefined,
-    minimum: loosest(
-      least,
-      branches.map(({ minimum }) => minimum),
+    constraints: combineAll(
+      branches.map(({ constraints }) => constraints),
+      false,
     ),
-    maximum: loosest(
-      greatest,
-      branches.map(({ maximum }) => maximum),
-    ),
-    minLength: loosest(
-      least,
-      branches.map(({ minLength }) => minLength),
-    ),
-    maxLength: loosest(
-      greatest,
-      branches.map(({ maxLength }) => maxLength),
-    ),
-    pattern: agreed(branches.map(({ pattern }) => pattern)),
-    format: agreed(branches.map(({ format }) => format)),
     default: agreed(branches.map((branch) => branch.default)),
     description: agreed(branches.map(({ description }) => description)),
     isReadOnly: branches.every(({ isReadOnly }) => isReadOnly),

@@ -1,5 +1,5 @@
 import { checkDefinitions } from '../../../functions/core/parameters/definitions.ts';
-import { type Parameter, parameter, parameterFormats, parameterTypes } from '../../../schemas/parameter.ts';
+import { type Parameter, parameter, parameterTypes } from '../../../schemas/parameter.ts';
 import type { Facts } from './facts.ts';
 import type { TakeNote } from './notes.ts';
 import { fitDescription } from './text.ts';
@@ -17,10 +17,6 @@ function chooseType({ types }: Facts, path: string, take: TakeNote): Parameter['
   return 'any';
 }
 
-/** Other formats, such as OpenAPI's own, mostly say how a value is stored, not what it looks like. */
-const isKnownFormat = (format: string | undefined): format is NonNullable<Parameter['format']> =>
-  (parameterFormats as readonly (string | undefined)[]).includes(format);
-
 /** What is undefined or says nothing is left out. */
 const present = <T extends object>(members: T): Partial<T> =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>;
@@ -35,27 +31,15 @@ export function makeParameter(name: string, isRequired: boolean, facts: Facts, h
   const type = chooseType(facts, path, take);
   const description = fitDescription(facts.description);
   if (description?.isCut) take(path, 'the description was cut to 4000 characters');
-  const values = type === 'any' || type === 'null' ? facts.enum : facts.enum?.filter((value) => value !== null);
-  return reduceToAccepted(
-    {
-      name,
-      type,
-      ...(isRequired && { required: true }),
-      ...present({
-        description: description?.text,
-        default: facts.default ?? undefined,
-        enum: values,
-        minimum: facts.minimum,
-        maximum: facts.maximum,
-        minLength: facts.minLength,
-        maxLength: facts.maxLength,
-        pattern: facts.pattern,
-        format: isKnownFormat(facts.format) ? facts.format : undefined,
-      }),
-    } as Parameter,
-    path,
-    take,
-  );
+  // a value that may be null as well is one that may be left out
+  const allowed = type === 'any' || type === 'null' ? facts.constraints.enum : facts.constraints.enum?.filter((value) => value !== null);
+  const candidate: Parameter = {
+    name,
+    type,
+    ...(isRequired && { required: true }),
+    ...present({ description: description?.text, default: facts.default ?? undefined, ...facts.constraints, enum: allowed }),
+  };
+  return reduceToAccepted(candidate, path, take);
 }
 
 /** Takes away what the registry refuses, member by member, until it accepts the rest. */

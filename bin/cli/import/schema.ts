@@ -1,6 +1,27 @@
+import { type ConstraintName, type ConstraintValue, parameterFormats } from '../../../schemas/parameter.ts';
 import { BrokenReference, type Cursor } from './cursor.ts';
-import { anything, both, either, type Facts, once } from './facts.ts';
+import { anything, both, type Constraints, either, type Facts, once } from './facts.ts';
 import type { TakeNote } from './notes.ts';
+
+/** How a constraint is read from a schema. */
+type Reader<Value> = (schema: Cursor) => Value | undefined;
+
+const number =
+  (keyword: string): Reader<number> =>
+  (schema) =>
+    schema.number(keyword);
+
+/** How the constraints of parameters are written in a schema. */
+const readers: { readonly [Name in ConstraintName]: Reader<ConstraintValue<Name>> } = {
+  enum: readEnum,
+  minimum: (schema) => readBound(schema, 'minimum'),
+  maximum: (schema) => readBound(schema, 'maximum'),
+  minLength: number('minLength'),
+  maxLength: number('maxLength'),
+  pattern: (schema) => schema.text('pattern'),
+  // others, such as OpenAPI's own, mostly say how a value is stored, not what it looks like
+  format: (schema) => parameterFormats.find((format) => format === schema.text('format')),
+};
 
 /** Constraints that a parameter of an intent has no member for. */
 const inexpressible = [
@@ -17,7 +38,7 @@ const inexpressible = [
   'propertyNames',
   'dependentRequired',
   'dependentSchemas',
-];
+].filter((keyword) => !(keyword in readers));
 
 /** Works out schemas (JSON Schema as OpenAPI 3.0, 3.1 and Swagger 2 have it). What cannot be worked out stands for anything, and is noted. */
 export type ReadSchema = (schema: Cursor) => Facts;
@@ -64,7 +85,7 @@ export function openSchemaReader(take: TakeNote): ReadSchema {
   return read;
 }
 
-const isNull = ({ types, enum: allowed }: Facts): boolean =>
+const isNull = ({ types, constraints: { enum: allowed } }: Facts): boolean =>
   (types?.size === 1 && types.has('null')) || (types === undefined && allowed?.length === 1 && allowed[0] === null);
 
 /** `oneOf` with a null beside one other branch is how many documents say nullable. */
@@ -83,14 +104,13 @@ function readOwn(schema: Cursor, take: TakeNote, readLater: (member: Cursor) => 
     if (schema.child(keyword) !== undefined) take(schema.path, `${keyword} was left out: a parameter cannot say it`);
   }
   const properties = schema.child('properties')?.children() ?? [];
+  for (const keyword of ['exclusiveMinimum', 'exclusiveMaximum'] as const) {
+    if (!isInteger(schema) && readExclusive(schema, keyword) !== undefined)
+      take(schema.path, `${keyword} was made ${inclusive[keyword]}: a parameter's bounds are inclusive`);
+  }
   return {
     types: readTypes(schema),
-    enum: readEnum(schema),
-    ...readBounds(schema, take),
-    minLength: schema.number('minLength'),
-    maxLength: schema.number('maxLength'),
-    pattern: schema.text('pattern'),
-    format: schema.text('format'),
+    constraints: Object.fromEntries(Object.entries(readers).map(([name, read]) => [name, read(schema)])) as Constraints,
     default: schema.child('default')?.value,
     description: schema.text('description') ?? schema.text('title'),
     isReadOnly: schema.flag('readOnly'),
@@ -131,20 +151,23 @@ function readEnum(schema: Cursor): unknown[] | undefined {
   return Array.isArray(allowed) ? allowed : undefined;
 }
 
-/** A parameter's bounds are inclusive. `exclusiveMinimum` is a flag in 3.0 and a number in 3.1; for integers the next one takes its place. */
-function readBounds(schema: Cursor, take: TakeNote): Pick<Facts, 'minimum' | 'maximum'> {
+const inclusive = { exclusiveMinimum: 'minimum', exclusiveMaximum: 'maximum' } as const;
+
+function isInteger(schema: Cursor): boolean {
   const types = readTypes(schema);
-  const isInteger = types?.has('integer') === true && !types.has('number');
-  const read = (keyword: 'minimum' | 'maximum', exclusiveKeyword: string, next: (bound: number) => number) => {
-    const inclusive = schema.number(keyword);
-    const exclusive = schema.number(exclusiveKeyword) ?? (schema.flag(exclusiveKeyword) ? inclusive : undefined);
-    if (exclusive === undefined) return inclusive;
-    if (!isInteger) take(schema.path, `${exclusiveKeyword} was made ${keyword}: a parameter's bounds are inclusive`);
-    const bound = isInteger ? next(exclusive) : exclusive;
-    return inclusive === undefined ? bound : (keyword === 'minimum' ? Math.max : Math.min)(inclusive, bound);
-  };
-  return {
-    minimum: read('minimum', 'exclusiveMinimum', (bound) => Math.floor(bound) + 1),
-    maximum: read('maximum', 'exclusiveMaximum', (bound) => Math.ceil(bound) - 1),
-  };
+  return types?.has('integer') === true && !types.has('number');
+}
+
+/** `exclusiveMinimum` is a flag in 3.0 and a number in 3.1. */
+const readExclusive = (schema: Cursor, keyword: keyof typeof inclusive): number | undefined =>
+  schema.number(keyword) ?? (schema.flag(keyword) ? schema.number(inclusive[keyword]) : undefined);
+
+/** A parameter's bounds are inclusive: for integers the next one takes the place of an exclusive bound. */
+function readBound(schema: Cursor, keyword: 'minimum' | 'maximum'): number | undefined {
+  const isLower = keyword === 'minimum';
+  const exclusive = readExclusive(schema, isLower ? 'exclusiveMinimum' : 'exclusiveMaximum');
+  const next = (bound: number) => (isLower ? Math.floor(bound) + 1 : Math.ceil(bound) - 1);
+  const bounds = [schema.number(keyword), exclusive !== undefined && isInteger(schema) ? next(exclusive) : exclusive];
+  const known = bounds.filter((bound) => bound !== undefined);
+  return known.length === 0 ? undefined : (isLower ? Math.max : Math.min)(...known);
 }

@@ -1,26 +1,17 @@
 import type { FullIntent, IntentInput } from '../../../schemas/intent.ts';
-import type { Parameter } from '../../../schemas/parameter.ts';
+import { type Parameter, parameter } from '../../../schemas/parameter.ts';
 import type { Service, ServiceInput } from '../../../schemas/service.ts';
 
 /** What is undefined is left out, so that what says the same is the same. */
 const present = <T extends object>(members: T): T =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T;
 
-const normalizeParameter = (given: Parameter): Parameter =>
-  present({
-    name: given.name,
-    type: given.type,
-    required: given.required || undefined,
-    description: given.description,
-    default: given.default,
-    enum: given.enum,
-    minimum: given.minimum,
-    maximum: given.maximum,
-    minLength: given.minLength,
-    maxLength: given.maxLength,
-    pattern: given.pattern,
-    format: given.format,
-  }) as Parameter;
+/** A parameter's members in the order of the schema. */
+const normalizeParameter = (given: Parameter): Parameter => {
+  const members = { ...given, required: given.required || undefined };
+  const names = Object.keys(parameter.shape) as (keyof Parameter)[];
+  return present(Object.fromEntries(names.map((name) => [name, members[name]]))) as Parameter;
+};
 
 /** An intent as its owner would write it: in one order, without what the registry adds and without what says nothing. */
 export const normalizeIntent = (given: IntentInput | FullIntent): IntentInput =>

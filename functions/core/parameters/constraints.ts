@@ -1,8 +1,8 @@
 import canonicalize from 'canonicalize';
-import type { Parameter } from '../../../schemas/parameter.ts';
+import type { ConstraintName, ConstraintValue, Parameter } from '../../../schemas/parameter.ts';
 import { characters } from '../../../schemas/text.ts';
 import { formats } from './formats.ts';
-import { compilePattern, maxMatchedLength } from './pattern.ts';
+import { compilePattern, maxMatchedLength, PatternError } from './pattern.ts';
 
 /** What is wrong with a value, as sentences that begin with "must"; none where nothing is. */
 export type Check = (value: unknown) => string[];
@@ -26,20 +26,14 @@ export const types: Record<Parameter['type'], TypeRule> = {
   any: { holds: (value) => value !== undefined, problem: 'must be a value' },
 };
 
-/** All checks of one definition. A value of the wrong type gets that one problem, every other value all that apply. */
-export function compileDefinition(definition: Parameter): Check {
-  const type = types[definition.type];
-  const checks = [...allowedValues(definition), ...bounds(definition), ...lengths(definition), ...texts(definition)];
-  return (value) => (type.holds(value) ? checks.flatMap((check) => check(value)) : [type.problem]);
-}
-
-function allowedValues({ enum: allowed }: Parameter): Check[] {
-  if (allowed === undefined) return [];
-  const spellings = allowed.map((value) => canonicalize(value) ?? '');
-  const known = new Set(spellings);
-  const shown = spellings.slice(0, 10).join(', ').slice(0, 500);
-  const problem = `must be one of ${shown}${shown.length < spellings.join(', ').length ? ' and others' : ''}`;
-  return [(value) => (known.has(canonicalize(value) ?? '') ? [] : [problem])];
+/** What a constraint of a parameter means. */
+interface Constraint<Value> {
+  /** the types that it means something for; all if not given */
+  types?: readonly Parameter['type'][];
+  /** what is wrong with the constraint itself, as a sentence that begins with "must" */
+  findProblem?: (value: Value, definition: Parameter) => string | undefined;
+  /** the check of values; it is compiled once, and never of a constraint that has a problem */
+  compile: (value: Value) => Check;
 }
 
 /** A check of numbers alone: other values pass, as JSON Schema has it. */
@@ -54,23 +48,77 @@ const ofText =
   (value) =>
     typeof value !== 'string' || holds(value) ? [] : [problem];
 
-const bounds = ({ minimum, maximum }: Parameter): Check[] => [
-  ...(minimum === undefined ? [] : [ofNumber((value) => value >= minimum, `must be at least ${minimum}`)]),
-  ...(maximum === undefined ? [] : [ofNumber((value) => value <= maximum, `must be at most ${maximum}`)]),
-];
+const numeric: readonly Parameter['type'][] = ['number', 'integer', 'any'];
+const textual: readonly Parameter['type'][] = ['string', 'any'];
 
-const lengths = ({ minLength, maxLength }: Parameter): Check[] => [
-  ...(minLength === undefined ? [] : [ofText((text) => characters(text) >= minLength, `must have at least ${minLength} characters`)]),
-  ...(maxLength === undefined ? [] : [ofText((text) => characters(text) <= maxLength, `must have at most ${maxLength} characters`)]),
-];
+/** Every constraint that a parameter can have: registration checks definitions by it, and execution values. */
+const constraints: { readonly [Name in ConstraintName]: Constraint<ConstraintValue<Name>> } = {
+  enum: { compile: compileEnum },
+  minimum: {
+    types: numeric,
+    findProblem: (minimum, { maximum = minimum }) => (minimum > maximum ? 'must not be greater than maximum' : undefined),
+    compile: (minimum) => ofNumber((value) => value >= minimum, `must be at least ${minimum}`),
+  },
+  maximum: { types: numeric, compile: (maximum) => ofNumber((value) => value <= maximum, `must be at most ${maximum}`) },
+  minLength: {
+    types: textual,
+    findProblem: (minLength, { maxLength = minLength }) => (minLength > maxLength ? 'must not be greater than maxLength' : undefined),
+    compile: (minLength) => ofText((text) => characters(text) >= minLength, `must have at least ${minLength} characters`),
+  },
+  maxLength: {
+    types: textual,
+    compile: (maxLength) => ofText((text) => characters(text) <= maxLength, `must have at most ${maxLength} characters`),
+  },
+  pattern: { types: textual, findProblem: findPatternProblem, compile: compilePatternCheck },
+  format: { types: textual, compile: (format) => ofText(formats[format].holds, `must be ${formats[format].description}`) },
+};
 
-function texts({ pattern, format }: Parameter): Check[] {
-  const checks: Check[] = [];
-  if (pattern !== undefined) {
-    const matches = compilePattern(pattern);
-    const isMatched = (text: string) => text.length <= maxMatchedLength && matches(text);
-    checks.push(ofText(isMatched, `must match the pattern ${pattern} and have at most ${maxMatchedLength} characters`));
+export const constraintNames = Object.keys(constraints) as ConstraintName[];
+
+function compileEnum(allowed: readonly unknown[]): Check {
+  const spellings = allowed.map((value) => canonicalize(value) ?? '');
+  const known = new Set(spellings);
+  const shown = spellings.slice(0, 10).join(', ').slice(0, 500);
+  const problem = `must be one of ${shown}${shown.length < spellings.join(', ').length ? ' and others' : ''}`;
+  return (value) => (known.has(canonicalize(value) ?? '') ? [] : [problem]);
+}
+
+function compilePatternCheck(pattern: string): Check {
+  const matches = compilePattern(pattern);
+  const isMatched = (text: string) => text.length <= maxMatchedLength && matches(text);
+  return ofText(isMatched, `must match the pattern ${pattern} and have at most ${maxMatchedLength} characters`);
+}
+
+function findPatternProblem(pattern: string): string | undefined {
+  try {
+    compilePattern(pattern);
+    return undefined;
+  } catch (error) {
+    if (error instanceof PatternError) return error.message;
+    throw error;
   }
-  if (format !== undefined) checks.push(ofText(formats[format].holds, `must be ${formats[format].description}`));
-  return checks;
+}
+
+/** A constraint of one definition, with its value filled in; undefined if the definition does not have it. */
+function readConstraint<Name extends ConstraintName>(name: Name, definition: Parameter) {
+  const value = definition[name];
+  if (value === undefined) return undefined;
+  const { types, findProblem, compile }: Constraint<ConstraintValue<Name>> = constraints[name];
+  return {
+    name,
+    isMeant: types === undefined || types.includes(definition.type),
+    findProblem: () => findProblem?.(value, definition),
+    compile: () => compile(value),
+  };
+}
+
+/** The constraints of a definition. */
+export const constraintsOf = (definition: Parameter) =>
+  constraintNames.map((name) => readConstraint(name, definition)).filter((constraint) => constraint !== undefined);
+
+/** All checks of one definition. A value of the wrong type gets that one problem, every other value all that apply. */
+export function compileDefinition(definition: Parameter): Check {
+  const type = types[definition.type];
+  const checks = constraintsOf(definition).map(({ compile }) => compile());
+  return (value) => (type.holds(value) ? checks.flatMap((check) => check(value)) : [type.problem]);
 }

@@ -2,21 +2,7 @@ import type { Issue } from '../../../schemas/errors.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { pointer } from '../json.ts';
-import { compileDefinition } from './constraints.ts';
-import { compilePattern, PatternError } from './pattern.ts';
-
-const numeric: readonly Parameter['type'][] = ['number', 'integer', 'any'];
-const textual: readonly Parameter['type'][] = ['string', 'any'];
-
-/** The types that each constraint means something for. */
-const constrainedTypes = {
-  minimum: numeric,
-  maximum: numeric,
-  minLength: textual,
-  maxLength: textual,
-  pattern: textual,
-  format: textual,
-} as const;
+import { compileDefinition, constraintsOf } from './constraints.ts';
 
 /**
  * What is wrong with the definitions themselves, for registration: constraints that contradict each other or their type,
@@ -30,31 +16,17 @@ export const checkDefinitions = (intent: Pick<IntentInput, 'input_parameters' | 
   );
 
 function checkDefinition(definition: Parameter): Issue[] {
-  const { type, minimum, maximum, minLength, maxLength, pattern } = definition;
-  const issues: Issue[] = [];
-  for (const [constraint, allowed] of Object.entries(constrainedTypes)) {
-    if (definition[constraint as keyof typeof constrainedTypes] === undefined || allowed.includes(type)) continue;
-    issues.push({ path: `/${constraint}`, problem: `must be left out, because it constrains nothing of type ${type}` });
-  }
-  if (minimum !== undefined && maximum !== undefined && minimum > maximum) {
-    issues.push({ path: '/minimum', problem: 'must not be greater than maximum' });
-  }
-  if (minLength !== undefined && maxLength !== undefined && minLength > maxLength) {
-    issues.push({ path: '/minLength', problem: 'must not be greater than maxLength' });
-  }
-  const patternProblem = pattern === undefined ? undefined : describePattern(pattern);
-  if (patternProblem !== undefined) issues.push({ path: '/pattern', problem: patternProblem });
+  const constraints = constraintsOf(definition);
+  const issues = [
+    ...constraints
+      .filter(({ isMeant }) => !isMeant)
+      .map(({ name }) => ({ path: `/${name}`, problem: `must be left out, because it constrains nothing of type ${definition.type}` })),
+    ...constraints.flatMap(({ name, findProblem }) => {
+      const problem = findProblem();
+      return problem === undefined ? [] : [{ path: `/${name}`, problem }];
+    }),
+  ];
   return issues.length > 0 ? issues : checkOwnValues(definition);
-}
-
-function describePattern(pattern: string): string | undefined {
-  try {
-    compilePattern(pattern);
-    return undefined;
-  } catch (error) {
-    if (error instanceof PatternError) return error.message;
-    throw error;
-  }
 }
 
 function checkOwnValues({ default: fallback, enum: allowed, ...definition }: Parameter): Issue[] {

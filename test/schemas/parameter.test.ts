@@ -1,0 +1,49 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import type { Parameter as ClientParameter } from '../../client/types.ts';
+import { type Parameter, parameter } from '../../schemas/parameter.ts';
+
+const copy = mkdtempSync(join(tmpdir(), 'parameter-'));
+afterAll(() => rmSync(copy, { recursive: true }));
+
+/** Places of the copied project that do not compile, as `file: code`. */
+function compile(): string[] {
+  try {
+    execFileSync(process.execPath, [resolve('node_modules/typescript/bin/tsc'), '-p', '.', '--pretty', 'false'], {
+      cwd: copy,
+      encoding: 'utf8',
+    });
+    return [];
+  } catch (error) {
+    const { stdout } = error as { stdout: string };
+    return [...stdout.matchAll(/^([\w./-]+)\(\d+,\d+\): error (TS\d+)/gm)].map(([, file, code]) => `${file}: ${code}`);
+  }
+}
+
+test('a member of parameters that nothing deals with does not compile, wherever it has to be dealt with', () => {
+  for (const folder of ['bin/cli', 'client', 'functions', 'schemas']) cpSync(folder, join(copy, folder), { recursive: true });
+  for (const file of ['package.json', 'test/schemas/parameter.test.ts']) cpSync(file, join(copy, file));
+  symlinkSync(resolve('node_modules'), join(copy, 'node_modules'));
+  const { compilerOptions } = JSON.parse(readFileSync('tsconfig.json', 'utf8'));
+  const include = ['functions/core/parameters', 'bin/cli/import', 'test'];
+  writeFileSync(join(copy, 'tsconfig.json'), JSON.stringify({ compilerOptions, include }));
+  const file = join(copy, 'schemas/parameter.ts');
+  const changed = readFileSync(file, 'utf8').replace(/^( *)minimum: /m, '$1multipleOf: z.number().positive().optional(),\n$&');
+  writeFileSync(file, changed);
+  expect(compile().sort()).toEqual([
+    'bin/cli/import/facts.ts: TS2741',
+    'bin/cli/import/schema.ts: TS2741',
+    'functions/core/parameters/constraints.ts: TS2741',
+    'test/schemas/parameter.test.ts: TS2741',
+  ]);
+});
+
+test("the client's type of a parameter has the members of the schema", () => {
+  const inSchema: Record<keyof ClientParameter, unknown> = parameter.shape;
+  const inClient = {} as Required<ClientParameter> satisfies Record<keyof Parameter, unknown>;
+  const asClientHasIt = (given: Parameter): ClientParameter => given;
+  expect([inSchema, inClient, asClientHasIt]).toHaveLength(3);
+});
