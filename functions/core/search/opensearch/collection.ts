@@ -6,7 +6,7 @@ import type { IntentRecord } from '../../store/records.ts';
 import type { Hit, SearchResult } from '../find-intents.ts';
 import { type CollectionDocument, indexDefinition, toBulkBody } from './documents.ts';
 import { toSearchRequest } from './query.ts';
-import { type AwsCredentials, awsCredentialsFromEnvironment, contentDigest, signRequest } from './signed-request.ts';
+import { type Signing, signRequest } from './signed-request.ts';
 
 /** Longest that one request to the collection may take. */
 const requestTimeoutMs = 2_500;
@@ -37,23 +37,18 @@ export interface CollectionSettings {
   endpoint: string;
   /** default: the function's own */
   region?: string;
-  credentials?: AwsCredentials;
+  credentials?: Signing['credentials'];
 }
 
 /** An OpenSearch Serverless collection: the search engine of registries that are too large for one file. */
-export function openCollection({
-  endpoint,
-  region = process.env.AWS_REGION ?? '',
-  credentials = awsCredentialsFromEnvironment(),
-}: CollectionSettings) {
+export function openCollection({ endpoint, region = process.env.AWS_REGION ?? '', credentials }: CollectionSettings) {
   async function send(method: string, path: string, body = '', contentType = 'application/json') {
     const url = new URL(path, endpoint);
-    const headers = { 'content-type': contentType, 'x-amz-content-sha256': contentDigest(body) };
-    const signing = { service: 'aoss', region, credentials, time: new Date() };
+    const headers = { 'content-type': contentType };
     try {
       const response = await fetch(url, {
         method,
-        headers: signRequest({ method, url, headers, body }, signing),
+        headers: await signRequest({ method, url, headers, body }, { service: 'aoss', region, ...(credentials && { credentials }) }),
         ...(body !== '' && { body }),
         signal: AbortSignal.timeout(requestTimeoutMs),
       });

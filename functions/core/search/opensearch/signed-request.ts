@@ -1,10 +1,6 @@
-import { createHash, createHmac } from 'node:crypto';
-
-export interface AwsCredentials {
-  accessKeyId: string;
-  secretAccessKey: string;
-  sessionToken?: string;
-}
+import { fromEnv } from '@aws-sdk/credential-provider-env';
+import { Sha256 } from '@smithy/core/checksum';
+import { SignatureV4 } from '@smithy/signature-v4';
 
 export interface UnsignedRequest {
   method: string;
@@ -13,54 +9,26 @@ export interface UnsignedRequest {
   body: string;
 }
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
-const keyed = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
-
-/** The credentials that Lambda gives to a function. */
-export const awsCredentialsFromEnvironment = (
-  {
-    AWS_ACCESS_KEY_ID: accessKeyId = '',
-    AWS_SECRET_ACCESS_KEY: secretAccessKey = '',
-    AWS_SESSION_TOKEN: sessionToken,
-  }: NodeJS.ProcessEnv = process.env,
-): AwsCredentials => ({ accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) });
-
-/**
- * The headers that sign a request for AWS (Signature Version 4). Every header given is signed, and the host.
- * @param url - its path and query must need no further encoding
- */
-export function signRequest(
-  { method, url, headers, body }: UnsignedRequest,
-  { service, region, credentials, time }: { service: string; region: string; credentials: AwsCredentials; time: Date },
-): Record<string, string> {
-  const stamp = time.toISOString().replace(/[-:]|\.\d{3}/g, '');
-  const date = stamp.slice(0, 8);
-  const signed: Record<string, string> = {
-    ...headers,
-    host: url.host,
-    'x-amz-date': stamp,
-    ...(credentials.sessionToken && { 'x-amz-security-token': credentials.sessionToken }),
-  };
-  const names = Object.keys(signed).sort();
-  const query = [...url.searchParams].map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).sort();
-  const canonical = [
-    method,
-    url.pathname,
-    query.join('&'),
-    ...names.map((name) => `${name}:${signed[name]?.trim()}`),
-    '',
-    names.join(';'),
-    headers['x-amz-content-sha256'] ?? digest(body),
-  ].join('\n');
-  const scope = `${date}/${region}/${service}/aws4_request`;
-  const key = [date, region, service, 'aws4_request'].reduce<string | Buffer>(keyed, `AWS4${credentials.secretAccessKey}`);
-  const signature = keyed(key, ['AWS4-HMAC-SHA256', stamp, scope, digest(canonical)].join('\n')).toString('hex');
-  const { host: _, ...sent } = signed;
-  return {
-    ...sent,
-    authorization: `AWS4-HMAC-SHA256 Credential=${credentials.accessKeyId}/${scope}, SignedHeaders=${names.join(';')}, Signature=${signature}`,
-  };
+export interface Signing {
+  service: string;
+  region: string;
+  /** default: those that Lambda puts into the function's environment */
+  credentials?: ConstructorParameters<typeof SignatureV4>[0]['credentials'];
+  /** default: now */
+  time?: Date;
+  /** whether the request states the digest of its body in `x-amz-content-sha256`, which OpenSearch Serverless demands; default true */
+  applyChecksum?: boolean;
 }
 
-/** The SHA-256 digest of a body as `x-amz-content-sha256` states it. */
-export const contentDigest = digest;
+/** The headers that sign a request for AWS (Signature Version 4). Every header given is signed, and the host. */
+export async function signRequest(
+  { method, url, headers, body }: UnsignedRequest,
+  { service, region, credentials = fromEnv(), time = new Date(), applyChecksum = true }: Signing,
+): Promise<Record<string, string>> {
+  const signer = new SignatureV4({ service, region, credentials, applyChecksum, sha256: Sha256 });
+  const { protocol, hostname, host, pathname: path } = url;
+  const query = Object.fromEntries(url.searchParams);
+  const signed = await signer.sign({ method, protocol, hostname, path, query, headers: { ...headers, host }, body }, { signingDate: time });
+  const { host: _, ...sent } = signed.headers;
+  return sent;
+}

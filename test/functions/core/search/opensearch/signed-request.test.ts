@@ -1,18 +1,19 @@
-import { expect, test } from '@jest/globals';
-import { awsCredentialsFromEnvironment, signRequest } from '../../../../../functions/core/search/opensearch/signed-request.ts';
+import { createHash } from 'node:crypto';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { signRequest } from '../../../../../functions/core/search/opensearch/signed-request.ts';
 
 const time = new Date('2015-08-30T12:36:00Z');
 const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' };
 
-test('signs the example of the AWS reference as it does', () => {
-  const headers = signRequest(
+test('signs the example of the AWS reference as it does', async () => {
+  const headers = await signRequest(
     {
       method: 'GET',
       url: new URL('https://iam.amazonaws.com/?Action=ListUsers&Version=2010-05-08'),
       headers: { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' },
       body: '',
     },
-    { service: 'iam', region: 'us-east-1', credentials, time },
+    { service: 'iam', region: 'us-east-1', credentials, time, applyChecksum: false },
   );
   expect(headers).toEqual({
     'content-type': 'application/x-www-form-urlencoded; charset=utf-8',
@@ -24,12 +25,51 @@ test('signs the example of the AWS reference as it does', () => {
   });
 });
 
-test('signs the session token of temporary credentials', () => {
-  const temporary = awsCredentialsFromEnvironment({ AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b', AWS_SESSION_TOKEN: 'c' });
-  const headers = signRequest(
-    { method: 'GET', url: new URL('https://search.example/'), headers: {}, body: '' },
-    { service: 'aoss', region: 'eu-west-1', credentials: temporary, time },
+test('signs a search as it was recorded', async () => {
+  const url = new URL('https://abc123.eu-west-1.aoss.amazonaws.com/intents/_search');
+  const body = '{"query":{"match_all":{}}}';
+  const headers = await signRequest(
+    { method: 'POST', url, headers: { 'content-type': 'application/json' }, body },
+    { service: 'aoss', region: 'eu-west-1', credentials, time },
   );
-  expect(headers['x-amz-security-token']).toBe('c');
-  expect(headers.authorization).toContain('SignedHeaders=host;x-amz-date;x-amz-security-token,');
+  expect(headers).toEqual({
+    'content-type': 'application/json',
+    'x-amz-content-sha256': 'baa6846b65b050d71831bb2e4cd6e6f1593902f6d82b16a6c1f9979d14cfcd12',
+    'x-amz-date': '20150830T123600Z',
+    authorization:
+      'AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/eu-west-1/aoss/aws4_request, ' +
+      'SignedHeaders=content-type;host;x-amz-content-sha256;x-amz-date, ' +
+      'Signature=3ba4ecaadfe84956047756300bca6742c6f8c8b6337d46c3a9a1b0538d4e478b',
+  });
+});
+
+describe('with the credentials of the environment', () => {
+  const names = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const;
+  const given = names.map((name) => [name, process.env[name]] as const);
+  afterEach(() => {
+    for (const [name, value] of given) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  });
+
+  const sign = () =>
+    signRequest(
+      { method: 'GET', url: new URL('https://search.example/'), headers: {}, body: '' },
+      { service: 'aoss', region: 'eu-west-1', time },
+    );
+
+  test('signs their session token and the digest of the body', async () => {
+    Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b', AWS_SESSION_TOKEN: 'c' });
+    const headers = await sign();
+    expect(headers['x-amz-security-token']).toBe('c');
+    expect(headers['x-amz-content-sha256']).toBe(createHash('sha256').update('').digest('hex'));
+    expect(headers.authorization).toContain('Credential=a/20150830/eu-west-1/aoss/aws4_request');
+    expect(headers.authorization).toContain('SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-security-token,');
+  });
+
+  test('says when there are none', async () => {
+    for (const name of names) delete process.env[name];
+    await expect(sign()).rejects.toThrow('Unable to find environment variable credentials.');
+  });
 });
