@@ -133,7 +133,7 @@ export const endpoints: readonly Endpoint[] = [
     path: '/api/policy',
     summary: 'Read the usage policy',
     success: 200,
-    errors: [],
+    errors: ['INVALID_PARAMETER'],
     needs: { policy: true },
   },
   {
