@@ -1,17 +1,22 @@
+import { type PolicyWords, policyQuery } from '../schemas/policy.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { describePolicy } from './core/policy/describe.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
 
 export interface Deps {
   findPolicy: FindPolicy;
 }
 
-/** Endpoint 4: the usage policy, in the bytes that agents sign. */
+/** `GET /api/policy` (endpoint 4): the usage policy, in the bytes that agents sign; `?view=words` says it in plain sentences. */
 export const createAction =
   ({ findPolicy }: Deps): Action =>
-  async ({ baseUrl }) => {
-    const { policy, digest } = findPolicy(baseUrl);
-    return revalidated(policy, `"${digest}"`);
+  async (request) => {
+    const { baseUrl } = request;
+    const { policy, digest, reference } = findPolicy(baseUrl);
+    if (request.query(policyQuery).view === undefined) return revalidated(policy, `"${digest}"`);
+    const words: PolicyWords = { policy: reference, sentences: describePolicy(policy, baseUrl) };
+    return revalidated(words);
   };
 
 export const action = createAction({ findPolicy: openPolicy(loadPolicyTemplate()) });

@@ -133,7 +133,7 @@ const rows = [
     path: '/api/policy',
     summary: 'Read the usage policy',
     success: 200,
-    errors: [],
+    errors: ['INVALID_PARAMETER'],
     needs: { policy: true },
   },
   {

@@ -59,7 +59,25 @@ export const policy = z
   })
   .meta({ id: 'Policy', description: 'The usage policy that an agent signs.' });
 
+/** The query of endpoint 4. */
+export const policyQuery = z.object({
+  view: z.enum(['words']).optional().describe('words answers what the policy says in plain sentences, in place of the policy'),
+});
+
+/** The policy for people: `GET /api/policy?view=words`. */
+export const policyWords = z
+  .strictObject({
+    policy: z
+      .string()
+      .describe(
+        'which policy the sentences are about: its uid, `#sha-256=`, and the digest of its canonical form (RFC 8785) in base64url. Whoever shows them compares it with the policy that is to be signed.',
+      ),
+    sentences: z.array(z.string()).describe('one for each thing that the policy grants, forbids or asks'),
+  })
+  .meta({ id: 'PolicyWords', description: 'The usage policy in plain sentences.' });
+
 export type Policy = z.infer<typeof policy>;
+export type PolicyWords = z.infer<typeof policyWords>;
 export type Constraint = z.infer<typeof constraint>;
 export type Duty = z.infer<typeof duty>;
 export type Permission = z.infer<typeof permission>;

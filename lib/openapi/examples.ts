@@ -224,8 +224,15 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
             service_name: 'Intent Gate',
             intent_name: 'Read the usage policy',
             description:
-              'Sign these bytes, or a JWS with this document as its payload. A PAT holds for exactly this policy and ends with it.',
-            input_parameters: [],
+              'Sign these bytes, or a JWS with this document as its payload. A PAT holds for exactly this policy and ends with it. With `view=words` the same in plain sentences, to show to a person.',
+            input_parameters: [
+              {
+                name: 'view',
+                type: 'string',
+                required: false,
+                description: 'words answers what the policy says in plain sentences, in place of the policy',
+              },
+            ],
             output_parameters: [
               { name: '@context', type: 'string', required: true },
               { name: 'uid', type: 'string', required: true },
@@ -235,7 +242,7 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
               { name: 'prohibition', type: 'array', required: false },
               { name: 'obligation', type: 'array', required: false },
             ],
-            endpoint: `${exampleBaseUrl}/api/policy`,
+            endpoint: `${exampleBaseUrl}/api/policy{?view}`,
             tags: ['Policy'],
           },
         ],

@@ -6,7 +6,7 @@ import { executionRequest } from '../../schemas/execution.ts';
 import { fullIntent, intentDetails, intentInput, intentList, intentPage, savedIntent, viewQuery } from '../../schemas/intent.ts';
 import { descriptionQuery, listQuery } from '../../schemas/pagination.ts';
 import { patRequest, patResponse } from '../../schemas/pat.ts';
-import { policy } from '../../schemas/policy.ts';
+import { policy, policyQuery, policyWords } from '../../schemas/policy.ts';
 import { searchQuery } from '../../schemas/search.ts';
 import { savedService, service, serviceInput } from '../../schemas/service.ts';
 import { serviceDescription } from '../../schemas/service-description.ts';
@@ -71,8 +71,10 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   },
   'get-policy': {
     tag: 'Policy',
-    description: 'Sign these bytes, or a JWS with this document as its payload. A PAT holds for exactly this policy and ends with it.',
-    answer: policy,
+    description:
+      'Sign these bytes, or a JWS with this document as its payload. A PAT holds for exactly this policy and ends with it. With `view=words` the same in plain sentences, to show to a person.',
+    query: policyQuery,
+    answer: z.union([policy, policyWords]),
     headers: revision,
   },
   'issue-pat': {

@@ -7,6 +7,7 @@ import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts'
 import { openProofs } from '../../functions/core/pat/proof.ts';
 import { openSigningKeys, type SigningKeys } from '../../functions/core/pat/signing-keys.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
+import { describePolicy } from '../../functions/core/policy/describe.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { isRevoked, openAgents } from '../../functions/core/store/agent.ts';
 import { openPolicyArchive } from '../../functions/core/store/policy-archive.ts';
@@ -15,7 +16,7 @@ import { createAction as createGetJwks } from '../../functions/get-jwks.ts';
 import { createAction as createGetPolicy } from '../../functions/get-policy.ts';
 import { createAction, type Settings } from '../../functions/issue-pat.ts';
 import { errorBody } from '../../schemas/errors.ts';
-import type { Policy } from '../../schemas/policy.ts';
+import { type Policy, policyWords } from '../../schemas/policy.ts';
 import { keyForms, kinds, makeAgent, signDetached, signJws, signProof, type TestAgent } from '../support/agents.ts';
 import { type Answer, invoke } from '../support/invoke.ts';
 import { judgePat } from '../support/second-verifier.ts';
@@ -124,6 +125,24 @@ describe('GET /api/policy', () => {
       headers: { 'If-None-Match': `"${current.digest}"` },
     });
     expect(again.status).toBe(304);
+  });
+
+  test('says it in plain sentences, and which policy they are about', async () => {
+    const ask = (query: Record<string, string>, headers = {}) =>
+      invoke(createGetPolicy({ findPolicy }), { path: '/api/policy', query, headers });
+    const answer = await ask({ view: 'words' });
+    expect(answer).toEqual({
+      status: 200,
+      body: { policy: current.reference, sentences: describePolicy(current.policy, address) },
+      headers: expect.objectContaining({ ETag: expect.stringMatching(/^"[\w-]{22}"$/), 'Cache-Control': 'no-cache' }),
+    });
+    expect(policyWords.safeParse(answer.body).error).toBeUndefined();
+    expect((await ask({ view: 'words' }, { 'If-None-Match': answer.headers.ETag })).status).toBe(304);
+    expect((await ask({ view: '' })).body).toEqual(current.policy);
+    expect(await ask({ view: 'full' })).toMatchObject({
+      status: 400,
+      body: { error: { code: 'INVALID_PARAMETER', details: { issues: [{ path: '/view', problem: expect.any(String) }] } } },
+    });
   });
 });
 

@@ -119,7 +119,7 @@ describe('the description of the gate', () => {
         'https://api.example/test/api/intents/search{?query,service_name,intent_name,uid,namespace,description,tags,after,explain,page,page_size}',
       ],
       ['api.example:get-intent:v1', 'https://api.example/test/api/intents/{intent_uid}{?view}'],
-      ['api.example:get-policy:v1', 'https://api.example/test/api/policy'],
+      ['api.example:get-policy:v1', 'https://api.example/test/api/policy{?view}'],
       ['api.example:issue-pat:v1', 'https://api.example/test/api/pat/issue'],
       ['api.example:execute-intent:v1', 'https://api.example/test/api/intents/execute'],
     ]);
