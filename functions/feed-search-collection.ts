@@ -1,4 +1,5 @@
 import { readEnvironment } from './core/environment.ts';
+import { log } from './core/log.ts';
 import type { RegistrySource } from './core/search/index-sync.ts';
 import { type Collection, openCollection } from './core/search/opensearch/collection.ts';
 import { feedAll, feedChanges } from './core/search/opensearch/feed.ts';
@@ -27,6 +28,7 @@ export const createAction =
       await collection.markFilled();
     }
     await feedChanges(source, collection, sinceMs);
+    log.info('fed the search collection', { since_ms: sinceMs });
   };
 
 const { searchCollection } = readEnvironment([], ['searchCollection']);

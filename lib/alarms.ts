@@ -1,19 +1,22 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
-import { Alarm, ComparisonOperator, type IMetric, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { Alarm, ComparisonOperator, type IMetric, MathExpression, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { FilterPattern, type LogGroup, MetricFilter } from 'aws-cdk-lib/aws-logs';
+import { FilterPattern, type IFilterPattern, type LogGroup, MetricFilter } from 'aws-cdk-lib/aws-logs';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
+import type { ErrorCode } from '../schemas/errors.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { Settings } from './settings.ts';
 
 export interface AlarmsProps {
   rest: RestApi;
+  /** of the gateway: a line for each request */
+  accessLog: LogGroup;
   table: Table;
   /** by name */
   functions: ReadonlyMap<string, EndpointFunction>;
@@ -22,13 +25,15 @@ export interface AlarmsProps {
   settings: Settings;
 }
 
-interface AlarmOptions {
+/** Sounds above a bound, or below one: then a period without data is below it, too. */
+type Bound = { above: number } | { below: number };
+
+type AlarmOptions = Bound & {
   metric: IMetric;
-  above: number;
-  /** how many of the last periods, of five minutes each, must be above */
+  /** how many of the last periods must be out of bounds */
   periods: number;
   description: string;
-}
+};
 
 const period = Duration.minutes(5);
 
@@ -36,7 +41,7 @@ const period = Duration.minutes(5);
 export class Alarms extends Construct {
   private readonly topic: Topic;
 
-  constructor(scope: Construct, id: string, { rest, table, functions, namespace, settings }: AlarmsProps) {
+  constructor(scope: Construct, id: string, { rest, accessLog, table, functions, namespace, settings }: AlarmsProps) {
     super(scope, id);
     this.topic = new Topic(this, 'Topic', { displayName: `Intent Gate alarms (${settings.stage})`, enforceSSL: true });
     // A topic with a policy of its own has lost the one that SNS gives by default, under which CloudWatch may publish.
@@ -49,21 +54,9 @@ export class Alarms extends Construct {
       });
     }
 
-    this.add('ApiErrors', {
-      // Its average is the share of answers that are 5xx.
-      metric: rest.metricServerError({ statistic: Stats.AVERAGE, period }),
-      above: 0.02,
-      periods: 2,
-      description: 'More than 2 % of all answers are 5xx.',
-    });
-    for (const [name, metricName] of Object.entries({ ReadsThrottled: 'ReadThrottleEvents', WritesThrottled: 'WriteThrottleEvents' })) {
-      this.add(name, {
-        metric: table.metric(metricName, { statistic: Stats.SUM, period }),
-        above: 10,
-        periods: 2,
-        description: 'DynamoDB throttles: one partition of the table is too hot, or traffic has grown faster than the table.',
-      });
-    }
+    this.watchApi(rest, accessLog, namespace);
+    this.watchConcurrency(functions, settings);
+    this.watchTable(table);
     this.add('RefusedTokens', {
       metric: new Metric({ namespace, metricName: 'Refusals', dimensionsMap: { code: 'UNAUTHORIZED' }, statistic: Stats.SUM, period }),
       above: 1_000,
@@ -72,6 +65,7 @@ export class Alarms extends Construct {
     });
     for (const [name, { logGroup, lambda }] of functions) {
       countRefusals(logGroup, namespace);
+      countFailures(logGroup, namespace, ofFunction);
       if (name === 'issue-pat') this.watchIssue(logGroup, namespace);
       if (name === 'search-intents') {
         this.add('SlowSearch', {
@@ -82,22 +76,75 @@ export class Alarms extends Construct {
         });
       }
       if (name === 'snapshot-search-index') {
-        this.add('SnapshotErrors', {
-          metric: lambda.metricErrors({ period: Duration.hours(1) }),
-          above: 0,
-          periods: 3,
-          description: 'The search index could not be saved for three hours: cold starts of search rebuild it from the table.',
+        this.expectRuns('SnapshotAge', logGroup, namespace, {
+          line: 'kept a snapshot of the search index',
+          within: Duration.hours(3),
+          description: 'The newest snapshot of the search index is older than three hours: cold starts of search take longer.',
         });
       }
       if (name === 'feed-search-collection') {
-        this.add('FeedErrors', {
-          metric: lambda.metricErrors({ period }),
-          above: 0,
-          // Half of the hour that a run looks back: changes that are older are not written any more.
-          periods: 6,
-          description: 'Changes could not be written to the search collection for half an hour: searches do not show them.',
+        // Half of the hour that a run looks back: changes that are older are not written any more.
+        this.expectRuns('FeedAge', logGroup, namespace, {
+          line: 'fed the search collection',
+          within: Duration.minutes(30),
+          description: 'Nothing could be written to the search collection for half an hour: searches do not show what has changed.',
         });
       }
+    }
+  }
+
+  /** One failure in a quiet night is no reason to wake anybody, and neither are the failures of others. */
+  private watchApi(rest: RestApi, accessLog: LogGroup, namespace: string): void {
+    countFailures(accessLog, namespace, ofGateway);
+    this.add('ApiErrors', {
+      metric: new MathExpression({
+        expression: 'IF(failures > 5, 100 * failures / requests, 0)',
+        usingMetrics: {
+          failures: new Metric({ namespace, metricName: 'Failures', statistic: Stats.SUM, period }),
+          requests: rest.metricCount({ statistic: Stats.SUM, period }),
+        },
+        label: 'Share of answers that are failures of the gate, in percent',
+        period,
+      }),
+      above: 2,
+      periods: 2,
+      description: 'More than 2 % of all answers, and more than 5 in five minutes, are failures of the gate itself.',
+    });
+  }
+
+  private watchConcurrency(functions: AlarmsProps['functions'], { reservedConcurrency }: Settings): void {
+    const lambdaOf = (name: string) => functions.get(name)?.lambda;
+    const throttles = ['execute-intent', 'mcp', 'search-intents', 'issue-pat'].flatMap(
+      (name) => lambdaOf(name)?.metricThrottles({ statistic: Stats.SUM, period }) ?? [],
+    );
+    this.add('Throttles', {
+      metric: new MathExpression({
+        expression: throttles.map((_, index) => `FILL(t${index}, 0)`).join(' + '),
+        usingMetrics: Object.fromEntries(throttles.map((metric, index) => [`t${index}`, metric])),
+        label: 'Runs that Lambda refused',
+        period,
+      }),
+      above: 10,
+      periods: 2,
+      description: 'Lambda refuses runs: the account, or what is reserved for a function, is used up.',
+    });
+    for (const [name, alarm] of [['execute-intent', 'ExecuteConcurrency'] as const, ['mcp', 'McpConcurrency'] as const]) {
+      const reserved = reservedConcurrency[name];
+      const metric = lambdaOf(name)?.metric('ConcurrentExecutions', { statistic: Stats.MAXIMUM, period });
+      if (!metric || reserved === 0) continue;
+      const description = `Four fifths of the runs that are reserved for ${name} are taken.`;
+      this.add(alarm, { metric, above: 0.8 * reserved, periods: 2, description });
+    }
+  }
+
+  private watchTable(table: Table): void {
+    for (const [name, metricName] of Object.entries({ ReadsThrottled: 'ReadThrottleEvents', WritesThrottled: 'WriteThrottleEvents' })) {
+      this.add(name, {
+        metric: table.metric(metricName, { statistic: Stats.SUM, period }),
+        above: 10,
+        periods: 2,
+        description: 'DynamoDB throttles: one partition of the table is too hot, or traffic has grown faster than the table.',
+      });
     }
   }
 
@@ -121,13 +168,38 @@ export class Alarms extends Construct {
     });
   }
 
-  private add(name: string, { metric, above, periods, description }: AlarmOptions): void {
+  /** Sounds if a scheduled function has not said for a while that it did its work: it failed, or nothing started it. */
+  private expectRuns(
+    name: string,
+    logGroup: LogGroup,
+    namespace: string,
+    { line, within, description }: { line: string; within: Duration; description: string },
+  ): void {
+    const runs = new MetricFilter(logGroup, 'Runs', {
+      logGroup,
+      filterPattern: FilterPattern.stringValue('$.message', '=', line),
+      metricNamespace: namespace,
+      metricName: `${name}Runs`,
+      metricValue: '1',
+    });
+    this.add(name, { metric: runs.metric({ statistic: Stats.SUM, period: within }), below: 1, periods: 1, description });
+  }
+
+  private add(name: string, { metric, periods, description, ...bound }: AlarmOptions): void {
     const alarm = new Alarm(this, name, {
       metric,
-      threshold: above,
-      comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+      ...('below' in bound
+        ? {
+            threshold: bound.below,
+            comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+            treatMissingData: TreatMissingData.BREACHING,
+          }
+        : {
+            threshold: bound.above,
+            comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+            treatMissingData: TreatMissingData.NOT_BREACHING,
+          }),
       evaluationPeriods: periods,
-      treatMissingData: TreatMissingData.NOT_BREACHING,
       alarmDescription: `${description} Runbook: docs/operations.md#${name.toLowerCase()}`,
     });
     alarm.addAlarmAction(new SnsAction(this.topic));
@@ -144,4 +216,37 @@ const countRefusals = (logGroup: LogGroup, namespace: string) =>
     metricName: 'Refusals',
     metricValue: '1',
     dimensions: { code: '$.code' },
+  });
+
+const answered = FilterPattern.stringValue('$.message', '=', 'answered');
+
+/** Failures of an intent's own endpoint: its provider has to act, and nobody else is woken. */
+const foreignFailures: readonly ErrorCode[] = ['INTENT_EXECUTION_FAILED', 'INTENT_NOT_SUPPORTED', 'GATEWAY_TIMEOUT'];
+
+/** What a function answered 5xx by its own fault, or by that of a part of the gate. */
+const ofFunction = FilterPattern.all(
+  answered,
+  FilterPattern.numberValue('$.status', '>=', 500),
+  FilterPattern.any(
+    // What no code was written for failed unexpectedly.
+    FilterPattern.notExists('$.code'),
+    FilterPattern.all(...foreignFailures.map((code) => FilterPattern.stringValue('$.code', '!=', code))),
+  ),
+);
+
+/** What API Gateway answered 5xx in place of a function that failed or ran out of time. */
+const ofGateway = FilterPattern.all(
+  FilterPattern.stringValue('$.message', '=', 'access'),
+  FilterPattern.numberValue('$.status', '>=', 500),
+  FilterPattern.stringValue('$.refusal', '!=', '-'),
+);
+
+/** Counts the gate's own failures, from the logs of the functions and of API Gateway alike. */
+const countFailures = (logGroup: LogGroup, namespace: string, filterPattern: IFilterPattern) =>
+  new MetricFilter(logGroup, 'OwnFailures', {
+    logGroup,
+    filterPattern,
+    metricNamespace: namespace,
+    metricName: 'Failures',
+    metricValue: '1',
   });

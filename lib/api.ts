@@ -33,11 +33,14 @@ const mediaTypes = [
 /** The REST API: its paths and methods come from the endpoint table; every answer of its own is an error in our form. */
 export class Api extends Construct {
   readonly rest: RestApi;
+  /** a line for each request, with what the gateway itself refused it for */
+  readonly accessLog: LogGroup;
   private readonly settings: Settings;
 
   constructor(scope: Construct, id: string, functions: ReadonlyMap<string, EndpointFunction>, settings: Settings) {
     super(scope, id);
     this.settings = settings;
+    this.accessLog = new LogGroup(this, 'AccessLog', { retention: settings.logRetentionDays, removalPolicy: RemovalPolicy.DESTROY });
     this.rest = this.createRestApi();
     for (const [path, group] of Map.groupBy(endpoints, ({ path }) => path)) {
       const resource = this.rest.root.resourceForPath(path);
@@ -83,8 +86,7 @@ export class Api extends Construct {
   }
 
   private stageOptions(): StageOptions {
-    const { tracing, logRetentionDays, requestsPerSecond, burst, throttling } = this.settings;
-    const accessLog = new LogGroup(this, 'AccessLog', { retention: logRetentionDays, removalPolicy: RemovalPolicy.DESTROY });
+    const { tracing, requestsPerSecond, burst, throttling } = this.settings;
     const logged = { loggingLevel: MethodLoggingLevel.ERROR, dataTraceEnabled: false };
     const exceptions = endpoints.flatMap(({ name, path, method }) => {
       const limit = throttling[name];
@@ -98,7 +100,7 @@ export class Api extends Construct {
       throttlingRateLimit: requestsPerSecond,
       throttlingBurstLimit: burst,
       methodOptions: Object.fromEntries(exceptions),
-      accessLogDestination: new LogGroupLogDestination(accessLog),
+      accessLogDestination: new LogGroupLogDestination(this.accessLog),
       accessLogFormat: AccessLogFormat.custom(accessLine),
     };
   }

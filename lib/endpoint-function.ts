@@ -19,6 +19,8 @@ export interface EndpointFunctionProps {
   name: string;
   summary: string;
   code: Code;
+  /** how many runs at once are kept for this function, and are the most that it gets; none without it */
+  reservedConcurrency?: number;
   timeoutSeconds: number;
   memoryMb: number;
   environment: Record<string, string>;
@@ -52,6 +54,7 @@ export class EndpointFunction extends Construct {
       role: this.role,
       timeout: Duration.seconds(props.timeoutSeconds),
       memorySize: props.memoryMb,
+      ...(props.reservedConcurrency && { reservedConcurrentExecutions: props.reservedConcurrency }),
       environment: props.environment,
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,

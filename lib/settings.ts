@@ -98,6 +98,10 @@ const settingsObject = z.strictObject({
   throttling: object(z.partialRecord(z.enum(endpointNames), throttle))
     .default({})
     .describe('`{"<endpoint>": {"requestsPerSecond", "burst"}}` for endpoints that differ'),
+  reservedConcurrency: object(z.partialRecord(z.enum(['execute-intent', 'mcp']), wholeNumber(0, 100_000)))
+    .default({})
+    .transform((given) => ({ 'execute-intent': 300, mcp: 100, ...given }))
+    .describe('runs at once of the two functions that wait for upstreams, which no other function can then be short of; 0 reserves none'),
   search: z
     .enum(['sqlite', 'opensearch'], 'must be sqlite or opensearch')
     .default('sqlite')
@@ -156,7 +160,11 @@ export const describeSettings = (): { name: string; fallback: string; meaning: s
   Object.entries(settingsObject.shape).map(([name, schema]) => {
     const fallback: unknown = schema.safeParse(undefined).data;
     const isEmpty = fallback === undefined || (typeof fallback === 'object' && fallback !== null && Object.keys(fallback).length === 0);
-    return { name, fallback: isEmpty ? '' : `\`${fallback}\``, meaning: schema.description ?? '' };
+    return {
+      name,
+      fallback: isEmpty ? '' : `\`${typeof fallback === 'object' && !Array.isArray(fallback) ? JSON.stringify(fallback) : fallback}\``,
+      meaning: schema.description ?? '',
+    };
   });
 
 /** What is wrong with the settings or the policy: shown without a stack trace. */

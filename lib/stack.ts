@@ -23,6 +23,8 @@ import { allowSigning, createSigningKeys } from './signing-keys.ts';
 import { createSnapshotBucket } from './snapshots.ts';
 import { createTable } from './table.ts';
 
+const isReserved = (name: string): name is keyof Settings['reservedConcurrency'] => name === 'execute-intent' || name === 'mcp';
+
 /** The whole service: one Lambda for each row of the endpoint table, behind one API. */
 export class IntentGate extends Stack {
   private readonly settings: Settings;
@@ -53,8 +55,8 @@ export class IntentGate extends Stack {
       },
       { table, signingKeys, credentialPrefix, snapshots, collection },
     );
-    const { rest } = new Api(this, 'Api', functions, settings);
-    new Alarms(this, 'Alarms', { rest, table, functions, namespace: stackName, settings });
+    const { rest, accessLog } = new Api(this, 'Api', functions, settings);
+    new Alarms(this, 'Alarms', { rest, accessLog, table, functions, namespace: stackName, settings });
     const dashboard = createDashboard(this, { rest, table, functions, namespace: stackName });
 
     const url = settings.publicBaseUrl ?? rest.url.replace(/\/$/, '');
@@ -85,6 +87,7 @@ export class IntentGate extends Stack {
         code: codeOf(row.name),
         environment: environmentOf(row.needs, credential, settings, parts),
         settings,
+        ...(isReserved(row.name) && { reservedConcurrency: settings.reservedConcurrency[row.name] }),
       });
       grantNeeds(made.role, row.needs, resources);
       if (row.needs.kms?.includes('sign')) allowSigning(resources.signingKeys, made.role);

@@ -22,6 +22,7 @@ const defaults = {
   tracing: true,
   logRetentionDays: 30,
   retainData: true,
+  reservedConcurrency: { 'execute-intent': 300, mcp: 100 },
   search: 'sqlite',
   manageApiLogRole: false,
 };

@@ -406,6 +406,62 @@ test('what holds data or addresses keeps its logical id: a new id would be a new
   for (const [type, ids] of Object.entries(pinned)) expect([type, Object.keys(standard.resources(type))]).toEqual([type, ids]);
 });
 
+describe('alarms', () => {
+  const alarmOf = (name: string, { resources }: Synthesis = standard) =>
+    Object.entries(resources('AWS::CloudWatch::Alarm')).find(([id]) => id.startsWith(`Alarms${name}`))?.[1].Properties;
+
+  test('watch what can go wrong', () => {
+    const names = Object.keys(standard.resources('AWS::CloudWatch::Alarm')).map((id) => id.replace(/^Alarms(.*)[0-9A-F]{8}$/, '$1'));
+    expect(names.sort()).toEqual([
+      'ApiErrors',
+      'ExecuteConcurrency',
+      'IssueFailures',
+      'McpConcurrency',
+      'ReadsThrottled',
+      'RefusedTokens',
+      'SlowSearch',
+      'SnapshotAge',
+      'Throttles',
+      'WritesThrottled',
+    ]);
+  });
+
+  test('count failures of the gate, not those of the services behind intents', () => {
+    const patterns = Object.values(standard.resources('AWS::Logs::MetricFilter'))
+      .filter(({ Properties }) => Properties.MetricTransformations[0].MetricName === 'Failures')
+      .map(({ Properties }) => Properties.FilterPattern);
+    expect(new Set(patterns)).toEqual(
+      new Set([
+        '{ ($.message = "answered") && ($.status >= 500) && (($.code NOT EXISTS) || (($.code != "INTENT_EXECUTION_FAILED") && ($.code != "INTENT_NOT_SUPPORTED") && ($.code != "GATEWAY_TIMEOUT"))) }',
+        '{ ($.message = "access") && ($.status >= 500) && ($.refusal != "-") }',
+      ]),
+    );
+    expect(patterns).toHaveLength(endpoints.length + scheduledFunctions.length + 1);
+    const expressions = alarmOf('ApiErrors')?.Metrics.flatMap(({ Expression }: { Expression?: string }) => Expression ?? []);
+    expect(expressions).toEqual(['IF(failures > 5, 100 * failures / requests, 0)']);
+  });
+
+  test('sound if a scheduled function falls silent', () => {
+    expect(alarmOf('SnapshotAge')).toMatchObject({
+      ComparisonOperator: 'LessThanThreshold',
+      Threshold: 1,
+      TreatMissingData: 'breaching',
+      Period: 10_800,
+    });
+    expect(alarmOf('FeedAge', synthesize({ search: 'opensearch' }))).toMatchObject({ TreatMissingData: 'breaching', Period: 1_800 });
+  });
+
+  test('sound before the runs that are reserved for a function are used up', () => {
+    expect(functionOf('execute-intent').Properties.ReservedConcurrentExecutions).toBe(300);
+    expect(functionOf('mcp').Properties.ReservedConcurrentExecutions).toBe(100);
+    expect(functionOf('search-intents').Properties.ReservedConcurrentExecutions).toBeUndefined();
+    expect(alarmOf('ExecuteConcurrency')?.Threshold).toBe(240);
+    const without = synthesize({ reservedConcurrency: '{"mcp": 0}' });
+    expect(functionOf('mcp', without).Properties.ReservedConcurrentExecutions).toBeUndefined();
+    expect([alarmOf('McpConcurrency', without), alarmOf('ExecuteConcurrency', without)?.Threshold]).toEqual([undefined, 240]);
+  });
+});
+
 test('every alarm has its section in the runbook', async () => {
   const { readFile } = await import('node:fs/promises');
   const guide = await readFile('docs/operations.md', 'utf8');
