@@ -1,9 +1,11 @@
 /** `npm run doctor [-- -c name=value]`: says in seconds what is missing to deploy, and the command for each. */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { APIGatewayClient, GetAccountCommand } from '@aws-sdk/client-api-gateway';
+import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { ListBucketsCommand, S3Client } from '@aws-sdk/client-s3';
 import { readPolicy } from '../lib/policy.ts';
-import { readSettings, SettingsError } from '../lib/settings.ts';
+import { readSettings, type Settings, SettingsError } from '../lib/settings.ts';
 import { type AccountFindings, diagnose } from './doctor/examine.ts';
 
 const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
@@ -16,12 +18,26 @@ function findCdkVersion(): string | undefined {
   }
 }
 
-function findSettingsProblem(given: Record<string, string>): string | undefined {
+/** The settings, or what is wrong with them or with the policy. */
+function findSettings(given: Record<string, string>): Settings | string {
   try {
-    readPolicy(readSettings({ ...readJson('cdk.json').context, ...given }));
-    return undefined;
+    const settings = readSettings({ ...readJson('cdk.json').context, ...given });
+    readPolicy(settings);
+    return settings;
   } catch (error) {
     if (error instanceof SettingsError) return error.message;
+    throw error;
+  }
+}
+
+const clientOptions = { maxAttempts: 2, requestHandler: { connectionTimeout: 3_000, requestTimeout: 5_000 } };
+
+/** What AWS answers, or `unknown` if these credentials may not ask. */
+async function ask<T>(question: Promise<T>): Promise<T | 'unknown'> {
+  try {
+    return await question;
+  } catch (error) {
+    if (/^AccessDenied/.test((error as Error).name)) return 'unknown';
     throw error;
   }
 }
@@ -33,27 +49,35 @@ async function examineAccount(client: S3Client, region: string | undefined): Pro
   } catch {
     return { state: 'no credentials' };
   }
+  const bounded = { abortSignal: AbortSignal.timeout(10_000) };
   try {
-    const { Buckets = [] } = await client.send(new ListBucketsCommand({}), { abortSignal: AbortSignal.timeout(10_000) });
+    const [listed, lambda, gateway] = await Promise.all([
+      ask(client.send(new ListBucketsCommand({}), bounded)),
+      ask(new LambdaClient(clientOptions).send(new GetAccountSettingsCommand({}), bounded)),
+      ask(new APIGatewayClient(clientOptions).send(new GetAccountCommand({}), bounded)),
+    ]);
+    const isBootstrap = ({ Name = '' }) => /^cdk-\w+-assets-/.test(Name) && Name.endsWith(`-${region}`);
     return {
       state: 'known',
-      isBootstrapped: Buckets.some(({ Name = '' }) => /^cdk-\w+-assets-/.test(Name) && Name.endsWith(`-${region}`)),
+      isBootstrapped: listed === 'unknown' ? listed : (listed.Buckets ?? []).some(isBootstrap),
+      unreservedConcurrency: lambda === 'unknown' ? lambda : (lambda.AccountLimit?.UnreservedConcurrentExecutions ?? 0),
+      hasApiLogRole: gateway === 'unknown' ? gateway : gateway.cloudwatchRoleArn !== undefined,
     };
   } catch (error) {
-    const { name, $metadata } = error as { name: string; $metadata?: { httpStatusCode?: number } };
-    if (name === 'AccessDenied') return { state: 'known', isBootstrapped: 'unknown' };
+    const { $metadata } = error as { $metadata?: { httpStatusCode?: number } };
     return { state: $metadata?.httpStatusCode ? 'refused' : 'unreachable' };
   }
 }
 
 const { values } = parseArgs({ options: { context: { type: 'string', short: 'c', multiple: true, default: [] } } });
-const client = new S3Client({ maxAttempts: 2, requestHandler: { connectionTimeout: 3_000, requestTimeout: 5_000 } });
+const client = new S3Client(clientOptions);
+const settings = findSettings(Object.fromEntries(values.context.map((text) => text.split(/=(.*)/s).slice(0, 2))));
 const region = await client.config.region().catch(() => undefined);
 const diagnoses = diagnose({
   nodeVersion: process.versions.node,
   cdkVersion: findCdkVersion(),
   wantedCdkVersion: readJson('package.json').devDependencies['aws-cdk'],
-  settingsProblem: findSettingsProblem(Object.fromEntries(values.context.map((text) => text.split(/=(.*)/s).slice(0, 2)))),
+  settings,
   region,
   account: region === undefined ? { state: 'no credentials' } : await examineAccount(client, region),
 });
