@@ -65,7 +65,7 @@ const belongsTo: [name: RegExp, room: RegExp][] = [
   [/^@aws-sdk\/(client-dynamodb|lib-dynamodb)$/, within('functions/core/store/', 'bin/')],
   [/^@aws-sdk\/client-kms$/, within('functions/core/pat/', 'bin/')],
   [/^@aws-sdk\/client-secrets-manager$/, within('functions/core/credentials/', 'bin/')],
-  [/^(undici|node:net|node:tls|node:dns.*)$/, within('functions/core/relay/', 'functions/core/parameters/formats.ts', 'bin/')],
+  [/^(node:https?|node:net|node:tls|node:dns.*)$/, within('functions/core/relay/', 'functions/core/parameters/formats.ts', 'bin/')],
   [/^(@smithy\/.*|@aws-sdk\/credential-provider-env)$/, within('functions/core/search/opensearch/')],
   [/^node:sqlite$/, within('functions/core/search/', 'bin/')],
   [/^(aws-cdk-lib|constructs|cdk-nag)(\/.*)?$/, within('lib/', 'bin/app.ts')],

@@ -1,20 +1,34 @@
 /** The thread of {@link ./load.ts}. */
+import { Agent, request } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
-import { Pool } from 'undici';
 import type { Load, LoadResult } from './load.ts';
 
 const { url, headers, body, requests, concurrency } = workerData as Load;
-const { origin, pathname } = new URL(url);
-const pool = new Pool(origin, { connections: concurrency });
+const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
 const latenciesMs = new Float64Array(requests);
 let sent = 0;
 
+const post = () =>
+  new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+    request(url, { agent, method: 'POST', headers }, (response) => {
+      let text = '';
+      response
+        .setEncoding('utf8')
+        .on('data', (part) => {
+          text += part;
+        })
+        .on('end', () => resolve({ status: response.statusCode, text }))
+        .on('error', reject);
+    })
+      .on('error', reject)
+      .end(body);
+  });
+
 async function sendOne(index: number): Promise<void> {
   const startedMs = performance.now();
-  const answer = await pool.request({ method: 'POST', path: pathname, headers, body });
-  const text = await answer.body.text();
+  const { status, text } = await post();
   latenciesMs[index] = performance.now() - startedMs;
-  if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode}: ${text.slice(0, 500)}`);
+  if (status !== 200) throw new Error(`${url} answered ${status}: ${text.slice(0, 500)}`);
 }
 
 const startedMs = performance.now();
@@ -24,5 +38,5 @@ await Promise.all(
   }),
 );
 const result: LoadResult = { latenciesMs, elapsedMs: performance.now() - startedMs };
-await pool.close();
+agent.destroy();
 parentPort?.postMessage(result);

@@ -1,6 +1,6 @@
-import { Client } from 'undici';
 import { DialError, dial, resolveBySystem } from '../../../functions/core/relay/dial.ts';
 import { checkOrigin, type EgressRules } from '../../../functions/core/relay/egress.ts';
+import { openHttpClient } from '../../../functions/core/relay/http-client.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
 
 const connectTimeoutMs = 5_000;
@@ -22,37 +22,25 @@ export async function fetchDocument(address: string, rules: EgressRules): Promis
   const url = URL.parse(address);
   const problems = url === null ? ['must be an absolute URL'] : checkOrigin(originOf(address), rules);
   if (url === null || problems.length > 0) throw usageFailure(`The address of the document ${problems.join(', ')}.`);
-  const client = new Client(url.origin, {
-    connect: ({ protocol, hostname, port }, callback) => {
-      const target = { protocol, hostname, port: Number(port || (protocol === 'https:' ? 443 : 80)) };
-      dial(target, { rules, resolve: resolveBySystem, connectTimeoutMs }).then(
-        (socket) => callback(null, socket),
-        (error) => callback(error, null),
-      );
-    },
-    maxResponseSize: maxBytes,
-  });
+  const client = openHttpClient((target) => dial(target, { rules, resolve: resolveBySystem, connectTimeoutMs }), maxBytes);
   try {
-    const { statusCode, headers, body } = await client.request({
+    const { status, headers, body } = await client.send({
       method: 'GET',
-      path: url.pathname + url.search,
-      headers: { Accept: 'application/json, application/yaml, */*;q=0.1', 'Accept-Encoding': 'identity', 'User-Agent': 'intent-gate' },
+      url,
+      headers: { accept: 'application/json, application/yaml, */*;q=0.1', 'accept-encoding': 'identity', 'user-agent': 'intent-gate' },
       signal: AbortSignal.timeout(deadlineMs),
     });
-    const text = await body.text();
-    if (statusCode === 200) return text;
+    if (status === 200) return body.toString();
     const { location } = headers;
     const hint =
-      statusCode >= 300 && statusCode < 400 && typeof location === 'string'
-        ? ` It leads to ${location}; give that address if you trust it.`
-        : '';
-    throw new CliFailure('failure', `The document was answered with status ${statusCode}.${hint}`);
+      status >= 300 && status < 400 && location !== undefined ? ` It leads to ${location}; give that address if you trust it.` : '';
+    throw new CliFailure('failure', `The document was answered with status ${status}.${hint}`);
   } catch (error) {
     if (error instanceof CliFailure) throw error;
     const reason = error instanceof DialError ? complaints[error.failure] : 'the connection broke off, took too long or brought too much';
     throw new CliFailure('failure', `The document was not fetched: ${reason}.`, { cause: error });
   } finally {
-    await client.destroy();
+    client.close();
   }
 }
 

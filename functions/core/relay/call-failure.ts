@@ -1,4 +1,3 @@
-import { errors } from 'undici';
 import type { ErrorCode } from '../../../schemas/errors.ts';
 import { ApiError } from '../api-error.ts';
 import { DialError, type DialFailure } from './dial.ts';
@@ -79,17 +78,8 @@ export class CallFailed extends ApiError {
   }
 }
 
-/** Reset, broken pipe and their like. */
-const isSystemError = (error: unknown): boolean => typeof error === 'object' && error !== null && 'syscall' in error;
-
-/** What an error of the HTTP client means. One that is no failure of the network is a fault of ours, and returned as it is. */
+/** What an error of a call means. One that is no failure of the network is a fault of ours, and returned as it is. */
 export function describeCallError(error: unknown): unknown {
   if (error instanceof DialError) return new CallFailed(error.failure, error);
-  if (error instanceof DOMException && error.name === 'TimeoutError') return new CallFailed('deadline', error);
-  if (error instanceof errors.InvalidArgumentError) return error;
-  if (error instanceof errors.ResponseExceededMaxSizeError || error instanceof errors.HeadersOverflowError) {
-    return new CallFailed('answer_too_large', error);
-  }
-  const isOfNetwork = error instanceof errors.UndiciError || error instanceof errors.HTTPParserError || isSystemError(error);
-  return isOfNetwork ? new CallFailed('broken_answer', error) : error;
+  return error instanceof DOMException && error.name === 'TimeoutError' ? new CallFailed('deadline', error) : error;
 }

@@ -1,12 +1,11 @@
 import type { Socket } from 'node:net';
-import { LRUCache } from 'lru-cache';
-import { Pool } from 'undici';
 import type { Credential, Credentials } from '../credentials/credentials.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
 import { CallFailed, describeCallError } from './call-failure.ts';
-import { DialError, type DialOptions, dial, type Resolve, resolveBySystem, type Target } from './dial.ts';
+import { DialError, type DialOptions, dial, type Resolve, resolveBySystem, type Target, targetOf } from './dial.ts';
 import { checkOrigin, type EgressRules, withOwnHost } from './egress.ts';
 import { buildHeaders } from './headers.ts';
+import { openHttpClient } from './http-client.ts';
 import type { Execution } from './request.ts';
 
 /** What an upstream answered. */
@@ -25,7 +24,7 @@ export interface Relay {
    * cannot have seen the call, `unknown` where it may have
    */
   call(execution: Execution): Promise<UpstreamAnswer>;
-  close(): Promise<void>;
+  close(): void;
 }
 
 export interface RelayOptions {
@@ -40,11 +39,6 @@ export interface RelayOptions {
 const connectTimeoutMs = 3_000;
 const maxDeadlineMs = 20_000;
 const maxAnswerBytes = 1024 * 1024;
-const maxHeaderBytes = 16 * 1024;
-
-/** Idle connections are closed by the clock, not by a timer: a timer stands still while a Lambda environment is frozen, upstreams do not. */
-const keepAliveMs = 4_000;
-const maxOrigins = 100;
 
 export function openRelay({
   rules,
@@ -53,15 +47,6 @@ export function openRelay({
   credentials,
   trustedCertificate,
 }: RelayOptions): Relay {
-  const pools = new LRUCache<string, Pool>({
-    max: maxOrigins,
-    ttl: keepAliveMs,
-    ttlResolution: 0,
-    updateAgeOnGet: true,
-    perf: Date,
-    dispose: (pool) => void pool.close(),
-  });
-
   const dialOptions: DialOptions = {
     rules,
     resolve,
@@ -70,39 +55,18 @@ export function openRelay({
   };
 
   async function connect(target: Target): Promise<Socket> {
-    const host = `${target.hostname}:${target.port}`;
     try {
       const socket = await dial(target, dialOptions);
-      breaker.record(host, true);
+      breaker.record(hostOf(target), true);
       return socket;
     } catch (error) {
       // A refused address says nothing about whether the host can be reached.
-      if (!(error instanceof DialError && error.failure === 'refused_address')) breaker.record(host, false);
+      if (!(error instanceof DialError && error.failure === 'refused_address')) breaker.record(hostOf(target), false);
       throw error;
     }
   }
 
-  function openPool(origin: string): Pool {
-    const pool = new Pool(origin, {
-      connect: ({ protocol, hostname, port }, callback) => {
-        const target = { protocol, hostname, port: portOf({ protocol, port }) };
-        connect(target).then(
-          (socket) => callback(null, socket),
-          (error) => callback(error, null),
-        );
-      },
-      allowH2: false,
-      keepAliveTimeout: keepAliveMs,
-      keepAliveMaxTimeout: keepAliveMs,
-      maxHeaderSize: maxHeaderBytes,
-      maxResponseSize: maxAnswerBytes,
-      // The absolute deadline of each call takes the place of these two, which measure idle time.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
-    pools.set(origin, pool);
-    return pool;
-  }
+  const client = openHttpClient(connect, maxAnswerBytes);
 
   async function findCredential(serviceId: string): Promise<Credential | undefined> {
     try {
@@ -115,19 +79,11 @@ export function openRelay({
   async function send(execution: Execution, url: URL, signal: AbortSignal): Promise<Omit<UpstreamAnswer, 'durationMs'>> {
     // Not over http, where anyone on the way could read it.
     const credential = url.protocol === 'https:' ? await findCredential(execution.serviceId) : undefined;
-    const pool = pools.get(url.origin) ?? openPool(url.origin);
-    const { statusCode, headers, body } = await pool.request({
-      method: execution.request.method,
-      path: url.pathname + url.search,
-      headers: buildHeaders(execution, url, credential),
-      body: execution.request.body ?? null,
-      signal,
-    });
-    if (statusCode === 401 || statusCode === 403) credentials?.forget(execution.serviceId);
-    const bytes = Buffer.from(await body.arrayBuffer());
-    const { 'content-encoding': coding = 'identity', 'retry-after': retryAfter } = headers;
-    if (coding !== 'identity') throw new CallFailed('encoded_answer');
-    return { status: statusCode, body: bytes, ...(typeof retryAfter === 'string' && { retryAfter }) };
+    const { method, body } = execution.request;
+    const answer = await client.send({ method, url, headers: buildHeaders(execution, url, credential), body, signal });
+    if (answer.status === 401 || answer.status === 403) credentials?.forget(execution.serviceId);
+    const retryAfter = answer.headers['retry-after'];
+    return { status: answer.status, body: answer.body, ...(retryAfter !== undefined && { retryAfter }) };
   }
 
   return {
@@ -135,7 +91,7 @@ export function openRelay({
       const startedMs = performance.now();
       const url = new URL(execution.request.url);
       if (checkOrigin(url.origin, withOwnHost(rules, execution.baseUrl)).length > 0) throw new CallFailed('refused_address');
-      const waitSeconds = breaker.secondsToWait(`${url.hostname}:${portOf(url)}`);
+      const waitSeconds = breaker.secondsToWait(hostOf(targetOf(url)));
       if (waitSeconds > 0) throw new CallFailed('resting', undefined, waitSeconds);
       const deadline = new AbortController();
       const passed = () => deadline.abort(new DOMException('the deadline of the call has passed', 'TimeoutError'));
@@ -149,11 +105,7 @@ export function openRelay({
         clearTimeout(timer);
       }
     },
-    async close() {
-      const open = [...pools.values()];
-      pools.clear();
-      await Promise.all(open.map((pool) => pool.destroy()));
-    },
+    close: client.close,
   };
 }
 
@@ -161,4 +113,4 @@ export function openRelay({
 const whenAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
 
-const portOf = ({ protocol, port }: { protocol: string; port: string }): number => Number(port || (protocol === 'https:' ? 443 : 80));
+const hostOf = ({ hostname, port }: Target): string => `${hostname}:${port}`;

@@ -33,6 +33,12 @@ export interface Target {
   port: number;
 }
 
+export const targetOf = ({ protocol, hostname, port }: URL): Target => ({
+  protocol,
+  hostname: hostname.replace(/^\[|\]$/g, ''),
+  port: Number(port || (protocol === 'https:' ? 443 : 80)),
+});
+
 export interface DialOptions {
   rules: EgressRules;
   resolve: Resolve;

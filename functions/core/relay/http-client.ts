@@ -1,0 +1,134 @@
+import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import type { Socket } from 'node:net';
+import { CallFailed } from './call-failure.ts';
+import { DialError, type Target, targetOf } from './dial.ts';
+
+export interface HttpRequest {
+  method: string;
+  url: URL;
+  headers: Record<string, string>;
+  body?: string | undefined;
+  /** ends the request, and the connection with it */
+  signal: AbortSignal;
+}
+
+export interface HttpAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+/** HTTP/1.1 over connections that are opened by somebody else and used again. */
+export interface HttpClient {
+  /**
+   * Sends one request and reads its answer. Nothing is sent twice, no redirect is followed.
+   * @throws CallFailed `broken_answer`, `answer_too_large` or `encoded_answer`
+   * @throws DialError where there is no connection
+   */
+  send(request: HttpRequest): Promise<HttpAnswer>;
+  close(): void;
+}
+
+const maxHeaderBytes = 16 * 1024;
+
+/** Longest that a connection may have been idle when it is used again, in milliseconds. */
+const maxIdleMs = 4_000;
+
+/** How long before an upstream closes an idle connection, as it announces, that is no longer used; in milliseconds. */
+const closingMarginMs = 1_000;
+
+/**
+ * @param connect - opens a connection; it is TLS already if the target is https
+ * @param maxAnswerBytes - size of the largest body of an answer; its headers have 16 KiB
+ */
+export function openHttpClient(connect: (target: Target) => Promise<Socket>, maxAnswerBytes: number): HttpClient {
+  /** when each idle connection may no longer be used, in milliseconds since the epoch */
+  const staleAtMs = new WeakMap<Socket, number>();
+  const agents = { http: openAgent('http:'), https: openAgent('https:') };
+
+  function openAgent(protocol: string): Agent {
+    // An agent passes over closed connections only where it takes the next one from, if that is the front.
+    const agent = new Agent({ keepAlive: true, scheduling: 'fifo' });
+    agent.createConnection = ({ host, port }, callback) => {
+      connect({ protocol, hostname: String(host), port: Number(port) }).then(
+        (socket) => callback?.(null, socket),
+        (error) => callback?.(error, undefined as never),
+      );
+      return undefined;
+    };
+    return agent;
+  }
+
+  /** By the clock, not by a timer: a timer stands still while a Lambda environment is frozen, upstreams do not. */
+  function closeStale(agent: Agent): void {
+    const nowMs = Date.now();
+    for (const sockets of Object.values(agent.freeSockets)) {
+      for (const socket of sockets ?? []) if (nowMs >= (staleAtMs.get(socket) ?? 0)) socket.destroy();
+    }
+  }
+
+  return {
+    send: async ({ method, url, headers, body, signal }) => {
+      signal.throwIfAborted();
+      const { protocol, hostname: host, port } = targetOf(url);
+      const agent = protocol === 'https:' ? agents.https : agents.http;
+      closeStale(agent);
+      return new Promise((resolve, reject) => {
+        const fail = (error?: Error) => reject(describeFailure(error));
+        let answer: IncomingMessage | undefined;
+        request({
+          agent,
+          method,
+          host,
+          port,
+          path: url.pathname + url.search,
+          headers: { host: url.host, ...headers },
+          maxHeaderSize: maxHeaderBytes,
+          insecureHTTPParser: false,
+          signal,
+        })
+          .on('response', (response) => {
+            answer = response;
+            const { socket, statusCode: status = 0 } = response;
+            const refuse = (reason: 'encoded_answer' | 'answer_too_large') => {
+              response.destroy();
+              reject(new CallFailed(reason));
+            };
+            if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') return refuse('encoded_answer');
+            const chunks: Buffer[] = [];
+            let bytes = 0;
+            response
+              .on('data', (chunk: Buffer) => {
+                bytes += chunk.length;
+                if (bytes > maxAnswerBytes) refuse('answer_too_large');
+                else chunks.push(chunk);
+              })
+              .on('error', fail)
+              .on('end', () => {
+                staleAtMs.set(socket, Date.now() + idleMs(String(response.headers['keep-alive'])));
+                resolve({ status, headers: response.headers, body: Buffer.concat(chunks, bytes) });
+              });
+          })
+          // What follows a whole answer closes the connection; the answer stands.
+          .on('error', (error) => answer?.complete || fail(error))
+          .on('close', () => answer?.complete || fail())
+          .end(body);
+      });
+    },
+    close: () => {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
+  };
+}
+
+/** How long a connection may be idle: `Keep-Alive: timeout=<seconds>` announces when its upstream closes it. */
+function idleMs(announced: string): number {
+  const [, seconds] = /\btimeout=(\d+)/i.exec(announced) ?? [];
+  return seconds === undefined ? maxIdleMs : Math.min(maxIdleMs, Number(seconds) * 1_000 - closingMarginMs);
+}
+
+/** Whatever breaks a connection: the upstream may have seen the request. */
+function describeFailure(error: (Error & { code?: string }) | undefined): Error {
+  if (error instanceof DialError) return error;
+  return new CallFailed(error?.code === 'HPE_HEADER_OVERFLOW' ? 'answer_too_large' : 'broken_answer', error);
+}

@@ -1,0 +1,155 @@
+import { connect, type Socket } from 'node:net';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { CallFailed } from '../../../../functions/core/relay/call-failure.ts';
+import { DialError } from '../../../../functions/core/relay/dial.ts';
+import { openHttpClient } from '../../../../functions/core/relay/http-client.ts';
+import { startRawUpstream } from '../../../support/upstream.ts';
+
+const opened: (() => unknown)[] = [];
+afterEach(async () => {
+  jest.restoreAllMocks();
+  for (const close of opened.splice(0)) await close();
+});
+
+/** A client and an upstream that says `answers` one after another, each to one request, whatever the connection. */
+async function openExchange(...answers: (string | ((socket: Socket) => void))[]) {
+  const say = (socket: Socket) => {
+    const answer = answers.shift() ?? '';
+    if (typeof answer === 'string') socket.write(answer);
+    else answer(socket);
+  };
+  const upstream = await startRawUpstream((socket) => {
+    say(socket);
+    socket.on('data', () => say(socket));
+  });
+  const client = openHttpClient(async ({ hostname, port }) => connect({ host: hostname, port }), 1_000);
+  opened.push(client.close, upstream.stop);
+  const send = async (signal = new AbortController().signal) => {
+    const url = new URL(`http://127.0.0.1:${upstream.port}/`);
+    const { status, body } = await client.send({ method: 'POST', url, headers: {}, body: '{}', signal });
+    await setImmediate();
+    return `${status} ${body}`;
+  };
+  return { send, upstream };
+}
+
+const reasonOf = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    (answer) => answer,
+    (error: unknown) => (error instanceof CallFailed ? error.details.reason : error),
+  );
+
+const second = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecond';
+
+describe('a connection is used again', () => {
+  test.each([
+    ['after an answer of announced length', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst', '200 first'],
+    ['after an answer in chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n0\r\n\r\n', '200 first'],
+    ['after no content', 'HTTP/1.1 204 No Content\r\n\r\n', '204 '],
+    ['after interim answers', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n${second}`, '200 second'],
+    ['if its upstream keeps it for longer', 'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=60\r\nContent-Length: 0\r\n\r\n', '200 '],
+  ])('%s', async (_, first, expected) => {
+    const { send, upstream } = await openExchange(first, second);
+    expect([await send(), await send(), upstream.connections]).toEqual([expected, '200 second', 1]);
+  });
+});
+
+describe('a connection is not used again', () => {
+  const whole = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst';
+  const forged = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged';
+
+  test.each([
+    ['that a second answer came over', `${whole}${forged}`, '200 first'],
+    ['that garbage came over', `${whole}garbage`, '200 first'],
+    ['whose answer is longer than announced', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst{"more":1}', '200 first'],
+    ['that a body came over where there is none', 'HTTP/1.1 204 No Content\r\n\r\nfirst', '204 '],
+    ['that an answer to nothing came over where there is no body', `HTTP/1.1 304 Not Modified\r\n\r\n${forged}`, '304 '],
+    ['that its upstream is about to close', 'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1\r\nContent-Length: 5\r\n\r\nfirst', '200 first'],
+    ['that its upstream closes', 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nfirst', '200 first'],
+    ['of HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nfirst', '200 first'],
+  ])('%s', async (_, first, expected) => {
+    const { send, upstream } = await openExchange(first, second);
+    expect([await send(), await send(), upstream.connections]).toEqual([expected, '200 second', 2]);
+  });
+
+  test('that an answer came over while it was idle', async () => {
+    const { send, upstream } = await openExchange((socket) => {
+      socket.write(whole);
+      globalThis.setTimeout(() => socket.write(forged), 20);
+    }, second);
+    const first = await send();
+    await setTimeout(60);
+    expect([first, await send(), upstream.connections]).toEqual(['200 first', '200 second', 2]);
+  });
+
+  test('that has been idle for 4 seconds by the clock, even if no timer has run since', async () => {
+    const { send, upstream } = await openExchange(whole, second);
+    const first = await send();
+    const now = Date.now();
+    jest.spyOn(Date, 'now').mockReturnValue(now + 4_000);
+    expect([first, await send(), upstream.connections]).toEqual(['200 first', '200 second', 2]);
+  });
+});
+
+describe('an answer', () => {
+  const head = 'HTTP/1.1 200 OK\r\n';
+
+  test('without a length ends with its connection', async () => {
+    const { send } = await openExchange((socket) => socket.end(`${head}\r\nall of it`));
+    expect(await send()).toBe('200 all of it');
+  });
+
+  test.each([
+    ['of a length and in chunks', `${head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['of a signed length', `${head}Content-Length: +5\r\n\r\nfirst`],
+    ['of two lengths in one field', `${head}Content-Length: 5, 6\r\n\r\nfirst`],
+    ['in chunks of no size', `${head}Transfer-Encoding: chunked\r\n\r\nx\r\nfirst\r\n`],
+    ['in a chunk that is longer than announced', `${head}Transfer-Encoding: chunked\r\n\r\n5\r\nfirst and more\r\n0\r\n\r\n`],
+    ['with a space before a colon', `${head}Content-Length : 5\r\n\r\nfirst`],
+    ['with a NUL in a field', `${head}X-Field: a\0b\r\nContent-Length: 5\r\n\r\nfirst`],
+    ['with a folded field', `${head}X-Field: a\r\n b\r\nContent-Length: 5\r\n\r\nfirst`],
+    ['in HTTP/2', 'HTTP/2 200\r\nContent-Length: 5\r\n\r\nfirst'],
+  ])('%s is none', async (_, answer) => {
+    const { send } = await openExchange(answer);
+    expect(await reasonOf(send(AbortSignal.timeout(2_000)))).toBe('broken_answer');
+  });
+});
+
+test('what opens no connection is what the request fails with', async () => {
+  const failure = new DialError('unreachable');
+  const client = openHttpClient(() => Promise.reject(failure), 1_000);
+  opened.push(client.close);
+  const url = new URL('https://upstream.example/');
+  expect(await reasonOf(client.send({ method: 'GET', url, headers: {}, signal: new AbortController().signal }))).toBe(failure);
+});
+
+test('a request that is over before it begins opens no connection', async () => {
+  let dialled = 0;
+  const client = openHttpClient(() => {
+    dialled++;
+    return Promise.reject(new DialError('unreachable'));
+  }, 1_000);
+  opened.push(client.close);
+  const signal = AbortSignal.abort(new DOMException('late', 'TimeoutError'));
+  const call = client.send({ method: 'GET', url: new URL('https://upstream.example/'), headers: {}, signal });
+  expect([await reasonOf(call), dialled]).toEqual([signal.reason, 0]);
+});
+
+test('https is not spoken over a connection of plain http to the same host and port', async () => {
+  const { upstream } = await openExchange('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+  const dialled: string[] = [];
+  const client = openHttpClient(async ({ protocol, hostname, port }) => {
+    dialled.push(protocol);
+    return connect({ host: hostname, port });
+  }, 1_000);
+  opened.push(client.close);
+  const send = (protocol: string) => {
+    const url = new URL(`${protocol}://127.0.0.1:${upstream.port}/`);
+    return client.send({ method: 'GET', url, headers: {}, signal: AbortSignal.timeout(100) });
+  };
+  expect(await send('http')).toMatchObject({ status: 200 });
+  await setImmediate();
+  expect(await reasonOf(send('https'))).toBe('broken_answer');
+  expect(dialled).toEqual(['http:', 'https:']);
+});
