@@ -6,7 +6,7 @@ export interface Deps {
   findPolicy: FindPolicy;
 }
 
-/** Endpoint 4: the usage policy, in the bytes that agents sign. */
+/** `GET /api/policy` (endpoint 4): the usage policy, in the bytes that agents sign. */
 export const createAction =
   ({ findPolicy }: Deps): Action =>
   async ({ baseUrl }) => {
