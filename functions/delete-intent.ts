@@ -10,7 +10,7 @@ export interface Deps {
   intents: Pick<Intents, 'remove'>;
 }
 
-/** `DELETE /api/intents/{intent_id}` (endpoint 13). */
+/** `DELETE /api/intents/{intent_uid}` (endpoint 13). */
 export const createAction =
   ({ verifyAdmin, intents }: Deps): Action =>
   async (request) => {

@@ -6,7 +6,10 @@ export interface Deps {
   signingKeys: Pick<SigningKeys, 'jwks'>;
 }
 
-/** The public keys that verify PATs. A key is among them for at least one deployment before it signs, so a copy may be five minutes old. */
+/**
+ * `GET /.well-known/jwks.json`: the public keys that verify PATs. A key is among them for at least one deployment before it signs, so a
+ * copy may be five minutes old.
+ */
 export const createAction =
   ({ signingKeys }: Deps): Action =>
   async () =>

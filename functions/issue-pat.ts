@@ -38,7 +38,7 @@ export interface Deps {
 }
 
 /**
- * Endpoint 5: a PAT for whoever signs the policy in force. Nothing is written before the signature holds, nothing is counted for a
+ * `POST /api/pat/issue` (endpoint 5): a PAT for whoever signs the policy in force. Nothing is written before the signature holds, nothing is counted for a
  * jti that has been used, and nothing is bound or signed beyond the limit.
  */
 export function createAction({ findPolicy, refusals, proofs, signingKeys, settings, ...deps }: Deps): Action {

@@ -15,7 +15,7 @@ export interface Deps {
   egress: EgressRules;
 }
 
-/** `PUT /api/intents/{intent_id}` (endpoint 12): replaces the whole record; its uid stays. */
+/** `PUT /api/intents/{intent_uid}` (endpoint 12): replaces the whole record; its uid stays. */
 export const createAction =
   ({ verifyAdmin, intents, egress }: Deps): Action =>
   async (request) => {

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Page } from 'playwright-core';
 import { endpoints } from '../../lib/endpoints.ts';
 import { errorTable } from '../../schemas/errors.ts';
-import { type Api, startApi } from '../e2e/api.ts';
+import { startApi } from '../e2e/api.ts';
 import { type Browser, chromiumPath, startBrowser } from './chromium.ts';
 
 const given = chromiumPath === undefined ? describe.skip : describe;
@@ -13,16 +13,17 @@ if (chromiumPath === undefined)
     'The reference page is not tested: there is no Chromium. Install it (apt-get install chromium), or set CHROMIUM to its path.',
   );
 
+const api = chromiumPath === undefined ? undefined : await startApi({ demo: true, quiet: true });
+
 given('the reference page', () => {
-  let api: Api;
+  const serviceUrl = api?.stack.base_url ?? '';
   let staged: Server;
   let browser: Browser;
   /** addresses that the service is called by: as it stands, and below a stage */
   const bases: Record<string, string> = {};
 
   beforeAll(async () => {
-    api = await startApi({ demo: true, quiet: true });
-    bases.root = api.stack.base_url;
+    bases.root = serviceUrl;
     staged = createServer(
       (request, response) =>
         void forward(request.url ?? '').then(({ status, headers, body }) => response.writeHead(status, headers).end(body)),
@@ -44,7 +45,7 @@ given('the reference page', () => {
 
   /** What API Gateway does with the name of a stage: takes it off. */
   async function forward(path: string) {
-    const answer = await fetch(`${api.stack.base_url}${path.replace(/^\/live(?=\/)/, '')}`);
+    const answer = await fetch(`${serviceUrl}${path.replace(/^\/live(?=\/)/, '')}`);
     const headers = Object.fromEntries(
       [...answer.headers].filter(([name]) => !['connection', 'keep-alive', 'content-length'].includes(name)),
     );

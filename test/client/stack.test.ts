@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { build } from 'esbuild';
@@ -12,17 +12,11 @@ import { chromium } from 'playwright-core';
 import { connect, Refusal } from '../../client/connect.ts';
 import { openFileKeyStore } from '../../client/file-key-store.ts';
 import { fullIntent, intentPage } from '../../schemas/intent.ts';
-import { type Api, startApi } from '../e2e/api.ts';
+import { startApi } from '../e2e/api.ts';
 
-let api: Api;
-let baseUrl: string;
-let folder: string;
-
-beforeAll(async () => {
-  api = await startApi({ demo: true, quiet: true });
-  baseUrl = api.stack.base_url;
-  folder = mkdtempSync(join(tmpdir(), 'client-'));
-}, 60_000);
+const api = await startApi({ demo: true, quiet: true });
+const baseUrl = api.stack.base_url;
+const folder = mkdtempSync(join(tmpdir(), 'client-'));
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await api.stop();

@@ -31,9 +31,12 @@ export interface Api {
   stop(): Promise<void>;
 }
 
-/** Starts the local stack: the synthesized template, unmodified bundles, real HTTP. */
+/**
+ * Starts the local stack: the synthesized template, unmodified bundles, real HTTP. Test files start it before they define their tests, so that
+ * what keeps it from starting is said once a file.
+ */
 export async function startApi(options: Parameters<typeof startStack>[0] = {}): Promise<Api> {
-  const stack = await startStack({ port: 0, demo: false, ...options });
+  const stack = await startStack({ port: 0, demo: false, signal: AbortSignal.timeout(120_000), ...options });
   const { base_url: baseUrl, admin_token: adminToken } = stack;
 
   async function call(method: string, path: string, { token, body, headers }: Call = {}): Promise<Answer> {
@@ -65,25 +68,29 @@ export async function startApi(options: Parameters<typeof startStack>[0] = {}): 
         service_url: 'https://world.example',
         description: 'Facts about the world',
       });
-      expect(created.status).toBe(201);
-      return created.body.service_id;
+      return bodyOf(created, 201).service_id;
     },
     obtainPat: async (agentId = `agent-${randomUUID()}`) => {
       const { publicKey, privateKey } = await generateKeyPair('ES256');
-      const policy = await call('GET', '/api/policy');
-      const signed_policy = await new CompactSign(Buffer.from(JSON.stringify(policy.body)))
+      const policy = bodyOf(await call('GET', '/api/policy'));
+      const signed_policy = await new CompactSign(Buffer.from(JSON.stringify(policy)))
         .setProtectedHeader({ alg: 'ES256' })
         .sign(privateKey);
       const issued = await call('POST', '/api/pat/issue', {
         body: { agent_id: agentId, signed_policy, agent_public_key: JSON.stringify(await exportJWK(publicKey)) },
       });
-      expect(issued.status).toBe(200);
-      return issued.body['proto-pat'];
+      return bodyOf(issued)['proto-pat'];
     },
     execute: (pat, intent_uid, parameters, headers = {}) =>
       call('POST', '/api/intents/execute', { token: pat, body: { intent_uid, parameters }, headers }),
     stop: () => stack.stop(),
   };
+}
+
+/** The body of an answer of this status. Of another one the test says status and body. */
+export function bodyOf({ status, body }: Answer, expected = 200): Answer['body'] {
+  expect({ status, body }).toEqual({ status: expected, body });
+  return body;
 }
 
 /** What holds for every answer whatever was asked. */

@@ -1,21 +1,16 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { checks, runConformance } from '../../bin/conform/run.ts';
 import { DemoFailure } from '../../bin/demo/call.ts';
 import { play } from '../../bin/demo/play.ts';
 import { registerDemo } from '../../bin/local/upstream/register.ts';
 import { fullIntent, intentPage } from '../../schemas/intent.ts';
-import { type Api, startApi } from './api.ts';
+import { bodyOf, startApi } from './api.ts';
 
-let api: Api;
-let registration: { baseUrl: string; adminToken: string; upstreamUrl: string };
-
-beforeAll(async () => {
-  api = await startApi({ demo: true, quiet: true });
-  const { base_url: baseUrl, admin_token: adminToken, upstream_url: upstreamUrl } = api.stack;
-  registration = { baseUrl, adminToken, upstreamUrl };
-}, 60_000);
+const api = await startApi({ demo: true, quiet: true });
+const { base_url: baseUrl, admin_token: adminToken, upstream_url: upstreamUrl } = api.stack;
+const registration = { baseUrl, adminToken, upstreamUrl };
 afterAll(() => api.stop());
 
 const run = (...args: string[]) =>
@@ -74,16 +69,13 @@ describe('the demo', () => {
 
 describe('registering the demo', () => {
   const readDemo = async () => {
-    const { body } = await api.call('GET', '/api/intents/search?namespace=world.example&page_size=100');
-    const full = await api.call('GET', '/api/intents/world.example:convert-time:v2?view=full');
-    const { service_id, endpoint } = fullIntent.parse(full.body);
-    const service = await api.call('GET', `/api/services/${service_id}`);
-    const all = await api.call('GET', `/api/services/${service_id}/intents`);
+    const read = async (path: string) => bodyOf(await api.call('GET', path));
+    const { service_id, endpoint } = fullIntent.parse(await read('/api/intents/world.example:convert-time:v2?view=full'));
     return {
-      shown: intentPage.parse(body).pagination.total_results,
-      all: all.body.pagination.total_results,
+      shown: intentPage.parse(await read('/api/intents/search?namespace=world.example&page_size=100')).pagination.total_results,
+      all: (await read(`/api/services/${service_id}/intents`)).pagination.total_results,
       service_id,
-      service_url: service.body.service_url,
+      service_url: (await read(`/api/services/${service_id}`)).service_url,
       url: endpoint.url,
     };
   };
@@ -100,8 +92,8 @@ describe('registering the demo', () => {
 
   test('takes up again what was cut short after the service', async () => {
     const before = await readDemo();
-    const { body } = await api.call('GET', `/api/services/${before.service_id}/intents?page_size=100`);
-    for (const { intent_id } of body.intents) await api.asAdmin('DELETE', `/api/intents/${intent_id}`);
+    const { intents } = bodyOf(await api.call('GET', `/api/services/${before.service_id}/intents?page_size=100`));
+    for (const { intent_id } of intents) await api.asAdmin('DELETE', `/api/intents/${intent_id}`);
     await registerDemo(registration);
     expect(await readDemo()).toEqual(before);
   });

@@ -3,8 +3,8 @@ import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type RunningStack, startStack } from '../../bin/local/stack.ts';
+import { afterAll, expect, test } from '@jest/globals';
+import { startStack } from '../../bin/local/stack.ts';
 
 /** Run where a command line is logged in, by test/bin/cli/stack.test.ts. */
 const elsewhere = ['docs/command-line.md', 'docs/import.md'];
@@ -24,15 +24,10 @@ const programs = pages.flatMap((page) => {
   ];
 });
 
-let stack: RunningStack;
-let folder: string;
-
-beforeAll(async () => {
-  stack = await startStack({ port: 0, quiet: true });
-  folder = mkdtempSync(join(tmpdir(), 'intent-gate-docs-'));
-  for (const entry of ['bin', 'client', 'functions', 'lib', 'node_modules', 'schemas', 'package.json'])
-    symlinkSync(resolve(entry), join(folder, entry));
-}, 60_000);
+const stack = await startStack({ port: 0, quiet: true });
+const folder = mkdtempSync(join(tmpdir(), 'intent-gate-docs-'));
+for (const entry of ['bin', 'client', 'functions', 'lib', 'node_modules', 'schemas', 'package.json'])
+  symlinkSync(resolve(entry), join(folder, entry));
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
   await stack.stop();

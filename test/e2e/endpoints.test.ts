@@ -1,35 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createServer } from 'node:http';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { CompactSign, exportJWK, generateKeyPair } from 'jose';
-import { type Endpoint, endpoints } from '../../lib/endpoints.ts';
+import { close, listen } from '../../bin/local/http.ts';
+import { type Endpoint, type EndpointName, endpoints } from '../../lib/endpoints.ts';
 import type { ErrorCode } from '../../schemas/errors.ts';
 import { fullIntent, intentDetails, intentList, intentPage, savedIntent } from '../../schemas/intent.ts';
 import { patResponse } from '../../schemas/pat.ts';
 import { policy } from '../../schemas/policy.ts';
 import { savedService, service } from '../../schemas/service.ts';
-import { type Answer, type Api, refusal, startApi } from './api.ts';
+import { type Answer, bodyOf, refusal, startApi } from './api.ts';
 
-let api: Api;
-let upstream: Server;
-let upstreamUrl: string;
+const api = await startApi();
 /** what the upstream answers, by path */
 const upstreamStatus: Record<string, number> = { '/ok': 200, '/refuses': 404, '/fails': 500, '/unknown': 405, '/slow': 0 };
 
-beforeAll(async () => {
-  api = await startApi();
-  upstream = createServer((request, response) => {
-    const status = upstreamStatus[request.url ?? ''] ?? 404;
-    if (status > 0) response.writeHead(status, { 'Content-Type': 'application/json' }).end('{"name":"France"}');
-  });
-  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
-  upstreamUrl = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
-}, 60_000);
+const upstream = createServer((request, response) => {
+  const status = upstreamStatus[request.url ?? ''] ?? 404;
+  if (status > 0) response.writeHead(status, { 'Content-Type': 'application/json' }).end('{"name":"France"}');
+});
+const upstreamUrl = `http://127.0.0.1:${await listen(upstream)}`;
 afterAll(async () => {
-  upstream.closeAllConnections();
-  upstream.close();
-  await api.stop();
+  await Promise.all([close(upstream), api.stop()]);
 });
 
 const unknownService = '01ARZ3NDEKTSV4RRFFQ69G5FAV';
@@ -49,8 +41,7 @@ const intentBody = (intent_uid: string, path = '/ok') => ({
   tags: ['geo'],
 });
 async function createIntent(path?: string, intent_uid = newUid()): Promise<string> {
-  const created = await api.asAdmin('POST', `/api/services/${await api.createService()}/intents`, intentBody(intent_uid, path));
-  expect(created.status).toBe(201);
+  bodyOf(await api.asAdmin('POST', `/api/services/${await api.createService()}/intents`, intentBody(intent_uid, path)), 201);
   return intent_uid;
 }
 
@@ -60,7 +51,7 @@ const prohibitedUid = 'world.example:export-countries:v1';
 /** A body for endpoint 5, by a fresh key, for the policy with these changes. */
 async function patRequest(changes: object = {}) {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
-  const signed = JSON.stringify({ ...(await api.call('GET', '/api/policy')).body, ...changes });
+  const signed = JSON.stringify({ ...bodyOf(await api.call('GET', '/api/policy')), ...changes });
   return {
     agent_id: `agent-${randomUUID()}`,
     signed_policy: await new CompactSign(Buffer.from(signed)).setProtectedHeader({ alg: 'ES256' }).sign(privateKey),
@@ -69,7 +60,7 @@ async function patRequest(changes: object = {}) {
 }
 
 /** Every error that the specification lists for an endpoint (section 4.2) and that a request can bring about, and the request that does. */
-const errorCases: Record<string, Partial<Record<ErrorCode, () => Promise<Answer>>>> = {
+const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => Promise<Answer>>>>> = {
   'search-intents': { INVALID_PARAMETER: () => api.call('GET', '/api/intents/search?page=0') },
   'get-intent': {
     INVALID_PARAMETER: () => api.call('GET', '/api/intents/no-uid'),
@@ -231,7 +222,7 @@ const refusing = endpoints
 describe.each(refusing)('$title', ({ cases }) => {
   test.each(Object.entries(cases).map(([code, request]) => ({ code: code as ErrorCode, request })))('$code', async ({ code, request }) => {
     const { status, body, headers } = await request();
-    expect({ status, code: body.error.code }).toEqual({ status: statuses[code], code });
+    expect({ status, code: body?.error?.code }).toEqual({ status: statuses[code], code });
     if (status === 401) expect(headers.get('www-authenticate')).toMatch(/^Bearer /);
     if (status === 429 || status === 503) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
   });
@@ -250,18 +241,18 @@ test('every other refusal that the endpoint table lists has a case', () => {
 test('an admin registers, an agent finds, is authorised and executes, the admin takes it away again', async () => {
   const body = serviceBody();
   const created = await api.asAdmin('POST', '/api/services', { ...body, policy_url: 'https://world.example/policy' });
-  expect(savedService.parse(created.body)).toEqual({ ...body, service_id: expect.any(String) });
+  expect(savedService.parse(bodyOf(created, 201))).toEqual({ ...body, service_id: expect.any(String) });
   const servicePath = `/api/services/${created.body.service_id}`;
   expect(created.headers.get('location')).toBe(`${api.stack.base_url}${servicePath}`);
 
   const read = await api.call('GET', servicePath);
-  expect(service.parse(read.body)).toEqual({ ...created.body, policy_url: 'https://world.example/policy' });
+  expect(service.parse(bodyOf(read))).toEqual({ ...created.body, policy_url: 'https://world.example/policy' });
   expect(read.headers.get('etag')).toBe(created.headers.get('etag'));
   expect((await api.call('GET', servicePath, { headers: { 'If-None-Match': read.headers.get('etag') ?? '' } })).status).toBe(304);
 
   const uid = newUid();
   const saved = await api.asAdmin('POST', `${servicePath}/intents`, intentBody(uid));
-  expect(savedIntent.parse(saved.body)).toEqual({
+  expect(savedIntent.parse(bodyOf(saved, 201))).toEqual({
     intent_id: uid,
     intent_uid: uid,
     intent_name: 'Get country',
@@ -279,20 +270,20 @@ test('an admin registers, an agent finds, is authorised and executes, the admin 
     tags: ['geo'],
   };
   const found = await api.call('GET', `/api/intents/search?query=${uid.split(':')[1]}+country&uid=${uid}`);
-  expect(intentPage.parse(found.body)).toEqual({
+  expect(intentPage.parse(bodyOf(found))).toEqual({
     intents: [details],
     pagination: { total_results: 1, total_pages: 1, current_page: 1, page_size: 10 },
   });
-  expect(intentDetails.parse((await api.call('GET', `/api/intents/${encodeURIComponent(uid)}`)).body)).toEqual(details);
-  expect(fullIntent.parse((await api.call('GET', `/api/intents/${uid}?view=full`)).body)).toMatchObject({
+  expect(intentDetails.parse(bodyOf(await api.call('GET', `/api/intents/${encodeURIComponent(uid)}`)))).toEqual(details);
+  expect(fullIntent.parse(bodyOf(await api.call('GET', `/api/intents/${uid}?view=full`)))).toMatchObject({
     intent_id: uid,
     endpoint: { url: `${upstreamUrl}/ok`, method: 'POST', content_type: 'application/json' },
     version: 'v1',
     deprecated: false,
     input_parameters: [{ pattern: '^[A-Z]{2}$' }],
   });
-  expect(intentList.parse((await api.call('GET', `${servicePath}/intents`)).body).intents).toEqual([{ ...saved.body, tags: ['geo'] }]);
-  expect(policy.parse((await api.call('GET', '/api/policy')).body).uid).toBe(`${api.stack.base_url}/api/policy`);
+  expect(intentList.parse(bodyOf(await api.call('GET', `${servicePath}/intents`))).intents).toEqual([{ ...saved.body, tags: ['geo'] }]);
+  expect(policy.parse(bodyOf(await api.call('GET', '/api/policy'))).uid).toBe(`${api.stack.base_url}/api/policy`);
 
   const pat = await api.obtainPat();
   const executed = await api.execute(pat, uid, { code: 'FR' });
@@ -300,16 +291,16 @@ test('an admin registers, an agent finds, is authorised and executes, the admin 
 
   const renamed = `Renamed ${randomUUID()}`;
   expect((await api.asAdmin('PUT', servicePath, { ...body, service_name: renamed })).status).toBe(200);
-  expect((await api.call('GET', `/api/intents/search?uid=${uid}`)).body.intents[0].service_name).toBe(renamed);
-  expect((await api.call('GET', `/api/intents/${uid}`)).body.service_name).toBe(renamed);
-  expect((await api.call('GET', servicePath)).body).not.toHaveProperty('policy_url');
+  expect(bodyOf(await api.call('GET', `/api/intents/search?uid=${uid}`)).intents[0].service_name).toBe(renamed);
+  expect(bodyOf(await api.call('GET', `/api/intents/${uid}`)).service_name).toBe(renamed);
+  expect(bodyOf(await api.call('GET', servicePath))).not.toHaveProperty('policy_url');
 
   expect((await api.asAdmin('PUT', `/api/intents/${uid}`, { ...intentBody(uid), intent_name: 'Look up country' })).status).toBe(200);
-  expect((await api.call('GET', `/api/intents/search?uid=${uid}`)).body.intents[0].intent_name).toBe('Look up country');
+  expect(bodyOf(await api.call('GET', `/api/intents/search?uid=${uid}`)).intents[0].intent_name).toBe('Look up country');
 
   const deleted = await api.asAdmin('DELETE', servicePath);
   expect({ status: deleted.status, body: deleted.body }).toEqual({ status: 204, body: undefined });
-  expect((await api.call('GET', `/api/intents/search?uid=${uid}`)).body.pagination.total_results).toBe(0);
+  expect(bodyOf(await api.call('GET', `/api/intents/search?uid=${uid}`)).pagination.total_results).toBe(0);
   expect((await api.call('GET', `/api/intents/${uid}`)).status).toBe(404);
   expect((await api.call('GET', `${servicePath}/intents`)).status).toBe(404);
   expect(await api.execute(pat, uid, { code: 'FR' })).toEqual(
@@ -321,9 +312,9 @@ test('a PAT response has its schema, and its keys are published', async () => {
   const pat = await api.obtainPat();
   const [header = ''] = pat.split('.');
   const { kid } = JSON.parse(Buffer.from(header, 'base64url').toString());
-  const jwks = await api.call('GET', '/.well-known/jwks.json');
-  expect(jwks.body.keys).toEqual([expect.objectContaining({ kid, kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' })]);
-  expect(jwks.body.keys[0]).not.toHaveProperty('d');
+  const { keys } = bodyOf(await api.call('GET', '/.well-known/jwks.json'));
+  expect(keys).toEqual([expect.objectContaining({ kid, kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' })]);
+  expect(keys[0]).not.toHaveProperty('d');
   expect(patResponse('proto').safeParse({ 'proto-pat': pat, expires_at: new Date().toISOString() }).success).toBe(true);
 });
 

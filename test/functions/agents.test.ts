@@ -5,7 +5,7 @@ import { createAction as createDelete } from '../../functions/delete-agent.ts';
 import { createAction as createGet } from '../../functions/get-agent.ts';
 import { createAction as createRevoke } from '../../functions/revoke-agent.ts';
 import { agent as agentSchema } from '../../schemas/agent.ts';
-import { invoke } from '../support/invoke.ts';
+import { invoke, refusalOf } from '../support/invoke.ts';
 import { startTable, type TestTable } from '../support/table.ts';
 
 let store: TestTable;
@@ -78,19 +78,19 @@ describe.each(['get', 'revoke', 'delete'] as const)('%s', (kind) => {
     ['of a name that none can have', 'a'.repeat(5_000)],
     ['with a line break', 'a%0Ab'],
   ])('of an agent %s is 404, and makes none', async (_, name) => {
-    const { status, body } = await call(kind, name);
-    expect({ status, code: body.error.code, message: body.error.message }).toEqual({
+    expect(refusalOf(await call(kind, name))).toEqual({
       status: 404,
       code: 'NOT_FOUND',
       message: 'No PAT has been issued to an agent of this agent_id. Check the agent_id, percent-encoded as UTF-8.',
+      details: {},
     });
     expect(await openAgents(store.table).find('nobody')).toBeUndefined();
   });
 
   test('is for admins, who are asked for before anything is looked at', async () => {
     store.operations.length = 0;
-    const { status, body } = await call(kind, undefined, refuseAll);
-    expect({ status, code: body.error.code }).toEqual({ status: 403, code: 'FORBIDDEN' });
+    const refused = refusalOf(await call(kind, undefined, refuseAll));
+    expect(refused).toEqual({ status: 403, code: 'FORBIDDEN', message: 'no admin', details: {} });
     expect(store.operations).toEqual([]);
   });
 });

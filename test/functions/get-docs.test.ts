@@ -10,7 +10,7 @@ import { createAction as createOpenApi } from '../../functions/get-openapi.ts';
 import { listAssets } from '../../lib/docs/assets.ts';
 import { renderPage } from '../../lib/docs/page.ts';
 import { toOpenApi } from '../../lib/openapi/document.ts';
-import { type Call, eventOf, invoke } from '../support/invoke.ts';
+import { type Call, eventOf, invoke, refusalOf } from '../support/invoke.ts';
 
 const policyText = readFileSync('policy.json', 'utf8');
 const assets = listAssets();
@@ -84,12 +84,12 @@ describe('its files', () => {
   });
 
   test.each(['index.mjs', '..%2Findex.mjs', '..', 'reference.js', 'constructor', ''])('%j is none of them', async (asset) => {
-    const { status, body } = await invoke(files, { path: `/docs/${asset}`, pathParameters: { asset } });
-    expect([status, body.error.code, body.error.message]).toEqual([
-      404,
-      'NOT_FOUND',
-      'There is no such file. Load GET /docs again: it names the files that there are.',
-    ]);
+    expect(refusalOf(await invoke(files, { path: `/docs/${asset}`, pathParameters: { asset } }))).toEqual({
+      status: 404,
+      code: 'NOT_FOUND',
+      message: 'There is no such file. Load GET /docs again: it names the files that there are.',
+      details: {},
+    });
   });
 });
 

@@ -1,18 +1,13 @@
 import { createPublicKey, createSign, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { explainPolicy } from '../../functions/core/mcp/explain-policy.ts';
 import { fullIntent, intentPage } from '../../schemas/intent.ts';
-import { type Api, startApi } from '../e2e/api.ts';
+import { startApi } from '../e2e/api.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
 
-let api: Api;
-let url: string;
-
-beforeAll(async () => {
-  api = await startApi({ demo: true, quiet: true });
-  url = `${api.stack.base_url}/mcp`;
-}, 60_000);
+const api = await startApi({ demo: true, quiet: true });
+const url = `${api.stack.base_url}/mcp`;
 afterAll(() => api.stop());
 
 const revisions = ['2025-11-25', '2026-07-28'];

@@ -7,7 +7,7 @@ import { createAction as createOwn } from '../../functions/get-own-description.t
 import { createAction } from '../../functions/get-service-description.ts';
 import { type IntentInput, toIntentDetails } from '../../schemas/intent.ts';
 import { serviceDescription } from '../../schemas/service-description.ts';
-import { type Answer, invoke } from '../support/invoke.ts';
+import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startTable, type TestTable } from '../support/table.ts';
 
@@ -87,21 +87,24 @@ describe('the description of a service', () => {
   });
 
   test('is there for registered services alone', async () => {
-    const { status, body } = await ask({}, '01ARZ3NDEKTSV4RRFFQ69G5FAV');
-    expect([status, body.error.code, body.error.message]).toEqual([
-      404,
-      'NOT_FOUND',
-      'No service has this service_id. Register it with POST /api/services, or check the id.',
-    ]);
+    expect(refusalOf(await ask({}, '01ARZ3NDEKTSV4RRFFQ69G5FAV'))).toEqual({
+      status: 404,
+      code: 'NOT_FOUND',
+      message: 'No service has this service_id. Register it with POST /api/services, or check the id.',
+      details: {},
+    });
   });
 
   test('refuses pages that there cannot be, all at once', async () => {
-    const { status, body } = await ask({ page: '0', page_size: '101' });
-    expect([status, body.error.code]).toEqual([400, 'INVALID_PARAMETER']);
-    expect(body.error.details.issues).toEqual([
+    const issues = [
       { path: '/page', problem: 'must be a whole number from 1 to 1000000000' },
       { path: '/page_size', problem: 'must be a whole number from 1 to 100' },
-    ]);
+    ];
+    expect(refusalOf(await ask({ page: '0', page_size: '101' }))).toMatchObject({
+      status: 400,
+      code: 'INVALID_PARAMETER',
+      details: { issues },
+    });
   });
 });
 

@@ -47,6 +47,12 @@ export async function invoke(steps: Action, call: Call): Promise<Answer> {
   return { status: statusCode, headers, body: body === '' ? undefined : withoutHelp(JSON.parse(body)) };
 }
 
+/** What a refusal says, short of the members that every refusal has. An answer that is no refusal has its status alone to show. */
+export function refusalOf({ status, body }: Pick<Answer, 'status' | 'body'>) {
+  const { code, message, details: { reference, request_id, ...details } = {} as Record<string, unknown> } = body?.error ?? {};
+  return { status, code, message, details };
+}
+
 /** The help_url of every refusal leads to its code on the reference page: checked here, so that tests compare the rest. */
 function withoutHelp(body: Answer['body']): Answer['body'] {
   if (body.error?.code === undefined) return body;

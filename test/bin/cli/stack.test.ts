@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { type RunningStack, startStack } from '../../../bin/local/stack.ts';
+import { startStack } from '../../../bin/local/stack.ts';
 import { type Outcome, openCommandLine } from './command-line.ts';
 
-let stack: RunningStack;
+const stack = await startStack({ port: 0, quiet: true });
 let folder: string;
 let home: string;
 let runScript: (script: string) => Promise<Outcome>;
@@ -17,14 +17,13 @@ let run: (words: readonly string[], input?: string) => Promise<Outcome>;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cli-stack-'));
-  stack = await startStack({ port: 0, quiet: true });
   await mkdir(join(folder, '.local'));
   await writeFile(join(folder, '.local', 'stack.json'), JSON.stringify(stack));
   ({ run, runScript, home } = await openCommandLine(folder));
   expect((await run(['login', '--local'])).code).toBe(0);
-}, 120_000);
+}, 60_000);
 afterAll(async () => {
-  await stack?.stop();
+  await stack.stop();
   await rm(folder, { recursive: true, force: true });
 });
 

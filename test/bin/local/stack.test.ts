@@ -1,24 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import type { Answered } from '../../../bin/local/gateway.ts';
-import { type RunningStack, startStack } from '../../../bin/local/stack.ts';
+import { startStack } from '../../../bin/local/stack.ts';
 
 const answered: Answered[] = [];
 const lines: string[] = [];
-let stack: RunningStack;
-
-beforeAll(async () => {
-  stack = await startStack({
-    port: 0,
-    demo: false,
-    quiet: true,
-    context: { protocol: 'uim' },
-    environment: { POWERTOOLS_LOG_LEVEL: 'INFO' },
-    onAnswered: (entry) => answered.push(entry),
-    onLog: (line) => lines.push(line),
-  });
-}, 120_000);
-afterAll(() => stack?.stop());
+const stack = await startStack({
+  port: 0,
+  demo: false,
+  quiet: true,
+  context: { protocol: 'uim' },
+  environment: { POWERTOOLS_LOG_LEVEL: 'INFO' },
+  onAnswered: (entry) => answered.push(entry),
+  onLog: (line) => lines.push(line),
+});
+afterAll(() => stack.stop());
 
 test('the functions serve, under the settings of this stack', async () => {
   const response = await fetch(`${stack.base_url}/api/services/none`);

@@ -1,0 +1,48 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { jwsAlgorithmNames } from '../functions/core/pat/signatures.ts';
+import { type Endpoint, endpoints, type ScheduledFunction, scheduledFunctions, scheduledWithCollection } from '../lib/endpoints.ts';
+
+const guide = 'CONTRIBUTING.md, "Add an endpoint", says how';
+const tests = globSync('test/functions/**/*.test.ts').map((file) => ({ file, text: readFileSync(file, 'utf8') }));
+const sourceOf = ({ name }: { name: string }): string => `functions/${name}.ts`;
+
+/** What there is still to do for a row, one line each. */
+function listMissing(row: Endpoint | ScheduledFunction): string {
+  const source = sourceOf(row);
+  const ownTest = `test/functions/${row.name}.test.ts`;
+  const isTested = tests.some(({ file, text }) => file === ownTest || text.includes(`/${source}'`));
+  const isWritten = existsSync(source);
+  return [
+    ...(isWritten ? ('path' in row ? listFaults(row, readFileSync(source, 'utf8')) : []) : [`write ${source}: ${guide}`]),
+    ...(isTested ? [] : [`write ${ownTest}, which calls createAction of ${source}: ${guide}`]),
+  ].join('\n');
+}
+
+/** Where the file of an endpoint says something else than its row. */
+function listFaults({ row, method, path, runs = [], ...endpoint }: Endpoint, text: string): string[] {
+  const title = `\`${method} ${path}\`${row === undefined ? '' : ` (endpoint ${row})`}`;
+  const isTitled = text.includes(`/** ${title}`) || text.includes(`/**\n * ${title}`);
+  const imported = [...text.matchAll(/from '\.\/([a-z-]+)\.ts'/g)].map(([, name = '']) => name);
+  const isRunning = imported.sort().join() === [...runs].sort().join();
+  return [
+    ...(isTitled ? [] : [`let the comment of createAction in ${sourceOf(endpoint)} begin with ${title}`]),
+    ...(isRunning ? [] : [`let "runs" of ${endpoint.name} in lib/endpoints.ts name the endpoints that its file imports: ${imported}`]),
+  ];
+}
+
+const rows = [...endpoints, ...scheduledFunctions, ...scheduledWithCollection];
+
+test.each(rows)('$name has its file and its test', (row) => {
+  expect(listMissing(row)).toBe('');
+});
+
+test('every function has its row in lib/endpoints.ts', () => {
+  const known = rows.map(sourceOf);
+  expect(globSync('functions/*.ts').filter((file) => !known.includes(file))).toEqual([]);
+});
+
+test('docs/authorisation.md names the signature algorithms that there are', () => {
+  const [, names = ''] = /a compact JWS \(([^)]+)\)/.exec(readFileSync('docs/authorisation.md', 'utf8')) ?? [];
+  expect(names.split(', ')).toEqual(jwsAlgorithmNames);
+});

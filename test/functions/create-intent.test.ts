@@ -1,0 +1,106 @@
+import { afterAll, expect, test } from '@jest/globals';
+import { createAction } from '../../functions/create-intent.ts';
+import { savedIntent } from '../../schemas/intent.ts';
+import { invoke, refusalOf } from '../support/invoke.ts';
+import { intentOf } from '../support/records.ts';
+import { egress, type Headers, refusals, startRegistry, testAdminsAlone, unknownServiceIds } from '../support/registry.ts';
+
+const registry = await startRegistry();
+afterAll(() => registry.stop());
+
+const { service_id: serviceId } = await registry.createService();
+
+const create = (body: unknown, service_id = serviceId, headers: Headers = registry.asAdmin) =>
+  invoke(createAction({ ...registry, egress }), {
+    method: 'POST',
+    path: `/api/services/${service_id}/intents`,
+    pathParameters: { service_id },
+    headers,
+    body: JSON.stringify(body),
+  });
+
+testAdminsAlone(registry, (headers) => create('no intent', 'unknown', headers));
+
+test('creates an intent with all its members, and answers where it is', async () => {
+  const uid = 'tides.example:next-high-tide:v1.2';
+  const input = intentOf(uid, { tags: ['sea', 'harbours'], category: 'geography', version: 'v1.2', deprecated: true });
+  const { status, headers, body } = await create(input);
+  expect({ status, body }).toEqual({
+    status: 201,
+    body: { intent_id: uid, intent_uid: uid, intent_name: 'Get country', description: 'Tells a country from its code' },
+  });
+  savedIntent.parse(body);
+  expect(headers).toMatchObject({ Location: `https://api.example/test/api/intents/${uid}`, 'Cache-Control': 'no-store' });
+  const found = await registry.intents.find(uid);
+  expect(found?.intent).toEqual({ ...input, kind: 'intent', service_id: serviceId, rev: expect.any(String) });
+  expect(found?.service.service_id).toBe(serviceId);
+});
+
+test('takes an address for an endpoint that is called by POST with JSON', async () => {
+  const uid = 'tides.example:address:v1';
+  const url = 'https://tides.example/next';
+  expect((await create({ ...intentOf(uid), endpoint: url })).status).toBe(201);
+  expect((await registry.intents.find(uid))?.intent.endpoint).toEqual({ url, method: 'POST', content_type: 'application/json' });
+});
+
+test('refuses a uid that another intent has, of whichever service', async () => {
+  const { uid } = await registry.createIntent();
+  expect(refusalOf(await create(intentOf(uid)))).toEqual({
+    status: 409,
+    code: 'CONFLICT',
+    message: 'An intent with this intent_uid exists. Update that one, or choose another slug or version.',
+    details: { issues: [{ path: '/intent_uid', problem: 'must be unique' }] },
+  });
+});
+
+test.each(unknownServiceIds)('refuses the service %j, which there is not', async (id) => {
+  expect(refusalOf(await create(intentOf('nobody.example:a:v1'), id))).toEqual(refusals.noSuchService);
+  expect(await registry.intents.find('nobody.example:a:v1')).toBeUndefined();
+});
+
+const uidForm = 'must have the form <namespace>:<intent-slug>:v<version>, for example example.com:convert-currency:v1';
+
+test.each<[issues: [path: string, problem: string][], change: object]>([
+  [
+    [
+      ['/intent_uid', 'is required'],
+      ['/input_parameters', 'is required'],
+      ['/endpoint', 'is required'],
+    ],
+    { intent_uid: undefined, input_parameters: undefined, endpoint: undefined },
+  ],
+  [[['/intent_uid', uidForm]], { intent_uid: 'tides.example:Next:v1' }],
+  [[['/intent_uid', uidForm]], { intent_uid: 'tides.example:next' }],
+  [[['/version', 'must equal the version at the end of intent_uid, or be left out']], { version: 'v2' }],
+  [[['/service_id', 'is not a known member; remove it']], { service_id: 'mine' }],
+  [[['/tags/0', 'must not hold a comma, which separates tags in a search']], { tags: ['a,b'] }],
+  [[['/tags', 'must hold at most 50 tags']], { tags: Array.from({ length: 51 }, (_, index) => `tag ${index}`) }],
+  [
+    [['/output_parameters/1/name', 'must not repeat the name of another parameter']],
+    {
+      output_parameters: [
+        { name: 'a', type: 'string' },
+        { name: 'a', type: 'number' },
+      ],
+    },
+  ],
+  // what only the relay knows: definitions that contradict themselves, and where no call may go
+  [
+    [['/input_parameters/0/minimum', 'must not be greater than maximum']],
+    { input_parameters: [{ name: 'a', type: 'number', minimum: 2, maximum: 1 }] },
+  ],
+  [[['/endpoint/url', 'must begin with https://']], { endpoint: 'http://tides.example/' }],
+  [
+    [['/endpoint/url', 'must name its host by a full public domain name, not by an address or a local name']],
+    { endpoint: 'https://169.254.169.254/latest' },
+  ],
+  [[['/endpoint/url', 'must not lead back to this service']], { endpoint: 'https://api.example/test/api/intents/execute' }],
+])('refuses a body for %j', async (issues, change) => {
+  registry.operations.length = 0;
+  expect(refusalOf(await create({ ...intentOf('refused.example:a:v1'), ...change }))).toEqual(refusals.invalid(...issues));
+  expect(registry.operations).toEqual([]);
+});
+
+test('refuses a body that is not JSON by its media type', async () => {
+  expect(refusalOf(await create({}, serviceId, { ...registry.asAdmin, 'Content-Type': 'text/plain' }))).toEqual(refusals.mediaType);
+});

@@ -1,0 +1,83 @@
+import { afterAll, expect, test } from '@jest/globals';
+import { createAction } from '../../functions/create-service.ts';
+import { savedService } from '../../schemas/service.ts';
+import { invoke, refusalOf } from '../support/invoke.ts';
+import { serviceNamed } from '../support/records.ts';
+import { type Headers, refusals, startRegistry, testAdminsAlone } from '../support/registry.ts';
+
+const registry = await startRegistry();
+afterAll(() => registry.stop());
+
+const create = (body: unknown, headers: Headers = registry.asAdmin) =>
+  invoke(createAction(registry), { method: 'POST', path: '/api/services', headers, body: JSON.stringify(body) });
+
+testAdminsAlone(registry, (headers) => create('no service', headers));
+
+test('registers a service with all its members, and answers where it is', async () => {
+  const input = {
+    ...serviceNamed('Tides'),
+    policy_url: 'https://tides.example/policy',
+    service_logo_url: 'https://tides.example/logo.png',
+    service_terms_of_service_url: 'https://tides.example/terms',
+    service_privacy_policy_url: 'https://tides.example/privacy',
+  };
+  const { status, headers, body } = await create(input);
+  expect({ status, body }).toEqual({ status: 201, body: { service_id: expect.any(String), ...serviceNamed('Tides') } });
+  savedService.parse(body);
+  const record = await registry.services.find(body.service_id);
+  expect(record).toMatchObject({ ...input, service_id: body.service_id });
+  expect(headers).toMatchObject({
+    ETag: `"${record?.rev}"`,
+    Location: `https://api.example/test/api/services/${body.service_id}`,
+    'Cache-Control': 'no-store',
+  });
+});
+
+test('keeps the name in normal form C', async () => {
+  expect((await create(serviceNamed('Cafe\u0301'))).body.service_name).toBe('Caf\u00e9');
+});
+
+test('refuses a name that another service has, and says which', async () => {
+  const { body } = await create(serviceNamed('Weather'));
+  expect(refusalOf(await create(serviceNamed(' wEATHER ')))).toEqual({
+    status: 409,
+    code: 'CONFLICT',
+    message: 'Another service has this name (letter case and surrounding white space do not count). Choose another service_name.',
+    details: { issues: [{ path: '/service_name', problem: 'must be unique' }], service_id: body.service_id },
+  });
+});
+
+const address = 'must be an absolute http or https URL without user information';
+
+test.each<[issues: [path: string, problem: string][], change: object]>([
+  [
+    [
+      ['/service_name', 'is required'],
+      ['/service_url', 'is required'],
+      ['/description', 'is required'],
+    ],
+    { service_name: undefined, service_url: undefined, description: undefined },
+  ],
+  [[['/service_id', 'is not a known member; remove it']], { service_id: 'mine' }],
+  [[['/service_name', 'must be a string']], { service_name: 1 }],
+  [[['/service_name', 'must not be empty']], { service_name: ' ' }],
+  [[['/service_name', 'must not hold control characters or bidirectional overrides']], { service_name: 'a\u202eb' }],
+  [[['/service_name', 'must have at most 200 characters']], { service_name: 'a'.repeat(201) }],
+  [[['/description', 'must not be empty']], { description: '\n' }],
+  [[['/description', 'must have at most 4000 characters']], { description: 'a'.repeat(4001) }],
+  [[['/service_url', address]], { service_url: 'world.example' }],
+  [[['/service_url', 'must have at most 2048 characters']], { service_url: `https://world.example/${'a'.repeat(2048)}` }],
+  [[['/policy_url', address]], { policy_url: 'https://me:secret@world.example' }],
+  [[['/service_logo_url', address]], { service_logo_url: 'javascript:alert(1)' }],
+  [[['/service_terms_of_service_url', address]], { service_terms_of_service_url: '' }],
+  [[['/service_privacy_policy_url', address]], { service_privacy_policy_url: 'ftp://world.example' }],
+])('refuses a body for %j', async (issues, change) => {
+  registry.operations.length = 0;
+  expect(refusalOf(await create({ ...serviceNamed('Refused'), ...change }))).toEqual(refusals.invalid(...issues));
+  expect(registry.operations).toEqual([]);
+});
+
+test('refuses a body that is not JSON by its media type, or not an object', async () => {
+  expect(refusalOf(await create({}, { ...registry.asAdmin, 'Content-Type': 'text/plain' }))).toEqual(refusals.mediaType);
+  expect(refusalOf(await create([]))).toEqual(refusals.invalid(['', 'must be a JSON object']));
+});

@@ -1,0 +1,47 @@
+import { afterAll, expect, test } from '@jest/globals';
+import { intentTag } from '../../functions/core/store/intents.ts';
+import { createAction } from '../../functions/delete-intent.ts';
+import { invoke, refusalOf } from '../support/invoke.ts';
+import { intentOf } from '../support/records.ts';
+import { type Headers, refusals, startRegistry, testAdminsAlone, testIfMatch, unknownIntentUids } from '../support/registry.ts';
+
+const registry = await startRegistry();
+afterAll(() => registry.stop());
+
+const remove = (intent_uid: string, headers: Headers = registry.asAdmin) =>
+  invoke(createAction(registry), {
+    method: 'DELETE',
+    path: `/api/intents/${intent_uid}`,
+    pathParameters: { intent_uid: encodeURIComponent(intent_uid) },
+    headers,
+  });
+
+testAdminsAlone(registry, (headers) => remove('unknown', headers));
+
+test('deletes the intent and frees its uid', async () => {
+  const { uid, service } = await registry.createIntent();
+  const answer = await remove(uid);
+  expect(answer).toMatchObject({ status: 204, body: undefined, headers: { 'Cache-Control': 'no-store' } });
+  expect(await registry.intents.find(uid)).toBeUndefined();
+  expect(await registry.intents.list(service.service_id, 0, 10)).toEqual({ intents: [], total: 0 });
+  expect(refusalOf(await remove(uid))).toEqual(refusals.noSuchIntent);
+  expect(await registry.intents.create(service.service_id, intentOf(uid))).toMatchObject({ intent_uid: uid });
+});
+
+testIfMatch(204, async () => {
+  const { uid, ...found } = await registry.createIntent();
+  return {
+    etag: intentTag(found, 'details'),
+    call: (headers) => remove(uid, { ...registry.asAdmin, ...headers }),
+    read: () => registry.intents.find(uid),
+  };
+});
+
+test('takes the tag of the full view, too', async () => {
+  const { uid, ...found } = await registry.createIntent();
+  expect((await remove(uid, { ...registry.asAdmin, 'If-Match': intentTag(found, 'full') })).status).toBe(204);
+});
+
+test.each(unknownIntentUids)('refuses the intent %j, which there is not', async (uid) => {
+  expect(refusalOf(await remove(uid))).toEqual(refusals.noSuchIntent);
+});

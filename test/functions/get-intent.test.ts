@@ -1,0 +1,95 @@
+import { afterAll, expect, test } from '@jest/globals';
+import { intentTag } from '../../functions/core/store/intents.ts';
+import { createAction } from '../../functions/get-intent.ts';
+import { fullIntent, intentDetails } from '../../schemas/intent.ts';
+import { invoke, refusalOf } from '../support/invoke.ts';
+import { type Headers, refusals, startRegistry } from '../support/registry.ts';
+
+const registry = await startRegistry();
+afterAll(() => registry.stop());
+
+const get = (intent_uid: string, query: Record<string, string | string[]> = {}, headers: Headers = {}) =>
+  invoke(createAction(registry), {
+    path: `/api/intents/${intent_uid}`,
+    pathParameters: { intent_uid: encodeURIComponent(intent_uid) },
+    query,
+    headers,
+  });
+
+const input = [
+  { name: 'code', type: 'string' as const, required: true, description: 'ISO 3166 code', pattern: '^[A-Z]{2}$', default: 'FR' },
+];
+const { uid, ...found } = await registry.createIntent({ input_parameters: input, tags: ['geo'], category: 'facts', deprecated: true });
+
+const details = {
+  intent_uid: uid,
+  service_name: found.service.service_name,
+  intent_name: 'Get country',
+  description: 'Tells a country from its code',
+  input_parameters: [{ name: 'code', type: 'string', required: true, description: 'ISO 3166 code' }],
+  output_parameters: [{ name: 'name', type: 'string', required: true }],
+  endpoint: 'https://api.world.example/countries',
+  tags: ['geo'],
+};
+
+test('shows what an agent has to know', async () => {
+  const { status, headers, body } = await get(uid);
+  expect({ status, body }).toEqual({ status: 200, body: details });
+  intentDetails.parse(body);
+  expect(headers).toMatchObject({ ETag: intentTag(found, 'details'), 'Cache-Control': 'no-cache' });
+  expect(await get(uid, { view: 'details' })).toEqual({ status, headers, body });
+});
+
+test('shows everything that was registered with view=full', async () => {
+  const { status, headers, body } = await get(uid, { view: 'full' });
+  expect({ status, body }).toEqual({
+    status: 200,
+    body: {
+      ...details,
+      intent_id: uid,
+      service_id: found.service.service_id,
+      input_parameters: input,
+      endpoint: { url: 'https://api.world.example/countries', method: 'POST', content_type: 'application/json' },
+      category: 'facts',
+      version: 'v1',
+      deprecated: true,
+    },
+  });
+  fullIntent.parse(body);
+  expect(headers).toMatchObject({ ETag: intentTag(found, 'full'), 'Cache-Control': 'no-cache' });
+});
+
+test('says that a copy of the same view is still good', async () => {
+  const held = { 'If-None-Match': intentTag(found, 'details') };
+  expect(await get(uid, {}, held)).toMatchObject({ status: 304, body: undefined });
+  expect((await get(uid, { view: 'full' }, held)).status).toBe(200);
+});
+
+test('shows the new name of a renamed service, under another tag', async () => {
+  const { uid, service } = await registry.createIntent();
+  const before = await get(uid);
+  const { service_url, description } = service;
+  await registry.services.replace(service.service_id, { service_name: 'Renamed', service_url, description }, () => true);
+  const after = await get(uid, {}, { 'If-None-Match': String(before.headers.ETag) });
+  expect(after).toMatchObject({ status: 200, body: { ...before.body, service_name: 'Renamed' } });
+  expect(after.headers.ETag).not.toBe(before.headers.ETag);
+});
+
+test('refuses an intent that there is not, or no longer', async () => {
+  expect(refusalOf(await get('test.example:nothing:v1'))).toEqual(refusals.noSuchIntent);
+  const { uid, service } = await registry.createIntent();
+  await registry.services.remove(service.service_id, () => true);
+  expect(refusalOf(await get(uid))).toEqual(refusals.noSuchIntent);
+});
+
+const form = 'must have the form <namespace>:<intent-slug>:v<version>, for example example.com:convert-currency:v1';
+
+test.each<[string, Record<string, string | string[]>, [path: string, problem: string]]>([
+  ['no-uid', {}, ['/intent_uid', form]],
+  ['', {}, ['/intent_uid', form]],
+  [`a:${'b'.repeat(200)}:v1`, {}, ['/intent_uid', 'must have at most 200 characters']],
+  [uid, { view: 'brief' }, ['/view', 'must be one of "full", "details"']],
+  [uid, { view: ['full', 'details'] }, ['/view', 'must be given once']],
+])('refuses %j with %j', async (intentUid, query, issue) => {
+  expect(refusalOf(await get(intentUid, query))).toEqual(refusals.invalid(issue));
+});

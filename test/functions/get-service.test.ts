@@ -1,0 +1,42 @@
+import { afterAll, expect, test } from '@jest/globals';
+import { createAction } from '../../functions/get-service.ts';
+import { service as serviceSchema } from '../../schemas/service.ts';
+import { invoke, refusalOf } from '../support/invoke.ts';
+import { type Headers, refusals, startRegistry, unknownServiceIds } from '../support/registry.ts';
+
+const registry = await startRegistry();
+afterAll(() => registry.stop());
+
+const get = (service_id: string, headers: Headers = {}) =>
+  invoke(createAction(registry), { path: `/api/services/${service_id}`, pathParameters: { service_id }, headers });
+
+test('shows what was registered, and nothing else of the record', async () => {
+  const addresses = { policy_url: 'https://world.example/policy', service_privacy_policy_url: 'https://world.example/privacy' };
+  const { service_id, service_name, rev } = await registry.createService(addresses);
+  const { status, headers, body } = await get(service_id);
+  expect({ status, body }).toEqual({
+    status: 200,
+    body: { service_id, service_name, service_url: 'https://world.example', description: 'Facts about the world', ...addresses },
+  });
+  serviceSchema.parse(body);
+  expect(headers).toMatchObject({ ETag: `"${rev}"`, 'Cache-Control': 'no-cache' });
+});
+
+test('says that a copy is still good, until the service changes', async () => {
+  const { service_id, service_name, rev } = await registry.createService();
+  const held = { 'If-None-Match': `"${rev}"` };
+  expect(await get(service_id, held)).toMatchObject({ status: 304, body: undefined, headers: { ETag: `"${rev}"` } });
+  const input = { service_name, service_url: 'https://world.example', description: 'Other facts' };
+  await registry.services.replace(service_id, input, () => true);
+  expect(await get(service_id, held)).toMatchObject({ status: 200, body: { service_id, ...input } });
+});
+
+test('refuses a service that has been deleted', async () => {
+  const { service_id } = await registry.createService();
+  await registry.services.remove(service_id, () => true);
+  expect(refusalOf(await get(service_id))).toEqual(refusals.noSuchService);
+});
+
+test.each(unknownServiceIds)('refuses the service %j, which there is not', async (id) => {
+  expect(refusalOf(await get(id))).toEqual(refusals.noSuchService);
+});

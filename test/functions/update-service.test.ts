@@ -1,0 +1,68 @@
+import { afterAll, expect, test } from '@jest/globals';
+import { createAction } from '../../functions/update-service.ts';
+import { savedService } from '../../schemas/service.ts';
+import { invoke, refusalOf } from '../support/invoke.ts';
+import { serviceNamed } from '../support/records.ts';
+import { type Headers, refusals, startRegistry, testAdminsAlone, testIfMatch, unknownServiceIds } from '../support/registry.ts';
+
+const registry = await startRegistry();
+afterAll(() => registry.stop());
+
+const update = (service_id: string, body: unknown, headers: Headers = registry.asAdmin) =>
+  invoke(createAction(registry), {
+    method: 'PUT',
+    path: `/api/services/${service_id}`,
+    pathParameters: { service_id },
+    headers,
+    body: JSON.stringify(body),
+  });
+
+testAdminsAlone(registry, (headers) => update('unknown', 'no service', headers));
+
+test('replaces the whole record: members that the body leaves out are gone', async () => {
+  const { service_id, rev } = await registry.createService({ policy_url: 'https://world.example/policy' });
+  const input = { ...serviceNamed('Replaced'), description: 'Other facts', service_logo_url: 'https://world.example/logo.png' };
+  const { status, headers, body } = await update(service_id, input);
+  const saved = { service_id, ...serviceNamed('Replaced'), description: 'Other facts' };
+  expect({ status, body }).toEqual({ status: 200, body: saved });
+  savedService.parse(body);
+  const record = await registry.services.find(service_id);
+  expect(record).toMatchObject({ ...saved, service_logo_url: 'https://world.example/logo.png' });
+  expect(record).not.toHaveProperty('policy_url');
+  expect(record?.rev).not.toBe(rev);
+  expect(headers).toMatchObject({ ETag: `"${record?.rev}"`, 'Cache-Control': 'no-store' });
+});
+
+test('refuses a name that another service has', async () => {
+  const { service_id } = await registry.createService();
+  const other = await registry.createService();
+  expect(refusalOf(await update(service_id, serviceNamed(other.service_name.toUpperCase())))).toEqual({
+    status: 409,
+    code: 'CONFLICT',
+    message: 'Another service has this name (letter case and surrounding white space do not count). Choose another service_name.',
+    details: { issues: [{ path: '/service_name', problem: 'must be unique' }], service_id: other.service_id },
+  });
+});
+
+testIfMatch(200, async () => {
+  const { service_id, service_name, rev } = await registry.createService();
+  return {
+    etag: `"${rev}"`,
+    call: (headers) => update(service_id, { ...serviceNamed(service_name), description: 'Changed' }, { ...registry.asAdmin, ...headers }),
+    read: () => registry.services.find(service_id),
+  };
+});
+
+test.each(unknownServiceIds)('refuses the service %j, which there is not', async (id) => {
+  expect(refusalOf(await update(id, serviceNamed('Nobody')))).toEqual(refusals.noSuchService);
+});
+
+test('refuses a body that could not be registered either, and leaves the record', async () => {
+  const { service_id, rev } = await registry.createService();
+  const refused = await update(service_id, { ...serviceNamed('Refused'), description: '', service_id });
+  expect(refusalOf(refused)).toEqual(
+    refusals.invalid(['/description', 'must not be empty'], ['/service_id', 'is not a known member; remove it']),
+  );
+  expect(refusalOf(await update(service_id, {}, { ...registry.asAdmin, 'Content-Type': 'text/plain' }))).toEqual(refusals.mediaType);
+  expect((await registry.services.find(service_id))?.rev).toBe(rev);
+});

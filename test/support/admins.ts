@@ -1,0 +1,35 @@
+import { createServer } from 'node:http';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { close, listen } from '../../bin/local/http.ts';
+import { openAdminVerifier, type VerifyAdmin } from '../../functions/core/admin/verify-admin.ts';
+
+export interface Admins {
+  verifyAdmin: VerifyAdmin;
+  /** access tokens of an admin, and of a user who is none */
+  adminToken: string;
+  userToken: string;
+  stop(): Promise<void>;
+}
+
+/** The verifier of admin tokens over a user pool of its own: a real key pair, its key set on a loopback port. */
+export async function startAdmins(): Promise<Admins> {
+  const [userPool, clientId, kid] = ['eu-west-1_Test00000', 'people', 'key-1'];
+  const { privateKey, publicKey } = await generateKeyPair('RS256');
+  const keySet = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid, alg: 'RS256', use: 'sig' }] });
+  const server = createServer((_, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).end(keySet));
+  const jwksUrl = `http://127.0.0.1:${await listen(server)}`;
+  const sign = (groups: string[]) =>
+    new SignJWT({ token_use: 'access', client_id: clientId, scope: 'openid', 'cognito:groups': groups })
+      .setProtectedHeader({ alg: 'RS256', kid })
+      .setIssuer(`https://cognito-idp.eu-west-1.amazonaws.com/${userPool}`)
+      .setSubject('somebody')
+      .setIssuedAt()
+      .setExpirationTime('1h')
+      .sign(privateKey);
+  return {
+    verifyAdmin: openAdminVerifier({ userPool, clientIds: [clientId], adminScope: 'intent-gate/admin', jwksUrl }),
+    adminToken: await sign(['admins']),
+    userToken: await sign([]),
+    stop: () => close(server),
+  };
+}
