@@ -1,14 +1,14 @@
 import { readEnvironment } from './core/environment.ts';
 import { log } from './core/log.ts';
-import type { RegistrySource } from './core/search/index-sync.ts';
-import { type Collection, openCollection } from './core/search/opensearch/collection.ts';
+import { type OpenSearchEngine, openOpenSearchEngine } from './core/search/opensearch/engine.ts';
 import { feedAll, feedChanges } from './core/search/opensearch/feed.ts';
+import type { RegistrySource } from './core/search/registry-source.ts';
 import { openRegistry } from './core/store/registry.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
   source: RegistrySource;
-  collection: Collection;
+  engine: OpenSearchEngine;
 }
 
 /**
@@ -19,15 +19,15 @@ const lookBackMs = 3_600_000;
 
 /** Runs every minute: writes what has changed to the search collection, and at first everything. What is written twice stays the same. */
 export const createAction =
-  ({ source, collection }: Deps) =>
+  ({ source, engine }: Deps) =>
   async (): Promise<void> => {
     const sinceMs = Date.now() - lookBackMs;
-    if (!(await collection.isFilled())) {
-      await collection.createIndex();
-      await feedAll(source, collection);
-      await collection.markFilled();
+    if (!(await engine.isFilled())) {
+      await engine.createIndex();
+      await feedAll(source, engine);
+      await engine.markFilled();
     }
-    await feedChanges(source, collection, sinceMs);
+    await feedChanges(source, engine, sinceMs);
     log.info('fed the search collection', { since_ms: sinceMs });
   };
 
@@ -36,4 +36,4 @@ const { searchCollection } = readEnvironment([], ['searchCollection']);
 export const handler =
   searchCollection === undefined
     ? () => Promise.reject(new TypeError('missing environment variable: SEARCH_COLLECTION'))
-    : createAction({ source: openRegistry(tableFromEnvironment()), collection: openCollection({ endpoint: searchCollection }) });
+    : createAction({ source: openRegistry(tableFromEnvironment()), engine: openOpenSearchEngine({ endpoint: searchCollection }) });

@@ -5,10 +5,11 @@ import { readEnvironment } from './core/environment.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { openSqliteEngine, type SearchEngine } from './core/search/engine.ts';
-import { openCollection } from './core/search/opensearch/collection.ts';
-import { snapshotsFromEnvironment } from './core/search/snapshot-stores.ts';
-import { requireFullTextSearch } from './core/search/sqlite.ts';
+import { openOpenSearchEngine } from './core/search/opensearch/engine.ts';
+import type { SearchEngine } from './core/search/search-engine.ts';
+import { requireFullTextSearch } from './core/search/sqlite/database.ts';
+import { openSqliteEngine } from './core/search/sqlite/engine.ts';
+import { snapshotsFromEnvironment } from './core/search/sqlite/snapshot-stores.ts';
 import { openRegistry } from './core/store/registry.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
@@ -19,7 +20,7 @@ export interface Deps {
 /** What is kept of the invocation's time to answer in, in milliseconds. */
 const reservedMs = 1_000;
 
-/** `GET /api/intents/search` (endpoint 1): by relevance where there is a question, else by intent_uid. */
+/** `GET /api/intents/search` (endpoint 1): by relevance if there is a question, else by intent_uid. */
 export const createAction =
   ({ engine }: Deps): Action =>
   async (request) => {
@@ -31,7 +32,7 @@ export const createAction =
     return revalidated({ intents, pagination }, undefined, pageLinks(request, pagination, { after }));
   };
 
-/** A large index may take longer to open than one invocation has; what was begun goes on in the next. */
+/** A large index may take longer to open than one invocation has; what was begun continues in the next. */
 async function within<T>(timeMs: number, work: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(unavailable('The search index is still being opened. Try again after Retry-After.')), timeMs);
@@ -40,7 +41,7 @@ async function within<T>(timeMs: number, work: Promise<T>): Promise<T> {
 
 function openEngine(): SearchEngine {
   const { searchCollection } = readEnvironment([], ['searchCollection']);
-  if (searchCollection !== undefined) return openCollection({ endpoint: searchCollection });
+  if (searchCollection !== undefined) return openOpenSearchEngine({ endpoint: searchCollection });
   requireFullTextSearch();
   return openSqliteEngine(openRegistry(tableFromEnvironment()), snapshotsFromEnvironment());
 }

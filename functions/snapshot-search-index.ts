@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { log } from './core/log.ts';
-import { buildIndex, temporaryIndexFile } from './core/search/engine.ts';
-import type { RegistrySource } from './core/search/index-sync.ts';
-import { snapshotsFromEnvironment } from './core/search/snapshot-stores.ts';
-import { type SnapshotStore, saveSnapshot } from './core/search/snapshots.ts';
+import type { RegistrySource } from './core/search/registry-source.ts';
+import { buildIndex, temporaryIndexFile } from './core/search/sqlite/engine.ts';
+import { snapshotsFromEnvironment } from './core/search/sqlite/snapshot-stores.ts';
+import { type SnapshotStore, saveSnapshot } from './core/search/sqlite/snapshots.ts';
 import { openRegistry } from './core/store/registry.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 

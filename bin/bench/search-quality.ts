@@ -1,5 +1,5 @@
-import { openSearchIndex } from '../../functions/core/search/search-index.ts';
-import { openDatabase } from '../../functions/core/search/sqlite.ts';
+import { openDatabase } from '../../functions/core/search/sqlite/database.ts';
+import { openSearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
 import { searchQuery } from '../../schemas/search.ts';
 import { type Corpus, type Document, type JudgedQuery, toRecords, uidOf } from './search-corpus.ts';
 

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openSearchIndex, type SearchIndex } from '../../functions/core/search/search-index.ts';
-import { folderSnapshots } from '../../functions/core/search/snapshot-stores.ts';
-import { loadSnapshot, saveSnapshot } from '../../functions/core/search/snapshots.ts';
+import { openSearchIndex, type SearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
+import { folderSnapshots } from '../../functions/core/search/sqlite/snapshot-stores.ts';
+import { loadSnapshot, saveSnapshot } from '../../functions/core/search/sqlite/snapshots.ts';
 import type { RegistryRecord } from '../../functions/core/store/records.ts';
 import { type SearchQuery, searchQuery } from '../../schemas/search.ts';
 import { type Document, toRecords } from './search-corpus.ts';

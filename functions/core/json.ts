@@ -2,7 +2,14 @@ import type * as z from 'zod';
 import type { Issue } from '../../schemas/errors.ts';
 import { invalidParameter } from './api-error.ts';
 
-export type JsonValue = null | boolean | number | string | JsonValue[] | { [member: string]: JsonValue };
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+
+export interface JsonObject {
+  [member: string]: JsonValue;
+}
+
+/** Whether a value that came from JSON is an object, and neither null nor an array. */
+export const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const maxDepth = 32;
 const token = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gy;

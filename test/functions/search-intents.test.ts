@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openSqliteEngine, type SearchEngine } from '../../functions/core/search/engine.ts';
+import type { SearchEngine } from '../../functions/core/search/search-engine.ts';
+import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
 import { announceChange } from '../../functions/core/store/changes.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
 import { keys } from '../../functions/core/store/keys.ts';

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type * as z from 'zod';
 import { ApiError, invalidParameter } from '../api-error.ts';
-import { type JsonValue, parse, parseJson, pointer } from '../json.ts';
+import { isObject, type JsonValue, parse, parseJson, pointer } from '../json.ts';
 import { matchesEntityTag } from './response.ts';
 
 /** Greatest size of a request body: 256 KiB. */
@@ -129,6 +129,6 @@ function decodeBody({ body, isBase64Encoded }: APIGatewayProxyEvent): string {
 }
 
 function requireObject(value: JsonValue): JsonValue {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  if (isObject(value)) return value;
   throw invalidParameter([{ path: '', problem: 'must be a JSON object' }]);
 }

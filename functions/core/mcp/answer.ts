@@ -2,8 +2,9 @@ import * as z from 'zod';
 import { ApiError } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { type ApiResponse, ok } from '../http/response.ts';
+import { isObject, type JsonObject } from '../json.ts';
 import { log } from '../log.ts';
-import { describeRpcError, isObject, type Members, RpcError, type RpcMessage, readMessage } from './json-rpc.ts';
+import { describeRpcError, RpcError, type RpcMessage, readMessage } from './json-rpc.ts';
 import { nextCall } from './next-call.ts';
 import { type Era, legacyRevisions, readEra, revisions } from './revision.ts';
 import { ConnectionRefused, type Tool } from './tools.ts';
@@ -24,7 +25,7 @@ const describeTool = ({ name, title, description, annotations, input }: Tool) =>
   annotations: { title, ...annotations },
 });
 
-type Method = (params: Members, request: ApiRequest) => object | Promise<object>;
+type Method = (params: JsonObject, request: ApiRequest) => object | Promise<object>;
 
 /**
  * Answers one message of the Model Context Protocol; nothing is remembered between two.
@@ -92,12 +93,12 @@ function readBody(request: ApiRequest) {
     return request.json();
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'INVALID_PARAMETER' || error.status !== 400) throw error;
-    throw new RpcError('parseError', error.message, { data: error.details as Members });
+    throw new RpcError('parseError', error.message, { data: error.details as JsonObject });
   }
 }
 
 /** A refusal is a result too, one that a model can read and act on. */
-async function runTool(tool: Tool, args: Members, request: ApiRequest): Promise<object> {
+async function runTool(tool: Tool, args: JsonObject, request: ApiRequest): Promise<object> {
   const { requestId } = request;
   try {
     const { data, text = JSON.stringify(data) } = await tool.run(args, request);

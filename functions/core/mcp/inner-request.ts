@@ -1,13 +1,12 @@
 import type { ApiRequest } from '../http/request.ts';
-import { parse } from '../json.ts';
-import type { Members } from './json-rpc.ts';
+import { type JsonObject, parse } from '../json.ts';
 
 /** What a tool sends to the action of an endpoint; all other headers are those of the request that brought the call. */
 export interface InnerCall {
   method?: 'GET' | 'POST';
   pathParameters?: Record<string, string>;
   query?: Record<string, string>;
-  body?: Members;
+  body?: JsonObject;
   /** by their lower-case names */
   headers?: Record<string, string | undefined>;
 }

@@ -1,12 +1,10 @@
-import type { JsonValue } from '../json.ts';
-
-export type Members = { [member: string]: JsonValue };
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 
 /** A request, or, without `id`, a notification (JSON-RPC 2.0 section 4). */
 export interface RpcMessage {
   id?: string | number;
   method: string;
-  params: Members;
+  params: JsonObject;
 }
 
 /** The error codes of JSON-RPC 2.0 section 5.1 and of MCP 2026-07-28. */
@@ -24,18 +22,16 @@ export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
   readonly status: number;
-  readonly data: Members | undefined;
+  readonly data: JsonObject | undefined;
 
   /** @param status - of the HTTP answer, 400 by default */
-  constructor(code: keyof typeof rpcCodes, message: string, { status = 400, data }: { status?: number; data?: Members } = {}) {
+  constructor(code: keyof typeof rpcCodes, message: string, { status = 400, data }: { status?: number; data?: JsonObject } = {}) {
     super(message);
     this.code = rpcCodes[code];
     this.status = status;
     this.data = data;
   }
 }
-
-export const isObject = (value: unknown): value is Members => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Reads one message; batches are part of no current revision.

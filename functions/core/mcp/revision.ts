@@ -1,5 +1,6 @@
 import type { ApiRequest } from '../http/request.ts';
-import { isObject, RpcError, type RpcMessage } from './json-rpc.ts';
+import { isObject } from '../json.ts';
+import { RpcError, type RpcMessage } from './json-rpc.ts';
 
 /** The revision of MCP in which every request says by itself what it needs. */
 export const modernRevision = '2026-07-28';

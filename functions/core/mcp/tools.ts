@@ -6,10 +6,9 @@ import { searchQuery } from '../../../schemas/search.ts';
 import { ApiError } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Action } from '../http/serve.ts';
-import { parse } from '../json.ts';
+import { type JsonObject, parse } from '../json.ts';
 import { explainPolicy } from './explain-policy.ts';
 import { innerRequest } from './inner-request.ts';
-import type { Members } from './json-rpc.ts';
 
 /** The endpoints behind the tools: each is implemented once, there. */
 export interface Endpoints {
@@ -41,7 +40,7 @@ export interface Tool {
   annotations: ToolAnnotations;
   input: z.ZodObject;
   /** @throws ApiError */
-  run(args: Members, request: ApiRequest): Promise<ToolOutput>;
+  run(args: JsonObject, request: ApiRequest): Promise<ToolOutput>;
 }
 
 interface ToolDefinition<T extends z.ZodObject> extends Omit<Tool, 'input' | 'run'> {
@@ -140,7 +139,7 @@ export function openTools(endpoints: Endpoints, isFreshRequired: boolean): Tool[
           const policy = await ask(endpoints.getPolicy, innerRequest(request, { method: 'GET' }));
           return explainPolicy(policy, request.baseUrl, isFreshRequired);
         }
-        return { data: await ask(endpoints.issuePat, innerRequest(request, { body: args as Members })) };
+        return { data: await ask(endpoints.issuePat, innerRequest(request, { body: args as JsonObject })) };
       },
     }),
     defineTool({
@@ -152,7 +151,7 @@ export function openTools(endpoints: Endpoints, isFreshRequired: boolean): Tool[
       input: executeArguments,
       run: async ({ intent_uid, parameters, idempotency_key, pat }, request) => {
         const inner = innerRequest(request, {
-          body: { intent_uid, parameters: parameters as Members },
+          body: { intent_uid, parameters: parameters as JsonObject },
           headers: { ...(pat !== undefined && { authorization: `Bearer ${pat}` }), 'idempotency-key': idempotency_key },
         });
         try {

@@ -1,6 +1,7 @@
 import canonicalize from 'canonicalize';
 import type { ConstraintName, ConstraintValue, Parameter } from '../../../schemas/parameter.ts';
 import { characters } from '../../../schemas/text.ts';
+import { isObject } from '../json.ts';
 import { formats } from './formats.ts';
 import { compilePattern, maxMatchedLength, PatternError } from './pattern.ts';
 
@@ -11,8 +12,6 @@ interface TypeRule {
   holds: (value: unknown) => boolean;
   problem: string;
 }
-
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const types: Record<Parameter['type'], TypeRule> = {
   string: { holds: (value) => typeof value === 'string', problem: 'must be a string' },

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
 import type { ApiError } from '../api-error.ts';
-import { parseJson } from '../json.ts';
+import { isObject, parseJson } from '../json.ts';
 
 export type KeyKind = 'RSA' | 'P-256' | 'P-384' | 'Ed25519';
 
@@ -46,8 +46,8 @@ export async function readAgentKey(text: string, refuse: RefuseKey): Promise<Age
  * @throws what `refuse` makes of the problem
  */
 export async function importJwk(jwk: unknown, refuse: RefuseKey): Promise<AgentKey> {
-  if (typeof jwk !== 'object' || jwk === null || Array.isArray(jwk)) throw refuse(forms);
-  const { kty, crv, x, y, n, e, use, key_ops } = jwk as Record<string, unknown>;
+  if (!isObject(jwk)) throw refuse(forms);
+  const { kty, crv, x, y, n, e, use, key_ops } = jwk;
   if (['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'].some((member) => Object.hasOwn(jwk, member))) throw refuse(isPrivateProblem);
   if (use !== undefined && use !== 'sig') throw refuse('must be a key for signatures: its use must be sig or left out');
   if (key_ops !== undefined && !(Array.isArray(key_ops) && key_ops.includes('verify'))) {

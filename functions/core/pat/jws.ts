@@ -1,9 +1,9 @@
-import { type JsonValue, parseJson } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson } from '../json.ts';
 import type { Refuse } from './refusals.ts';
 
 /** The parts of a compact JWS (RFC 7515 section 7.1). Nothing in it is verified yet. */
 export interface Jws {
-  header: { [member: string]: JsonValue };
+  header: JsonObject;
   headerSegment: string;
   /** empty where the payload is detached */
   payloadSegment: string;
@@ -34,8 +34,6 @@ export function readJws(text: string, what: string, refuse: Refuse): Jws {
     throw refuse(`The ${what} is not a compact JWS: three parts in base64url without padding, separated by dots. Sign it again.`);
   }
   const members = readJson(header);
-  if (typeof members !== 'object' || members === null || Array.isArray(members)) {
-    throw refuse(`The header of the ${what} must be a JSON object. Sign it again.`);
-  }
+  if (!isObject(members)) throw refuse(`The header of the ${what} must be a JSON object. Sign it again.`);
   return { header: members, headerSegment, payloadSegment, signature };
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { PatClaims } from '../../../schemas/pat.ts';
 import type { ApiRequest } from '../http/request.ts';
+import { isObject } from '../json.ts';
 import type { UsedJtis } from '../store/used-jti.ts';
 import { importJwk } from './agent-key.ts';
 import { checkIssuedAt, checkJti } from './freshness.ts';
@@ -85,7 +86,7 @@ async function verifyProof(
   if (key.thumbprint !== thumbprint) throw refuse(`The ${what} is not made with the key that the agent presented. Use that key.`);
 
   const payload = readJson(Buffer.from(payloadSegment, 'base64url'));
-  const { htm, htu, ath, iat, jti } = typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? payload : {};
+  const { htm, htu, ath, iat, jti } = isObject(payload) ? payload : {};
   if (htm !== method || typeof htu !== 'string' || normalizeTarget(htu) !== normalizeTarget(baseUrl + path)) {
     throw refuse(`The htm and htu of the ${what} must be the method and the address of this request. Make it again.`);
   }

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { canonicalDigest, signableTexts } from '../policy/canonical.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
 import type { AgentKey } from './agent-key.ts';
@@ -88,11 +88,9 @@ function checkHeader(header: Jws['header']): string {
   return alg;
 }
 
-type Members = { [member: string]: JsonValue };
-
 /** The claims about the signature, and what is left without them: a policy has no members of these names. */
-function takeClaims(document: JsonValue | undefined): { claims: Members; rest?: Members } {
-  if (typeof document !== 'object' || document === null || Array.isArray(document)) return { claims: {} };
+function takeClaims(document: JsonValue | undefined): { claims: JsonObject; rest?: JsonObject } {
+  if (!isObject(document)) return { claims: {} };
   const isClaim = (name: string) => (claimNames as readonly string[]).includes(name);
   const entries = Object.entries(document);
   return {
@@ -101,7 +99,7 @@ function takeClaims(document: JsonValue | undefined): { claims: Members; rest?: 
   };
 }
 
-function mergeClaims(header: Members, payload: Members): Members {
+function mergeClaims(header: JsonObject, payload: JsonObject): JsonObject {
   if (Object.keys(header).some((name) => Object.hasOwn(payload, name) && payload[name] !== header[name])) {
     throw invalidSignature('The header and the payload of the signed policy disagree about iat, exp, aud or jti. State each claim once.');
   }

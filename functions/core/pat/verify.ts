@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { errors, jwtVerify } from 'jose';
 import { type PatClaims, patClaims, patType } from '../../../schemas/pat.ts';
 import { invalidToken } from '../http/bearer.ts';
+import { isObject } from '../json.ts';
 import { isCanonicalSignature } from './ecdsa.ts';
 import { decodeCanonical, readJson } from './jws.ts';
 import { headerSegment, maxPatBytes } from './token.ts';
@@ -55,7 +56,7 @@ function readKid(token: string): string {
   const [headerBytes, payloadBytes, signatureBytes] = [header, payload, signature].map(decodeCanonical);
   if (!headerBytes || !payloadBytes || !signatureBytes || !isCanonicalSignature(signatureBytes)) throw notOurs();
   const members = readJson(headerBytes);
-  const kid = typeof members === 'object' && members !== null && !Array.isArray(members) ? members.kid : undefined;
+  const kid = isObject(members) ? members.kid : undefined;
   if (typeof kid !== 'string' || !thumbprint.test(kid) || header !== headerSegment(kid)) throw notOurs();
   return kid;
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
+import { isObject } from '../json.ts';
 
 /** The canonical form of a JSON value (RFC 8785): equal values have equal texts. */
 export const canonicalText = (value: unknown): string => canonicalize(value) ?? '';
@@ -10,7 +11,7 @@ export const canonicalDigest = (value: unknown): string => createHash('sha256').
 /** JSON with `", "` and `": "` between its parts: what Python's `json.dumps` makes of a parsed policy, but for its escapes. */
 function spacedText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(spacedText).join(', ')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (!isObject(value)) return JSON.stringify(value);
   return `{${Object.entries(value)
     .map(([name, member]) => `${JSON.stringify(name)}: ${spacedText(member)}`)
     .join(', ')}}`;

@@ -1,5 +1,5 @@
 import { type Policy, policy } from '../../../schemas/policy.ts';
-import { issuesOf } from '../json.ts';
+import { isObject, issuesOf } from '../json.ts';
 import { PolicyError } from './reading.ts';
 
 /** Stands in a policy file for the address that the service is called by. */
@@ -34,6 +34,6 @@ export const fillTemplate = (template: PolicyTemplate, baseUrl: string): Policy 
 function fillIn(value: unknown, baseUrl: string): unknown {
   if (typeof value === 'string') return value.replaceAll(placeholder, () => baseUrl);
   if (Array.isArray(value)) return value.map((element) => fillIn(element, baseUrl));
-  if (typeof value !== 'object' || value === null) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fillIn(member, baseUrl)]));
 }

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../schemas/errors.ts';
 import type { Intent } from '../../../schemas/intent.ts';
 import { ApiError } from '../api-error.ts';
-import { type JsonValue, parseJson } from '../json.ts';
+import { isObject, type JsonValue, parseJson } from '../json.ts';
 import { checkOutput } from '../parameters/compile.ts';
 import type { UpstreamAnswer } from './call.ts';
 
@@ -37,7 +37,7 @@ function readBody(answer: UpstreamAnswer, outputs: Intent['output_parameters']):
   if (value === undefined) {
     throw failed(answer, "The intent's endpoint did not answer in JSON that can be passed on. Tell the service's operators.");
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  if (isObject(value)) return value;
   const [only, ...others] = outputs;
   if (only === undefined || others.length > 0) {
     throw failed(answer, "The intent's endpoint answered no JSON object. Tell the service's operators.");

@@ -1,7 +1,7 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import type { Endpoint, Intent } from '../../../schemas/intent.ts';
 import { invalidParameter } from '../api-error.ts';
-import { pointer } from '../json.ts';
+import { isObject, pointer } from '../json.ts';
 import { hasBody, isFormType } from './endpoint.ts';
 import { type Place, parseUrlTemplate, placesOf, type UrlTemplate } from './url-template.ts';
 
@@ -41,8 +41,6 @@ const encode = (text: string): string =>
 
 /** How a value is written where only text can stand: a string as it is, anything else as JSON. */
 const write = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
-
-const isObject = (value: unknown): value is Values => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A value as comma-separated text (RFC 6570 without the explode modifier); an object is its names and values in turn. */
 function list(value: unknown): string {

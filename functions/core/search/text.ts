@@ -33,7 +33,9 @@ function splitUnspaced(text: string): string[] {
 /** Takes a text apart: at everything that is no letter or digit, where camelCase turns, and between characters of unspaced scripts. */
 export function tokenize(text: string): Token[] {
   const spaced = text.normalize('NFKC').replace(unspaced, (run) => ` ${splitUnspaced(run).join(' ')} `);
-  return (spaced.match(wordLike) ?? []).map((piece) => ({ whole: fold(piece), parts: piece.split(camelBoundary).map(fold) }));
+  const tokens = (spaced.match(wordLike) ?? []).map((piece) => ({ whole: fold(piece), parts: piece.split(camelBoundary).map(fold) }));
+  // an accent that stands alone folds to nothing
+  return tokens.filter(({ whole }) => whole !== '');
 }
 
 /** The words that a text is found by, in their order: parts, and the whole after its parts. */

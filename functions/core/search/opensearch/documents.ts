@@ -28,7 +28,7 @@ export const indexDefinition = {
 };
 
 /** A live intent as a document of the collection. */
-export const toCollectionDocument = (intent: IntentRecord, { service_id, service_name }: ServiceRecord) => ({
+export const toOpenSearchDocument = (intent: IntentRecord, { service_id, service_name }: ServiceRecord) => ({
   ...toDocument(intent, service_name),
   exact_service_name: words(service_name),
   exact_intent_name: words(intent.intent_name),
@@ -42,10 +42,10 @@ export const toCollectionDocument = (intent: IntentRecord, { service_id, service
   record: JSON.stringify(intent),
 });
 
-export type CollectionDocument = ReturnType<typeof toCollectionDocument>;
+export type OpenSearchDocument = ReturnType<typeof toOpenSearchDocument>;
 
 /** The body of a `_bulk` request: documents by their uid, undefined for what is to be deleted. */
-export const toBulkBody = (entries: readonly (readonly [uid: string, document: CollectionDocument | undefined])[]): string =>
+export const toBulkBody = (entries: readonly (readonly [uid: string, document: OpenSearchDocument | undefined])[]): string =>
   entries
     .flatMap(([_id, document]): object[] => (document ? [{ index: { _id } }, document] : [{ delete: { _id } }]))
     .map((line) => `${JSON.stringify(line)}\n`)

@@ -14,6 +14,7 @@ describe('wordsOf', () => {
     ['a path', 'GET /pets/{petId}', ['get', 'pets', 'pet', 'id', 'petid']],
     ['accents, composed and not', 'Café Cafe\u0301 ŁÓDŹ', ['cafe', 'cafe', 'lodz']],
     ['letters that have no accent to lose', 'Straße SMØRREBRØD', ['strasse', 'smorrebrod']],
+    ['accents that stand alone', 'wait ¨ \u0301 here', ['wait', 'here']],
     ['compatibility forms', 'ﬁle Ｗｉｄｅ ①', ['file', 'wide', '1']],
     ['an unspaced script', '天气预报', ['天气', '气预', '预报', '报']],
     ['scripts mixed', 'get天気now', ['get', '天気', '気', 'now']],

@@ -3,9 +3,9 @@ import { toIntentDetails } from '../../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
 import { unavailable } from '../../api-error.ts';
 import type { IntentRecord } from '../../store/records.ts';
-import type { Hit, SearchResult } from '../find-intents.ts';
-import { type CollectionDocument, indexDefinition, toBulkBody } from './documents.ts';
-import { toSearchRequest } from './query.ts';
+import type { Hit, SearchResult } from '../search-engine.ts';
+import { indexDefinition, type OpenSearchDocument, toBulkBody } from './documents.ts';
+import { toSearchRequest } from './search-request.ts';
 import { type Signing, signRequest } from './signed-request.ts';
 
 /** Longest that one request to the collection may take. */
@@ -32,7 +32,7 @@ const searchAnswer = z.object({
 
 const bulkAnswer = z.object({ items: z.array(z.record(z.string(), z.object({ status: z.int() }))) });
 
-export interface CollectionSettings {
+export interface OpenSearchSettings {
   /** the collection's endpoint, such as https://….aoss.amazonaws.com */
   endpoint: string;
   /** default: the function's own */
@@ -40,8 +40,8 @@ export interface CollectionSettings {
   credentials?: Signing['credentials'];
 }
 
-/** An OpenSearch Serverless collection: the search engine of registries that are too large for one file. */
-export function openCollection({ endpoint, region = process.env.AWS_REGION ?? '', credentials }: CollectionSettings) {
+/** Searches an OpenSearch Serverless collection: for registries that are too large for one file. */
+export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION ?? '', credentials }: OpenSearchSettings) {
   async function send(method: string, path: string, body = '', contentType = 'application/json') {
     const url = new URL(path, endpoint);
     const headers = { 'content-type': contentType };
@@ -53,7 +53,7 @@ export function openCollection({ endpoint, region = process.env.AWS_REGION ?? ''
         signal: AbortSignal.timeout(requestTimeoutMs),
       });
       const text = await response.text();
-      if (!response.ok && response.status !== 404) throw new Error(`the collection answered ${response.status}`);
+      if (!response.ok && response.status !== 404) throw new Error(`OpenSearch answered ${response.status}`);
       return { status: response.status, body: text };
     } catch (error) {
       throw unavailable('Search cannot be reached. Try again after Retry-After.', error);
@@ -66,7 +66,7 @@ export function openCollection({ endpoint, region = process.env.AWS_REGION ?? ''
   };
 
   return {
-    /** Finds what the collection holds by now: it is fed after the fact, so the newest writes may be missing. */
+    /** Searches what the collection holds by now: it is fed after the fact, so the newest writes may be missing. */
     async search(query: SearchQuery): Promise<SearchResult> {
       const request = toSearchRequest(query);
       if (!request) return { hits: [], total: 0 };
@@ -101,18 +101,18 @@ export function openCollection({ endpoint, region = process.env.AWS_REGION ?? ''
     },
 
     /** Replaces documents, and deletes those that are undefined. */
-    async write(entries: readonly (readonly [uid: string, document: CollectionDocument | undefined])[]): Promise<void> {
+    async write(entries: readonly (readonly [uid: string, document: OpenSearchDocument | undefined])[]): Promise<void> {
       if (entries.length === 0) return;
       const { status, body } = await send('POST', `/${index}/_bulk`, toBulkBody(entries), 'application/x-ndjson');
       const failed = status === 404 ? entries.length : countFailures(body);
-      if (failed > 0) throw unavailable(`The search collection refused ${failed} of ${entries.length} documents.`);
+      if (failed > 0) throw unavailable(`OpenSearch refused ${failed} of ${entries.length} documents.`);
     },
 
     close: async () => {},
   };
 }
 
-export type Collection = ReturnType<typeof openCollection>;
+export type OpenSearchEngine = ReturnType<typeof openOpenSearchEngine>;
 
 /** Deleting what is not there (404) is no failure. */
 const countFailures = (body: string): number =>

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { toSearchRequest } from '../../../../../functions/core/search/opensearch/query.ts';
+import { toSearchRequest } from '../../../../../functions/core/search/opensearch/search-request.ts';
 import { searchQuery } from '../../../../../schemas/search.ts';
 
 const request = (query: Record<string, string>) => toSearchRequest(searchQuery.parse(query));

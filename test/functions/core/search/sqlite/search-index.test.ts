@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { openSearchIndex } from '../../../../functions/core/search/search-index.ts';
-import type { IntentRecord, ServiceRecord } from '../../../../functions/core/store/records.ts';
-import { type IntentInput, toIntentDetails } from '../../../../schemas/intent.ts';
-import { searchQuery } from '../../../../schemas/search.ts';
-import { intentOf, serviceNamed } from '../../../support/records.ts';
+import { openSearchIndex } from '../../../../../functions/core/search/sqlite/search-index.ts';
+import type { IntentRecord, ServiceRecord } from '../../../../../functions/core/store/records.ts';
+import { type IntentInput, toIntentDetails } from '../../../../../schemas/intent.ts';
+import { searchQuery } from '../../../../../schemas/search.ts';
+import { intentOf, serviceNamed } from '../../../../support/records.ts';
 
 const serviceRecord = (service_id: string, name: string, more: Partial<ServiceRecord> = {}): ServiceRecord => ({
   kind: 'service',

@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Collection, openCollection } from '../../../../../functions/core/search/opensearch/collection.ts';
-import type { CollectionDocument } from '../../../../../functions/core/search/opensearch/documents.ts';
+import type { OpenSearchDocument } from '../../../../../functions/core/search/opensearch/documents.ts';
+import { type OpenSearchEngine, openOpenSearchEngine } from '../../../../../functions/core/search/opensearch/engine.ts';
 import { openIntents } from '../../../../../functions/core/store/intents.ts';
 import { openRegistry } from '../../../../../functions/core/store/registry.ts';
 import { openServices } from '../../../../../functions/core/store/services.ts';
@@ -12,8 +12,8 @@ import { searchQuery } from '../../../../../schemas/search.ts';
 import { intentOf, serviceNamed } from '../../../../support/records.ts';
 import { startTable, type TestTable } from '../../../../support/table.ts';
 
-/** As much of a collection as the service speaks to: it stores documents, finds those of a service, and answers searches as it is told. */
-const documents = new Map<string, CollectionDocument>();
+/** As much of a collection as the gate uses: it stores documents, finds those of a service, and answers searches as it is told. */
+const documents = new Map<string, OpenSearchDocument>();
 let hasIndex = false;
 let next: { status: number; body: string } | undefined;
 const requests: { line: string; headers: NodeJS.Dict<string | string[]>; body: string }[] = [];
@@ -22,7 +22,7 @@ function answer(line: string, body: string): { status: number; body: string } {
   if (next) return next;
   if (line === 'PUT /intents') hasIndex = true;
   if (!hasIndex) return { status: 404, body: '{}' };
-  if (line === 'PUT /intents/_doc/filled') documents.set('filled', {} as CollectionDocument);
+  if (line === 'PUT /intents/_doc/filled') documents.set('filled', {} as OpenSearchDocument);
   if (line === 'GET /intents/_doc/filled') return { status: documents.has('filled') ? 200 : 404, body: '{}' };
   if (line === 'POST /intents/_bulk') return { status: 200, body: JSON.stringify({ items: takeIn(body) }) };
   const { term } = JSON.parse(body || '{}').query ?? {};
@@ -44,7 +44,7 @@ function takeIn(body: string): object[] {
 }
 
 let server: Server;
-let collection: Collection;
+let engine: OpenSearchEngine;
 let started: TestTable;
 
 beforeAll(async () => {
@@ -57,7 +57,7 @@ beforeAll(async () => {
     response.writeHead(status).end(request.method === 'HEAD' ? '' : sent);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  collection = openCollection({
+  engine = openOpenSearchEngine({
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     region: 'eu-west-1',
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
@@ -76,7 +76,7 @@ afterAll(async () => {
 test('a feeding run writes everything at first, then what has changed', async () => {
   const services = openServices(started.table);
   const intents = openIntents(started.table);
-  const feed = createAction({ source: openRegistry(started.table), collection });
+  const feed = createAction({ source: openRegistry(started.table), engine });
   const held = () =>
     [...documents]
       .filter(([uid]) => uid !== 'filled')
@@ -119,7 +119,7 @@ describe('a search', () => {
     const _source = { record: JSON.stringify(intent), service_name: 'First' };
     next = hits(7, { _id: intent.intent_uid, _score: 1.5, _source, matched_queries: ['country'] });
     const query = searchQuery.parse({ query: 'a country', explain: 'true' });
-    expect(await collection.search(query)).toEqual({
+    expect(await engine.search(query)).toEqual({
       total: 7,
       hits: [{ intent: toIntentDetails(intent, 'First'), match: { score: 1.5, words: ['country'] } }],
     });
@@ -134,7 +134,7 @@ describe('a search', () => {
   });
 
   test('that can find nothing asks nothing', async () => {
-    expect(await collection.search(searchQuery.parse({ query: '?' }))).toEqual({ hits: [], total: 0 });
+    expect(await engine.search(searchQuery.parse({ query: '?' }))).toEqual({ hits: [], total: 0 });
     expect(requests).toEqual([]);
   });
 
@@ -143,7 +143,7 @@ describe('a search', () => {
     ['the collection forbids it', { status: 403, body: '' }],
   ])('is answered 503 where %s', async (_, failure) => {
     next = failure;
-    await expect(collection.search(searchQuery.parse({}))).rejects.toMatchObject({
+    await expect(engine.search(searchQuery.parse({}))).rejects.toMatchObject({
       code: 'SERVICE_UNAVAILABLE',
       message: 'Search cannot be reached. Try again after Retry-After.',
     });
@@ -156,10 +156,10 @@ test('a refused document fails the run, so that the next one writes it again', a
     body: JSON.stringify({ items: [{ index: { status: 201 } }, { index: { status: 429 } }, { delete: { status: 404 } }] }),
   };
   await expect(
-    collection.write([
+    engine.write([
       ['a', undefined],
       ['b', undefined],
       ['c', undefined],
     ]),
-  ).rejects.toThrow('The search collection refused 1 of 3 documents.');
+  ).rejects.toThrow('OpenSearch refused 1 of 3 documents.');
 });

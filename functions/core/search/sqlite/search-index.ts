@@ -1,16 +1,17 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { splitIntentUid } from '../../../schemas/intent.ts';
-import type { SearchQuery } from '../../../schemas/search.ts';
-import type { IntentRecord, RegistryRecord, ServiceRecord } from '../store/records.ts';
-import { fields, toDocument } from './document.ts';
-import { findIntents, type SearchResult } from './find-intents.ts';
-import { foldTag } from './query.ts';
-import { openDatabase } from './sqlite.ts';
-import { wordsOf } from './text.ts';
+import { splitIntentUid } from '../../../../schemas/intent.ts';
+import type { SearchQuery } from '../../../../schemas/search.ts';
+import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../store/records.ts';
+import { fields, toDocument } from '../document.ts';
+import { foldTag } from '../query.ts';
+import type { SearchResult } from '../search-engine.ts';
+import { wordsOf } from '../text.ts';
+import { openDatabase } from './database.ts';
+import { prepareSearch } from './search.ts';
 
 /** Everything that a registry's live intents are found by. */
 export interface SearchIndex {
-  /** Takes records over as they now stand, all of them or, where it throws, none. Intents are found while their service is live too. */
+  /** Takes records over as they now stand, all of them or, if it throws, none. Intents are found only while their service is live too. */
   apply(records: readonly RegistryRecord[]): void;
   search(query: SearchQuery): SearchResult;
   /** Rearranges the file for reading, before it is kept as a snapshot. */
@@ -123,7 +124,7 @@ export function openSearchIndex(file: string): SearchIndex {
         throw error;
       }
     },
-    search: findIntents(database),
+    search: prepareSearch(database),
     compact: () => database.exec(`INSERT INTO ranked (ranked) VALUES ('optimize'); INSERT INTO exact (exact) VALUES ('optimize')`),
     close: () => database.close(),
   };

@@ -2,19 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { SearchQuery } from '../../../schemas/search.ts';
-import { ApiError } from '../api-error.ts';
-import { describeCause, log } from '../log.ts';
-import type { SearchResult } from './find-intents.ts';
-import { type DatedIndex, followChanges, oneAtATime, type RegistrySource } from './index-sync.ts';
+import { ApiError } from '../../api-error.ts';
+import { describeCause, log } from '../../log.ts';
+import type { RegistrySource } from '../registry-source.ts';
+import type { SearchEngine } from '../search-engine.ts';
+import { type DatedIndex, followChanges, oneAtATime } from './index-sync.ts';
 import { openSearchIndex } from './search-index.ts';
 import { loadSnapshot, type SnapshotStore, UnusableSnapshot } from './snapshots.ts';
-
-/** What answers searches. Whatever was written before a search began is in its answer. */
-export interface SearchEngine {
-  search(query: SearchQuery): Promise<SearchResult>;
-  close(): Promise<void>;
-}
 
 /** A new path for an index file of this process. */
 export const temporaryIndexFile = (): string => join(tmpdir(), `search-index-${randomUUID()}.sqlite`);
@@ -33,7 +27,7 @@ export async function buildIndex(source: Pick<RegistrySource, 'scan'>, file: str
   return { index, asOfMs };
 }
 
-/** The newest snapshot or, where it cannot be used, a new index. */
+/** The newest snapshot or, if it cannot be used, a new index. */
 async function openNewest(source: RegistrySource, snapshots: SnapshotStore | undefined, file: string): Promise<DatedIndex> {
   if (!snapshots) return buildIndex(source, file);
   try {
@@ -47,7 +41,10 @@ async function openNewest(source: RegistrySource, snapshots: SnapshotStore | und
   }
 }
 
-/** Searches an index file of this process, which the first search opens and every search brings up to date. */
+/**
+ * Searches an index file of this process, which the first search opens and every search brings up to date: whatever was written before a
+ * search began is in its answer.
+ */
 export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotStore): SearchEngine {
   const file = temporaryIndexFile();
   let opened: { dated: DatedIndex; catchUp: () => Promise<void> } | undefined;

@@ -3,7 +3,7 @@ import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { readEnvironment } from '../environment.ts';
+import { readEnvironment } from '../../environment.ts';
 import type { SnapshotStore } from './snapshots.ts';
 
 /** Snapshots in a folder, which is made where it is missing. */

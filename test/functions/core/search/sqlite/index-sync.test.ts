@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ulid } from 'ulid';
-import { followChanges, oneAtATime, type RegistrySource } from '../../../../functions/core/search/index-sync.ts';
-import type { SearchIndex } from '../../../../functions/core/search/search-index.ts';
-import type { Change, RegistryRecord } from '../../../../functions/core/store/records.ts';
-import { ulidTimeMs } from '../../../../functions/core/ulid.ts';
+import type { RegistrySource } from '../../../../../functions/core/search/registry-source.ts';
+import { followChanges, oneAtATime } from '../../../../../functions/core/search/sqlite/index-sync.ts';
+import type { SearchIndex } from '../../../../../functions/core/search/sqlite/search-index.ts';
+import type { Change, RegistryRecord } from '../../../../../functions/core/store/records.ts';
+import { ulidTimeMs } from '../../../../../functions/core/ulid.ts';
 
 /** A registry in memory whose every delay and clock is in the test's hands. */
 function fakeRegistry() {

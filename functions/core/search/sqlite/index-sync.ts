@@ -1,16 +1,7 @@
-import type { Change, RegistryRecord } from '../store/records.ts';
-import { ulidTimeMs } from '../ulid.ts';
+import type { Change, RegistryRecord } from '../../store/records.ts';
+import { ulidTimeMs } from '../../ulid.ts';
+import type { RegistrySource } from '../registry-source.ts';
 import type { SearchIndex } from './search-index.ts';
-
-/** The registry as search reads it. All reads are strongly consistent. */
-export interface RegistrySource {
-  /** changes announced at or after a moment, oldest first, page by page */
-  changesSince(timeMs: number): AsyncIterable<Change[]>;
-  /** the records that changes speak of, in their order; undefined where there is none (yet) */
-  readChanged(changes: Change[]): Promise<(RegistryRecord | undefined)[]>;
-  /** every record, tombstones too, page by page */
-  scan(): AsyncIterable<RegistryRecord[]>;
-}
 
 /** An index, and the moment from which on changes may be missing in it. */
 export interface DatedIndex {

@@ -5,17 +5,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { log } from '../../../../functions/core/log.ts';
-import { openSqliteEngine } from '../../../../functions/core/search/engine.ts';
-import { bucketSnapshots, folderSnapshots } from '../../../../functions/core/search/snapshot-stores.ts';
-import { loadSnapshot, type SnapshotStore, saveSnapshot, UnusableSnapshot } from '../../../../functions/core/search/snapshots.ts';
-import { openIntents } from '../../../../functions/core/store/intents.ts';
-import { openRegistry } from '../../../../functions/core/store/registry.ts';
-import { openServices } from '../../../../functions/core/store/services.ts';
-import { createAction } from '../../../../functions/snapshot-search-index.ts';
-import { searchQuery } from '../../../../schemas/search.ts';
-import { intentOf, serviceNamed } from '../../../support/records.ts';
-import { startTable, type TestTable } from '../../../support/table.ts';
+import { log } from '../../../../../functions/core/log.ts';
+import { openSqliteEngine } from '../../../../../functions/core/search/sqlite/engine.ts';
+import { bucketSnapshots, folderSnapshots } from '../../../../../functions/core/search/sqlite/snapshot-stores.ts';
+import { loadSnapshot, type SnapshotStore, saveSnapshot, UnusableSnapshot } from '../../../../../functions/core/search/sqlite/snapshots.ts';
+import { openIntents } from '../../../../../functions/core/store/intents.ts';
+import { openRegistry } from '../../../../../functions/core/store/registry.ts';
+import { openServices } from '../../../../../functions/core/store/services.ts';
+import { createAction } from '../../../../../functions/snapshot-search-index.ts';
+import { searchQuery } from '../../../../../schemas/search.ts';
+import { intentOf, serviceNamed } from '../../../../support/records.ts';
+import { startTable, type TestTable } from '../../../../support/table.ts';
 
 /** As much of S3 as snapshots use, on loopback. */
 async function startBucket(): Promise<{ store: SnapshotStore; names: () => string[]; stop: () => void }> {

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 /**
- * Words that are asked with and answered with for one another, a group a line. Their forms (plurals and the like) need no mention.
- * They move what is found already, and find something by themselves only where a question finds next to nothing.
+ * Data, not code: words that are asked with and answered with for one another, a group a line. Their forms (plurals and the like) need no
+ * mention. They move what is found already, and find something by themselves only if a question finds next to nothing.
  */
 const groups = `
   movie film cinema picture

@@ -1,0 +1,22 @@
+import type { IntentDetails, Match } from '../../../schemas/intent.ts';
+import type { SearchQuery } from '../../../schemas/search.ts';
+
+/** An intent that a search found. */
+export interface Hit {
+  intent: IntentDetails;
+  /** why it was found, if `explain` asked for it */
+  match?: Match;
+}
+
+export interface SearchResult {
+  /** the hits of the page that was asked for */
+  hits: Hit[];
+  /** how many intents match, on all pages */
+  total: number;
+}
+
+/** What answers searches: SQLite in the function, or an OpenSearch Serverless collection. */
+export interface SearchEngine {
+  search(query: SearchQuery): Promise<SearchResult>;
+  close(): Promise<void>;
+}

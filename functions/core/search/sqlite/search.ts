@@ -1,0 +1,75 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { type Match, toIntentDetails } from '../../../../schemas/intent.ts';
+import type { SearchQuery } from '../../../../schemas/search.ts';
+import type { IntentRecord } from '../../store/records.ts';
+import { foldTag, listedTags, questionWords } from '../query.ts';
+import type { Hit, SearchResult } from '../search-engine.ts';
+import { matchAny, matchEvery } from './match.ts';
+import { type Entry, type Filter, prepareRanking, type Ranking } from './rank.ts';
+
+const nothing: SearchResult = { hits: [], total: 0 };
+
+/** The SQL that searches; `conditions` are on `intent`. */
+const sql = {
+  hit: `SELECT record, service.name AS service_name FROM intent JOIN definition USING (id) JOIN service ON service.id = service_id
+        WHERE intent.id = ?`,
+  holds: 'SELECT 1 FROM ranked WHERE ranked MATCH ? AND rowid = ?',
+  count: (conditions: string) => `SELECT count(*) AS total FROM intent WHERE ${conditions}`,
+  byUid: (conditions: string) => `SELECT id FROM intent WHERE ${conditions} AND uid > ? ORDER BY uid LIMIT ? OFFSET ?`,
+};
+
+/** @returns undefined if no intent can match */
+function filtersOf(query: SearchQuery): Filter[] | undefined {
+  const filters: Filter[] = [];
+  for (const field of ['service_name', 'intent_name', 'description'] as const) {
+    if (query[field] === undefined) continue;
+    const value = matchEvery(field, query[field]);
+    if (value === undefined) return undefined;
+    filters.push({ ids: 'SELECT rowid FROM exact WHERE exact MATCH ?', value });
+  }
+  if (query.namespace !== undefined) filters.push({ ids: 'SELECT id FROM intent WHERE namespace = ?', value: foldTag(query.namespace) });
+  for (const value of listedTags(query.tags ?? '')) filters.push({ ids: 'SELECT id FROM tag WHERE tag = ?', value });
+  if (query.uid !== undefined) filters.push({ ids: 'SELECT id FROM intent WHERE uid = ?', value: query.uid });
+  return filters;
+}
+
+/** Without a question: by uid, a page by its number or the one after a uid. */
+function list(database: DatabaseSync, filters: Filter[], { uid, after, page, page_size }: SearchQuery): Ranking {
+  const listed = uid === undefined ? 'is_listed = 1 AND id > 0' : 'is_listed = 1';
+  const conditions = [listed, ...filters.map(({ ids }) => `id IN (${ids})`)].join(' AND ');
+  const values = filters.map(({ value }) => value);
+  const total = Number(database.prepare(sql.count(conditions)).get(...values)?.total);
+  const offset = after === undefined ? (page - 1) * page_size : 0;
+  const rows = database.prepare(sql.byUid(conditions)).all(...values, after ?? '', page_size, offset);
+  return { entries: rows.map(({ id }) => ({ id: Number(id), score: 0 })), total, related: [] };
+}
+
+/** Prepares an index to be searched: what passes all filters, by uid or, if there is a question, by how well it answers. */
+export function prepareSearch(database: DatabaseSync): (query: SearchQuery) => SearchResult {
+  const rank = prepareRanking(database);
+  const readHit = database.prepare(sql.hit);
+  const holds = database.prepare(sql.holds);
+
+  /** The id is bound as a bigint because a number is bound as a float, which FTS5 does not take for a rowid. */
+  const heldOf = (words: string[], id: number): string[] => words.filter((word) => holds.get(matchAny([word]), BigInt(id)) !== undefined);
+
+  const explain = (words: string[], related: string[], { id, score }: Entry): Match => {
+    const held = heldOf(words, id);
+    return { score, words: held.length > 0 ? held : heldOf(related, id) };
+  };
+
+  return (query) => {
+    const filters = filtersOf(query);
+    const words = query.query === undefined ? undefined : questionWords(query.query);
+    if (!filters || words?.length === 0) return nothing;
+    const { entries, total, related } = words ? rank(words, filters, query) : list(database, filters, query);
+    const hits = entries.map((entry): Hit => {
+      const { record, service_name } = readHit.get(entry.id) as { record: string; service_name: string };
+      return {
+        intent: toIntentDetails(JSON.parse(record) as IntentRecord, service_name),
+        ...(query.explain === 'true' && { match: explain(words ?? [], related, entry) }),
+      };
+    });
+    return { hits, total };
+  };
+}
