@@ -10,8 +10,8 @@ try {
   // Synthesized below and nowhere else: by itself the app would write what it has when the process ends, also half a stack.
   const app = new App({ autoSynth: false, context: JSON.parse(readFileSync('cdk.json', 'utf8')).context });
   const settings = readSettings(app.node.getAllContext());
-  console.error(describeDecisions(settings));
   new IntentGate(app, 'IntentGate', settings);
+  console.error(describeDecisions(settings));
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
   app.synth();
 } catch (error) {

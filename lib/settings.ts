@@ -174,21 +174,19 @@ export class SettingsError extends Error {
 
 /**
  * Checks settings.
+ * @param known - mistakes that have been found already
  * @throws SettingsError naming every mistake and its place at once
  */
-export function parseSettings(given: Record<string, unknown>): Settings {
+export function parseSettings(given: Record<string, unknown>, known: readonly string[] = []): Settings {
   const result = settingsSchema.safeParse(given);
-  if (result.success) return result.data;
-  const mistakes = result.error.issues.flatMap((issue) =>
+  if (result.success && known.length === 0) return result.data;
+  const found = (result.error?.issues ?? []).flatMap((issue) =>
     issue.code === 'unrecognized_keys'
       ? issue.keys.map((name) => `${[...issue.path, name].join('.')}: is not a setting`)
       : [`${issue.path.join('.')}: ${issue.message}`],
   );
-  throw new SettingsError(describeMistakes(mistakes));
+  throw new SettingsError(`The settings are not valid:\n${[...known, ...found].map((mistake) => `  ${mistake}`).join('\n')}`);
 }
-
-const describeMistakes = (mistakes: string[]): string =>
-  `The settings are not valid:\n${mistakes.map((mistake) => `  ${mistake}`).join('\n')}`;
 
 const stagesSchema = z.record(z.string(), z.record(z.string(), z.unknown()));
 
@@ -198,23 +196,20 @@ const stagesSchema = z.record(z.string(), z.record(z.string(), z.unknown()));
  * @throws SettingsError naming every mistake and its place at once
  */
 export function readSettings(context: Record<string, unknown>): Settings {
-  const own = Object.fromEntries(Object.entries(context).filter(([name]) => name in settingsObject.shape));
-  const misspelt = Object.keys(context).flatMap((name) => {
-    const meant = Object.keys(settingsObject.shape).find((setting) => setting !== name && setting.toLowerCase() === name.toLowerCase());
+  const names = Object.keys(settingsObject.shape);
+  const own = Object.fromEntries(Object.entries(context).filter(([name]) => names.includes(name)));
+  const mistakes = Object.keys(context).flatMap((name) => {
+    const meant = names.find((setting) => setting !== name && setting.toLowerCase() === name.toLowerCase());
     return meant === undefined ? [] : [`${name}: is spelt ${meant}`];
   });
-  if (misspelt.length > 0) throw new SettingsError(describeMistakes(misspelt));
   const stages = stagesSchema.safeParse(context.stages ?? {});
-  if (!stages.success)
-    throw new SettingsError(describeMistakes(['stages: must be an object that has an object of settings for each stage']));
+  if (!stages.success) mistakes.push('stages: must be an object that has an object of settings for each stage');
+  const listed = stages.data ?? {};
   const { stage = 'production' } = own;
-  const names = Object.keys(stages.data);
-  if (names.length > 0 && stage !== localStage && !names.includes(String(stage))) {
-    throw new SettingsError(
-      describeMistakes([`stage: must be one of the stages in cdk.json (${names.join(', ')}); give it an entry there`]),
-    );
+  if (Object.keys(listed).length > 0 && stage !== localStage && !Object.hasOwn(listed, String(stage))) {
+    mistakes.push(`stage: must be one of the stages in cdk.json (${Object.keys(listed).join(', ')}); give it an entry there`);
   }
-  return parseSettings({ ...stages.data[String(stage)], stage, ...own });
+  return parseSettings({ ...listed[String(stage)], stage, ...own }, mistakes);
 }
 
 /** What a synthesis decided that is hard to take back, in a line for people. */
