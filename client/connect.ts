@@ -1,13 +1,13 @@
 import { Refusal } from './errors.ts';
 import { openHttp } from './http.ts';
 import { makeProof } from './jws.ts';
-import { type KeyPair, type KeyStore, obtainKey, openMemoryKeyStore } from './keys.ts';
-import { type OnPolicy, openPats } from './pats.ts';
+import { type KeyPair, type KeyStore, obtainKey } from './keys.ts';
+import { type AgreementStore, type OnPolicy, openPats, type Pat } from './pats.ts';
 import type { FullIntent, Intent, IntentPage, SearchQuery } from './types.ts';
 
 export { IntentGateError, PolicyDeclined, RateLimited, Refusal, UnexpectedAnswer, Unreachable } from './errors.ts';
-export { type KeyPair, type KeyStore, openMemoryKeyStore } from './keys.ts';
-export type { OnPolicy } from './pats.ts';
+export { type KeyPair, type KeyStore, openMemoryKeyStore, type WebCryptoKey } from './keys.ts';
+export type { Agreement, AgreementStore, OnPolicy } from './pats.ts';
 export type * from './types.ts';
 
 export interface ConnectOptions {
@@ -21,13 +21,15 @@ export interface ConnectOptions {
   onPolicy: OnPolicy;
   /** sends a proof of possession along (RFC 9449), so that a stolen PAT is worthless; default false */
   dpop?: boolean;
-  /** the address that the service calls itself by, where it is not the one that it is reached at */
+  /** where agreements and PATs are kept from one run to the next; default: memory, for as long as the process runs */
+  agreementStore?: AgreementStore;
+  /** the address that the gate calls itself by, if it is not the one that it is reached at */
   publicUrl?: string;
-  /** how often a request is sent at most where nothing answers or the service is away; default 4 */
-  attempts?: number;
-  /** how long a call may wait for quota or for a service that is away, in milliseconds; default 90,000, which is more than a minute's quota takes */
-  waitAtMostMs?: number;
-  /** how long one attempt may take, in milliseconds; default 35,000, which is longer than the service ever takes */
+  /** how often a request is sent at most if nothing answers or the gate is away; default 4 */
+  maxAttempts?: number;
+  /** how long a call may wait for quota or for a gate that is away, in milliseconds; default 90,000, which is more than a minute's quota takes */
+  maxWaitMs?: number;
+  /** how long one attempt may take, in milliseconds; default 35,000, which is longer than the gate ever takes */
   timeoutMs?: number;
   /** default: the global one */
   fetch?: typeof fetch;
@@ -43,14 +45,16 @@ export interface ExecuteOptions extends CallOptions {
   idempotencyKey?: string;
 }
 
-/** A service, as an agent sees it. All methods throw {@link IntentGateError}, or the reason of their signal. */
+/** A gate, as an agent sees it. All methods throw {@link IntentGateError}, or the reason of their signal. */
 export interface IntentGate {
   /** Finds intents; a text is a question in plain words. */
   search(query: string | SearchQuery, options?: CallOptions): Promise<IntentPage>;
   /** Reads one intent with everything that was registered. */
   get(intentUid: string, options?: CallOptions): Promise<FullIntent>;
-  /** Executes an intent; accepts the policy and gets a PAT first where that is due. */
+  /** Executes an intent; accepts the policy and gets a PAT first if that is due. */
   execute(intent: string | Pick<Intent, 'intent_uid'>, parameters: object, options?: ExecuteOptions): Promise<Record<string, unknown>>;
+  /** The PAT that executions use now, for a program that sends it by itself; accepts the policy first if that is due. */
+  obtainPat(): Promise<{ pat: string; expiresAt: Date | undefined }>;
 }
 
 const executePath = '/api/intents/execute';
@@ -59,32 +63,34 @@ const executePath = '/api/intents/execute';
 const maxReplacements = 2;
 
 /**
- * Prepares the use of a service; nothing is sent yet.
- * @param url - address of the service, for example `https://gate.example`
- * @throws TypeError where an option makes no sense
+ * Prepares the use of a gate; nothing is sent yet.
+ * @param url - address of the gate, for example `https://gate.example`
+ * @throws TypeError if an option makes no sense
  */
 export async function connect(url: string, options: ConnectOptions): Promise<IntentGate> {
-  const { agentId, onPolicy, dpop = false, attempts = 4, waitAtMostMs = 90_000, timeoutMs = 35_000 } = options;
+  const { agentId, onPolicy, dpop = false, agreementStore: store } = options;
   const base = readUrl(url);
   const publicUrl = options.publicUrl === undefined ? base : readUrl(options.publicUrl);
   if (typeof agentId !== 'string' || agentId === '') throw new TypeError('connect needs an agentId');
   if (typeof onPolicy !== 'function') throw new TypeError('connect needs onPolicy, a function that decides whether a policy is accepted');
-  const key = options.key ?? (await obtainKey(agentId, options.keyStore ?? openMemoryKeyStore()));
-  const http = openHttp({ url: base, attempts, waitAtMostMs, timeoutMs, fetch: options.fetch ?? ((...args) => fetch(...args)) });
-  const pats = openPats({ http, key, agentId, publicUrl, onPolicy, usesProofs: dpop });
+  const key = options.key ?? (await obtainKey(agentId, options.keyStore));
+  const http = openHttp({ ...options, url: base });
+  const pats = openPats({ http, key, agentId, publicUrl, onPolicy, usesProofs: dpop, store });
 
-  async function authorize(pat: string): Promise<Record<string, string>> {
+  async function authorize({ text: pat }: Pat): Promise<Record<string, string>> {
     if (!dpop) return { Authorization: `Bearer ${pat}` };
     const proof = await makeProof(key, { method: 'POST', url: publicUrl + executePath, pat, nowMs: http.now() });
     return { Authorization: `DPoP ${pat}`, DPoP: proof };
   }
 
   return {
-    search: async (query, { signal } = {}) =>
-      (await http.send({ method: 'GET', path: `/api/intents/search?${searchParameters(query)}`, signal })) as IntentPage,
+    search: async (query, { signal } = {}) => {
+      const { tags, ...rest } = typeof query === 'string' ? { query } : query;
+      return (await http.send('GET', '/api/intents/search', { query: { ...rest, tags: tags?.join(',') }, signal })).body as IntentPage;
+    },
 
     get: async (intentUid, { signal } = {}) =>
-      (await http.send({ method: 'GET', path: `/api/intents/${encodeURIComponent(intentUid)}?view=full`, signal })) as FullIntent,
+      (await http.send('GET', `/api/intents/${encodeURIComponent(intentUid)}`, { query: { view: 'full' }, signal })).body as FullIntent,
 
     execute: async (intent, parameters, { signal, idempotencyKey = crypto.randomUUID() } = {}) => {
       if (!/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) throw new TypeError('an idempotencyKey has 1 to 255 visible ASCII characters');
@@ -93,13 +99,18 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
       for (let replacements = 0; ; replacements++) {
         try {
           const used = pat;
-          const prepare = async () => ({ headers: { ...(await authorize(used)), 'Idempotency-Key': idempotencyKey }, body });
-          return (await http.send({ method: 'POST', path: executePath, prepare, signal, usesQuota: true })) as Record<string, unknown>;
+          const prepare = async () => ({ headers: { ...(await authorize(used)), 'Idempotency-Key': idempotencyKey } });
+          return (await http.send('POST', executePath, { body, prepare, signal, usesQuota: true })).body as Record<string, unknown>;
         } catch (error) {
           if (replacements === maxReplacements || !isForAnotherPat(error)) throw error;
-          pat = await orAborted(pats.replace(pat), signal);
+          pat = await orAborted(pats.replace(pat, error), signal);
         }
       }
+    },
+
+    obtainPat: async () => {
+      const { text, expiresAtMs } = await pats.obtain();
+      return { pat: text, expiresAt: expiresAtMs === undefined ? undefined : new Date(expiresAtMs) };
     },
   };
 }
@@ -107,27 +118,22 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
 /** @throws TypeError */
 function readUrl(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
-    throw new TypeError('the address of the service must be an http or https URL');
+    throw new TypeError('the address of the gate must be an http or https URL');
   const { origin, pathname } = new URL(text);
   return (origin + pathname).replace(/\/+$/, '');
 }
 
-function searchParameters(query: string | SearchQuery): URLSearchParams {
-  const { tags, ...rest } = typeof query === 'string' ? { query } : query;
-  const given = Object.entries({ ...rest, tags: tags?.join(',') }).filter(([, value]) => value !== undefined);
-  return new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]));
-}
-
 /** Whether a new PAT, under the policy of today, may help. */
-const isForAnotherPat = (error: unknown): boolean =>
+const isForAnotherPat = (error: unknown): error is Refusal =>
   error instanceof Refusal && (error.code === 'UNAUTHORIZED' || error.details.reason === 'policy_changed');
 
 /** One who gives up waiting does not take from the others what they wait for. */
 async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
   signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', stop));
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
 }

@@ -3,7 +3,7 @@ import type { Policy } from './types.ts';
 /** What every error of this client has in common. Misuse of the client itself is a TypeError. */
 export class IntentGateError extends Error {
   override readonly name: string = 'IntentGateError';
-  /** the service's own code (specification section 7.2), or one of this client: POLICY_DECLINED, UNREACHABLE, UNEXPECTED_ANSWER */
+  /** the gate's own code (specification section 7.2), or one of this client: POLICY_DECLINED, UNREACHABLE, UNEXPECTED_ANSWER */
   readonly code: string;
 
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -22,11 +22,18 @@ export interface RefusalParts {
   retryAfterMs: number | undefined;
 }
 
-/** The service answered, and said no. */
+/** A place in what was sent, and what is wrong there. */
+export interface RefusedPlace {
+  /** JSON pointer */
+  path: string;
+  problem: string;
+}
+
+/** The gate answered, and said no. */
 export class Refusal extends IntentGateError {
   override readonly name: string = 'Refusal';
   readonly status: number;
-  /** `issues` names every place that is wrong; other members depend on the code */
+  /** members depend on the code */
   readonly details: Record<string, unknown>;
   /** what to quote to the operators */
   readonly requestId: string | undefined;
@@ -40,6 +47,16 @@ export class Refusal extends IntentGateError {
     this.requestId = requestId;
     this.retryAfterMs = retryAfterMs;
   }
+
+  /** every place that is wrong */
+  get issues(): RefusedPlace[] {
+    return Array.isArray(this.details.issues) ? this.details.issues : [];
+  }
+
+  /** what has changed of the policy that was signed, in plain sentences */
+  get changes(): string[] | undefined {
+    return Array.isArray(this.details.changes) ? this.details.changes : undefined;
+  }
 }
 
 /** The quota is used up for longer than this client was told to wait. */
@@ -47,7 +64,7 @@ export class RateLimited extends IntentGateError {
   override readonly name = 'RateLimited';
   readonly retryAfterMs: number;
 
-  constructor(retryAfterMs: number, cause?: Refusal) {
+  constructor(retryAfterMs: number, cause?: Error) {
     super('TOO_MANY_REQUESTS', `The rate limit is used up. Ask again in ${Math.ceil(retryAfterMs / 1000)} seconds.`, { cause });
     this.retryAfterMs = retryAfterMs;
   }
@@ -60,30 +77,31 @@ export class PolicyDeclined extends IntentGateError {
   readonly inWords: string[];
 
   constructor(policy: Policy, inWords: string[]) {
-    super('POLICY_DECLINED', 'The usage policy was not accepted, so nothing can be executed.');
+    super('POLICY_DECLINED', 'The usage policy was not accepted, so nothing was signed and no intent can be executed.');
     this.policy = policy;
     this.inWords = inWords;
   }
 }
 
-/** Nothing answered. Where this was an execution, it is unknown whether it took effect; with the same idempotency key it may be sent again. */
+/** Nothing answered. If this was an execution, it is unknown whether it took effect; with the same idempotency key it may be sent again. */
 export class Unreachable extends IntentGateError {
   override readonly name = 'Unreachable';
-  readonly attempts: number;
 
-  constructor(attempts: number, cause: unknown) {
-    super('UNREACHABLE', `The service cannot be reached; ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'} failed.`, { cause });
-    this.attempts = attempts;
+  constructor(url: string, cause: unknown) {
+    super('UNREACHABLE', `Nothing answers at ${url}. Check the address, and whether the gate runs.`, { cause });
   }
 }
 
-/** Something answered that does not speak as this service does: a proxy, a captive portal, another address. */
+/** Something answered that does not speak as a gate does: a proxy, a captive portal, another address. */
 export class UnexpectedAnswer extends IntentGateError {
   override readonly name = 'UnexpectedAnswer';
   readonly status: number;
 
-  constructor(status: number, options?: ErrorOptions) {
-    super('UNEXPECTED_ANSWER', `The answer (status ${status}) is not one of this service. Check the address.`, options);
+  constructor({ request, status }: { request: string; status: number }) {
+    super(
+      'UNEXPECTED_ANSWER',
+      `${request} was answered ${status}, but not in the form of the specification. Is an Intent Gate at this address?`,
+    );
     this.status = status;
   }
 }

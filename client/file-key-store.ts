@@ -1,36 +1,35 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { link, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KeyPair, KeyStore } from './keys.ts';
+import { makePrivateFolder, readPrivateJson } from './private-files.ts';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
 
 /**
  * Keeps P-256 keys as JWKs in files that only their owner may read (Node). Once loaded, a private key cannot be taken out of WebCrypto again.
- * @param folder - made where it is not there
+ * @param folder - made if it is not there
  */
 export function openFileKeyStore(folder: string): KeyStore {
   const fileOf = (agentId: string) => join(folder, `${createHash('sha256').update(agentId).digest('hex').slice(0, 32)}.json`);
 
   async function load(agentId: string): Promise<KeyPair | undefined> {
-    const text = await readFile(fileOf(agentId), 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined;
-      throw error;
-    });
-    return text === undefined ? undefined : importPair(JSON.parse(text).jwk);
+    const kept = (await readPrivateJson(fileOf(agentId))) as { jwk: Record<string, string> } | undefined;
+    return kept && importPair(kept.jwk);
   }
 
   return {
     needsExtractable: true,
     load,
     save: async (agentId, { privateKey }) => {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const path = fileOf(agentId);
+      await makePrivateFolder(path);
       const jwk = await crypto.subtle.exportKey('jwk', privateKey);
       const draft = join(folder, `${randomUUID()}.draft`);
       await writeFile(draft, JSON.stringify({ agent_id: agentId, jwk }), { mode: 0o600, flag: 'wx' });
       try {
         // of several that are written at the same time the first one stays
-        await link(draft, fileOf(agentId)).catch((error: NodeJS.ErrnoException) => {
+        await link(draft, path).catch((error: NodeJS.ErrnoException) => {
           if (error.code !== 'EEXIST') throw error;
         });
       } finally {

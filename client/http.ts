@@ -1,122 +1,183 @@
 import { RateLimited, Refusal, UnexpectedAnswer, Unreachable } from './errors.ts';
 
 export interface HttpOptions {
-  /** address of the service, without a slash at its end */
+  /** address of the gate, without a slash at its end */
   url: string;
-  fetch: typeof fetch;
-  /** how often a request is sent at most */
-  attempts: number;
-  /** how long a request may wait for quota or for a service that is away, in all, in milliseconds */
-  waitAtMostMs: number;
-  /** how long one attempt may take, in milliseconds */
-  timeoutMs: number;
+  /** default: the global one */
+  fetch?: typeof fetch | undefined;
+  /** how often a request is sent at most if nothing answers or the gate is away; default 4 */
+  maxAttempts?: number | undefined;
+  /** how long a request may wait for quota or for a gate that is away, in all, in milliseconds; default 90,000, which is more than a minute's quota takes */
+  maxWaitMs?: number | undefined;
+  /** how long one attempt may take, in milliseconds; default 35,000, which is longer than the gate ever takes */
+  timeoutMs?: number | undefined;
+  /** whether a gate that has never answered is tried again, too; default true */
+  isRetriedUnseen?: boolean | undefined;
+  /** default: a timer */
+  sleep?: ((ms: number, signal: AbortSignal | undefined) => Promise<unknown>) | undefined;
 }
 
-interface Prepared {
-  headers?: Record<string, string>;
-  body?: object;
-}
-
-export interface Call {
-  method: 'GET' | 'POST';
-  /** with query */
-  path: string;
-  /** made anew for every attempt: what is signed for one request is worthless for another */
-  prepare?(): Promise<Prepared>;
+export interface ExchangeOptions {
+  /** what is undefined or empty is left out */
+  query?: Record<string, string | number | undefined> | undefined;
+  headers?: Record<string, string> | undefined;
+  bearer?: string | undefined;
+  /** sent as JSON */
+  body?: unknown;
+  /** sent as it is, with this media type, in place of `body` */
+  raw?: { text: string; mediaType: string } | undefined;
   signal?: AbortSignal | undefined;
+}
+
+export interface SendOptions extends ExchangeOptions {
+  /** made anew for every attempt: what is signed for one request is worthless for another */
+  prepare?(): Promise<Pick<ExchangeOptions, 'headers' | 'body'>>;
   /** counts against the rate limit of executions */
   usesQuota?: boolean;
 }
 
-export interface Http {
-  /** @throws Refusal, RateLimited, Unreachable, UnexpectedAnswer, or the signal's reason */
-  send(call: Call): Promise<unknown>;
-  /** the service's time, as far as its answers tell, in milliseconds since the epoch */
-  now(): number;
-}
-
-interface Answer {
+/** A request and its answer. */
+export interface Exchange {
+  /** method and path of the request, with its query */
+  request: string;
   status: number;
   headers: Headers;
+  /** the body as it came */
+  text: string;
+  /** undefined if it is not JSON */
   body: unknown;
+  /** until the body was read, in milliseconds */
+  durationMs: number;
+}
+
+export interface Http {
+  url: string;
+  /**
+   * Sends a request once, and takes the answer as it is, whatever its status. Redirects are not followed.
+   * @throws Unreachable if nothing answers, or the signal's reason
+   */
+  exchange(method: string, path: string, options?: ExchangeOptions): Promise<Exchange>;
+  /**
+   * Sends a request until it is answered: again if nothing answers or the gate is away, later if quota is used up.
+   * @returns an answer of success, whose body is an object unless its status is 204
+   * @throws Refusal, RateLimited, Unreachable, UnexpectedAnswer, or the signal's reason
+   */
+  send(method: string, path: string, options?: SendOptions): Promise<Exchange>;
+  /** the gate's time, as far as its answers tell, in milliseconds since the epoch */
+  now(): number;
 }
 
 const firstPauseMs = 250;
 
-/** Sends requests until they are answered: again where nothing answered or the service is away, later where quota is used up. */
-export function openHttp({ url, fetch, attempts, waitAtMostMs, timeoutMs }: HttpOptions): Http {
+export function openHttp(options: HttpOptions): Http {
+  const { url, maxAttempts = 4, maxWaitMs = 90_000, timeoutMs = 35_000, isRetriedUnseen = true, sleep = pause } = options;
+  // looked up at each request: a page or a test may replace the global one
+  const fetch: typeof globalThis.fetch = options.fetch ?? ((...request) => globalThis.fetch(...request));
   let clockOffsetMs = 0;
   /** no execution is worth sending before */
   let quotaAtMs = 0;
+  let hasAnswered = false;
 
-  async function attempt({ method, path, signal }: Call, { headers, body }: Prepared): Promise<Answer> {
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers: { Accept: 'application/json', ...(body && { 'Content-Type': 'application/json' }), ...headers },
-      ...(body && { body: JSON.stringify(body) }),
-      redirect: 'error',
-      signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]),
-    });
-    const date = Date.parse(response.headers.get('date') ?? '');
-    if (!Number.isNaN(date)) clockOffsetMs = date - Date.now();
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, body: parseJson(text) };
+  async function exchange(method: string, path: string, given: ExchangeOptions = {}): Promise<Exchange> {
+    const { query = {}, headers, bearer, body, raw, signal } = given;
+    const sent = raw ?? (body === undefined ? undefined : { text: JSON.stringify(body), mediaType: 'application/json' });
+    const parameters = new URLSearchParams(
+      Object.entries(query).flatMap(([name, value]): [string, string][] =>
+        value === undefined || value === '' ? [] : [[name, String(value)]],
+      ),
+    );
+    const target = path + (parameters.size > 0 ? `?${parameters}` : '');
+    const startedMs = performance.now();
+    try {
+      const response = await fetch(url + target, {
+        method,
+        headers: {
+          Accept: 'application/json',
+          ...(sent && { 'Content-Type': sent.mediaType }),
+          ...(bearer !== undefined && { Authorization: `Bearer ${bearer}` }),
+          ...headers,
+        },
+        ...(sent && { body: sent.text }),
+        redirect: 'manual',
+        signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]),
+      });
+      const text = await response.text();
+      hasAnswered = true;
+      const date = Date.parse(response.headers.get('date') ?? '');
+      if (!Number.isNaN(date)) clockOffsetMs = date - Date.now();
+      const durationMs = performance.now() - startedMs;
+      return {
+        request: `${method} ${target}`,
+        status: response.status,
+        headers: response.headers,
+        text,
+        body: parseText(text),
+        durationMs,
+      };
+    } catch (cause) {
+      signal?.throwIfAborted();
+      throw new Unreachable(url, cause);
+    }
   }
 
-  /** @throws the signal's reason */
-  async function send(call: Call): Promise<unknown> {
-    const { signal, usesQuota = false } = call;
+  async function send(method: string, path: string, given: SendOptions = {}): Promise<Exchange> {
+    const { prepare, usesQuota = false, ...request } = given;
+    const { signal } = request;
     let waitedMs = 0;
     let failures = 0;
-    const wait = async (ms: number, refuse: () => Error) => {
+    let refusals = 0;
+    const wait = async (ms: number, failure: Error) => {
       waitedMs += ms;
-      if (waitedMs > waitAtMostMs) throw refuse();
+      if (waitedMs > maxWaitMs) throw failure;
       await sleep(ms, signal);
+    };
+    const retry = async (failure: Error, ms = pauseMs(failures + 1)) => {
+      failures++;
+      if (failures >= maxAttempts) throw failure;
+      await wait(ms, failure);
     };
 
     for (;;) {
       signal?.throwIfAborted();
       const early = usesQuota ? quotaAtMs - Date.now() : 0;
-      if (early > 0) await wait(early, () => new RateLimited(early));
-      const prepared = (await call.prepare?.()) ?? {};
-      let answer: Answer;
+      if (early > 0) await wait(early, new RateLimited(early));
+      const isKnown = hasAnswered;
+      let answer: Exchange;
       try {
-        answer = await attempt(call, prepared);
-      } catch (cause) {
-        signal?.throwIfAborted();
-        failures++;
-        if (failures >= attempts) throw new Unreachable(failures, cause);
-        await wait(pauseMs(failures), () => new Unreachable(failures, cause));
+        answer = await exchange(method, path, { ...request, ...(await prepare?.()) });
+      } catch (error) {
+        if (!(error instanceof Unreachable) || (!isKnown && !isRetriedUnseen)) throw error;
+        await retry(error);
         continue;
       }
       const { status, headers, body } = answer;
       if (usesQuota) quotaAtMs = Math.max(quotaAtMs, Date.now() + quotaPauseMs(headers));
-      if (status < 300 && isObject(body)) return body;
+      if (status === 204 || (status >= 200 && status < 300 && isObject(body))) return answer;
 
-      const refusal = readRefusal(answer);
+      const failure = readFailure(answer);
+      const laterMs = retryAfterMs(headers);
+      const isRunning = failure instanceof Refusal && failure.details.reason === 'running';
       if (status === 429) {
-        const ms = refusal.retryAfterMs ?? firstPauseMs;
+        const ms = laterMs ?? pauseMs(++refusals);
         if (usesQuota) quotaAtMs = Math.max(quotaAtMs, Date.now() + ms);
-        await wait(ms, () => new RateLimited(ms, refusal));
-      } else if (status === 503 || (status === 409 && refusal.details.reason === 'running')) {
-        failures++;
-        if (failures >= attempts) throw refusal;
-        await wait(refusal.retryAfterMs ?? pauseMs(failures), () => refusal);
+        await wait(ms, new RateLimited(ms, failure));
+      } else if (status === 503 || (status === 504 && !usesQuota) || (status === 409 && isRunning)) {
+        await retry(failure, laterMs);
       } else {
-        throw refusal;
+        throw failure;
       }
     }
   }
 
-  return { send, now: () => Date.now() + clockOffsetMs };
+  return { url, exchange, send, now: () => Date.now() + clockOffsetMs };
 }
 
-/** Twice as long each time, give or take a half, so that many clients do not come back at once. */
-const pauseMs = (failures: number): number => firstPauseMs * 2 ** (failures - 1) * (0.5 + Math.random());
+/** Twice as long each time up to 8 s, give or take a half, so that many clients do not come back at once. */
+const pauseMs = (failures: number): number => Math.min(firstPauseMs * 2 ** (failures - 1), 8_000) * (0.5 + Math.random());
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function parseJson(text: string): unknown {
+function parseText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -139,11 +200,11 @@ function retryAfterMs(headers: Headers): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
-/** @throws UnexpectedAnswer where the answer has not the form of an error of the service */
-function readRefusal({ status, headers, body }: Answer): Refusal {
+function readFailure(answer: Exchange): Refusal | UnexpectedAnswer {
+  const { status, headers, body } = answer;
   const error = isObject(body) ? body.error : undefined;
   if (status < 400 || !isObject(error) || typeof error.code !== 'string' || typeof error.message !== 'string')
-    throw new UnexpectedAnswer(status);
+    return new UnexpectedAnswer(answer);
   const details = isObject(error.details) ? error.details : {};
   return new Refusal({
     status,
@@ -156,7 +217,7 @@ function readRefusal({ status, headers, body }: Answer): Refusal {
 }
 
 /** @throws the signal's reason */
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);

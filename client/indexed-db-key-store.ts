@@ -1,27 +1,8 @@
 import type { KeyPair, KeyStore } from './keys.ts';
 
-/** The part of IndexedDB that is used here, for projects that do not know the types of browsers. */
-interface DatabaseRequest<T> {
-  result: T;
-  error: unknown;
-  onsuccess: (() => void) | null;
-  onerror: (() => void) | null;
-}
-interface ObjectStore {
-  get(key: string): DatabaseRequest<unknown>;
-  add(value: unknown, key: string): DatabaseRequest<unknown>;
-}
-interface Database {
-  createObjectStore(name: string): unknown;
-  transaction(name: string, mode: 'readonly' | 'readwrite'): { objectStore(name: string): ObjectStore };
-}
-interface Factory {
-  open(name: string, version: number): DatabaseRequest<Database> & { onupgradeneeded: (() => void) | null };
-}
-
 const storeName = 'keys';
 
-const settle = <T>(request: DatabaseRequest<T>): Promise<T> =>
+const settle = <T>(request: IDBRequest<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
@@ -32,14 +13,13 @@ const settle = <T>(request: DatabaseRequest<T>): Promise<T> =>
  * @param name - of the database
  */
 export function openIndexedDbKeyStore(name = 'intent-gate'): KeyStore {
-  async function inStore<T>(mode: 'readonly' | 'readwrite', act: (store: ObjectStore) => DatabaseRequest<T>): Promise<T> {
-    const { indexedDB } = globalThis as unknown as { indexedDB: Factory };
+  async function inStore<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
     const opening = indexedDB.open(name, 1);
     opening.onupgradeneeded = () => opening.result.createObjectStore(storeName);
     const database = await settle(opening);
     return settle(act(database.transaction(storeName, mode).objectStore(storeName)));
   }
-  const load = async (agentId: string) => (await inStore('readonly', (store) => store.get(agentId))) as KeyPair | undefined;
+  const load = (agentId: string) => inStore<KeyPair | undefined>('readonly', (store) => store.get(agentId));
 
   return {
     needsExtractable: false,

@@ -1,4 +1,4 @@
-import type { Key, KeyPair } from './keys.ts';
+import type { KeyPair, WebCryptoKey } from './keys.ts';
 
 interface Algorithm {
   alg: string;
@@ -16,27 +16,32 @@ const otherAlgorithms: Record<string, Algorithm> = {
   'RSA-PSS': { alg: 'PS256', parameters: { name: 'RSA-PSS', saltLength: 32 } },
 };
 
-/** @throws TypeError for a key of a kind that the service does not take */
-function algorithmOf({ algorithm }: Key): Algorithm {
+/** @throws TypeError for a key of a kind that the gate does not take */
+function algorithmOf({ algorithm }: WebCryptoKey): Algorithm {
   const { name, namedCurve = '', hash } = algorithm as { name: string; namedCurve?: string; hash?: { name: string } };
   const found = name === 'ECDSA' ? ecAlgorithms[namedCurve] : otherAlgorithms[name];
   if (found && (hash === undefined || hash.name === 'SHA-256')) return found;
   throw new TypeError('The key must be one of ECDSA with P-256 or P-384, Ed25519, or RSA with SHA-256.');
 }
 
-export function toBase64Url(bytes: Uint8Array): string {
-  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
-  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
-}
+const toBase64 = (bytes: ArrayBuffer | Uint8Array): string =>
+  btoa(Array.from(new Uint8Array(bytes), (byte) => String.fromCharCode(byte)).join(''));
 
-const encode = (value: object): string => toBase64Url(new TextEncoder().encode(JSON.stringify(value)));
+const toBase64Url = (bytes: ArrayBuffer | Uint8Array): string =>
+  toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+
+/** SHA-256 of a text, in base64url. */
+export const sha256 = async (text: string): Promise<string> =>
+  toBase64Url(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
+
+const encode = (value: unknown): string => toBase64Url(new TextEncoder().encode(JSON.stringify(value)));
 
 /** A compact JWS (RFC 7515) whose payload is `payload` as JSON. */
-export async function signJws({ privateKey }: KeyPair, header: object, payload: object): Promise<string> {
+export async function signJws({ privateKey }: KeyPair, header: object, payload: unknown): Promise<string> {
   const { alg, parameters } = algorithmOf(privateKey);
   const signed = `${encode({ alg, ...header })}.${encode(payload)}`;
   const signature = await crypto.subtle.sign(parameters, privateKey, new TextEncoder().encode(signed));
-  return `${signed}.${toBase64Url(new Uint8Array(signature))}`;
+  return `${signed}.${toBase64Url(signature)}`;
 }
 
 /** The public key as a JWK, with the members of its kind only. */
@@ -44,6 +49,12 @@ export async function publicJwk({ publicKey }: KeyPair): Promise<Record<string, 
   const { kty, crv, x, y, n, e } = await crypto.subtle.exportKey('jwk', publicKey);
   const members = { kty, crv, x, y, n, e };
   return Object.fromEntries(Object.entries(members).filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+/** The public key as PEM. */
+export async function publicPem({ publicKey }: KeyPair): Promise<string> {
+  const lines = toBase64(await crypto.subtle.exportKey('spki', publicKey)).match(/.{1,64}/g) ?? [];
+  return ['-----BEGIN PUBLIC KEY-----', ...lines, '-----END PUBLIC KEY-----', ''].join('\n');
 }
 
 export interface ProofTarget {
@@ -62,10 +73,7 @@ export async function makeProof(key: KeyPair, { method, url, pat, nowMs }: Proof
     htm: method,
     htu: url,
     iat: Math.floor(nowMs / 1000),
-    ...(pat !== undefined && { ath: await digest(pat) }),
+    ...(pat !== undefined && { ath: await sha256(pat) }),
   };
   return signJws(key, { typ: 'dpop+jwt', jwk: await publicJwk(key) }, claims);
 }
-
-const digest = async (text: string): Promise<string> =>
-  toBase64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))));

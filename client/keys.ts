@@ -1,19 +1,19 @@
 /** A key of WebCrypto. */
-export type Key = Parameters<typeof crypto.subtle.sign>[1];
+export type WebCryptoKey = Parameters<typeof crypto.subtle.sign>[1];
 
 export interface KeyPair {
-  privateKey: Key;
-  publicKey: Key;
+  privateKey: WebCryptoKey;
+  publicKey: WebCryptoKey;
 }
 
 /** Where an agent's key is kept from one run to the next. */
 export interface KeyStore {
-  /** whether what is saved has to be extractable; where not, the private key can never leave WebCrypto */
+  /** whether what is saved has to be extractable; if not, the private key can never leave WebCrypto */
   readonly needsExtractable: boolean;
   load(agentId: string): Promise<KeyPair | undefined>;
   /**
    * Keeps a pair.
-   * @returns the pair that is kept: another one where somebody else was faster, because an agent_id belongs to its first key
+   * @returns the pair that is kept: another one if somebody else was faster, because an agent_id belongs to its first key
    */
   save(agentId: string, pair: KeyPair): Promise<KeyPair>;
 }
@@ -33,10 +33,18 @@ export function openMemoryKeyStore(): KeyStore {
 }
 
 /** The agent's key pair: the one that is kept, or a new one (P-256). */
-export async function obtainKey(agentId: string, store: KeyStore): Promise<KeyPair> {
+export async function obtainKey(agentId: string, store: KeyStore = openMemoryKeyStore()): Promise<KeyPair> {
   const kept = await store.load(agentId);
   if (kept) return kept;
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
   const made = (await crypto.subtle.generateKey(algorithm, store.needsExtractable, ['sign', 'verify'])) as KeyPair;
   return store.save(agentId, made);
+}
+
+/** The key of a program that nobody has named, and a name that is made of it: an agent_id belongs to its first key. */
+export async function obtainNamedKey(program: string, store?: KeyStore): Promise<{ agentId: string; key: KeyPair }> {
+  const key = await obtainKey(program, store);
+  const text = new TextEncoder().encode(JSON.stringify(await crypto.subtle.exportKey('jwk', key.publicKey)));
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', text)).subarray(0, 6);
+  return { agentId: `${program}-${Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')}`, key };
 }

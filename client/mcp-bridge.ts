@@ -1,10 +1,9 @@
-import { IntentGateError, PolicyDeclined } from './errors.ts';
+import { PolicyDeclined, Refusal } from './errors.ts';
+import type { Http } from './http.ts';
 import type { Pats } from './pats.ts';
 
 export interface McpBridgeOptions {
-  /** address of the service, without a slash at its end */
-  url: string;
-  fetch: typeof fetch;
+  http: Http;
   pats: Pats;
   /** what the person has to do to accept the policy */
   howToAccept: string;
@@ -16,6 +15,7 @@ interface Message {
   params?: { name?: string; arguments?: { pat?: string }; _meta?: Record<string, unknown> };
 }
 
+/** What matters of an exchange. */
 interface Answer {
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: a message is passed on, whatever is in it
@@ -25,32 +25,28 @@ interface Answer {
 const protocolVersionKey = 'io.modelcontextprotocol/protocolVersion';
 
 /**
- * Passes messages of the Model Context Protocol on to the service, and adds the PAT that executions need.
+ * Passes messages of the Model Context Protocol on to the gate, and adds the PAT that executions need.
  * @returns answers one line; nothing for what asks for no answer
  */
-export function openMcpBridge({ url, fetch, pats, howToAccept }: McpBridgeOptions): (line: string) => Promise<object | undefined> {
-  async function post(line: string, { method = '', params }: Message, pat?: string): Promise<Answer> {
+export function openMcpBridge({ http, pats, howToAccept }: McpBridgeOptions): (line: string) => Promise<object | undefined> {
+  async function post(line: string, { method = '', params }: Message, bearer?: string): Promise<Answer> {
     const version = params?._meta?.[protocolVersionKey];
     const headers = {
       Accept: 'application/json, text/event-stream',
-      'Content-Type': 'application/json',
       ...(typeof version === 'string' && {
         'MCP-Protocol-Version': version,
         'Mcp-Method': method,
         ...(params?.name && { 'Mcp-Name': params.name }),
       }),
-      ...(pat !== undefined && { Authorization: `Bearer ${pat}` }),
     };
-    const response = await fetch(`${url}/mcp`, { method: 'POST', headers, body: line, redirect: 'error' });
-    const text = await response.text();
-    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+    return http.exchange('POST', '/mcp', { headers, bearer, raw: { text: line, mediaType: 'application/json' } });
   }
 
   async function execute(line: string, message: Message): Promise<Answer> {
     const pat = await pats.obtain();
-    const answer = await post(line, message, pat);
-    const isForAnotherPat = answer.status === 401 || answer.body?.result?.structuredContent?.error?.details?.reason === 'policy_changed';
-    return isForAnotherPat ? post(line, message, await pats.replace(pat)) : answer;
+    const answer = await post(line, message, pat.text);
+    const refusal = readRefusal(answer);
+    return refusal ? post(line, message, (await pats.replace(pat, refusal)).text) : answer;
   }
 
   return async (line) => {
@@ -62,14 +58,21 @@ export function openMcpBridge({ url, fetch, pats, howToAccept }: McpBridgeOption
     try {
       const { status, body } = needsPat ? await execute(line, message) : await post(line, message);
       if (id === undefined) return undefined;
-      return body?.jsonrpc === '2.0' ? body : fail(body?.error?.message ?? `The service answered with status ${status}.`);
+      return body?.jsonrpc === '2.0' ? body : fail(body?.error?.message ?? `The gate answered with status ${status}.`);
     } catch (error) {
       if (error instanceof PolicyDeclined && id !== undefined)
         return { jsonrpc: '2.0', id, result: declined(error, howToAccept, params?._meta !== undefined) };
-      if (error instanceof IntentGateError) return fail(error.message);
-      return fail('The service cannot be reached.');
+      return fail((error as Error).message);
     }
   };
+}
+
+/** Why the PAT that went with a call will not do any more, if that is what was answered. */
+function readRefusal({ status, body }: Answer): Refusal | undefined {
+  const error = body?.error?.code === undefined ? body?.result?.structuredContent?.error : body.error;
+  if (status !== 401 && error?.details?.reason !== 'policy_changed') return undefined;
+  const { code = 'UNAUTHORIZED', message = '', details = {} } = error ?? {};
+  return new Refusal({ status, code, message, details, requestId: undefined, retryAfterMs: undefined });
 }
 
 function readMessage(line: string): Message | undefined {

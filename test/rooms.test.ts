@@ -58,7 +58,7 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
       'functions/core/documents/policy-page.ts',
     ),
   ],
-  [within('bin/bench/'), within('bin/', 'lib/', 'functions/', 'schemas/')],
+  [within('bin/bench/'), within('bin/', 'lib/', 'functions/', 'schemas/', 'client/')],
   [within('bin/'), within('bin/', 'lib/', 'functions/core/', 'schemas/', 'client/')],
 ];
 

@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect } from '../../client/connect.ts';
+import { openHttp } from '../../client/http.ts';
 import { variables } from '../../functions/core/environment.ts';
 import { bundleFunctions } from '../../lib/bundle.ts';
-import { createAgent } from '../demo/agent.ts';
-import { call } from '../demo/call.ts';
 import { keyArn, startKms } from '../local/kms.ts';
 import { localCredentials, region } from '../local/parts.ts';
 import { startStack } from '../local/stack.ts';
@@ -58,13 +58,15 @@ export async function startGate(): Promise<BenchedGate> {
     kmsEndpoint: kms.endpoint,
   });
   await register(stack.base_url, stack.admin_token, upstream.url);
+  const agent = await connect(stack.base_url, { agentId: 'benchmark', onPolicy: () => true });
+  const { pat } = await agent.obtainPat();
   const credentials = localCredentials();
   return {
     baseUrl: stack.base_url,
     upstream,
     dynamo,
     kmsOperations: kms.operations,
-    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${await obtainPat(stack.base_url)}` },
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${pat}` },
     body: JSON.stringify({ intent_uid: intentUid, parameters: { text: 'How far is it from Zurich to Lugano?', count: 3 } }),
     bundle: join(folder, 'bundles', 'execute-intent', 'index.mjs'),
     environment: {
@@ -88,14 +90,9 @@ export async function startGate(): Promise<BenchedGate> {
   };
 }
 
-async function expectCall(status: number, ...request: Parameters<typeof call>): Promise<Record<string, unknown>> {
-  const answer = await call(...request);
-  if (answer.status !== status) throw new Error(`${answer.request} was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-  return answer.body as Record<string, unknown>;
-}
-
 async function register(baseUrl: string, bearer: string, upstreamUrl: string): Promise<void> {
-  const service = await expectCall(201, 'POST', `${baseUrl}/api/services`, {
+  const http = openHttp({ url: baseUrl });
+  const { body: service } = await http.send('POST', '/api/services', {
     bearer,
     body: { service_name: 'Benchmark', service_url: 'https://bench.example', description: 'Answers what it is sent.' },
   });
@@ -103,7 +100,7 @@ async function register(baseUrl: string, bearer: string, upstreamUrl: string): P
     { name: 'text', type: 'string', required: true, description: 'Any text.' },
     { name: 'count', type: 'integer', required: true, description: 'Any number.' },
   ];
-  await expectCall(201, 'POST', `${baseUrl}/api/services/${service.service_id}/intents`, {
+  await http.send('POST', `/api/services/${(service as { service_id: string }).service_id}/intents`, {
     bearer,
     body: {
       intent_uid: intentUid,
@@ -114,13 +111,4 @@ async function register(baseUrl: string, bearer: string, upstreamUrl: string): P
       endpoint: `${upstreamUrl}/echo`,
     },
   });
-}
-
-async function obtainPat(baseUrl: string): Promise<string> {
-  const agent = await createAgent();
-  const policy = await expectCall(200, 'GET', `${baseUrl}/api/policy`);
-  const issued = await expectCall(200, 'POST', `${baseUrl}/api/pat/issue`, {
-    body: { agent_id: agent.id, signed_policy: await agent.sign(policy), agent_public_key: agent.publicKeyPem },
-  });
-  return String(issued['proto-pat']);
 }

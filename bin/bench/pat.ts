@@ -6,6 +6,8 @@ import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { KMSClient } from '@aws-sdk/client-kms';
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import { CompactSign, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
+import { publicPem, signJws } from '../../client/jws.ts';
+import type { KeyPair } from '../../client/keys.ts';
 import type { LambdaHandler } from '../../functions/core/http/serve.ts';
 import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
@@ -151,14 +153,15 @@ async function forge(pat: string): Promise<string> {
 
 /** Asks the function for PATs as 32 agents in turn. */
 async function openIssue(handler: LambdaHandler): Promise<() => Promise<string>> {
-  const { text } = openPolicy(loadPolicyTemplate())(baseUrl);
+  const { policy } = openPolicy(loadPolicyTemplate())(baseUrl);
   const bodies = await Promise.all(
     Array.from({ length: 32 }, async (_, at) => {
-      const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+      const key = (await crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify'])) as KeyPair;
+      // without a jti, so that it may be sent again
       return JSON.stringify({
         agent_id: `agent ${at}`,
-        signed_policy: await new CompactSign(Buffer.from(text)).setProtectedHeader({ alg: 'EdDSA' }).sign(privateKey),
-        agent_public_key: publicKey.export({ format: 'pem', type: 'spki' }),
+        signed_policy: await signJws(key, {}, policy),
+        agent_public_key: await publicPem(key),
       });
     }),
   );

@@ -5,7 +5,7 @@ import { openTokens, readLocalStack } from './session.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
 
 /** What every command works with. */
-export interface Context {
+export interface CliContext {
   api: Api;
   terminal: Terminal;
 }
@@ -14,14 +14,14 @@ export interface Context {
 export function chooseBaseUrl(given: string | undefined, environment: NodeJS.ProcessEnv = process.env): string {
   const chosen = given ?? environment.INTENT_GATE_URL ?? readLocalStack()?.base_url;
   if (chosen === undefined || chosen === '') {
-    throw usageFailure('Which service? Give its address with --url or INTENT_GATE_URL, or start one here with "npm start".');
+    throw usageFailure('Which gate? Give its address with --url or INTENT_GATE_URL, or start one here with "npm start".');
   }
   if (!/^https?:$/.test(URL.parse(chosen)?.protocol ?? ''))
-    throw usageFailure('The address of the service must begin with https:// or http://.');
+    throw usageFailure('The address of the gate must begin with https:// or http://.');
   return chosen.replace(/\/+$/, '');
 }
 
-export function openContext(command: Command): Context {
+export function openContext(command: Command): CliContext {
   const { url, json = false } = command.optsWithGlobals<{ url?: string; json?: boolean }>();
   const baseUrl = chooseBaseUrl(url);
   return { api: openApi(baseUrl, openTokens(baseUrl)), terminal: openTerminal(json) };

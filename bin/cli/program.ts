@@ -1,7 +1,9 @@
 import { Command, CommanderError } from 'commander';
-import { ApiFailure } from './api.ts';
+import { IntentGateError, Refusal, Unreachable } from '../../client/errors.ts';
+import type { Issue } from '../../schemas/errors.ts';
 import { addAgents } from './commands/agents.ts';
 import { addConform } from './commands/conform.ts';
+import { addDemo } from './commands/demo.ts';
 import { addImport } from './commands/import.ts';
 import { addIntents } from './commands/intents.ts';
 import { addLogin } from './commands/login.ts';
@@ -9,7 +11,7 @@ import { addPolicy } from './commands/policy.ts';
 import { addRegistry } from './commands/registry.ts';
 import { addServices } from './commands/services.ts';
 import { addTry } from './commands/try.ts';
-import { CliFailure, exitCodes } from './failure.ts';
+import { CliFailure, type ExitReason, exitCodes } from './failure.ts';
 
 const help = `
 Exit codes: 0 done, 1 refused or failed, 2 the registry or policy is not as the file says, 3 wrong usage or file,
@@ -26,7 +28,8 @@ function createProgram(): Command {
     .showHelpAfterError('(--help shows what there is)')
     .addHelpText('after', help)
     .exitOverride();
-  for (const add of [addLogin, addServices, addIntents, addImport, addRegistry, addTry, addAgents, addPolicy, addConform]) add(program);
+  for (const add of [addLogin, addServices, addIntents, addImport, addRegistry, addTry, addAgents, addPolicy, addConform, addDemo])
+    add(program);
   return program;
 }
 
@@ -42,22 +45,40 @@ export async function runCommand(words: readonly string[]): Promise<number> {
   } catch (error) {
     // commander has said already what is wrong
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-    if (!(error instanceof CliFailure)) throw error;
-    (words.includes('--json') ? complainAsJson : complain)(error);
-    return exitCodes[error.reason];
+    const complaint = toComplaint(error);
+    if (complaint === undefined) throw error;
+    if (words.includes('--json')) console.error(JSON.stringify({ error: complaint.error }));
+    else complain(complaint);
+    return exitCodes[complaint.reason];
   }
 }
 
-function complain(failure: CliFailure): void {
-  const { code, details }: { code?: string; details: Record<string, unknown> } = failure instanceof ApiFailure ? failure : { details: {} };
-  console.error(code === undefined ? failure.message : `${code}: ${failure.message}`);
-  for (const { path, problem } of failure.issues) console.error(`  ${path || '/'} ${problem}`);
-  for (const change of Array.isArray(details.changes) ? details.changes : []) console.error(`  ${change}`);
-  if (typeof details.request_id === 'string') console.error(`  request ${details.request_id}`);
+interface Complaint {
+  reason: ExitReason;
+  /** for programs, in the gate's own form */
+  error: { code: string; message: string; details: Record<string, unknown> };
 }
 
-/** For programs: one object on stderr, in the service's own form where the service has spoken. */
-function complainAsJson(failure: CliFailure): void {
-  const { code, details } = failure instanceof ApiFailure ? failure : { code: failure.reason, details: { issues: failure.issues } };
-  console.error(JSON.stringify({ error: { code, message: failure.message, details } }));
+/** What is wrong, if it is something that a command may end with. */
+function toComplaint(error: unknown): Complaint | undefined {
+  if (error instanceof CliFailure) {
+    const { reason, message, issues } = error;
+    return { reason, error: { code: reason, message, details: { issues } } };
+  }
+  if (!(error instanceof IntentGateError)) return undefined;
+  const { code, message } = error;
+  if (error instanceof Refusal) {
+    const { status, details } = error;
+    return { reason: status === 401 || status === 403 ? 'credentials' : 'failure', error: { code, message, details } };
+  }
+  const reason = error instanceof Unreachable ? 'unreachable' : 'failure';
+  return { reason, error: { code: reason, message, details: {} } };
+}
+
+function complain({ reason, error: { code, message, details } }: Complaint): void {
+  console.error(code === reason ? message : `${code}: ${message}`);
+  const { issues, changes, request_id } = details as { issues?: Issue[]; changes?: string[]; request_id?: string };
+  for (const { path, problem } of issues ?? []) console.error(`  ${path || '/'} ${problem}`);
+  for (const change of changes ?? []) console.error(`  ${change}`);
+  if (request_id !== undefined) console.error(`  request ${request_id}`);
 }

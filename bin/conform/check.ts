@@ -1,4 +1,4 @@
-import type { Context } from './context.ts';
+import type { CheckContext } from './context.ts';
 
 /** One thing that the specification requires, and how to see whether it is so. */
 export interface Check {
@@ -13,7 +13,7 @@ export interface Check {
    * What is wrong, in sentences; nothing where all is well.
    * @throws Unmet where the check cannot be made
    */
-  run(context: Context): Promise<string[]>;
+  run(context: CheckContext): Promise<string[]>;
 }
 
 /** What is wrong in any of several cases, one after the other. */

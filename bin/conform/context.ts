@@ -1,15 +1,22 @@
-import { type Agent, createAgent } from '../demo/agent.ts';
+import type { Exchange, ExchangeOptions, Http } from '../../client/http.ts';
+import { obtainNamedKey } from '../../client/keys.ts';
+import { issuePath, makePatRequest } from '../../client/pats.ts';
+import { addressIn } from '../../client/policy.ts';
+import type { Policy } from '../../client/types.ts';
+import { parseClaims } from '../probes.ts';
 import { freshId, type IntentBody, makeIntentBody, makeServiceBody, type ServiceBody } from './bodies.ts';
 import { claimsShape, searchShape } from './shapes.ts';
-import { type Call, type Exchange, openTarget, type RequestOptions } from './target.ts';
 
 /** Why a check cannot be made here: not a fault of what it checks. */
 export class Unmet extends Error {
   override readonly name = 'Unmet';
 }
 
-export interface Settings {
-  url: string;
+type Call = Http['exchange'];
+
+/** What is checked, and by what means. */
+export interface Subject {
+  http: Http;
   protocol: string;
   adminToken?: string | undefined;
   /** a demo upstream that the service under test can reach */
@@ -29,18 +36,19 @@ export interface ExecutableIntent {
   outputs: string[];
 }
 
-/** What the checks share: the service under test, an agent, and what was made there for them. */
-export interface Context {
+/** What the checks share: the gate under test, and what was made there for them. */
+export interface CheckContext {
   protocol: string;
   call: Call;
   /** with the admin token */
   asAdmin: Call;
   isAdmin: boolean;
-  agent(): Promise<Agent>;
   /** the policy as it is served */
-  policy(): Promise<unknown>;
+  policy(): Promise<Policy>;
+  /** the body of a PAT request of a new agent: the policy in force, or `document`, as a compact JWS, and the key as PEM */
+  patRequest(document?: unknown): Promise<Record<string, string>>;
   requestPat(body: object): Promise<Exchange>;
-  /** a PAT for the agent */
+  /** a PAT that all checks may use */
   pat(): Promise<string>;
   claims(): Promise<ReturnType<typeof claimsShape.parse>>;
   /** an id that no record has */
@@ -82,15 +90,15 @@ const unmetUnless = (exchange: Exchange, status: number, purpose: string): Recor
   throw new Unmet(`${purpose}, but ${exchange.request} was answered ${exchange.status}`);
 };
 
-export function createContext({ url, protocol, adminToken, upstreamUrl }: Settings): Context {
-  const call = openTarget(url);
-  const asAdmin: Call = (method, path, options: RequestOptions = {}) => {
+export function createContext({ http, protocol, adminToken, upstreamUrl }: Subject): CheckContext {
+  const call = http.exchange;
+  const asAdmin: Call = (method, path, options: ExchangeOptions = {}) => {
     if (adminToken === undefined) throw new Unmet('needs an admin token');
     return call(method, path, { bearer: adminToken, ...options });
   };
   const made: string[] = [];
   const nameless: string[] = [];
-  const remember: Context['remember'] = ({ status, body, request }, collection) => {
+  const remember: CheckContext['remember'] = ({ status, body, request }, collection) => {
     if (status < 200 || status > 299) return;
     const { service_id, intent_id } = (body ?? {}) as Record<string, unknown>;
     const id = collection === '/api/services' ? service_id : intent_id;
@@ -99,13 +107,15 @@ export function createContext({ url, protocol, adminToken, upstreamUrl }: Settin
   };
   const intentBody = () => makeIntentBody(upstreamUrl);
 
-  const agent = once(createAgent);
-  const requestPat = (body: object) => call('POST', '/api/pat/issue', { body });
-  const policy = once(async () => unmetUnless(await call('GET', '/api/policy'), 200, 'needs the policy'));
+  const requestPat = (body: object) => call('POST', issuePath, { body });
+  const policy = once(async () => unmetUnless(await call('GET', '/api/policy'), 200, 'needs the policy') as Policy);
+  const patRequest = async (document?: unknown) => {
+    const inForce = await policy();
+    const terms = { audience: addressIn(inForce, http.url), nowMs: http.now() };
+    return makePatRequest(await obtainNamedKey('conformance'), document ?? inForce, terms);
+  };
   const pat = once(async () => {
-    const { id, publicKeyPem, sign } = await agent();
-    const issued = await requestPat({ agent_id: id, signed_policy: await sign(await policy()), agent_public_key: publicKeyPem });
-    const token = unmetUnless(issued, 200, 'needs a PAT')[`${protocol}-pat`];
+    const token = unmetUnless(await requestPat(await patRequest()), 200, 'needs a PAT')[`${protocol}-pat`];
     if (typeof token !== 'string') throw new Unmet('needs a PAT, which the answer to the PAT request does not hold');
     return token;
   });
@@ -143,8 +153,8 @@ export function createContext({ url, protocol, adminToken, upstreamUrl }: Settin
     call,
     asAdmin,
     isAdmin: adminToken !== undefined,
-    agent,
     policy,
+    patRequest,
     requestPat,
     pat,
     claims,
@@ -168,13 +178,4 @@ export function createContext({ url, protocol, adminToken, upstreamUrl }: Settin
       return left;
     },
   };
-}
-
-/** The claims of a PAT, or nothing where it is not of the form of a JWT. */
-export function parseClaims(pat: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(pat.split('.')[1] ?? '', 'base64url').toString());
-  } catch {
-    return undefined;
-  }
 }

@@ -1,9 +1,9 @@
+import { checkRefusal } from './answers.ts';
 import { type Check, inEach, segment } from './check.ts';
-import type { Context } from './context.ts';
-import { checkRefusal } from './target.ts';
+import type { CheckContext } from './context.ts';
 
 /** The six writes, to records that do not exist. */
-const writes = (context: Context) => {
+const writes = (context: CheckContext) => {
   const id = context.freshId();
   const uid = `conformance.example:${id}:v1`;
   return [
@@ -16,7 +16,7 @@ const writes = (context: Context) => {
   ];
 };
 
-const checkWrites = (context: Context, bearer: string | undefined, statuses: number[]) =>
+const checkWrites = (context: CheckContext, bearer: string | undefined, statuses: number[]) =>
   inEach(writes(context), async ({ method, path, body }) => {
     const exchange = await context.call(method, path, { bearer, body });
     if (method === 'POST' && path === '/api/services') context.remember(exchange, path);

@@ -1,13 +1,14 @@
 import type * as z from 'zod';
+import type { Exchange } from '../../client/http.ts';
 import { splitIntentUid } from '../../schemas/intent.ts';
+import { checkAnswer, checkRefusal } from './answers.ts';
 import { type Check, inEach, segment } from './check.ts';
-import { type Context, Unmet } from './context.ts';
+import { type CheckContext, Unmet } from './context.ts';
 import { intentShape, type paginationShape, searchShape } from './shapes.ts';
-import { checkAnswer, checkRefusal, type Exchange } from './target.ts';
 
 type Pagination = z.infer<typeof paginationShape>;
 
-const search = (context: Context, query: Record<string, string>): Promise<Exchange> => {
+const search = (context: CheckContext, query: Record<string, string>): Promise<Exchange> => {
   const text = new URLSearchParams(query).toString();
   return context.call('GET', `/api/intents/search${text && `?${text}`}`);
 };
@@ -28,14 +29,14 @@ export function checkPagination({ request, body }: Exchange, page: number, pageS
   ];
 }
 
-async function checkPage(context: Context, query: Record<string, string>, page: number, pageSize: number): Promise<string[]> {
+async function checkPage(context: CheckContext, query: Record<string, string>, page: number, pageSize: number): Promise<string[]> {
   const found = await search(context, query);
   const findings = checkAnswer(found, 200, searchShape);
   return findings.length > 0 ? findings : checkPagination(found, page, pageSize, uidsIn(found).length);
 }
 
 /** Whether a filter that fits an intent lets it through. */
-async function checkFilter(context: Context, query: Record<string, string>, uid: string): Promise<string[]> {
+async function checkFilter(context: CheckContext, query: Record<string, string>, uid: string): Promise<string[]> {
   const found = await search(context, { ...query, page_size: '100' });
   const findings = checkAnswer(found, 200, searchShape);
   if (findings.length > 0) return findings;
@@ -189,7 +190,7 @@ export const discoveryChecks: readonly Check[] = [
   },
 ];
 
-async function describeKnown(context: Context): Promise<z.infer<typeof intentShape>> {
+async function describeKnown(context: CheckContext): Promise<z.infer<typeof intentShape>> {
   const { intent_uid } = await context.intent();
   const details = await context.call('GET', `/api/intents/${segment(intent_uid)}`);
   const { data } = intentShape.safeParse(details.body);

@@ -1,31 +1,20 @@
 import * as z from 'zod';
+import type { Exchange } from '../../client/http.ts';
 import { splitIntentUid } from '../../schemas/intent.ts';
-import { tamper } from '../demo/agent.ts';
+import { exhaust, findProhibited, tamper } from '../probes.ts';
+import { checkAnswer, checkRefusal } from './answers.ts';
 import { type Check, inEach } from './check.ts';
-import { type Context, Unmet } from './context.ts';
-import { policyShape } from './shapes.ts';
-import { checkAnswer, checkRefusal, type Exchange } from './target.ts';
+import { type CheckContext, Unmet } from './context.ts';
 
 /** Limits of more calls are not tried out. */
 const maxTriedRate = 300;
 
-const execute = (context: Context, body: unknown, bearer?: string): Promise<Exchange> =>
+const execute = (context: CheckContext, body: unknown, bearer?: string): Promise<Exchange> =>
   context.call('POST', '/api/intents/execute', { body, bearer });
 
-async function executeKnown(context: Context, pat: string | undefined): Promise<Exchange> {
+async function executeKnown(context: CheckContext, pat: string | undefined): Promise<Exchange> {
   const { intent_uid } = await context.intent();
   return execute(context, { intent_uid, parameters: {} }, pat);
-}
-
-/** An intent that the policy prohibits by name: its target ends in the uid. */
-async function prohibitedIntent(context: Context): Promise<string> {
-  const { prohibition = [] } = policyShape.safeParse(await context.policy()).data ?? {};
-  const [target] = prohibition
-    .filter(({ action, constraint = [] }) => /\bexecute$/.test(action) && constraint.length === 0)
-    .map((one) => one.target);
-  const uid = decodeURIComponent(/\/api\/intents\/([^/?#]+)$/.exec(target ?? '')?.[1] ?? '');
-  if (uid === '') throw new Unmet('needs a policy that prohibits an intent');
-  return uid;
 }
 
 export const executionChecks: readonly Check[] = [
@@ -86,8 +75,9 @@ export const executionChecks: readonly Check[] = [
     clause: '4.2 (3), 5.1',
     title: 'Execution of an intent that the policy prohibits is refused',
     run: async (context) => {
-      const body = { intent_uid: await prohibitedIntent(context), parameters: {} };
-      return checkRefusal(await execute(context, body, await context.pat()), 403, 'FORBIDDEN');
+      const intent_uid = findProhibited(await context.policy());
+      if (intent_uid === undefined) throw new Unmet('needs a policy that prohibits an intent');
+      return checkRefusal(await execute(context, { intent_uid, parameters: {} }, await context.pat()), 403, 'FORBIDDEN');
     },
   },
   {
@@ -130,14 +120,8 @@ export const rateLimitCheck: Check = {
     if (lmt.rate > maxTriedRate || lmt.period < 10)
       throw new Unmet(`needs a rate limit of at most ${maxTriedRate} calls in at least 10 seconds`);
     const pat = await context.pat();
-    let admitted = 0;
-    for (let batch = 0; batch * 10 <= lmt.rate; batch++) {
-      const answers = await Promise.all(Array.from({ length: 10 }, () => execute(context, { intent_uid, parameters }, pat)));
-      admitted += answers.filter(({ status }) => status === 200).length;
-      const refused = answers.find(({ status }) => status !== 200);
-      if (admitted > lmt.rate) break;
-      if (refused !== undefined) return checkRefusal(refused, 429, 'TOO_MANY_REQUESTS');
-    }
+    const { admitted, refused } = await exhaust(() => execute(context, { intent_uid, parameters }, pat), lmt.rate);
+    if (refused !== undefined && admitted <= lmt.rate) return checkRefusal(refused, 429, 'TOO_MANY_REQUESTS');
     return [`${admitted} executions were admitted, although the PAT allows ${lmt.rate} in ${lmt.period} seconds`];
   },
 };

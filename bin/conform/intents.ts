@@ -1,9 +1,9 @@
+import { checkAnswer, checkEmptied, checkRefusal } from './answers.ts';
 import { type Check, inEach, segment, without } from './check.ts';
 import { idOf } from './context.ts';
 import { checkPagination } from './discovery.ts';
 import { create, intentsOf, pick, register } from './records.ts';
 import { holding, intentShape, listShape } from './shapes.ts';
-import { checkAnswer, checkEmptied, checkRefusal } from './target.ts';
 
 const savedMembers = ['intent_uid', 'intent_name', 'description'];
 

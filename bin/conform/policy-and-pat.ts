@@ -1,15 +1,8 @@
 import { issuesOf } from '../../functions/core/json.ts';
-import { createAgent } from '../demo/agent.ts';
+import { parseClaims } from '../probes.ts';
+import { checkAnswer, checkRefusal } from './answers.ts';
 import { type Check, inEach, without } from './check.ts';
-import { type Context, parseClaims } from './context.ts';
 import { claimsShape, patShape, policyShape } from './shapes.ts';
-import { checkAnswer, checkRefusal } from './target.ts';
-
-/** The body of a PAT request that has to be granted: the policy as a compact JWS, the key as PEM (the specification leaves both open). */
-async function patRequest(context: Context): Promise<Record<string, unknown>> {
-  const { id, publicKeyPem, sign } = await createAgent();
-  return { agent_id: id, signed_policy: await sign(await context.policy()), agent_public_key: publicKeyPem };
-}
 
 export const policyAndPatChecks: readonly Check[] = [
   {
@@ -22,7 +15,7 @@ export const policyAndPatChecks: readonly Check[] = [
     id: 'pat-issue',
     clause: '4.2 (5), 5.3',
     title: 'The policy, signed, earns a PAT',
-    run: async (context) => checkAnswer(await context.requestPat(await patRequest(context)), 200, patShape(context.protocol)),
+    run: async (context) => checkAnswer(await context.requestPat(await context.patRequest()), 200, patShape(context.protocol)),
   },
   {
     id: 'pat-claims',
@@ -41,7 +34,7 @@ export const policyAndPatChecks: readonly Check[] = [
     clause: '2.4',
     title: 'Two PATs do not share their jti',
     run: async (context) => {
-      const other = await context.requestPat(await patRequest(context));
+      const other = await context.requestPat(await context.patRequest());
       const second = parseClaims(String((other.body as Record<string, unknown> | undefined)?.[`${context.protocol}-pat`])) as {
         jti?: string;
       };
@@ -53,7 +46,7 @@ export const policyAndPatChecks: readonly Check[] = [
     clause: '4.2 (5), 2.7',
     title: 'A PAT request that lacks a member is refused',
     run: async (context) => {
-      const body = await patRequest(context);
+      const body = await context.patRequest();
       return inEach(['agent_id', 'signed_policy', 'agent_public_key'], async (member) =>
         checkRefusal(await context.requestPat(without(body, member)), 400, 'INVALID_PARAMETER').map(
           (finding) => `without ${member}: ${finding}`,
@@ -66,7 +59,7 @@ export const policyAndPatChecks: readonly Check[] = [
     clause: '4.2 (5), 2.7',
     title: 'A PAT request with a member that is no string is refused',
     run: async (context) => {
-      const body = await patRequest(context);
+      const body = await context.patRequest();
       return inEach(['agent_id', 'signed_policy', 'agent_public_key'], async (member) =>
         checkRefusal(await context.requestPat({ ...body, [member]: 7 }), 400, 'INVALID_PARAMETER').map(
           (finding) => `with a number as ${member}: ${finding}`,
@@ -79,8 +72,8 @@ export const policyAndPatChecks: readonly Check[] = [
     clause: '4.2 (5), 5.3',
     title: 'A policy that another key signed is refused',
     run: async (context) => {
-      const stranger = await createAgent();
-      const body = { ...(await patRequest(context)), agent_public_key: stranger.publicKeyPem };
+      const { agent_public_key } = await context.patRequest();
+      const body = { ...(await context.patRequest()), agent_public_key };
       return checkRefusal(await context.requestPat(body), 400, 'INVALID_SIGNATURE');
     },
   },
@@ -89,10 +82,8 @@ export const policyAndPatChecks: readonly Check[] = [
     clause: '4.2 (5), 5.3',
     title: 'A policy that was altered before it was signed is refused',
     run: async (context) => {
-      const { id, publicKeyPem, sign } = await createAgent();
-      const altered = { ...((await context.policy()) as object), prohibition: [], obligation: [] };
-      const body = { agent_id: id, signed_policy: await sign(altered), agent_public_key: publicKeyPem };
-      return checkRefusal(await context.requestPat(body), 403, 'POLICY_REJECTED');
+      const altered = { ...(await context.policy()), prohibition: [], obligation: [] };
+      return checkRefusal(await context.requestPat(await context.patRequest(altered)), 403, 'POLICY_REJECTED');
     },
   },
 ];

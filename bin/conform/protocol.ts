@@ -1,5 +1,5 @@
+import { checkRefusal } from './answers.ts';
 import { type Check, inEach } from './check.ts';
-import { checkRefusal } from './target.ts';
 
 export const protocolChecks: readonly Check[] = [
   {

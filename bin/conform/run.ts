@@ -1,7 +1,10 @@
+import { openHttp } from '../../client/http.ts';
+import { isLoopback } from '../cli/context.ts';
+import { CliFailure } from '../cli/failure.ts';
 import { startUpstream } from '../local/upstream/server.ts';
 import { freshId } from './bodies.ts';
 import type { Check } from './check.ts';
-import { type Context, createContext, Unmet } from './context.ts';
+import { type CheckContext, createContext, Unmet } from './context.ts';
 import { credentialChecks } from './credentials.ts';
 import { discoveryChecks } from './discovery.ts';
 import { executionChecks, rateLimitCheck } from './execution.ts';
@@ -10,7 +13,6 @@ import { policyAndPatChecks } from './policy-and-pat.ts';
 import { protocolChecks } from './protocol.ts';
 import { type Outcome, type Report, summarize } from './report.ts';
 import { serviceChecks } from './services.ts';
-import { openTarget } from './target.ts';
 
 export interface ConformanceOptions {
   /** with it the checks of management and of execution are made; what they write is removed at the end */
@@ -25,11 +27,6 @@ export interface ConformanceOptions {
   onOutcome?: (outcome: Outcome) => void;
 }
 
-/** Why no check can be made at all, in one sentence for the person who asked for them. */
-export class CannotCheck extends Error {
-  override readonly name = 'CannotCheck';
-}
-
 export const checks: readonly Check[] = [
   ...protocolChecks,
   ...discoveryChecks,
@@ -41,19 +38,22 @@ export const checks: readonly Check[] = [
   rateLimitCheck,
 ];
 
-const isLoopback = (url: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname);
-
 /**
  * Checks whether the service at `url` does what the specification says.
  * @param url - base URL, absolute
- * @throws CannotCheck where nothing answers there, or the admin token is refused
+ * @throws Unreachable if nothing answers there, CliFailure if the admin token is refused
  */
 export async function runConformance(url: string, options: ConformanceOptions = {}): Promise<Report> {
   const { adminToken, protocol = 'proto', only, onOutcome } = options;
   const baseUrl = url.replace(/\/+$/, '');
-  await reach(baseUrl, adminToken);
+  const http = openHttp({ url: baseUrl });
+  // something harmless: the deletion of what does not exist, if there is a token for that
+  const [method, path] = adminToken === undefined ? ['GET', '/api/policy'] : ['DELETE', `/api/services/${freshId()}`];
+  const { status } = await http.exchange(method, path, { bearer: adminToken });
+  if (adminToken !== undefined && [401, 403].includes(status))
+    throw new CliFailure('credentials', `The admin token is refused (${status}). Get a fresh one of an admin, or check without.`);
   const own = options.upstreamUrl === undefined && adminToken !== undefined && isLoopback(baseUrl) ? await startUpstream() : undefined;
-  const context = createContext({ url: baseUrl, protocol, adminToken, upstreamUrl: options.upstreamUrl ?? own?.url });
+  const context = createContext({ http, protocol, adminToken, upstreamUrl: options.upstreamUrl ?? own?.url });
   try {
     const outcomes: Outcome[] = [];
     for (const check of checks.filter(({ id }) => only?.includes(id) ?? true)) {
@@ -67,20 +67,7 @@ export async function runConformance(url: string, options: ConformanceOptions = 
   }
 }
 
-/** Asks for something harmless: the deletion of what does not exist, where there is a token for that. */
-async function reach(baseUrl: string, adminToken: string | undefined): Promise<void> {
-  const call = openTarget(baseUrl);
-  const asked =
-    adminToken === undefined ? call('GET', '/api/policy') : call('DELETE', `/api/services/${freshId()}`, { bearer: adminToken });
-  const { status } = await asked.catch((cause) => {
-    throw new CannotCheck(`Nothing answers at ${baseUrl}. Check the address, and whether the service runs.`, { cause });
-  });
-  if (adminToken !== undefined && [401, 403].includes(status)) {
-    throw new CannotCheck(`The admin token is refused (${status}). Get a fresh one of an admin, or check without.`);
-  }
-}
-
-async function make({ id, clause, title, isAdmins, run }: Check, context: Context): Promise<Outcome> {
+async function make({ id, clause, title, isAdmins, run }: Check, context: CheckContext): Promise<Outcome> {
   const close = (outcome: Outcome['outcome'], notes: string[]): Outcome => ({ id, clause, title, outcome, notes });
   if (isAdmins && !context.isAdmin) return close('skipped', ['needs an admin token']);
   try {

@@ -1,8 +1,8 @@
+import { checkAnswer, checkEmptied, checkRefusal } from './answers.ts';
 import { type Check, inEach, segment, without } from './check.ts';
 import { idOf } from './context.ts';
 import { pick, register } from './records.ts';
 import { holding } from './shapes.ts';
-import { checkAnswer, checkEmptied, checkRefusal } from './target.ts';
 
 const savedMembers = ['service_name', 'service_url', 'description'];
 

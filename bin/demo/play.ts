@@ -1,30 +1,31 @@
-import { describePolicy } from '../../functions/core/policy/describe.ts';
-import { readPolicy } from '../../functions/core/policy/reading.ts';
+import { type Exchange, type ExchangeOptions, openHttp } from '../../client/http.ts';
+import { obtainNamedKey } from '../../client/keys.ts';
+import { issuePath, makePatRequest, readPat } from '../../client/pats.ts';
+import { addressIn, fetchPolicyInWords } from '../../client/policy.ts';
 import { type FullIntent, fullIntent, intentPage } from '../../schemas/intent.ts';
-import type { RateLimit } from '../../schemas/pat.ts';
-import { type Policy, policy } from '../../schemas/policy.ts';
-import { type Agent, createAgent, readClaims, tamper } from './agent.ts';
-import { call, DemoFailure, type Exchange, expectStatus, readBody, readError } from './call.ts';
+import { patClaims, type RateLimit } from '../../schemas/pat.ts';
+import { CliFailure } from '../cli/failure.ts';
+import { exhaust, expectStatus, findProhibited, parseClaims, readBody, readError, tamper } from '../probes.ts';
 
 /** One step of the demo as it is shown. */
-export interface Step {
+export interface Step extends Pick<Exchange, 'request' | 'status' | 'durationMs' | 'body'> {
   title: string;
-  /** the request in one line */
-  request: string;
-  status: number;
-  /** how long the answer took, in milliseconds */
-  durationMs: number;
   /** what came of it, in words: the first line is the gist */
   outcome: string[];
-  body: unknown;
 }
 
 const question = 'plan a video call with colleagues in other time zones';
 const wanted = 'world.example:convert-time:v2';
 const meeting = { local_time: '2027-03-30T09:30', from_time_zone: 'Europe/Zurich', to_time_zones: ['Asia/Tokyo', 'America/New_York'] };
 
+const failure = (message: string) => new CliFailure('failure', message);
+
 /** A limit of more calls would take an attack to show, and one of a shorter period would pass while it is shown. */
 const isShowable = ({ rate, period }: RateLimit): boolean => rate <= 300 && period >= 30;
+
+/** A body on one line: keys and tokens are only hinted at. */
+const preview = (body: unknown): string =>
+  JSON.stringify(body, (_, value) => (typeof value === 'string' && value.length > 64 ? `${value.slice(0, 12).trimEnd()}...` : value));
 
 const step = (title: string, { request, status, durationMs, body }: Exchange, outcome: string[]): Step => ({
   title,
@@ -36,31 +37,47 @@ const step = (title: string, { request, status, durationMs, body }: Exchange, ou
 });
 
 /**
- * Plays an agent that meets the service for the first time: it finds an intent, accepts the policy, gets a PAT and uses it; then it tries
+ * Plays an agent that meets the gate for the first time: it finds an intent, accepts the policy, gets a PAT and uses it; then it tries
  * what it may not do. Yields each step as it is done.
- * @param baseUrl - of a running service with the demo intents, without a trailing slash
- * @throws DemoFailure where the service does not do what it should
+ * @param url - of a running gate with the demo intents, without a trailing slash
+ * @throws CliFailure or IntentGateError if the gate does not do what it should
  */
-export async function* play(baseUrl: string): AsyncGenerator<Step, void, undefined> {
-  const execute = (intentUid: string, parameters: object, bearer: string) =>
-    call('POST', `${baseUrl}/api/intents/execute`, { bearer, body: { intent_uid: intentUid, parameters } });
+export async function* play(url: string): AsyncGenerator<Step, void, undefined> {
+  const http = openHttp({ url });
 
-  yield await search(baseUrl);
+  async function call(method: string, path: string, options: ExchangeOptions = {}): Promise<Exchange> {
+    const exchange = await http.exchange(method, path, options);
+    const body = options.body === undefined ? '' : ` ${preview(options.body)}`;
+    return { ...exchange, request: decodeURIComponent(exchange.request) + body };
+  }
+  const execute = (intent_uid: string, parameters: object, bearer: string) =>
+    call('POST', '/api/intents/execute', { bearer, body: { intent_uid, parameters } });
 
-  const details = expectStatus(await call('GET', `${baseUrl}/api/intents/${encodeURIComponent(wanted)}?view=full`), 200);
+  const found = expectStatus(await call('GET', '/api/intents/search', { query: { query: question } }), 200);
+  const { intents, pagination } = readBody(intentPage, found);
+  if (!intents.some(({ intent_uid }) => intent_uid === wanted))
+    throw failure(`The search did not find ${wanted}. Does this gate have the demo intents? "npm start" registers them.`);
+  yield step(`Search in plain words: "${question}"`, found, [
+    `${pagination.total_results} intents may help, the best first:`,
+    ...intents.slice(0, 3).map(({ intent_name, intent_uid }) => `- ${intent_name} (${intent_uid})`),
+  ]);
+
+  const details = expectStatus(await call('GET', `/api/intents/${encodeURIComponent(wanted)}`, { query: { view: 'full' } }), 200);
   yield step('Look at the best one', details, describeOperation(readBody(fullIntent, details)));
 
-  const read = expectStatus(await call('GET', `${baseUrl}/api/policy`), 200);
-  const terms = readBody(policy, read);
-  yield step('Read the policy', read, describePolicy(terms, addressOf(terms, baseUrl)));
+  const read = expectStatus(await call('GET', '/api/policy'), 200);
+  const { policy, inWords } = await fetchPolicyInWords(http);
+  yield step('Read the policy', read, inWords);
 
-  const agent = await createAgent();
-  const issued = await requestPat(baseUrl, agent, read.body);
-  const pat = patOf(issued);
-  const claims = readClaims(pat);
+  const signer = await obtainNamedKey('demo-agent');
+  const terms = { audience: addressIn(policy, url), nowMs: http.now() };
+  const issued = expectStatus(await call('POST', issuePath, { body: await makePatRequest(signer, policy, terms) }), 200);
+  const { text: pat } = readPat(issued, http.now());
+  const { data: claims } = patClaims.safeParse(parseClaims(pat));
+  if (claims === undefined) throw failure('The PAT does not carry the claims of the specification (section 2.4).');
   yield step('Sign it with a new key, and get a Policy Adherence Token (PAT)', issued, [
-    `The PAT is for ${agent.id} and holds until ${new Date(claims.exp * 1000).toISOString()}.`,
-    `It is bound to the key ${agent.thumbprint}`,
+    `The PAT is for ${signer.agentId} and holds until ${new Date(claims.exp * 1000).toISOString()}.`,
+    `It is bound to the key ${claims.cnf.jkt}`,
     `and allows ${claims.scope.join(', ')} (* stands for any)${claims.lmt ? `, ${claims.lmt.rate} times in any ${claims.lmt.period} seconds` : ''}.`,
   ]);
 
@@ -68,27 +85,15 @@ export async function* play(baseUrl: string): AsyncGenerator<Step, void, undefin
   yield step('Run the intent', executed, describeMeeting(executed.body));
 
   const tampered = expectStatus(await execute(wanted, meeting, tamper(pat)), 401);
-  yield step('Cheat: write a higher limit into the PAT', tampered, refusal(tampered));
+  yield step('Cheat: write a higher limit into the PAT', tampered, describeRefusal(tampered));
 
-  const prohibited = prohibitedIntent(terms, baseUrl);
+  const prohibited = findProhibited(policy);
   if (prohibited !== undefined) {
     const denied = expectStatus(await execute(prohibited, {}, pat), 403);
-    yield step('Ask for what the policy prohibits', denied, refusal(denied));
+    yield step('Ask for what the policy prohibits', denied, describeRefusal(denied));
   }
 
-  if (claims.lmt !== undefined && isShowable(claims.lmt)) yield await exhaust(() => execute(wanted, meeting, pat), claims.lmt);
-}
-
-async function search(baseUrl: string): Promise<Step> {
-  const found = expectStatus(await call('GET', `${baseUrl}/api/intents/search?${new URLSearchParams({ query: question })}`), 200);
-  const { intents, pagination } = readBody(intentPage, found);
-  if (!intents.some(({ intent_uid }) => intent_uid === wanted)) {
-    throw new DemoFailure(`The search did not find ${wanted}. Does this service have the demo intents? "npm start" registers them.`);
-  }
-  return step(`Search in plain words: "${question}"`, found, [
-    `${pagination.total_results} intents may help, the best first:`,
-    ...intents.slice(0, 3).map(({ intent_name, intent_uid }) => `- ${intent_name} (${intent_uid})`),
-  ]);
+  if (claims.lmt !== undefined && isShowable(claims.lmt)) yield await reachLimit(() => execute(wanted, meeting, pat), claims.lmt);
 }
 
 const describeOperation = ({ intent_name, service_name, description, input_parameters, endpoint }: FullIntent): string[] => [
@@ -99,31 +104,6 @@ const describeOperation = ({ intent_name, service_name, description, input_param
     ({ name, type, required, description: meaning }) => `- ${name} (${type}${required ? '' : ', optional'}): ${meaning}`,
   ),
 ];
-
-/** The address that the policy speaks of: the service's own idea of it, which may differ from how it was reached. */
-const addressOf = ({ permission = [] }: Policy, baseUrl: string): string =>
-  permission.map(({ target }) => /^(.*)\/api\/intents/.exec(target)?.[1])[0] ?? baseUrl;
-
-/** The uid of an intent that the policy prohibits by name. */
-const prohibitedIntent = (terms: Policy, baseUrl: string): string | undefined =>
-  readPolicy(terms, addressOf(terms, baseUrl))
-    .prohibitions.filter((entry) => !entry.includes('*'))
-    .map((entry) => entry.replace(/:execute$/, ''))[0];
-
-const requestPat = async (baseUrl: string, agent: Agent, terms: unknown): Promise<Exchange> =>
-  expectStatus(
-    await call('POST', `${baseUrl}/api/pat/issue`, {
-      body: { agent_id: agent.id, signed_policy: await agent.sign(terms), agent_public_key: agent.publicKeyPem },
-    }),
-    200,
-  );
-
-/** The member is called after the protocol: `proto-pat`, or another name where the deployment has another. */
-function patOf({ body }: Exchange): string {
-  const [, pat] = Object.entries(body as Record<string, unknown>).find(([member]) => member.endsWith('-pat')) ?? [];
-  if (typeof pat !== 'string') throw new DemoFailure('The answer to the PAT request holds no PAT.');
-  return pat;
-}
 
 interface Conversion {
   conversions: { time_zone: string; local_time: string; weekday: string; zone_name: string }[];
@@ -138,27 +118,22 @@ const describeMeeting = (body: unknown): string[] => [
   ),
 ];
 
-function refusal({ status, body }: Exchange): string[] {
-  const { code, message } = readError(body);
-  return [`Refused: ${status} ${code}.`, message];
+function describeRefusal(answer: Exchange): string[] {
+  const { code, message } = readError(answer);
+  return [`Refused: ${answer.status} ${code}.`, message];
 }
 
 /** Calls until the rate limit refuses. */
-async function exhaust(execute: () => Promise<Exchange>, { rate, period }: RateLimit): Promise<Step> {
-  const answers: Exchange[] = [];
-  while (answers.length <= rate && !answers.some(({ status }) => status === 429)) {
-    answers.push(...(await Promise.all(Array.from({ length: 10 }, execute))));
-  }
-  const admitted = answers.filter(({ status }) => status === 200);
-  const refused = answers.find(({ status }) => status !== 200) ?? answers.at(-1);
-  if (refused === undefined || admitted.length >= rate) {
-    throw new DemoFailure(`${admitted.length + 1} calls were answered, although the PAT allows ${rate} in ${period} seconds.`);
-  }
-  expectStatus(refused, 429);
-  const seconds = refused.headers.get('retry-after');
-  if (seconds === null) throw new DemoFailure('The refusal over the rate limit does not say when to come back: it has no Retry-After.');
+async function reachLimit(execute: () => Promise<Exchange>, { rate, period }: RateLimit): Promise<Step> {
+  const { admitted, refused } = await exhaust(execute, rate);
+  // the call of an earlier step counts as well
+  const count = admitted + 1;
+  if (refused === undefined || count > rate)
+    throw failure(`${count} calls were answered, although the PAT allows ${rate} in ${period} seconds.`);
+  const seconds = expectStatus(refused, 429).headers.get('retry-after');
+  if (seconds === null) throw failure('The refusal over the rate limit does not say when to come back: it has no Retry-After.');
   return step('Call without pause', refused, [
-    `After ${admitted.length + 1} calls the limit of ${rate} in ${period} seconds is used up. Come back in ${seconds} seconds.`,
-    ...refusal(refused),
+    `After ${count} calls the limit of ${rate} in ${period} seconds is used up. Come back in ${seconds} seconds.`,
+    ...describeRefusal(refused),
   ]);
 }

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildSync } from 'esbuild';
 
 /** A file that the reference page loads. */
 export interface Asset {
@@ -14,20 +16,38 @@ export interface Asset {
 
 const { resolve } = createRequire(import.meta.url);
 
+const own = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+
 const sources = [
   resolve('swagger-ui-dist/swagger-ui.css'),
   resolve('swagger-ui-dist/swagger-ui-bundle.js'),
   resolve('swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt'),
-  ...['reference.css', 'reference.js'].map((file) => new URL(file, import.meta.url)),
+  own('reference.css'),
 ];
+
+/** The page's own script, with the agent client in it. */
+function bundleScript(): string {
+  const { outputFiles } = buildSync({
+    entryPoints: [own('reference.js')],
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    write: false,
+    logLevel: 'silent',
+  });
+  return outputFiles[0]?.text ?? '';
+}
 
 /** Swagger UI as it is published, and the page's own style and script. */
 export const listAssets = (): Asset[] =>
-  sources.map((source) => {
-    // The source maps are not served.
-    const text = readFileSync(source, 'utf8').replace(/\n(\/\/# |\/\*# )sourceMappingURL=.*$/, '');
-    const file = basename(String(source));
-    const extension = extname(file);
-    const digest = createHash('sha256').update(text).digest('hex').slice(0, 12);
-    return { file, name: `${basename(file, extension)}.${digest}${extension}`, text };
-  });
+  [...sources.map((source) => ({ source, text: readFileSync(source, 'utf8') })), { source: 'reference.js', text: bundleScript() }].map(
+    (asset) => {
+      // The source maps are not served.
+      const text = asset.text.replace(/\n(\/\/# |\/\*# )sourceMappingURL=.*$/, '');
+      const file = basename(asset.source);
+      const extension = extname(file);
+      const digest = createHash('sha256').update(text).digest('hex').slice(0, 12);
+      return { file, name: `${basename(file, extension)}.${digest}${extension}`, text };
+    },
+  );

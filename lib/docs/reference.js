@@ -1,3 +1,5 @@
+import { connect, PolicyDeclined } from '../../client/connect.ts';
+
 /* global SwaggerUIBundle */
 const base = new URL('.', location.href);
 const at = (path) => new URL(path, base);
@@ -51,46 +53,33 @@ function openFromLinks() {
   });
 }
 
-const base64url = (bytes) =>
-  btoa(String.fromCharCode(...new Uint8Array(bytes)))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replace(/=+$/, '');
+/** The sentences that stand on the page. */
+const listSentences = () => [...document.querySelectorAll('#policy .sentences li')].map(({ textContent }) => textContent);
 
-const encode = (text) => new TextEncoder().encode(text);
+function showSentences(sentences) {
+  const items = sentences.map((sentence) => Object.assign(document.createElement('li'), { textContent: sentence }));
+  document.querySelector('#policy .sentences').replaceChildren(...items);
+}
 
-/** A detached JWS over the policy, good for this address, once, and for five minutes. */
-async function signPolicy(policy, key, audience) {
-  const now = Math.floor(Date.now() / 1000);
-  const header = { alg: 'ES256', iat: now, exp: now + 300, aud: audience, jti: crypto.randomUUID() };
-  const head = base64url(encode(JSON.stringify(header)));
-  const signed = encode(`${head}.${base64url(policy)}`);
-  return `${head}..${base64url(await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, key, signed))}`;
+/** Agrees to what the page says: where the policy says something else by now, the page says so, and nothing is signed. */
+function isAsShown(_, inWords) {
+  const isShown = JSON.stringify(inWords) === JSON.stringify(listSentences());
+  if (!isShown) showSentences(inWords);
+  return isShown;
 }
 
 /** Gets a PAT for a new key, and hands it to the operations. */
-async function agree(ui, audience) {
-  const { privateKey, publicKey } = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign', 'verify']);
-  const { kty, crv, x, y } = await crypto.subtle.exportKey('jwk', publicKey);
-  const policy = await (await read('api/policy')).arrayBuffer();
+async function agree(ui, publicUrl) {
   const agentId = `docs-${crypto.randomUUID()}`;
-  const response = await fetch(at('api/pat/issue'), {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({
-      agent_id: agentId,
-      signed_policy: await signPolicy(policy, privateKey, audience),
-      agent_public_key: JSON.stringify({ kty, crv, x, y }),
-    }),
+  const gate = await connect(base.href, { agentId, publicUrl, onPolicy: isAsShown });
+  const { pat, expiresAt } = await gate.obtainPat().catch((error) => {
+    throw error instanceof PolicyDeclined ? new Error('the policy has changed. Read it again, then agree.') : error;
   });
-  const body = await response.json();
-  if (!response.ok) throw new Error(body.error.message);
-  const [, pat] = Object.entries(body).find(([name]) => name.endsWith('-pat'));
   ui.preauthorizeApiKey('pat', pat);
-  return `You are the agent ${agentId}. Your PAT is in use below until ${new Date(body.expires_at).toLocaleTimeString()}.`;
+  return `You are the agent ${agentId}. Your PAT is in use below until ${expiresAt.toLocaleTimeString()}.`;
 }
 
-function offerPat(ui, audience) {
+function offerPat(ui, publicUrl) {
   const button = document.getElementById('agree');
   const status = document.getElementById('agreed');
   button.disabled = false;
@@ -98,7 +87,7 @@ function offerPat(ui, audience) {
     button.disabled = true;
     status.textContent = 'Signing …';
     try {
-      status.textContent = await agree(ui, audience);
+      status.textContent = await agree(ui, publicUrl);
     } catch (error) {
       status.textContent = `No PAT: ${error.message}`;
     }

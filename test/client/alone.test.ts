@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 
 /** What runs in Node alone. */
-const forNode = ['client/file-key-store.ts', 'client/mcp-stdio.ts'];
+const forNode = ['client/file-agreement-store.ts', 'client/file-key-store.ts', 'client/private-files.ts', 'client/mcp-stdio.ts'];
 
 test('the client imports nothing but itself, and Node where it says so', () => {
   const imports = globSync('client/*.ts').flatMap((file) =>

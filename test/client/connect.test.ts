@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import {
+  type Agreement,
+  type AgreementStore,
   type ConnectOptions,
   connect,
   type IntentGate,
   IntentGateError,
   type OnPolicy,
+  openMemoryKeyStore,
   PolicyDeclined,
   RateLimited,
   Refusal,
@@ -48,9 +51,10 @@ const open = (options: Partial<ConnectOptions> = {}): Promise<IntentGate> =>
 const run = (client: IntentGate, options = {}) => client.execute(uid, { code: 'FR' }, options);
 
 const words = [
+  `This is the policy ${baseUrl}/api/policy (Set).`,
   'You may execute every intent, at most 60 times a minute.',
-  'You must not exceed the rate limit for every intent.',
-  `You must sign ${baseUrl}/api/policy, where publicKey is agent_public_key.`,
+  'You must not exceed the rate limit.',
+  'You must sign the policy with the key that you present as agent_public_key.',
 ];
 
 test('executes: reads the policy, asks, signs, gets a PAT, calls', async () => {
@@ -61,12 +65,13 @@ test('executes: reads the policy, asks, signs, gets a PAT, calls', async () => {
   expect(await client.execute({ intent_uid: uid }, { code: 'FR' })).toEqual({ name: 'France' });
   expect(service.requests.map(({ what }) => what)).toEqual([
     `GET ${policyPath}`,
+    `GET ${policyPath}?view=words`,
     `POST ${issuePath}`,
     `POST ${executePath}`,
     `POST ${executePath}`,
   ]);
   expect(onPolicy.mock.calls).toEqual([[expect.objectContaining({ uid: `${baseUrl}/api/policy` }), words, undefined]]);
-  const keys = service.requests.slice(2).map(({ headers }) => headers.get('idempotency-key'));
+  const keys = service.requests.slice(3).map(({ headers }) => headers.get('idempotency-key'));
   expect(new Set(keys).size).toBe(2);
 });
 
@@ -88,10 +93,10 @@ describe('the policy', () => {
     expect(error).toBeInstanceOf(PolicyDeclined);
     expect(error).toMatchObject({
       code: 'POLICY_DECLINED',
-      message: 'The usage policy was not accepted, so nothing can be executed.',
+      message: 'The usage policy was not accepted, so nothing was signed and no intent can be executed.',
       inWords: words,
     });
-    expect(service.requests.map(({ what }) => what)).toEqual([`GET ${policyPath}`]);
+    expect(service.requests.map(({ what }) => what)).toEqual([`GET ${policyPath}`, `GET ${policyPath}?view=words`]);
   });
 
   test('is asked about again after it was declined', async () => {
@@ -124,6 +129,20 @@ describe('the policy', () => {
     expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`), upstream.seen.length]).toEqual([2, 2, 2]);
   });
 
+  test('is shown with what is different also when a PAT has grown old before it changed', async () => {
+    service.rewrite = (path, body) => (path === issuePath ? { ...body, expires_at: new Date(0).toISOString() } : body);
+    const onPolicy = allow();
+    const client = await open({ onPolicy });
+    await run(client);
+    service.setPolicy(policyWithRate(30));
+    await run(client);
+    expect(onPolicy.mock.calls[1]?.[2]).toEqual([
+      'No longer: You may execute every intent, at most 60 times a minute.',
+      'New: You may execute every intent, at most 30 times a minute.',
+    ]);
+    expect(service.requests.map(({ what }) => what).filter((what) => what.startsWith('GET'))).toHaveLength(4);
+  });
+
   test('may change while it is being accepted', async () => {
     const onPolicy = jest.fn<OnPolicy>().mockImplementationOnce(() => {
       service.setPolicy(policyWithRate(30));
@@ -134,6 +153,83 @@ describe('the policy', () => {
     expect(await run(client)).toEqual({ name: 'France' });
     expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`)]).toEqual([2, 2]);
   });
+});
+
+describe('the sentences', () => {
+  const ofAnother = (body: Record<string, unknown>) => ({ ...body, policy: `${baseUrl}/api/policy#sha-256=another` });
+
+  test('are those of the policy that is signed: others are read again', async () => {
+    let reads = 0;
+    service.rewrite = (_, body) =>
+      body.sentences && ++reads === 1 ? { ...ofAnother(body), sentences: ['You may do as you like.'] } : body;
+    const onPolicy = allow();
+    expect(await run(await open({ onPolicy }))).toEqual({ name: 'France' });
+    expect(onPolicy.mock.calls.map(([, inWords]) => inWords)).toEqual([words]);
+    expect(service.count(`GET ${policyPath}`)).toBe(2);
+  });
+
+  test('of another policy are never shown, and nothing is signed', async () => {
+    service.rewrite = (_, body) => (body.sentences ? ofAnother(body) : body);
+    const onPolicy = allow();
+    await expect(run(await open({ onPolicy }))).rejects.toMatchObject({
+      name: 'IntentGateError',
+      code: 'UNEXPECTED_ANSWER',
+      message:
+        'The sentences that the gate answers are not those of the policy that it serves, so nothing was signed. Try again; if it stays, tell its operators.',
+    });
+    expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`)]).toEqual([0, 0]);
+  });
+
+  test('that are none are no consent', async () => {
+    service.rewrite = (_, body) => (body.sentences ? { ...body, sentences: [] } : body);
+    await expect(run(await open({ onPolicy: () => false }))).rejects.toThrow(PolicyDeclined);
+  });
+
+  test('are the policy itself at a gate that has none', async () => {
+    service.rewrite = (_, body) => (body.sentences ? { policy: 'x' } : body);
+    const onPolicy = allow();
+    await run(await open({ onPolicy }));
+    const [policy, inWords = []] = onPolicy.mock.calls[0] ?? [];
+    expect(JSON.parse(inWords.join('\n'))).toEqual(policy);
+  });
+});
+
+describe('an agreement that is kept', () => {
+  function openStore(): { store: AgreementStore; kept: Map<string, Agreement> } {
+    const kept = new Map<string, Agreement>();
+    return { kept, store: { load: async (url) => kept.get(url), save: async (url, agreement) => void kept.set(url, agreement) } };
+  }
+
+  test('is used by the next run: its PAT, and when that is refused, its consent', async () => {
+    const { store: agreementStore, kept } = openStore();
+    const agentId = `agent-${randomUUID()}`;
+    const keyStore = openMemoryKeyStore();
+    const onPolicy = allow();
+    const next = () => open({ agentId, keyStore, agreementStore, onPolicy });
+    await run(await next());
+    await run(await next());
+    expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`)]).toEqual([1, 1]);
+    await gate.agents.revoke(agentId, Date.now());
+    await run(await next());
+    expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`)]).toEqual([1, 2]);
+    service.setPolicy(policyWithRate(30));
+    await run(await next());
+    expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`)]).toEqual([2, 3]);
+    expect([...kept]).toEqual([[baseUrl, { digest: expect.stringMatching(/^[\w-]{43}$/), pat: expect.objectContaining({ agentId }) }]]);
+  });
+
+  test('has no PAT for another agent', async () => {
+    const { store: agreementStore } = openStore();
+    await run(await open({ agreementStore }));
+    await run(await open({ agreementStore }));
+    expect(service.count(`POST ${issuePath}`)).toBe(2);
+  });
+});
+
+test('the PAT is for programs that send it by themselves, too', async () => {
+  const { pat, expiresAt } = await (await open()).obtainPat();
+  expect(pat).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
+  expect(Number(expiresAt) - Date.now()).toBeGreaterThan(3_500_000);
 });
 
 describe('the PAT', () => {
@@ -207,14 +303,14 @@ describe('what is lost on the way', () => {
 
   test('in the end it is said that nothing answers', async () => {
     service.faults[executePath] = ['lost before', 'lost before'];
-    const error = await run(await open({ attempts: 2 })).catch((caught) => caught);
+    const error = await run(await open({ maxAttempts: 2 })).catch((caught) => caught);
     expect(error).toBeInstanceOf(Unreachable);
     expect(error).toMatchObject({
       code: 'UNREACHABLE',
-      attempts: 2,
-      message: 'The service cannot be reached; 2 attempts failed.',
+      message: `Nothing answers at ${baseUrl}. Check the address, and whether the gate runs.`,
       cause: expect.any(TypeError),
     });
+    expect(service.count(`POST ${executePath}`)).toBe(2);
   });
 
   test('an answer of something else is named as such', async () => {
@@ -224,7 +320,7 @@ describe('what is lost on the way', () => {
     expect(error).toMatchObject({
       code: 'UNEXPECTED_ANSWER',
       status: 200,
-      message: 'The answer (status 200) is not one of this service. Check the address.',
+      message: 'GET /api/policy was answered 200, but not in the form of the specification. Is an Intent Gate at this address?',
     });
   });
 });
@@ -247,7 +343,7 @@ describe('the rate limit', () => {
 
   test('is told where waiting would take too long', async () => {
     service.setPolicy(policyWithRate(1));
-    const client = await open({ waitAtMostMs: 1_000 });
+    const client = await open({ maxWaitMs: 1_000 });
     await run(client);
     const error = await run(client).catch((caught) => caught);
     expect(error).toBeInstanceOf(RateLimited);
@@ -355,8 +451,8 @@ test('a key of another kind is refused', async () => {
 });
 
 test.each<[string, string, Partial<ConnectOptions>, string]>([
-  ['an address that is none', 'gate.example', {}, 'the address of the service must be an http or https URL'],
-  ['another scheme', 'ftp://gate.example', {}, 'the address of the service must be an http or https URL'],
+  ['an address that is none', 'gate.example', {}, 'the address of the gate must be an http or https URL'],
+  ['another scheme', 'ftp://gate.example', {}, 'the address of the gate must be an http or https URL'],
   ['no agentId', baseUrl, { agentId: '' }, 'connect needs an agentId'],
   [
     'no onPolicy',

@@ -1,7 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openFileAgreementStore } from '../../client/file-agreement-store.ts';
 import { openFileKeyStore } from '../../client/file-key-store.ts';
 import { publicJwk } from '../../client/jws.ts';
 import { type KeyStore, obtainKey, openMemoryKeyStore } from '../../client/keys.ts';
@@ -39,6 +40,39 @@ describe.each(stores)('a key store %s', (_, open) => {
     expect(privateKey.extractable).toBe(false);
     await expect(crypto.subtle.exportKey('jwk', privateKey)).rejects.toThrow();
   });
+});
+
+test('a file that others can read is refused, and so is one that is damaged', async () => {
+  const place = join(folder, 'open');
+  const store = openFileKeyStore(place);
+  await obtainKey('one', store);
+  const [path = ''] = readdirSync(place).map((name) => join(place, name));
+  chmodSync(path, 0o644);
+  await expect(store.load('one')).rejects.toMatchObject({
+    code: 'UNSAFE_FILE',
+    message: `Others can read ${path}, which holds secrets. Make it yours alone: chmod 600 ${path}`,
+  });
+  chmodSync(path, 0o600);
+  writeFileSync(path, '{');
+  await expect(store.load('one')).rejects.toMatchObject({
+    code: 'DAMAGED_FILE',
+    message: `The file ${path} is damaged. Remove it, and it is made anew.`,
+  });
+});
+
+test('agreements are kept in files, one for each gate', async () => {
+  const place = join(folder, 'agreements');
+  const store = openFileAgreementStore(place);
+  const agreement = { digest: 'd', pat: { agentId: 'one', text: 'a.b.c', renewAtMs: 1 } };
+  expect(await store.load('https://a.example')).toBeUndefined();
+  await store.save('https://a.example', { digest: 'earlier' });
+  await store.save('https://a.example', agreement);
+  await store.save('https://b.example', { digest: 'other' });
+  expect(await store.load('https://a.example')).toMatchObject(agreement);
+  expect(await store.load('https://b.example')).toMatchObject({ digest: 'other' });
+  const files = readdirSync(place);
+  expect(files).toHaveLength(2);
+  for (const file of files) expect(statSync(join(place, file)).mode & 0o777).toBe(0o600);
 });
 
 test('files are for their owner alone, and nothing else is left behind', async () => {

@@ -45,16 +45,18 @@ export function serviceOver(gate: Gate): Service {
     count: (what) => service.requests.filter((request) => request.what === what).length,
     fetch: async (input, { method = 'GET', headers, body, signal } = {}) => {
       signal?.throwIfAborted();
-      const path = new URL(String(input)).pathname.replace(/^\/test/, '');
-      const what = `${method} ${path}`;
+      const { pathname, search, searchParams } = new URL(String(input));
+      const path = pathname.replace(/^\/test/, '');
+      const what = `${method} ${path}${search}`;
       const sent = { what, headers: new Headers(headers), status: undefined as number | undefined };
       service.requests.push(sent);
       const fault = service.faults[path]?.shift();
       if (fault instanceof Response) return fault;
       if (fault === 'lost before') throw new TypeError('fetch failed');
-      const answer = await invoke(endpoints[what] as Action, {
+      const answer = await invoke(endpoints[`${method} ${path}`] as Action, {
         method,
         path,
+        query: Object.fromEntries(searchParams),
         headers: Object.fromEntries(sent.headers),
         ...(typeof body === 'string' && { body }),
         remainingMs: 29_000,

@@ -9,7 +9,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { build } from 'esbuild';
 import { chromium } from 'playwright-core';
-import { connect, Refusal } from '../../client/connect.ts';
+import { connect, type KeyStore, Refusal } from '../../client/connect.ts';
 import { openFileKeyStore } from '../../client/file-key-store.ts';
 import { fullIntent, intentPage } from '../../schemas/intent.ts';
 import { startApi } from '../e2e/api.ts';
@@ -77,7 +77,7 @@ describe('as a server of MCP on standard input and output', () => {
       await client.close();
     }
     const accepted = await run(process.execPath, program('accept', baseUrl, '--yes'));
-    expect(accepted.stderr).toContain('- You must not exceed the rate limit for every intent.');
+    expect(accepted.stderr).toContain('- You must not exceed the rate limit.');
     for (const version of ['2025-11-25', '2026-07-28']) {
       const client = await open(version);
       expect(await execute(client)).toEqual({ isError: false, text: expect.stringContaining('Japan') });
@@ -116,7 +116,7 @@ const browser = '/usr/bin/chromium';
         return page.evaluate(async (url) => {
           const { connect, openIndexedDbKeyStore } = (
             globalThis as unknown as {
-              intentGate: typeof import('../../client/connect.ts') & typeof import('../../client/indexed-db-key-store.ts');
+              intentGate: typeof import('../../client/connect.ts') & { openIndexedDbKeyStore(): KeyStore };
             }
           ).intentGate;
           const keyStore = openIndexedDbKeyStore();
@@ -220,7 +220,7 @@ print(json.dumps([[g.ed25519_public_key(bytes.fromhex(c["seed"])).hex(), g.ed255
     declined.child.stdin?.end('n\n');
     const failed = await declined.catch((error) => error);
     expect(failed.code).toBe(1);
-    expect(failed.stderr).toContain('- You must not exceed the rate limit for every intent.');
+    expect(failed.stderr).toContain('- You must not exceed the rate limit.');
     expect(failed.stderr).toContain('POLICY_DECLINED: The usage policy was not accepted, so nothing can be executed.');
   });
 

@@ -13,12 +13,16 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, type JSONWebKeySet } from 'jose';
 import { runConformance } from '../../bin/conform/run.ts';
-import { type Agent, createAgent } from '../../bin/demo/agent.ts';
-import { call, type Exchange, readError } from '../../bin/demo/call.ts';
+import { shakeHands } from '../../bin/demo/handshake.ts';
 import { play } from '../../bin/demo/play.ts';
 import { registerDemo } from '../../bin/local/upstream/register.ts';
 import { startUpstream, type Upstream } from '../../bin/local/upstream/server.ts';
-import { shakeHands } from '../../bin/smoke/handshake.ts';
+import { readError } from '../../bin/probes.ts';
+import { connect } from '../../client/connect.ts';
+import { type Exchange, type ExchangeOptions, openHttp } from '../../client/http.ts';
+import { obtainNamedKey } from '../../client/keys.ts';
+import type { Signer } from '../../client/pats.ts';
+import { addressIn, fetchPolicy } from '../../client/policy.ts';
 import { endpoints, scheduledFunctions } from '../../lib/endpoints.ts';
 import { account, credentials, type Emulator, installEmulator, region, startEmulator } from './emulator.ts';
 import { accessKeyOf, type Gateway, startGateway } from './gateway.ts';
@@ -50,7 +54,7 @@ let folder: string;
 let before: Account;
 let outputs: Record<string, string>;
 let adminToken: string;
-let agent: Agent;
+let agent: Signer;
 let pat: string;
 
 /** What a person's shell has who deploys to the emulated account. */
@@ -107,13 +111,14 @@ async function createAdmin(): Promise<string> {
   return AuthenticationResult?.AccessToken ?? '';
 }
 
+const call = (method: string, url: string, options: ExchangeOptions = {}): Promise<Exchange> =>
+  openHttp({ url: api() }).exchange(method, url.slice(api().length), options);
+
+/** A new PAT for the agent, whatever it has. */
 async function requestPat(): Promise<string> {
-  const policy = await call('GET', `${api()}/api/policy`);
-  const issued = await call('POST', `${api()}/api/pat/issue`, {
-    body: { agent_id: agent.id, signed_policy: await agent.sign(policy.body), agent_public_key: agent.publicKeyPem },
-  });
-  expect([issued.status, issued.body]).toEqual([200, { 'proto-pat': expect.any(String), expires_at: expect.any(String) }]);
-  return (issued.body as Record<string, string>)['proto-pat'] ?? '';
+  const { policy } = await fetchPolicy(openHttp({ url: api() }));
+  const gate = await connect(api(), { ...agent, onPolicy: () => true, publicUrl: addressIn(policy, api()) });
+  return (await gate.obtainPat()).pat;
 }
 
 const getCountry = (bearer: string): Promise<Exchange> =>
@@ -195,15 +200,15 @@ describe('a deployment', () => {
 
   test('answers refusals of the gateway itself in our form', async () => {
     const [unknownPath, wrongMethod] = [await call('GET', `${api()}/nothing/here`), await call('DELETE', `${api()}/api/services`)];
-    expect([unknownPath.status, readError(unknownPath.body).code]).toEqual([404, 'NOT_FOUND']);
-    expect([wrongMethod.status, readError(wrongMethod.body).code]).toEqual([405, 'METHOD_NOT_ALLOWED']);
+    expect([unknownPath.status, readError(unknownPath).code]).toEqual([404, 'NOT_FOUND']);
+    expect([wrongMethod.status, readError(wrongMethod).code]).toEqual([405, 'METHOD_NOT_ALLOWED']);
     expect(wrongMethod.headers.get('allow')).toBe('POST');
     // The emulator leaves $context.requestId of mock methods unfilled; AWS fills it in.
-    expect(readError(wrongMethod.body).details.request_id).toBe('$context.requestId');
+    expect(readError(wrongMethod).details?.request_id).toBe('$context.requestId');
   });
 
   test('serves what is beyond the thirteen endpoints', async () => {
-    agent = await createAgent();
+    agent = await obtainNamedKey('deploy');
     pat = await requestPat();
     const { body } = await call('GET', `${api()}/api/intents/${smokeOptions.intentUid}?view=full`);
     const service = `/api/services/${(body as { service_id: string }).service_id}`;
@@ -227,9 +232,9 @@ describe('a deployment', () => {
       ['POST', '/mcp', '', callTool('get_intent', { intent_uid: smokeOptions.intentUid })],
       ['POST', '/mcp', '', callTool('execute_intent', { ...execution, pat })],
       ['DELETE', `${service}/credential`, adminToken],
-      ['GET', `/api/agents/${agent.id}`, adminToken],
-      ['POST', `/api/agents/${agent.id}/revoke`, adminToken],
-      ['DELETE', `/api/agents/${agent.id}`, adminToken],
+      ['GET', `/api/agents/${agent.agentId}`, adminToken],
+      ['POST', `/api/agents/${agent.agentId}/revoke`, adminToken],
+      ['DELETE', `/api/agents/${agent.agentId}`, adminToken],
     ];
     for (const [method, path, token, sent, headers] of calls) {
       const answer = await fetch(`${api()}${path}`, {
@@ -249,7 +254,7 @@ describe('a deployment', () => {
   });
 
   test('takes a changed setting, and keeps data and PATs', async () => {
-    agent = await createAgent();
+    agent = await obtainNamedKey('deploy');
     pat = await requestPat();
     expect(await getCountry(pat)).toMatchObject({ status: 200, body: { name: 'Switzerland' } });
     const keysBefore = await call('GET', `${api()}/.well-known/jwks.json`);

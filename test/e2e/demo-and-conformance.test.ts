@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { CliFailure } from '../../bin/cli/failure.ts';
 import { checks, runConformance } from '../../bin/conform/run.ts';
-import { DemoFailure } from '../../bin/demo/call.ts';
 import { play } from '../../bin/demo/play.ts';
 import { registerDemo } from '../../bin/local/upstream/register.ts';
 import { fullIntent, intentPage } from '../../schemas/intent.ts';
@@ -13,8 +13,9 @@ const { base_url: baseUrl, admin_token: adminToken, upstream_url: upstreamUrl } 
 const registration = { baseUrl, adminToken, upstreamUrl };
 afterAll(() => api.stop());
 
-const run = (...args: string[]) =>
-  promisify(execFile)(process.execPath, ['bin/demo.ts', ...args], { env: { ...process.env, NO_COLOR: '1' } });
+const runCommand = (...args: string[]) =>
+  promisify(execFile)(process.execPath, ['bin/cli.ts', ...args], { env: { ...process.env, NO_COLOR: '1' } });
+const run = (...args: string[]) => runCommand('demo', ...args);
 
 describe('the demo', () => {
   test('plays through, and each step is answered as it should be', async () => {
@@ -51,19 +52,55 @@ describe('the demo', () => {
     [
       'nothing answers',
       ['--url', 'http://127.0.0.1:1'],
-      'Nothing answers at http://127.0.0.1:1. Start the service with "npm start", or check the address.\n',
+      5,
+      'Nothing answers at http://127.0.0.1:1. Check the address, and whether the gate runs.\n',
     ],
-    ['the address is none', ['--url', 'here'], '--url takes an address that begins with http:// or https://.\n'],
-  ])('ends in one sentence where %s', async (_, args, stderr) => {
-    await expect(run(...args)).rejects.toMatchObject({ code: 1, stderr });
+    ['the address is none', ['--url', 'here'], 3, 'The address of the gate must begin with https:// or http://.\n'],
+  ])('ends in one sentence if %s', async (_, args, code, stderr) => {
+    await expect(run(...args)).rejects.toMatchObject({ code, stderr });
   });
 
   test('fails where the service is not what it should be', async () => {
     const steps = play(`${registration.baseUrl}/nowhere`);
-    await expect(steps.next()).rejects.toThrow(DemoFailure);
+    await expect(steps.next()).rejects.toThrow(CliFailure);
     await expect(play(`${registration.baseUrl}/nowhere`).next()).rejects.toThrow(
       'should have been answered 200, but was answered 404 NOT_FOUND',
     );
+  });
+});
+
+describe('the smoke test', () => {
+  test('sees that the gate is well, and runs an intent', async () => {
+    const { stdout } = await runCommand(
+      'smoke',
+      registration.baseUrl,
+      '--intent',
+      'world.example:get-country:v1',
+      '--parameters',
+      '{"code":"JP"}',
+    );
+    expect(
+      stdout
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => line.replace(/^ *(\d+) +\d+ ms +/, '$1 ').split(/ {2,}/)[0]),
+    ).toEqual([
+      ...['200 health', '200 public keys', '200 search', '200 policy', '200 PAT', '404 PAT is accepted'],
+      ...['401 forged PAT is refused', '401 missing PAT is refused', '404 unknown path is refused', '200 intent'],
+      expect.stringMatching(/^All of it held\. \d+ ms together\.$/),
+    ]);
+  });
+
+  test.each([
+    [
+      'the protocol is called otherwise',
+      ['--protocol', 'uim'],
+      1,
+      'The PAT is not in the member uim-pat of the answer. Is the protocol called otherwise?\n',
+    ],
+    ['the parameters are none', ['--parameters', '{'], 3, '--parameters takes the parameters of the intent as JSON.\n'],
+  ])('says so if %s', async (_, args, code, stderr) => {
+    await expect(runCommand('smoke', registration.baseUrl, ...args)).rejects.toMatchObject({ code, stderr });
   });
 });
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { agent } from '../../../schemas/agent.ts';
+import { readBody } from '../../probes.ts';
 import { openContext } from '../context.ts';
-import { readBody } from '../registry/read.ts';
 import { confirmOrRefuse } from './confirm.ts';
 import { showRecord } from './show.ts';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { EgressRules } from '../../../functions/core/relay/egress.ts';
-import { type Context, isLoopback, openContext } from '../context.ts';
+import { type CliContext, isLoopback, openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { readDocument } from '../import/document.ts';
 import { fetchDocument } from '../import/fetch-document.ts';
@@ -52,7 +52,7 @@ export function addImport(program: Command): void {
     .action((document: string, options: ImportCommandOptions, command: Command) => runImport(openContext(command), document, options));
 }
 
-async function runImport({ api, terminal }: Context, source: string, options: ImportCommandOptions): Promise<void> {
+async function runImport({ api, terminal }: CliContext, source: string, options: ImportCommandOptions): Promise<void> {
   const concurrency = readConcurrency(options.concurrency);
   const isPruning = options.prune === true;
   const plan = await makePlan(source, options, api.baseUrl);

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { issuesOf } from '../../../functions/core/json.ts';
 import { type FullIntent, fullIntent, type IntentInput, intentInput, intentPage, savedIntent } from '../../../schemas/intent.ts';
-import { type Context, openContext } from '../context.ts';
+import { readBody } from '../../probes.ts';
+import { type CliContext, openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { readInput } from '../input.ts';
-import { intentPath, listIntents, readBody, requireService, servicePath } from '../registry/read.ts';
+import { intentPath, listIntents, requireService, servicePath } from '../registry/read.ts';
 import type { Terminal } from '../terminal.ts';
 import { confirmOrRefuse } from './confirm.ts';
 import { describeParameter } from './show.ts';
@@ -36,7 +37,7 @@ interface ListOptions {
   limit: string;
 }
 
-async function list({ api, terminal }: Context, words: string[], { service, namespace, tags, limit }: ListOptions): Promise<void> {
+async function list({ api, terminal }: CliContext, words: string[], { service, namespace, tags, limit }: ListOptions): Promise<void> {
   if (service !== undefined) {
     const found = await requireService(api, service);
     const all = [];

@@ -1,58 +1,77 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import { addressIn, fetchPolicyInWords } from '../../../client/policy.ts';
+import { compilePolicy } from '../../../functions/core/policy/compile.ts';
 import { describeChanges, describePolicy } from '../../../functions/core/policy/describe.ts';
 import { PolicyError } from '../../../functions/core/policy/reading.ts';
-import { fillTemplate, parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import { readPolicy } from '../agent/handshake.ts';
-import { type Context, openContext } from '../context.ts';
+import { fillTemplate, parsePolicyTemplate, placeholder } from '../../../functions/core/policy/template.ts';
+import { policy as policySchema } from '../../../schemas/policy.ts';
+import { readBody } from '../../probes.ts';
+import { type CliContext, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
-
-/** The address that the policy was filled in with, which need not be the one that it was fetched by. */
-const ownAddress = ({ permission = [] }: Policy, baseUrl: string): string =>
-  permission.map(({ target }) => /^(.*)\/api\/intents(?:[/?]|$)/.exec(target)?.[1]).find((address) => address !== undefined) ?? baseUrl;
-
-/** A policy in plain sentences; as JSON where it says what this program does not understand. */
-export function describeTerms(policy: Policy, baseUrl: string): string[] {
-  try {
-    return describePolicy(policy, ownAddress(policy, baseUrl));
-  } catch (error) {
-    if (!(error instanceof PolicyError)) throw error;
-    return ['It cannot be put into plain words. This is the whole of it:', ...JSON.stringify(policy, null, 2).split('\n')];
-  }
-}
+import { openTerminal, type Terminal } from '../terminal.ts';
 
 export function addPolicy(program: Command): void {
   const policy = program.command('policy').description('The usage policy: show, diff');
   policy
-    .command('show')
-    .description('Show the policy that agents have to sign, in plain sentences')
-    .action(async (_, command: Command) => {
-      const { api, terminal } = openContext(command);
-      const current = await readPolicy(api);
-      for (const sentence of describeTerms(current, api.baseUrl)) terminal.say(sentence);
-      terminal.json(current);
+    .command('show [file]')
+    .description('Show the policy that agents have to sign, in plain sentences; with a file what that says, and what it grants')
+    .action(async (file: string | undefined, _, command: Command) => {
+      if (file === undefined) return showInForce(openContext(command));
+      return showFile(openTerminal(command.optsWithGlobals().json === true), file);
     });
   policy
-    .command('diff [file]')
-    .description('Show what a policy file would change of the policy in force. Exit code 2 where it would')
-    .action((file: string | undefined, _, command: Command) => runDiff(openContext(command), file ?? 'policy.json'));
+    .command('diff [file] [after]')
+    .description('Show what a policy file would change of the policy in force, or of another file. Exit code 2 if it would')
+    .action((file = 'policy.json', after: string | undefined, _, command: Command) =>
+      after === undefined ? diffInForce(openContext(command), file) : diffFiles(openTerminal(command.optsWithGlobals().json), file, after),
+    );
 }
 
-async function runDiff({ api, terminal }: Context, file: string): Promise<void> {
-  const current = await readPolicy(api);
-  const address = ownAddress(current, api.baseUrl);
-  const changes = describeFile(current, file, address);
-  for (const change of changes) terminal.say(change);
-  terminal.json({ changes });
-  if (changes.length > 0)
-    throw new CliFailure('drift', `The policy in force is not that of ${file}. A deployment puts the file into effect.`);
+async function showInForce({ api, terminal }: CliContext): Promise<void> {
+  const { policy, inWords } = await fetchPolicyInWords(api.http);
+  for (const sentence of inWords) terminal.say(sentence);
+  terminal.json(policy);
+}
+
+function showFile(terminal: Terminal, file: string): void {
+  const [policy, inWords, grants] = readFile(file, (template) => [
+    template,
+    describePolicy(template, placeholder),
+    compilePolicy(template, placeholder),
+  ]);
+  const { scope, prohibited, lmt } = grants;
+  for (const sentence of inWords) terminal.say(sentence);
+  terminal.say(`\nscope of a PAT: ${scope.join(' ') || 'nothing'}`);
+  if (prohibited.length > 0) terminal.say(`taken away:     ${prohibited.join(' ')}`);
+  terminal.say(`lmt:            ${lmt ? `${lmt.rate} in any ${lmt.period} seconds` : 'none'}`);
+  terminal.json({ policy, sentences: inWords, ...grants });
+}
+
+async function diffInForce({ api, terminal }: CliContext, file: string): Promise<void> {
+  const current = readBody(policySchema, await api.call('GET', '/api/policy'));
+  const address = addressIn(current, api.baseUrl);
+  const changes = readFile(file, (template) => describeChanges(current, fillTemplate(template, address), address));
+  showChanges(terminal, changes, `The policy in force is not that of ${file}. A deployment puts the file into effect.`);
   terminal.say(`The policy in force is that of ${file}.`);
 }
 
-function describeFile(current: Policy, file: string, address: string): string[] {
+function diffFiles(terminal: Terminal, before: string, after: string): void {
+  const earlier = readFile(before, (template) => template);
+  const changes = readFile(after, (template) => describeChanges(earlier, template, placeholder));
+  showChanges(terminal, changes, `The policy of ${after} is not that of ${before}.`);
+  terminal.say('The two say the same.');
+}
+
+function showChanges(terminal: Terminal, changes: string[], drift: string): void {
+  for (const change of changes) terminal.say(change);
+  terminal.json({ changes });
+  if (changes.length > 0) throw new CliFailure('drift', drift);
+}
+
+function readFile<T>(file: string, use: (template: ReturnType<typeof parsePolicyTemplate>) => T): T {
   try {
-    return describeChanges(current, fillTemplate(parsePolicyTemplate(readFileSync(file, 'utf8')), address), address);
+    return use(parsePolicyTemplate(readFileSync(file, 'utf8')));
   } catch (error) {
     if (error instanceof PolicyError) throw usageFailure(`The file ${file} holds no policy that can be put into effect:`, error.issues);
     if (error instanceof Error && 'code' in error) throw usageFailure(`The file ${file} cannot be read.`);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import type { Command } from 'commander';
 import type { IntentInput } from '../../../schemas/intent.ts';
-import { type Context, openContext } from '../context.ts';
+import { type CliContext, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
 import { readInput } from '../input.ts';
 import { type Applied, applyChanges } from '../registry/apply.ts';
@@ -61,7 +61,7 @@ const chooseFormat = ({ format, output = '' }: ExportOptions, isJson: boolean): 
   throw usageFailure('--format takes yaml or json.');
 };
 
-async function runExport(context: Context, options: ExportOptions): Promise<void> {
+async function runExport(context: CliContext, options: ExportOptions): Promise<void> {
   const { terminal } = context;
   const writer = openFileWriter(chooseFormat(options, terminal.isJson));
   const concurrency = readConcurrency(options.concurrency);
@@ -87,14 +87,14 @@ async function runExport(context: Context, options: ExportOptions): Promise<void
   terminal.remark(`${names.length} ${names.length === 1 ? 'service' : 'services'} with ${count} ${count === 1 ? 'intent' : 'intents'}.`);
 }
 
-async function findNames({ api }: Context): Promise<string[]> {
+async function findNames({ api }: CliContext): Promise<string[]> {
   const names: string[] = [];
   for await (const { name } of searchServices(api)) names.push(name);
   return names.sort();
 }
 
 /** A service's intents with all that is registered of them, page by page, in the order of their uids. What is deleted meanwhile is left out. */
-async function* readFully({ api, terminal }: Context, serviceId: string, concurrency: number): AsyncGenerator<IntentInput[]> {
+async function* readFully({ api, terminal }: CliContext, serviceId: string, concurrency: number): AsyncGenerator<IntentInput[]> {
   let progress: ReturnType<typeof terminal.progress> | undefined;
   for await (const { intents, pagination } of listIntents(api, serviceId)) {
     progress ??= terminal.progress('Reading', pagination.total_results);
@@ -109,7 +109,7 @@ async function* readFully({ api, terminal }: Context, serviceId: string, concurr
   progress?.end();
 }
 
-async function compareFile({ api, terminal }: Context, file: string, concurrency: number): Promise<ServiceChanges[]> {
+async function compareFile({ api, terminal }: CliContext, file: string, concurrency: number): Promise<ServiceChanges[]> {
   const changes: ServiceChanges[] = [];
   for (const wanted of readRegistryFile(await readInput(file))) {
     changes.push(await compareService(api, wanted, { concurrency, progress: terminal.progress, isThorough: true }));
@@ -117,7 +117,7 @@ async function compareFile({ api, terminal }: Context, file: string, concurrency
   return changes;
 }
 
-async function runDiff(context: Context, file: string, concurrency: string): Promise<void> {
+async function runDiff(context: CliContext, file: string, concurrency: string): Promise<void> {
   const { terminal } = context;
   const changes = await compareFile(context, file, readConcurrency(concurrency));
   for (const service of changes.filter(hasDrift)) {
@@ -130,7 +130,7 @@ async function runDiff(context: Context, file: string, concurrency: string): Pro
   terminal.say('The registry is as the file says.');
 }
 
-async function runApply(context: Context, file: string, options: ApplyCommandOptions): Promise<void> {
+async function runApply(context: CliContext, file: string, options: ApplyCommandOptions): Promise<void> {
   const { api, terminal } = context;
   const concurrency = readConcurrency(options.concurrency);
   const isPruning = options.prune === true;

@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import { issuesOf } from '../../../functions/core/json.ts';
 import { type ServiceInput, savedService, serviceInput } from '../../../schemas/service.ts';
+import { readBody } from '../../probes.ts';
 import { openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { readInput } from '../input.ts';
 import { normalizeService } from '../registry/normal-form.ts';
-import { findIntent, readBody, requireService, searchServices, servicePath } from '../registry/read.ts';
+import { findIntent, requireService, searchServices, servicePath } from '../registry/read.ts';
 import { confirmOrRefuse } from './confirm.ts';
 import { showRecord } from './show.ts';
 

@@ -1,20 +1,25 @@
+import { join } from 'node:path';
 import type { Command } from 'commander';
+import { connect, type OnPolicy } from '../../../client/connect.ts';
+import { openFileAgreementStore } from '../../../client/file-agreement-store.ts';
+import { openFileKeyStore } from '../../../client/file-key-store.ts';
+import { obtainNamedKey } from '../../../client/keys.ts';
 import { type FullIntent, fullIntent, intentPage } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
-import { forgetPat, obtainPat } from '../agent/handshake.ts';
-import { ApiFailure, type Reply } from '../api.ts';
-import { type Context, openContext } from '../context.ts';
+import { readBody } from '../../probes.ts';
+import { type CliContext, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
 import { readInput } from '../input.ts';
-import { intentPath, readBody } from '../registry/read.ts';
+import { privateFolder } from '../private-file.ts';
+import { intentPath } from '../registry/read.ts';
 import { showIntent } from './intents.ts';
-import { describeTerms } from './policy.ts';
 
 interface TryOptions {
   intent?: string;
   param?: string[];
   params?: string;
   acceptPolicy?: boolean;
+  publicUrl?: string;
 }
 
 type Values = Record<string, unknown>;
@@ -28,33 +33,48 @@ export function addTry(program: Command): void {
     .option('--intent <uid>', 'this intent, in place of a search')
     .option('-p, --param <name=value...>', 'a parameter; what is no text is written as JSON')
     .option('--params <file>', 'all parameters as a JSON or YAML object in a file; - for stdin')
+    .option('--public-url <address>', 'the address that the gate calls itself by, if it is not the one that it is reached at')
     .option('--accept-policy', 'sign the policy without asking; read it first with "policy show"')
     .action((words: string[], options: TryOptions, command: Command) => runTry(openContext(command), words, options));
 }
 
-async function runTry(context: Context, words: string[], options: TryOptions): Promise<void> {
+async function runTry(context: CliContext, words: string[], options: TryOptions): Promise<void> {
   const { api, terminal } = context;
   const uid = options.intent ?? (await choose(context, words));
   const intent = readBody(fullIntent, await api.call('GET', intentPath(uid), { query: { view: 'full' } }));
   showIntent(terminal, intent);
   const parameters = { ...(await readParameters(options)), ...readPairs(intent, options.param ?? []) };
   const complete = { ...parameters, ...(await askMissing(context, intent, parameters)) };
-  const accept = async (policy: Parameters<typeof describeTerms>[0]) => {
-    terminal.remark('Before the first call an agent has to accept the policy of the service:');
-    for (const sentence of describeTerms(policy, api.baseUrl)) terminal.remark(`  ${sentence}`);
-    if (options.acceptPolicy) return true;
+  const { agentId, answer } = await execute(context, intent.intent_uid, complete, options);
+  terminal.say();
+  terminal.say(terminal.style('bold', 'The answer:'));
+  terminal.say(JSON.stringify(answer, null, 2));
+  terminal.json({ agent_id: agentId, intent_uid: intent.intent_uid, parameters: complete, answer });
+}
+
+/** A person waits no longer than this for quota or a gate that is away. */
+const maxWaitMs = 10_000;
+
+/** This command line is an agent: one key and one name for all gates, and a PAT for each. */
+async function execute({ api, terminal }: CliContext, uid: string, parameters: Values, { acceptPolicy, publicUrl }: TryOptions) {
+  const onPolicy: OnPolicy = async (_, inWords, changes = []) => {
+    terminal.remark('Before the first call an agent has to accept the policy of the gate:');
+    for (const sentence of inWords) terminal.remark(`  ${sentence}`);
+    if (changes.length > 0) terminal.remark('What is different from the policy that was accepted before:');
+    for (const change of changes) terminal.remark(`  ${change}`);
+    if (acceptPolicy) return true;
     if (!terminal.isInteractive) throw usageFailure('Nobody can be asked here whether the policy is accepted: say --accept-policy.');
     return terminal.confirm('Sign it?');
   };
-  const { body, text } = await execute(context, intent.intent_uid, complete, accept);
-  terminal.say();
-  terminal.say(terminal.style('bold', 'The answer:'));
-  terminal.say(body === undefined ? text : JSON.stringify(body, null, 2));
-  terminal.json({ intent_uid: intent.intent_uid, parameters: complete, answer: body });
+  const folder = join(privateFolder(), 'agent');
+  const agent = await obtainNamedKey('cli', openFileKeyStore(folder));
+  const agreementStore = openFileAgreementStore(folder);
+  const gate = await connect(api.baseUrl, { ...agent, agreementStore, onPolicy, maxWaitMs, ...(publicUrl !== undefined && { publicUrl }) });
+  return { agentId: agent.agentId, answer: await gate.execute(uid, parameters) };
 }
 
 /** The best hit, or the one that is picked where somebody can be asked. */
-async function choose({ api, terminal }: Context, words: string[]): Promise<string> {
+async function choose({ api, terminal }: CliContext, words: string[]): Promise<string> {
   if (words.length === 0) throw usageFailure('What should the intent do? Say it in plain words, or name one with --intent.');
   const query = { query: words.join(' '), page_size: shownHits };
   const { intents } = readBody(intentPage, await api.call('GET', '/api/intents/search', { query }));
@@ -104,7 +124,7 @@ function readValue(written: string, parameter: Parameter | undefined): unknown {
   }
 }
 
-async function askMissing({ terminal }: Context, { input_parameters }: FullIntent, given: Values): Promise<Values> {
+async function askMissing({ terminal }: CliContext, { input_parameters }: FullIntent, given: Values): Promise<Values> {
   const missing = input_parameters.filter(
     ({ name, required, default: fallback }) => required && fallback === undefined && !Object.hasOwn(given, name),
   );
@@ -117,22 +137,4 @@ async function askMissing({ terminal }: Context, { input_parameters }: FullInten
   const values: Values = {};
   for (const parameter of missing) values[parameter.name] = readValue(await terminal.ask(`${parameter.name}: `), parameter);
   return values;
-}
-
-/** Where a kept PAT is refused, because it was revoked or the policy has changed, a new one is asked for once. */
-async function execute({ api }: Context, uid: string, parameters: Values, accept: Parameters<typeof obtainPat>[1]): Promise<Reply> {
-  const call = async () =>
-    api.call('POST', '/api/intents/execute', {
-      body: { intent_uid: uid, parameters },
-      headers: { Authorization: `Bearer ${await obtainPat(api, accept)}` },
-      isRetried: false,
-    });
-  try {
-    return await call();
-  } catch (error) {
-    const isStale = error instanceof ApiFailure && (error.status === 401 || error.details.reason === 'policy_changed');
-    if (!isStale) throw error;
-    forgetPat(api);
-    return call();
-  }
 }

@@ -1,12 +1,14 @@
+import { Refusal } from '../../../client/errors.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { savedService } from '../../../schemas/service.ts';
-import { type Api, ApiFailure } from '../api.ts';
+import { readBody } from '../../probes.ts';
+import type { Api } from '../api.ts';
 import type { Progress } from '../terminal.ts';
 import type { IntentChange, ServiceChanges } from './compare.ts';
 import { concurrently } from './concurrently.ts';
 import { findDifferences } from './differences.ts';
 import { normalizeIntent } from './normal-form.ts';
-import { findIntent, intentPath, readBody, servicePath } from './read.ts';
+import { findIntent, intentPath, servicePath } from './read.ts';
 
 export interface Failed {
   intent_uid: string;
@@ -34,7 +36,7 @@ const foreignMessage = 'Another service has this intent_uid. Choose another name
 /**
  * Brings a service to where it should be. What was begun and broken off is finished by the next run: each change is complete in itself, and a
  * change whose answer was lost is recognised.
- * @throws CliFailure where going on makes no sense: the token is refused, nothing answers, the service itself cannot be saved
+ * @throws CliFailure or IntentGateError where going on makes no sense: the token is refused, nothing answers, the service itself cannot be saved
  */
 export async function applyChanges(
   api: Api,
@@ -52,7 +54,7 @@ export async function applyChanges(
       applied[await work()]++;
     } catch (error) {
       // refused tokens and silence concern every other intent as well
-      if (!(error instanceof ApiFailure) || error.reason === 'credentials') throw error;
+      if (!(error instanceof Refusal) || [401, 403].includes(error.status)) throw error;
       failed.push({ intent_uid: uid, message: error.message, issues: error.issues });
     }
     progress.step();
@@ -83,7 +85,7 @@ async function createService(api: Api, input: ServiceChanges['service']['input']
   try {
     return readBody(savedService, await api.call('POST', '/api/services', { body: input, isAdmin: true })).service_id;
   } catch (error) {
-    const serviceId = error instanceof ApiFailure && error.status === 409 ? error.details.service_id : undefined;
+    const serviceId = error instanceof Refusal && error.status === 409 ? error.details.service_id : undefined;
     if (typeof serviceId !== 'string') throw error;
     await api.call('PUT', servicePath(serviceId), { body: input, isAdmin: true });
     return serviceId;
@@ -98,23 +100,20 @@ async function saveIntent(api: Api, serviceId: string, { kind, intent, etag }: I
   try {
     await api.call('POST', `${servicePath(serviceId)}/intents`, { body: intent, isAdmin: true });
   } catch (error) {
-    if (!(error instanceof ApiFailure) || error.status !== 409) throw error;
+    if (!(error instanceof Refusal) || error.status !== 409) throw error;
     await recognize(api, serviceId, intent, error);
   }
   return 'created';
 }
 
 /** A create whose answer was lost, or that another run made, finds its intent there: that is what was wanted. */
-async function recognize(api: Api, serviceId: string, intent: IntentChange['intent'], conflict: ApiFailure): Promise<void> {
+async function recognize(api: Api, serviceId: string, intent: IntentChange['intent'], conflict: Refusal): Promise<void> {
   const stands = await findIntent(api, intent.intent_uid);
   if (stands === undefined) throw conflict;
-  if (stands.intent.service_id !== serviceId) throw new ApiFailure(409, conflict.code, foreignMessage);
+  if (stands.intent.service_id !== serviceId) throw new Refusal({ ...conflict, message: foreignMessage });
   if (findDifferences(normalizeIntent(stands.intent), normalizeIntent(intent)).length > 0) {
-    throw new ApiFailure(
-      409,
-      conflict.code,
-      'Somebody else has just created this intent in another form. Run the command again to see the difference.',
-    );
+    const message = 'Somebody else has just created this intent in another form. Run the command again to see the difference.';
+    throw new Refusal({ ...conflict, message });
   }
 }
 
@@ -123,7 +122,7 @@ async function removeIntent(api: Api, uid: string): Promise<'removed'> {
   try {
     await api.call('DELETE', intentPath(uid), { isAdmin: true });
   } catch (error) {
-    if (!(error instanceof ApiFailure) || error.status !== 404) throw error;
+    if (!(error instanceof Refusal) || error.status !== 404) throw error;
   }
   return 'removed';
 }

@@ -1,21 +1,14 @@
 import type * as z from 'zod';
+import { Refusal } from '../../../client/errors.ts';
+import type { Exchange } from '../../../client/http.ts';
 import { foldName } from '../../../functions/core/store/keys.ts';
 import { type FullIntent, fullIntent, intentList, intentPage } from '../../../schemas/intent.ts';
 import { type Service, service } from '../../../schemas/service.ts';
-import { type Api, ApiFailure, type Reply } from '../api.ts';
+import { readBody } from '../../probes.ts';
+import type { Api } from '../api.ts';
 import { CliFailure } from '../failure.ts';
 
 const pageSize = 100;
-
-/** The body of an answer in the form that the specification gives it. */
-export function readBody<T extends z.ZodType>(schema: T, { body }: Pick<Reply, 'body'>): z.output<T> {
-  const { success, data } = schema.safeParse(body);
-  if (success) return data;
-  throw new CliFailure(
-    'failure',
-    'The service answered in a form that is not that of the specification. Is an Intent Gate at this address?',
-  );
-}
 
 /** The path and query of the next page, from the `Link` header (RFC 8288). */
 function nextPage(headers: Headers): { path: string; query: Record<string, string> } | undefined {
@@ -51,11 +44,11 @@ export async function listUids(api: Api, serviceId: string): Promise<string[]> {
   return uids;
 }
 
-async function findOrNothing(read: Promise<Reply>): Promise<Reply | undefined> {
+async function findOrNothing(read: Promise<Exchange>): Promise<Exchange | undefined> {
   try {
     return await read;
   } catch (error) {
-    if (error instanceof ApiFailure && error.status === 404) return undefined;
+    if (error instanceof Refusal && error.status === 404) return undefined;
     throw error;
   }
 }

@@ -1,8 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { type Api, ApiFailure, openApi } from '../../../bin/cli/api.ts';
-import type { CliFailure } from '../../../bin/cli/failure.ts';
+import { type Api, openApi } from '../../../bin/cli/api.ts';
+import { type IntentGateError, RateLimited, Refusal, UnexpectedAnswer, Unreachable } from '../../../client/errors.ts';
 
 let server: Server | undefined;
 afterEach(() => {
@@ -32,7 +32,7 @@ async function openService(answers: Answer[]): Promise<{ api: Api; asked: string
   return { api: openApi(baseUrl, tokens, async (ms) => waitedMs.push(ms)), asked, waitedMs };
 }
 
-const failureOf = (call: Promise<unknown>): Promise<CliFailure> =>
+const failureOf = (call: Promise<unknown>): Promise<IntentGateError> =>
   call.then(
     () => Promise.reject(new Error('succeeded')),
     (error) => error,
@@ -53,7 +53,7 @@ describe('a call', () => {
   test('waits as long as it is told, then comes again', async () => {
     const { api, asked, waitedMs } = await openService([
       [429, refusal('TOO_MANY_REQUESTS'), { 'Retry-After': '7' }],
-      [503, refusal('SERVICE_UNAVAILABLE'), { 'Retry-After': '999999' }],
+      [504, refusal('GATEWAY_TIMEOUT'), { 'Retry-After': '60' }],
       [503, 'no JSON'],
       'reset',
       [200, '{}'],
@@ -61,6 +61,15 @@ describe('a call', () => {
     expect((await api.call('PUT', '/x', { body: {} })).status).toBe(200);
     expect(asked).toHaveLength(5);
     expect(waitedMs.slice(0, 2)).toEqual([7_000, 60_000]);
+    expect(waitedMs).toHaveLength(4);
+  });
+
+  test('does not wait for days', async () => {
+    const { api, waitedMs } = await openService([[429, refusal('TOO_MANY_REQUESTS'), { 'Retry-After': '999999' }]]);
+    const failure = await failureOf(api.call('PUT', '/x', { body: {} }));
+    expect(failure).toBeInstanceOf(RateLimited);
+    expect(failure.message).toBe('The rate limit is used up. Ask again in 999999 seconds.');
+    expect(waitedMs).toEqual([]);
   });
 
   test('renews a token that is refused, once', async () => {
@@ -69,7 +78,6 @@ describe('a call', () => {
       [401, refusal('UNAUTHORIZED')],
     ]);
     expect(await failureOf(api.call('PUT', '/x', { isAdmin: true }))).toMatchObject({
-      reason: 'credentials',
       status: 401,
       code: 'UNAUTHORIZED',
     });
@@ -77,41 +85,39 @@ describe('a call', () => {
   });
 
   test.each([
-    [403, 'FORBIDDEN', 'credentials'],
-    [400, 'INVALID_PARAMETER', 'failure'],
-    [409, 'CONFLICT', 'failure'],
-    [500, 'INTERNAL_SERVER_ERROR', 'failure'],
-  ])('shows %i %s as the service says it', async (status, code, reason) => {
+    [403, 'FORBIDDEN'],
+    [400, 'INVALID_PARAMETER'],
+    [409, 'CONFLICT'],
+    [500, 'INTERNAL_SERVER_ERROR'],
+  ])('shows %i %s as the gate says it', async (status, code) => {
     const issues = [{ path: '/a', problem: 'is wrong' }];
     const { api, asked } = await openService([[status, refusal(code, { issues })]]);
     const failure = await failureOf(api.call('POST', '/x', { body: {} }));
-    expect(failure).toBeInstanceOf(ApiFailure);
-    expect(failure).toMatchObject({ status, code, reason, message: `Because of ${code}.`, issues });
+    expect(failure).toBeInstanceOf(Refusal);
+    expect(failure).toMatchObject({ status, code, message: `Because of ${code}.`, issues });
     expect(asked).toHaveLength(1);
   });
 
   test('gives up in the end', async () => {
     const { api, asked } = await openService(Array.from({ length: 20 }, (): Answer => [503, refusal('SERVICE_UNAVAILABLE')]));
-    expect(await failureOf(api.call('GET', '/x'))).toMatchObject({ reason: 'failure', code: 'SERVICE_UNAVAILABLE' });
+    expect(await failureOf(api.call('GET', '/x'))).toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE' });
     expect(asked).toHaveLength(8);
   });
 
   test('says where it got no error of the specification', async () => {
     const { api } = await openService([[404, '<html>']]);
-    expect(await failureOf(api.call('GET', '/x'))).toMatchObject({
-      reason: 'failure',
-      message: 'GET /x was answered 404, without an error of the specification. Is an Intent Gate at this address?',
-    });
+    const failure = await failureOf(api.call('GET', '/x'));
+    expect(failure).toBeInstanceOf(UnexpectedAnswer);
+    expect(failure.message).toBe('GET /x was answered 404, but not in the form of the specification. Is an Intent Gate at this address?');
   });
 
   test('says at once where nothing answers', async () => {
     const { api, waitedMs } = await openService([]);
     server?.close();
     await new Promise((resolve) => server?.once('close', resolve));
-    expect(await failureOf(api.call('GET', '/x'))).toMatchObject({
-      reason: 'unreachable',
-      message: `Nothing answers at ${api.baseUrl}. Check the address, and whether the service runs.`,
-    });
+    const failure = await failureOf(api.call('GET', '/x'));
+    expect(failure).toBeInstanceOf(Unreachable);
+    expect(failure.message).toBe(`Nothing answers at ${api.baseUrl}. Check the address, and whether the gate runs.`);
     expect(waitedMs).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -275,7 +275,10 @@ describe('try', () => {
   test('executes once the policy is accepted, and after a revocation signs again', async () => {
     const { stdout } = await run([...words, '--accept-policy', '--json']);
     expect(JSON.parse(stdout).answer).toMatchObject({ time: '2027-03-28T16:30:00+09:00' });
-    const [agentId] = Object.values(JSON.parse(await readFile(join(home, 'agent.json'), 'utf8')));
+    const { agent_id: agentId } = JSON.parse(stdout);
+    const kept = (await readdir(join(home, 'agent'))).map((name) => join(home, 'agent', name));
+    expect(kept).toHaveLength(2);
+    for (const file of kept) expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(await succeedJson('agents', 'show', String(agentId))).toMatchObject({ agent_id: agentId });
     await succeed('agents', 'revoke', String(agentId));
     expect(JSON.parse((await run([...words, '--json'])).stdout).answer).toMatchObject({ time_zone: 'Asia/Tokyo' });
@@ -295,17 +298,12 @@ describe('everything else', () => {
     ['an option that there is not', ['diff', 'x', '--nonsense'], 3, "error: unknown option '--nonsense'"],
     ['a file that there is not', ['diff', 'none.yaml'], 3, 'The file none.yaml does not exist.'],
     ['a concurrency of 0', ['diff', 'x', '--concurrency', '0'], 3, '--concurrency takes a whole number from 1 to 64.'],
-    [
-      'an address that is none',
-      ['--url', 'nowhere', 'policy', 'show'],
-      3,
-      'The address of the service must begin with https:// or http://.',
-    ],
+    ['an address that is none', ['--url', 'nowhere', 'policy', 'show'], 3, 'The address of the gate must begin with https:// or http://.'],
     [
       'silence',
       ['--url', 'http://127.0.0.1:9', 'policy', 'show'],
       5,
-      'Nothing answers at http://127.0.0.1:9. Check the address, and whether the service runs.',
+      'Nothing answers at http://127.0.0.1:9. Check the address, and whether the gate runs.',
     ],
     [
       'no login',
@@ -326,6 +324,44 @@ describe('everything else', () => {
       code: 2,
       stdout: 'No longer: You must not execute the intent world.example:export-countries:v1, whatever else is permitted.\n',
     });
+  });
+
+  test('what a policy file says, and what changes from one file to another', async () => {
+    const [shipped = '', local = ''] = ['policy.json', 'bin/local/policy.json'].map((file) =>
+      fileURLToPath(new URL(`../../../${file}`, import.meta.url)),
+    );
+    expect(await succeed('policy', 'show', local)).toBe(
+      [
+        'This is the policy {base_url}/api/policy (Set).',
+        'You may execute every intent, at most 60 times a minute.',
+        'You must not execute the intent world.example:export-countries:v1, whatever else is permitted.',
+        'You must not exceed the rate limit.',
+        'You must sign the policy with the key that you present as agent_public_key.',
+        '',
+        'scope of a PAT: *:*:*:execute',
+        'taken away:     world.example:export-countries:v1:execute',
+        'lmt:            60 in any 60 seconds',
+        '',
+      ].join('\n'),
+    );
+    expect(await run(['policy', 'diff', shipped, local])).toMatchObject({
+      code: 2,
+      stdout: 'New: You must not execute the intent world.example:export-countries:v1, whatever else is permitted.\n',
+      stderr: `The policy of ${local} is not that of ${shipped}.\n`,
+    });
+    expect(await succeed('policy', 'diff', shipped, shipped)).toBe('The two say the same.\n');
+    expect(await run(['policy', 'show', join(folder, 'none.json')])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('cannot be read.'),
+    });
+  });
+
+  test('a check that there is not', async () => {
+    expect(await run(['conform', '--only', 'path-unknown,nonsense'])).toMatchObject({
+      code: 3,
+      stderr: 'There is no check called nonsense. The report of all checks (--json) has their ids.\n',
+    });
+    expect((await run(['conform', '--only', 'path-unknown'])).code).toBe(0);
   });
 
   test('failures as JSON', async () => {

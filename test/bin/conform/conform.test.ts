@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { CliFailure } from '../../../bin/cli/failure.ts';
 import type { Outcome, Report } from '../../../bin/conform/report.ts';
-import { CannotCheck, type ConformanceOptions, checks, runConformance } from '../../../bin/conform/run.ts';
+import { type ConformanceOptions, checks, runConformance } from '../../../bin/conform/run.ts';
+import { Unreachable } from '../../../client/errors.ts';
 import { faults } from './faults.ts';
 import type { Fault } from './small-http.ts';
 import { startSmallServer } from './small-server.ts';
@@ -70,7 +72,7 @@ describe('on a server that is broken', () => {
 
 test('where the admin token is refused it says so, and checks nothing', async () => {
   await expect(check({}, { adminToken: 'expired' })).rejects.toThrow(
-    new CannotCheck('The admin token is refused (401). Get a fresh one of an admin, or check without.'),
+    new CliFailure('credentials', 'The admin token is refused (401). Get a fresh one of an admin, or check without.'),
   );
 });
 
@@ -78,6 +80,6 @@ test('where nothing answers it says so', async () => {
   server = await startSmallServer();
   await server.stop();
   const run = runConformance(server.url);
-  await expect(run).rejects.toThrow(CannotCheck);
-  await expect(run).rejects.toThrow(`Nothing answers at ${server.url}. Check the address, and whether the service runs.`);
+  await expect(run).rejects.toThrow(Unreachable);
+  await expect(run).rejects.toThrow(`Nothing answers at ${server.url}. Check the address, and whether the gate runs.`);
 });

@@ -1,0 +1,83 @@
+import type { Command } from 'commander';
+import { chooseBaseUrl } from '../context.ts';
+import { CliFailure, usageFailure } from '../failure.ts';
+import { readLocalStack } from '../session.ts';
+import { openTerminal } from '../terminal.ts';
+
+interface SmokeOptions {
+  intent?: string;
+  parameters: string;
+  protocol?: string;
+}
+
+export function addDemo(program: Command): void {
+  program
+    .command('demo')
+    .description('Play an agent, step by step, against a gate that has the demo intents; one is started if none runs here')
+    .action((_, command: Command) => runDemo(command.optsWithGlobals()));
+  program
+    .command('smoke <address>')
+    .description(
+      'Check a deployment from outside: it is up, its policy can be signed, a PAT is issued, verifies and works. Registers nothing',
+    )
+    .option('--intent <uid>', 'also run this intent')
+    .option('--parameters <json>', 'its parameters', '{}')
+    .option('--protocol <name>', 'what stands for "proto" in the names of members; whatever the gate says otherwise')
+    .action((address: string, options: SmokeOptions) => runSmoke(chooseBaseUrl(address), options));
+}
+
+/** The gate to play against: the one that is named, else the one that `npm start` runs here; what a killed one left behind does not count. */
+async function findGate(url: string | undefined): Promise<string | undefined> {
+  if (url ?? process.env.INTENT_GATE_URL) return chooseBaseUrl(url);
+  const running = readLocalStack()?.base_url;
+  const answered = running && (await fetch(`${running}/health`, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined));
+  return answered ? running : undefined;
+}
+
+async function runDemo({ url, json = false }: { url?: string; json?: boolean }): Promise<void> {
+  const { say } = openTerminal(json);
+  const [{ play }, { showStep, showStepAsJson }] = await Promise.all([import('../../demo/play.ts'), import('../../demo/show.ts')]);
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
+  const found = await findGate(url);
+  if (found === undefined) say('No gate runs here, so one is started for the demo; this takes some seconds.\n');
+  const own = found === undefined ? await startOwn(interrupted.signal) : undefined;
+  const baseUrl = found ?? own?.base_url ?? '';
+  try {
+    say(`An agent that has never heard of the gate at ${baseUrl} goes to work.\n`);
+    let number = 0;
+    for await (const step of play(baseUrl)) {
+      (json ? showStepAsJson : showStep)(step, ++number);
+      if (interrupted.signal.aborted) throw new CliFailure('interrupted', 'Stopped.');
+    }
+    say('That is all: found, understood, agreed, done, and held to the agreement.');
+  } finally {
+    await own?.stop();
+  }
+}
+
+async function startOwn(signal: AbortSignal) {
+  const [{ startStack }, { StartError }] = await Promise.all([import('../../local/stack.ts'), import('../../local/data-folder.ts')]);
+  return startStack({ port: 0, quiet: true, signal }).catch((cause) => {
+    if (signal.aborted) throw new CliFailure('interrupted', 'Stopped.', { cause });
+    throw cause instanceof StartError ? new CliFailure('failure', cause.message, { cause }) : cause;
+  });
+}
+
+async function runSmoke(baseUrl: string, { intent: intentUid, parameters, protocol }: SmokeOptions): Promise<void> {
+  const { shakeHands } = await import('../../demo/handshake.ts');
+  const startedMs = performance.now();
+  for await (const seen of shakeHands(baseUrl, { protocol, intentUid, parameters: readParameters(parameters) }))
+    console.log(
+      `${String(seen.status).padStart(3)} ${`${Math.round(seen.durationMs)} ms`.padStart(8)}  ${seen.name.padEnd(28)} ${seen.seen}`,
+    );
+  console.log(`\nAll of it held. ${Math.round(performance.now() - startedMs)} ms together.`);
+}
+
+function readParameters(text: string): object {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw usageFailure('--parameters takes the parameters of the intent as JSON.');
+  }
+}

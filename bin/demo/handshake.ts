@@ -1,0 +1,89 @@
+import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
+import { type Exchange, openHttp } from '../../client/http.ts';
+import { obtainNamedKey } from '../../client/keys.ts';
+import { issuePath, makePatRequest, readPat } from '../../client/pats.ts';
+import { addressIn } from '../../client/policy.ts';
+import { intentPage } from '../../schemas/intent.ts';
+import { patClaims, patType } from '../../schemas/pat.ts';
+import { policy } from '../../schemas/policy.ts';
+import { CliFailure } from '../cli/failure.ts';
+import { expectStatus, readBody, readError, tamper } from '../probes.ts';
+
+/** One thing that was looked at. */
+export interface Observation {
+  name: string;
+  status: number;
+  durationMs: number;
+  /** in a few words */
+  seen: string;
+}
+
+export interface HandshakeOptions {
+  /** what stands for `proto`; default: whatever the gate says */
+  protocol?: string | undefined;
+  /** an intent to run */
+  intentUid?: string | undefined;
+  parameters: object;
+}
+
+/** No deployment has it; asking for it shows that a PAT is accepted without running anything. */
+const nobodysIntent = 'smoke.example:nobody-has-this:v1';
+
+const observe = (name: string, { status, durationMs }: Exchange, seen: string): Observation => ({ name, status, durationMs, seen });
+
+/**
+ * Plays an agent against a deployment, from its health to a forged PAT. Registers nothing, and runs nothing unless it is told an intent.
+ * @param url - without a trailing slash
+ * @throws CliFailure or IntentGateError at the first thing that is not as it should be
+ */
+export async function* shakeHands(url: string, { protocol, intentUid, parameters }: HandshakeOptions): AsyncGenerator<Observation> {
+  const http = openHttp({ url });
+  const get = async (path: string) => expectStatus(await http.exchange('GET', path), 200);
+  const execute = (intent_uid: string, values: object, bearer?: string) =>
+    http.exchange('POST', '/api/intents/execute', { bearer, body: { intent_uid, parameters: values } });
+
+  yield observe('health', await get('/health'), 'up');
+
+  const jwks = await get('/.well-known/jwks.json');
+  const keySet = jwks.body as JSONWebKeySet;
+  yield observe('public keys', jwks, `${keySet.keys.length}`);
+
+  const found = await get('/api/intents/search?page_size=1');
+  yield observe('search', found, `${readBody(intentPage, found).pagination.total_results} intents`);
+
+  const read = await get('/api/policy');
+  yield observe('policy', read, readBody(policy, read).uid);
+
+  // what is signed is what was served, not a copy whose members stand in another order
+  const terms = read.body as ReturnType<typeof policy.parse>;
+  const signing = { audience: addressIn(terms, url), nowMs: http.now() };
+  const body = await makePatRequest(await obtainNamedKey('smoke'), terms, signing);
+  const issued = expectStatus(await http.exchange('POST', issuePath, { body }), 200);
+  const { text: pat } = readPat(issued, http.now());
+  if (protocol !== undefined && !Object.hasOwn(issued.body as object, `${protocol}-pat`))
+    throw new CliFailure('failure', `The PAT is not in the member ${protocol}-pat of the answer. Is the protocol called otherwise?`);
+  const claims = await verify(pat, keySet);
+  yield observe('PAT', issued, `verifies, for ${claims.scope.join(', ')}, until ${new Date(claims.exp * 1000).toISOString()}`);
+
+  const refusals: [name: string, answer: Exchange, status: number][] = [
+    ['PAT is accepted', await execute(nobodysIntent, {}, pat), 404],
+    ['forged PAT is refused', await execute(nobodysIntent, {}, tamper(pat)), 401],
+    ['missing PAT is refused', await execute(nobodysIntent, {}), 401],
+    ['unknown path is refused', await http.exchange('GET', '/nothing/here'), 404],
+  ];
+  for (const [name, answer, status] of refusals) yield observe(name, answer, readError(expectStatus(answer, status)).code);
+
+  if (intentUid !== undefined) {
+    const executed = expectStatus(await execute(intentUid, parameters, pat), 200);
+    yield observe('intent', executed, JSON.stringify(executed.body).slice(0, 120));
+  }
+}
+
+async function verify(pat: string, keySet: JSONWebKeySet) {
+  try {
+    const { payload } = await jwtVerify(pat, createLocalJWKSet(keySet), { algorithms: ['ES256'], typ: patType });
+    return patClaims.parse(payload);
+  } catch (cause) {
+    throw new CliFailure('failure', 'The PAT does not verify with the keys of /.well-known/jwks.json.', { cause });
+  }
+}

@@ -1,0 +1,76 @@
+import * as z from 'zod';
+import { UnexpectedAnswer } from '../client/errors.ts';
+import type { Exchange } from '../client/http.ts';
+import { errorBody } from '../schemas/errors.ts';
+import { CliFailure } from './cli/failure.ts';
+
+// What the demo, the smoke test, the conformance checks and the benchmarks try on a gate.
+
+/**
+ * The body of an answer, in the form that the specification gives it.
+ * @throws UnexpectedAnswer if it has another
+ */
+export function readBody<T extends z.ZodType>(schema: T, answer: Exchange): z.output<T> {
+  const { success, data } = schema.safeParse(answer.body);
+  if (!success) throw new UnexpectedAnswer(answer);
+  return data;
+}
+
+/** What an error answer says. */
+export const readError = (answer: Exchange): z.output<typeof errorBody>['error'] => readBody(errorBody, answer).error;
+
+/**
+ * Insists on a status.
+ * @throws CliFailure with what was answered instead
+ */
+export function expectStatus(answer: Exchange, status: number): Exchange {
+  if (answer.status === status) return answer;
+  const { code, message } = answer.status < 400 ? {} : readError(answer);
+  const instead = code === undefined ? answer.status : `${answer.status} ${code}: ${message}`;
+  throw new CliFailure('failure', `${answer.request} should have been answered ${status}, but was answered ${instead}`);
+}
+
+const decodeClaims = (pat: string): unknown => JSON.parse(Buffer.from(pat.split('.')[1] ?? '', 'base64url').toString());
+
+/** The claims of a PAT, unverified; nothing if it is not of the form of a JWT. */
+export function parseClaims(pat: string): unknown {
+  try {
+    return decodeClaims(pat);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The PAT with more rights written into its claims, under the old signature. */
+export function tamper(pat: string): string {
+  const [header, , signature] = pat.split('.');
+  const claims = { ...(decodeClaims(pat) as object), sub: 'somebody-else', lmt: { rate: 1_000_000, period: 1 } };
+  return [header, Buffer.from(JSON.stringify(claims)).toString('base64url'), signature].join('.');
+}
+
+const prohibiting = z.looseObject({
+  prohibition: z.array(z.looseObject({ action: z.string(), target: z.string(), constraint: z.array(z.unknown()).default([]) })).default([]),
+});
+
+/** The uid of an intent that a policy prohibits by name: a target ends in it. */
+export function findProhibited(policy: unknown): string | undefined {
+  const { prohibition = [] } = prohibiting.safeParse(policy).data ?? {};
+  const targets = prohibition.filter(({ action, constraint }) => /\bexecute$/.test(action) && constraint.length === 0);
+  const [uid] = targets.flatMap(({ target }) => /\/api\/intents\/([^/?#]+)$/.exec(target)?.[1] ?? []);
+  return uid && decodeURIComponent(uid);
+}
+
+/** Executes, ten at a time, until something else than success is answered or more is admitted than `rate`. */
+export async function exhaust(
+  execute: () => Promise<Exchange>,
+  rate: number,
+): Promise<{ admitted: number; refused: Exchange | undefined }> {
+  let admitted = 0;
+  for (let batch = 0; batch * 10 <= rate; batch++) {
+    const answers = await Promise.all(Array.from({ length: 10 }, execute));
+    admitted += answers.filter(({ status }) => status === 200).length;
+    const refused = answers.find(({ status }) => status !== 200);
+    if (refused !== undefined || admitted > rate) return { admitted, refused };
+  }
+  return { admitted, refused: undefined };
+}

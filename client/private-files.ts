@@ -1,0 +1,28 @@
+import { mkdir, readFile, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { IntentGateError } from './errors.ts';
+
+/**
+ * Reads a JSON file that holds secrets.
+ * @returns undefined if there is none
+ * @throws IntentGateError if others can read it
+ */
+export async function readPrivateJson(path: string): Promise<unknown> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (text === undefined) return undefined;
+  if (process.platform !== 'win32' && ((await stat(path)).mode & 0o077) !== 0)
+    throw new IntentGateError('UNSAFE_FILE', `Others can read ${path}, which holds secrets. Make it yours alone: chmod 600 ${path}`);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new IntentGateError('DAMAGED_FILE', `The file ${path} is damaged. Remove it, and it is made anew.`, { cause });
+  }
+}
+
+/** Makes the folder of a file that holds secrets. */
+export async function makePrivateFolder(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+}
