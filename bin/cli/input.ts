@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { usageFailure } from './failure.ts';
-import { readDocument } from './import/document.ts';
-import { DocumentError } from './import/plan.ts';
+import { DocumentError, readDocument } from './import/document.ts';
 
 /** The text of a file, or of stdin for `-`. */
 export async function readText(file: string): Promise<string> {

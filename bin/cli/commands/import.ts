@@ -2,10 +2,11 @@ import type { Command } from 'commander';
 import type { EgressRules } from '../../../functions/core/relay/egress.ts';
 import { type CliContext, isLoopback, openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
-import { readDocument } from '../import/document.ts';
+import { DocumentError, readDocument } from '../import/document.ts';
 import { fetchDocument } from '../import/fetch-document.ts';
+import { loadFile } from '../import/load-file.ts';
 import type { Note } from '../import/notes.ts';
-import { DocumentError, type ImportPlan } from '../import/plan.ts';
+import type { ImportPlan } from '../import/plan.ts';
 import { planImport } from '../import/plan-import.ts';
 import { readText } from '../input.ts';
 import { applyChanges } from '../registry/apply.ts';
@@ -78,7 +79,7 @@ async function makePlan(source: string, options: ImportCommandOptions, registryU
   const isUrl = /^https?:\/\//i.test(source);
   const rules = chooseRules(options, registryUrl);
   try {
-    return planImport(readDocument(isUrl ? await fetchDocument(source, rules) : await readText(source)), {
+    return planImport(isUrl ? readDocument(await fetchDocument(source, rules)) : await loadDocument(source), {
       ...(options.namespace !== undefined && { namespace: options.namespace }),
       ...(options.intentVersion !== undefined && { version: options.intentVersion }),
       ...(options.name !== undefined && { serviceName: options.name }),
@@ -93,6 +94,8 @@ async function makePlan(source: string, options: ImportCommandOptions, registryU
     throw error;
   }
 }
+
+const loadDocument = async (file: string) => (file === '-' ? readDocument(await readText(file)) : loadFile(file));
 
 /** The ports are the deployment's to allow, so the one that is asked for is left to it. */
 function chooseRules({ allowLoopback, baseUrl }: ImportCommandOptions, registryUrl: string): EgressRules {

@@ -1,5 +1,16 @@
 import { parseDocument } from 'yaml';
-import { DocumentError } from './plan.ts';
+import type { Issue } from '../../../schemas/errors.ts';
+
+/** A document that cannot be read, or that nothing can be planned from. */
+export class DocumentError extends Error {
+  override readonly name = 'DocumentError';
+  readonly issues: Issue[];
+
+  constructor(message: string, issues: Issue[] = []) {
+    super(message);
+    this.issues = issues;
+  }
+}
 
 /**
  * Reads JSON or YAML (1.2, so that `no` is a text). Texts that begin with a brace are JSON, which is much faster to read.

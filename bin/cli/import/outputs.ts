@@ -1,9 +1,9 @@
 import { isJsonType } from '../../../functions/core/relay/endpoint.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
-import type { Reading } from './body.ts';
-import { anything, either, type Facts } from './facts.ts';
+import { either, type Facts } from './facts.ts';
+import { pathOf } from './node.ts';
 import type { TakeNote } from './notes.ts';
-import { type Operation, Unfit } from './operation.ts';
+import { type Operation, type Reading, readForms, readSuccesses, Unfit } from './operation.ts';
 import { makeParameter } from './parameter.ts';
 
 const maxCount = 100;
@@ -15,17 +15,19 @@ const isJson = (mediaType: string): boolean => isJsonType(mediaType) || mediaTyp
  * which the answer is returned. Where there are several successful answers, only what all of them hold is required.
  * @throws Unfit where no successful answer is JSON
  */
-export function makeOutputs({ answers, place }: Operation, { readSchema, take }: Reading): Parameter[] {
-  const forms = answers.flatMap((answer) => answer.forms.map((form) => ({ ...form, path: answer.place.path })));
+export function makeOutputs({ node: operation }: Operation, { readSchema, take }: Reading): Parameter[] {
+  const answers = readSuccesses(operation).map(([status, response]) => (status === '204' ? [] : readForms(response)));
+  const forms = answers.flat();
   const usable = forms.filter(({ mediaType }) => isJson(mediaType));
   if (forms.length > 0 && usable.length === 0) {
     const offered = [...new Set(forms.map(({ mediaType }) => mediaType))].join(' or ');
-    throw new Unfit(forms[0]?.path ?? place.path, `answers ${offered} only; only JSON is passed on`);
+    const [, first] = readSuccesses(operation).find((_, at) => (answers[at]?.length ?? 0) > 0) ?? [];
+    throw new Unfit(pathOf(first), `answers ${offered} only; only JSON is passed on`);
   }
-  const facts = usable.map(({ schema }) => (schema === undefined ? anything : readSchema(schema)));
-  if (facts.length === 0) return [];
-  const isAlwaysThere = answers.every((answer) => answer.forms.some(({ mediaType }) => isJson(mediaType)));
-  return describe(either(facts), isAlwaysThere, usable[0]?.schema?.path ?? place.path, take);
+  if (usable.length === 0) return [];
+  const isAlwaysThere = answers.every((answer) => answer.some(({ mediaType }) => isJson(mediaType)));
+  const facts = either(usable.map(({ schema }) => readSchema(schema)));
+  return describe(facts, isAlwaysThere, pathOf(usable[0]?.schema) || pathOf(operation), take);
 }
 
 function describe(facts: Facts, isAlwaysThere: boolean, path: string, take: TakeNote): Parameter[] {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { readDocument } from '../../../../bin/cli/import/document.ts';
-import { DocumentError, type ImportOptions } from '../../../../bin/cli/import/plan.ts';
+import { DocumentError, readDocument } from '../../../../bin/cli/import/document.ts';
+import type { ImportOptions } from '../../../../bin/cli/import/plan.ts';
 import { planImport } from '../../../../bin/cli/import/plan-import.ts';
 
 const options: ImportOptions = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
