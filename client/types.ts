@@ -86,8 +86,8 @@ export interface Rule {
 export interface Policy {
   uid: string;
   type: string;
-  permission?: Rule[];
-  prohibition?: Rule[];
-  obligation?: Rule[];
+  permission?: Rule[] | undefined;
+  prohibition?: Rule[] | undefined;
+  obligation?: Rule[] | undefined;
   [member: string]: unknown;
 }

@@ -38,8 +38,8 @@ export interface Deps {
 }
 
 /**
- * `POST /api/pat/issue` (endpoint 5): a PAT for whoever signs the policy in force. Nothing is written before the signature holds, nothing is counted for a
- * jti that has been used, and nothing is bound or signed beyond the limit.
+ * `POST /api/pat/issue` (endpoint 5): a PAT for whoever signs the policy in force. Nothing is written before the signature holds, nothing is
+ * counted for a jti that has been used, and nothing is bound or signed beyond the limit.
  */
 export function createAction({ findPolicy, refusals, proofs, signingKeys, settings, ...deps }: Deps): Action {
   const { protocol, patLifeSeconds, isFreshRequired } = settings;

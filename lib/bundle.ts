@@ -30,7 +30,12 @@ const banner = "import{createRequire}from'node:module';const require=createRequi
  */
 export function bundleFunctions(functions: readonly BundledFunction[], folder: string): void {
   const missing = functions.filter(({ name }) => !existsSync(sourceOf(name)));
-  if (missing.length > 0) throw new SettingsError(`No such file: ${missing.map(({ name }) => sourceOf(name)).join(', ')}`);
+  if (missing.length > 0) {
+    const files = missing.map(({ name }) => sourceOf(name)).join(', ');
+    throw new SettingsError(
+      `lib/endpoints.ts has rows for files that are not there: ${files}. Write them (CONTRIBUTING.md, "Add an endpoint").`,
+    );
+  }
   rmSync(folder, { recursive: true, force: true });
   buildSync({
     entryPoints: Object.fromEntries(functions.map(({ name }) => [`${name}/index`, sourceOf(name)])),

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { IntentGateError, Refusal, Unreachable } from '../../client/errors.ts';
+import { version } from '../../lib/version.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import { addAgents } from './commands/agents.ts';
 import { addConform } from './commands/conform.ts';
@@ -23,6 +24,7 @@ INTENT_GATE_HOME folder of tokens and keys, NO_COLOR no colour.`;
 function createProgram(): Command {
   const program = new Command('intent-gate')
     .description('Works with an Intent Gate, as an admin or as an agent')
+    .version(version, '--version', 'says which version this is')
     .option('--url <address>', 'address of the service; default: INTENT_GATE_URL, else the one that "npm start" runs here')
     .option('--json', 'results as JSON')
     .showHelpAfterError('(--help shows what there is)')

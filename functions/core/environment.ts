@@ -5,6 +5,8 @@
 export const variables = {
   /** name of the DynamoDB table */
   table: 'TABLE_NAME',
+  /** version of the product */
+  version: 'INTENT_GATE_VERSION',
   /** what stands for `proto` in member names and error references */
   protocol: 'PROTOCOL',
   /** the public address, where one is configured; else the address that the service is called by */

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { errorBody } from '../../schemas/errors.ts';
 import { intentUid } from '../../schemas/intent.ts';
 import type { ApiContent, ApiDocument, ApiOperation, ApiParameter, ApiResponse, Reference } from '../../schemas/openapi.ts';
 import { type Endpoint, endpoints, type PathVariable } from '../endpoints.ts';
+import { version } from '../version.ts';
 import { openErrorResponses } from './errors.ts';
 import { type Example, exampleBaseUrl, listExamples } from './examples.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
@@ -103,7 +103,7 @@ export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
     openapi: '3.1.1',
     info: {
       title: 'Intent Gate',
-      version: readVersion(),
+      version,
       summary: 'Lets agents find, get authorised for, and execute intents: described operations of web services.',
       description: [
         'An agent finds an intent, signs the usage policy with a key of its own, gets a Policy Adherence Token (PAT) for it, and executes the intent with that.',
@@ -126,5 +126,3 @@ export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
     },
   };
 }
-
-const readVersion = (): string => JSON.parse(readFileSync('package.json', 'utf8')).version;

@@ -13,7 +13,7 @@ if (chromiumPath === undefined)
     'The reference page is not tested: there is no Chromium. Install it (apt-get install chromium), or set CHROMIUM to its path.',
   );
 
-const api = chromiumPath === undefined ? undefined : await startApi({ demo: true, quiet: true });
+const api = chromiumPath === undefined ? undefined : await startApi({ demo: true });
 
 given('the reference page', () => {
   const serviceUrl = api?.stack.base_url ?? '';

@@ -14,7 +14,7 @@ import { openFileKeyStore } from '../../client/file-key-store.ts';
 import { fullIntent, intentPage } from '../../schemas/intent.ts';
 import { startApi } from '../e2e/api.ts';
 
-const api = await startApi({ demo: true, quiet: true });
+const api = await startApi({ demo: true });
 const baseUrl = api.stack.base_url;
 const folder = mkdtempSync(join(tmpdir(), 'client-'));
 afterAll(async () => {

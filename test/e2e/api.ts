@@ -36,7 +36,7 @@ export interface Api {
  * what keeps it from starting is said once a file.
  */
 export async function startApi(options: Parameters<typeof startStack>[0] = {}): Promise<Api> {
-  const stack = await startStack({ port: 0, demo: false, signal: AbortSignal.timeout(120_000), ...options });
+  const stack = await startStack({ port: 0, demo: false, quiet: true, signal: AbortSignal.timeout(120_000), ...options });
   const { base_url: baseUrl, admin_token: adminToken } = stack;
 
   async function call(method: string, path: string, { token, body, headers }: Call = {}): Promise<Answer> {

@@ -8,7 +8,7 @@ import { registerDemo } from '../../bin/local/upstream/register.ts';
 import { fullIntent, intentPage } from '../../schemas/intent.ts';
 import { bodyOf, startApi } from './api.ts';
 
-const api = await startApi({ demo: true, quiet: true });
+const api = await startApi({ demo: true });
 const { base_url: baseUrl, admin_token: adminToken, upstream_url: upstreamUrl } = api.stack;
 const registration = { baseUrl, adminToken, upstreamUrl };
 afterAll(() => api.stop());

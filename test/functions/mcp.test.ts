@@ -6,7 +6,7 @@ import { fullIntent, intentPage } from '../../schemas/intent.ts';
 import { startApi } from '../e2e/api.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
 
-const api = await startApi({ demo: true, quiet: true });
+const api = await startApi({ demo: true });
 const url = `${api.stack.base_url}/mcp`;
 afterAll(() => api.stop());
 
