@@ -5,8 +5,9 @@ import { variables } from '../../functions/core/environment.ts';
 import { bundleFunctions } from '../../lib/bundle.ts';
 import { createAgent } from '../demo/agent.ts';
 import { call } from '../demo/call.ts';
+import { region } from '../local/json-service.ts';
 import { keyArn, startKms } from '../local/kms.ts';
-import { localCredentials, region } from '../local/parts.ts';
+import { localCredentials } from '../local/parts.ts';
 import { startStack } from '../local/stack.ts';
 import { startThread, type Thread } from './thread.ts';
 
