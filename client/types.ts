@@ -62,24 +62,24 @@ export interface Constraint {
   leftOperand: string;
   operator: string;
   rightOperand: unknown;
-  unit?: string;
+  unit?: string | undefined;
 }
 
 export interface Duty {
   action: string;
-  target?: string;
+  target?: string | undefined;
   amount?: unknown;
-  unit?: string;
-  timeInterval?: string;
+  unit?: string | undefined;
+  timeInterval?: string | undefined;
 }
 
 /** A permission, prohibition or obligation. */
 export interface Rule {
   action: string;
-  target?: string;
-  assignee?: string;
-  constraint?: Constraint[];
-  duty?: Duty[];
+  target?: string | undefined;
+  assignee?: string | undefined;
+  constraint?: Constraint[] | undefined;
+  duty?: Duty[] | undefined;
 }
 
 /** The usage policy, in the manner of ODRL. */

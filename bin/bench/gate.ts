@@ -5,8 +5,9 @@ import { connect } from '../../client/connect.ts';
 import { openHttp } from '../../client/http.ts';
 import { variables } from '../../functions/core/environment.ts';
 import { bundleFunctions } from '../../lib/bundle.ts';
+import { region } from '../local/json-service.ts';
 import { keyArn, startKms } from '../local/kms.ts';
-import { localCredentials, region } from '../local/parts.ts';
+import { localCredentials } from '../local/parts.ts';
 import { startStack } from '../local/stack.ts';
 import { startThread, type Thread } from './thread.ts';
 

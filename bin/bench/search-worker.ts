@@ -1,8 +1,8 @@
-import { stat } from 'node:fs/promises';
+import { createReadStream, existsSync } from 'node:fs';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openSearchIndex, type SearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
-import { folderSnapshots } from '../../functions/core/search/sqlite/snapshot-stores.ts';
-import { loadSnapshot, saveSnapshot } from '../../functions/core/search/sqlite/snapshots.ts';
+import { loadSnapshot, type SnapshotStore, saveSnapshot } from '../../functions/core/search/sqlite/snapshots.ts';
 import type { RegistryRecord } from '../../functions/core/store/records.ts';
 import { type SearchQuery, searchQuery } from '../../schemas/search.ts';
 import { type Document, toRecords } from './search-corpus.ts';
@@ -10,6 +10,13 @@ import type { ScaleTask } from './search-scale.ts';
 
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 const milliseconds = (time: number): string => `${time.toFixed(2)} ms`;
+
+/** Snapshots without a service between: what is measured is the index. */
+const storeIn = (folder: string): SnapshotStore => ({
+  read: async (name) => (existsSync(join(folder, name)) ? createReadStream(join(folder, name)) : undefined),
+  write: (name, content) => writeFile(join(folder, name), content),
+  remove: (name) => rm(join(folder, name), { force: true }),
+});
 
 /** The same numbers at each run (a linear congruential generator). */
 function numbers(seed: number): () => number {
@@ -74,7 +81,7 @@ async function build({ folder, size, corpus }: ScaleTask): Promise<void> {
   index.compact();
   index.close();
   const { size: bytes } = await stat(file);
-  await saveSnapshot(folderSnapshots(folder), file, Date.now());
+  await saveSnapshot(storeIn(folder), file, Date.now());
   console.log(`\n${size} intents: built in ${(builtMs / 1000).toFixed(1)} s, ${mebibytes(bytes)} on disk`);
 }
 
@@ -83,7 +90,7 @@ async function measure({ folder, corpus }: ScaleTask): Promise<void> {
   const before = process.memoryUsage().rss;
   const startMs = performance.now();
   const file = join(folder, 'opened.sqlite');
-  await loadSnapshot(folderSnapshots(folder), file);
+  await loadSnapshot(storeIn(folder), file);
   const index = openSearchIndex(file);
   const openedMs = performance.now() - startMs;
   const { total } = index.search(searchQuery.parse({}));

@@ -1,11 +1,20 @@
 import type { Api } from './gateway.ts';
 import type { RunningIdentity } from './identity.ts';
-import { type Lambda, type LambdaOptions, openLambda } from './lambda.ts';
-import { localCredentials, region } from './parts.ts';
-import { type LocalValues, readFunction, resourceIds, type Template } from './template.ts';
+import { region } from './json-service.ts';
+import { type LambdaOptions, openLambdas } from './lambda.ts';
+import { localCredentials } from './parts.ts';
+import { type FunctionDefinition, type LocalValues, readFunction, resourceIds, type Template } from './template.ts';
+
+/** Where the stand-ins listen. */
+export interface Endpoints {
+  dynamodb: string;
+  kms: string;
+  s3: string;
+  secretsManager: string;
+}
 
 /** What points the SDK's clients at what stands in for AWS. */
-export function awsEnvironment(dynamodbEndpoint: string, kmsEndpoint: string): Record<string, string> {
+export function awsEnvironment({ dynamodb, kms, s3, secretsManager }: Endpoints): Record<string, string> {
   const { accessKeyId, secretAccessKey, sessionToken } = localCredentials();
   return {
     AWS_REGION: region,
@@ -14,8 +23,10 @@ export function awsEnvironment(dynamodbEndpoint: string, kmsEndpoint: string): R
     ...(sessionToken && { AWS_SESSION_TOKEN: sessionToken }),
     // Whatever else a function might ask of AWS is refused at once instead of leaving this machine.
     AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
-    AWS_ENDPOINT_URL_DYNAMODB: dynamodbEndpoint,
-    AWS_ENDPOINT_URL_KMS: kmsEndpoint,
+    AWS_ENDPOINT_URL_DYNAMODB: dynamodb,
+    AWS_ENDPOINT_URL_KMS: kms,
+    AWS_ENDPOINT_URL_S3: s3,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager,
   };
 }
 
@@ -30,29 +41,30 @@ export function identityValues(template: Template, { userPoolId, clientId }: Run
   return Object.fromEntries([...pools, ...clients]);
 }
 
-/** Nothing reads a bucket locally. */
-export const bucketValues = (template: Template): LocalValues =>
-  Object.fromEntries(resourceIds(template, 'AWS::S3::Bucket').map((id) => [id, { Ref: 'no-such-bucket' }]));
+/** Each bucket has the name of its logical id, in lower case as S3 wants it. */
+export const bucketNames = (template: Template): string[] => resourceIds(template, 'AWS::S3::Bucket').map((id) => id.toLowerCase());
 
-/** The functions of the template; one that nobody calls starts no thread. */
-export function openLambdas(
+export const bucketValues = (template: Template): LocalValues =>
+  Object.fromEntries(resourceIds(template, 'AWS::S3::Bucket').map((id) => [id, { Ref: id.toLowerCase() }]));
+
+/** The functions of the template, by their logical ids. */
+export function openFunctions(
   template: Template,
   folder: string,
   values: LocalValues,
   environment: Record<string, string>,
-  onLog: LambdaOptions['onLog'],
+  options: LambdaOptions,
 ): Pick<Api, 'invoke'> & { stop(): Promise<unknown> } {
-  const lambdas = new Map<string, Lambda>();
-  const find = (id: string): Lambda => {
-    const known = lambdas.get(id);
-    if (known) return known;
+  const lambdas = openLambdas(options);
+  const definitions = new Map<string, FunctionDefinition>();
+  const define = (id: string): FunctionDefinition => {
     const definition = readFunction(template, id, folder, values);
-    const lambda = openLambda({ ...definition, environment: { ...definition.environment, ...environment } }, onLog && { onLog });
-    lambdas.set(id, lambda);
-    return lambda;
+    const defined = { ...definition, environment: { ...definition.environment, ...environment } };
+    definitions.set(id, defined);
+    return defined;
   };
   return {
-    invoke: async (id, event) => find(id).invoke(event),
-    stop: () => Promise.all([...lambdas.values()].map((lambda) => lambda.stop())),
+    invoke: async (id, event) => lambdas.invoke(definitions.get(id) ?? define(id), event),
+    stop: lambdas.stop,
   };
 }

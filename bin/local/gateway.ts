@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { type ApiDefinition, findResource, type Integration, type StaticAnswer } from './api-definition.ts';
 import { readGatewayRequest, toProxyEvent } from './gateway-event.ts';
 import { close, listen, readBody } from './http.ts';
-import { LambdaTimeout } from './lambda.ts';
+import { LambdaThrottled, LambdaTimeout } from './lambda.ts';
 
 /** Limits of API Gateway. */
 const maxHeaderBytes = 10_240;
@@ -14,8 +14,11 @@ const integrationTimeoutMs = 29_000;
 
 export interface Api {
   definition: ApiDefinition;
-  /** @throws LambdaTimeout, LambdaFailure */
-  invoke(functionId: string, event: unknown): Promise<unknown>;
+  /**
+   * @returns the function's result as JSON
+   * @throws LambdaTimeout, LambdaFailure, LambdaThrottled
+   */
+  invoke(functionId: string, event: unknown): Promise<string | undefined>;
 }
 
 /** A request that was answered. */
@@ -110,8 +113,9 @@ async function answerRequest(
   if (integration.kind === 'mock') return answerMock(integration, definition, incoming, requestId);
   try {
     const result = await withTimeout(invoke(integration.functionId, toProxyEvent(request, match, body)));
-    return toAnswer(proxyResult.parse(result));
+    return toAnswer(proxyResult.parse(JSON.parse(result ?? 'null')));
   } catch (error) {
+    if (error instanceof LambdaThrottled) return refuse('THROTTLED');
     // API Gateway calls a function's own time-out a bad answer too; a caller is better served by the truth.
     return error instanceof LambdaTimeout ? refuse('INTEGRATION_TIMEOUT') : refuse('DEFAULT_5XX', 502);
   }
@@ -134,6 +138,7 @@ const ownStatus: Record<string, number> = {
   INTEGRATION_TIMEOUT: 504,
   MISSING_AUTHENTICATION_TOKEN: 403,
   REQUEST_TOO_LARGE: 413,
+  THROTTLED: 429,
   UNSUPPORTED_MEDIA_TYPE: 415,
 };
 

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import * as z from 'zod';
 import { readJson, writeJson } from './files.ts';
+import { region } from './json-service.ts';
 
 export const people = ['admin', 'user'] as const;
 export type Person = (typeof people)[number];
@@ -30,7 +31,6 @@ export interface RunningIdentity {
   stop(): Promise<void>;
 }
 
-const region = 'eu-west-1';
 const issuerDomain = `https://cognito-idp.${region}.amazonaws.com`;
 
 /** What makes the pool the same after a restart. */

@@ -1,9 +1,8 @@
 import { createPublicKey, randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
 import { p256 } from '@noble/curves/nist.js';
 import * as z from 'zod';
 import { readJson, writeJson } from './files.ts';
-import { close, listen, readBody } from './http.ts';
+import { account, type Disturb, operation, type RunningService, region, ServiceError, startJsonService } from './json-service.ts';
 
 export interface KmsKey {
   keyId: string;
@@ -11,31 +10,15 @@ export interface KmsKey {
   secret: Uint8Array;
 }
 
-export interface KmsAnswer {
-  status: number;
-  body: unknown;
-}
-
 export interface KmsOptions {
   /** default: one new key */
   keys?: readonly KmsKey[];
-  /**
-   * Sees each call with its honest answer and says what is sent instead: may wait, alter or replace it.
-   * Where it throws, the connection is cut without an answer. Made for tests that inject faults.
-   */
-  disturb?(operation: string, answer: KmsAnswer): KmsAnswer | Promise<KmsAnswer>;
+  disturb?: Disturb;
 }
 
-export interface RunningKms {
-  endpoint: string;
+export interface RunningKms extends RunningService {
   keyIds: string[];
-  /** every call so far by the name of its operation; clear it with `length = 0` */
-  operations: string[];
-  stop(): Promise<void>;
 }
-
-const account = '000000000000';
-const region = 'eu-west-1';
 
 export const keyArn = (keyId: string): string => `arn:aws:kms:${region}:${account}:key/${keyId}`;
 
@@ -56,15 +39,6 @@ export function keepKeys(path: string, names: readonly string[]): Record<string,
   );
 }
 
-/** A refusal as KMS words it. */
-class KmsError extends Error {
-  readonly type: string;
-  constructor(type: string, message: string) {
-    super(message);
-    this.type = type;
-  }
-}
-
 const blob = z.base64().transform((text) => Buffer.from(text, 'base64'));
 
 const signInput = z.object({
@@ -77,86 +51,54 @@ const keyInput = z.object({ KeyId: z.string() });
 const createInput = z.object({ KeyUsage: z.string().optional(), KeySpec: z.string().optional() });
 
 /**
- * A stand-in for KMS on a loopback port: real P-256 keys behind the wire protocol of KMS (JSON 1.1), for the SDK's own client.
- * Knows Sign, GetPublicKey, DescribeKey and CreateKey of ECC_NIST_P256 keys, and takes any credentials.
+ * A stand-in for KMS on a loopback port: real P-256 keys behind the wire protocol of KMS.
+ * Knows Sign, GetPublicKey, DescribeKey and CreateKey of ECC_NIST_P256 keys.
  */
-export async function startKms({ keys = [newKmsKey()], disturb = (_, answer) => answer }: KmsOptions = {}): Promise<RunningKms> {
+export async function startKms({ keys = [newKmsKey()], disturb }: KmsOptions = {}): Promise<RunningKms> {
   const known = new Map(keys.map((key) => [key.keyId, key]));
-  const operations: string[] = [];
 
   const find = (id: string): KmsKey => {
     const key = known.get(id.startsWith('arn:') ? (id.split('/').at(-1) ?? '') : id);
-    if (!key) throw new KmsError('NotFoundException', 'The key does not exist.');
+    if (!key) throw new ServiceError('NotFoundException', 'The key does not exist.');
     return key;
   };
 
-  const answers: Record<string, (input: unknown) => unknown> = {
-    Sign: (input) => {
-      const { KeyId, Message, MessageType, SigningAlgorithm } = parse(signInput, input);
-      const { keyId, secret } = find(KeyId);
-      requireEs256(SigningAlgorithm);
-      const isDigest = MessageType === 'DIGEST';
-      if (isDigest && Message.length !== 32)
-        throw new KmsError('ValidationException', 'Digest is invalid length for algorithm ECDSA_SHA_256.');
-      const signature = p256.sign(Message, secret, { prehash: !isDigest, lowS: false, format: 'der' });
-      return { KeyId: keyArn(keyId), Signature: Buffer.from(signature).toString('base64'), SigningAlgorithm };
+  const service = await startJsonService(
+    {
+      Sign: operation(signInput, ({ KeyId, Message, MessageType, SigningAlgorithm }) => {
+        const { keyId, secret } = find(KeyId);
+        requireEs256(SigningAlgorithm);
+        const isDigest = MessageType === 'DIGEST';
+        if (isDigest && Message.length !== 32)
+          throw new ServiceError('ValidationException', 'Digest is invalid length for algorithm ECDSA_SHA_256.');
+        const signature = p256.sign(Message, secret, { prehash: !isDigest, lowS: false, format: 'der' });
+        return { KeyId: keyArn(keyId), Signature: Buffer.from(signature).toString('base64'), SigningAlgorithm };
+      }),
+      GetPublicKey: operation(keyInput, ({ KeyId }) => {
+        const key = find(KeyId);
+        return { ...describeKey(key), KeyId: keyArn(key.keyId), PublicKey: subjectPublicKeyInfo(key).toString('base64') };
+      }),
+      DescribeKey: operation(keyInput, ({ KeyId }) => ({ KeyMetadata: metadata(find(KeyId)) })),
+      CreateKey: operation(createInput, ({ KeyUsage, KeySpec }) => {
+        if (KeyUsage !== 'SIGN_VERIFY' || KeySpec !== 'ECC_NIST_P256') {
+          throw new ServiceError(
+            'UnsupportedOperationException',
+            'Only keys of KeyUsage SIGN_VERIFY and KeySpec ECC_NIST_P256 can be made here.',
+          );
+        }
+        const key = newKmsKey();
+        known.set(key.keyId, key);
+        return { KeyMetadata: metadata(key) };
+      }),
     },
-    GetPublicKey: (input) => {
-      const key = find(parse(keyInput, input).KeyId);
-      return { ...describeKey(key), KeyId: keyArn(key.keyId), PublicKey: subjectPublicKeyInfo(key).toString('base64') };
-    },
-    DescribeKey: (input) => ({ KeyMetadata: metadata(find(parse(keyInput, input).KeyId)) }),
-    CreateKey: (input) => {
-      const { KeyUsage, KeySpec } = parse(createInput, input);
-      if (KeyUsage !== 'SIGN_VERIFY' || KeySpec !== 'ECC_NIST_P256') {
-        throw new KmsError(
-          'UnsupportedOperationException',
-          'Only keys of KeyUsage SIGN_VERIFY and KeySpec ECC_NIST_P256 can be made here.',
-        );
-      }
-      const key = newKmsKey();
-      known.set(key.keyId, key);
-      return { KeyMetadata: metadata(key) };
-    },
-  };
-
-  const answer = (operation: string, body: string): KmsAnswer => {
-    try {
-      const act = Object.hasOwn(answers, operation) ? answers[operation] : undefined;
-      if (!act) throw new KmsError('UnknownOperationException', 'The operation is not known here.');
-      return { status: 200, body: act(JSON.parse(body)) };
-    } catch (error) {
-      const { type, message } = error instanceof KmsError ? error : new KmsError('ValidationException', 'The request is not valid.');
-      return { status: 400, body: { __type: type, message } };
-    }
-  };
-
-  const server = createServer(async (request, response) => {
-    try {
-      const operation = String(request.headers['x-amz-target']).replace(/^TrentService\./, '');
-      const body = (await readBody(request, 1024 * 1024)) ?? Buffer.alloc(0);
-      operations.push(operation);
-      const sent = await disturb(operation, answer(operation, body.toString()));
-      response.writeHead(sent.status, { 'Content-Type': 'application/x-amz-json-1.1', 'x-amzn-RequestId': randomUUID() });
-      response.end(JSON.stringify(sent.body));
-    } catch {
-      request.socket.destroy();
-    }
-  });
-  const port = await listen(server);
-  return { endpoint: `http://127.0.0.1:${port}`, keyIds: keys.map(({ keyId }) => keyId), operations, stop: () => close(server) };
-}
-
-function parse<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
-  const result = schema.safeParse(input);
-  if (result.success) return result.data;
-  const [{ path, message } = { path: [], message: '' }] = result.error.issues;
-  throw new KmsError('ValidationException', `${path.join('.')}: ${message}`);
+    disturb,
+  );
+  return { ...service, keyIds: keys.map(({ keyId }) => keyId) };
 }
 
 function requireEs256(algorithm: string): void {
   if (algorithm !== 'ECDSA_SHA_256')
-    throw new KmsError('InvalidKeyUsageException', `Algorithm ${algorithm} is incompatible with key spec ECC_NIST_P256.`);
+    throw new ServiceError('InvalidKeyUsageException', `Algorithm ${algorithm} is incompatible with key spec ECC_NIST_P256.`);
 }
 
 const describeKey = ({ keyId }: KmsKey) => ({

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { createInterface } from 'node:readline';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { FunctionDefinition } from './template.ts';
@@ -14,69 +16,116 @@ export class LambdaFailure extends Error {
   override readonly name = 'LambdaFailure';
 }
 
+/** More invocations wait than are let in. */
+export class LambdaThrottled extends Error {
+  override readonly name = 'LambdaThrottled';
+}
+
 export interface LambdaOptions {
-  /** environments that run at the same time; further invocations wait. Default 4 */
-  maxConcurrency?: number;
-  /** gets each line that the function writes to its log */
+  /** environments of one function that run at the same time; further invocations wait. Default 4 */
+  maxOfOne?: number;
+  /** environments of all functions together. Default 16 */
+  maxOfAll?: number;
+  /** invocations that wait for an environment; further ones are refused. Default 400 */
+  maxWaiting?: number;
+  /** an environment ends when it has had nothing to do for this long, in milliseconds. Default 30 seconds */
+  idleMs?: number;
+  /** each environment gets a temporary folder of its own in here; it goes with the environment. Default: the system's */
+  scratch?: string;
+  /** where compiled code is kept from one environment to the next */
+  compileCache?: string;
+  /** gets each line that a function writes to its log */
   onLog?(line: string, functionName: string): void;
 }
 
-export interface Lambda {
-  /** @throws LambdaTimeout, LambdaFailure */
-  invoke(event: unknown): Promise<unknown>;
+/** Runs functions as Lambda does. */
+export interface Lambdas {
+  /**
+   * @returns what the function returned, as JSON; undefined if it returned nothing
+   * @throws LambdaTimeout, LambdaFailure, LambdaThrottled
+   */
+  invoke(definition: FunctionDefinition, event: unknown): Promise<string | undefined>;
   stop(): Promise<void>;
 }
 
-/** What goes to an environment, and what comes back. */
-export interface Invocation {
-  requestId: string;
-  functionName: string;
-  memoryMb: number;
-  /** milliseconds since the epoch */
-  deadlineMs: number;
-  event: unknown;
-}
-export type Outcome = { result: unknown } | { failure: string };
+type Message = { log: string } | Outcome;
+type Outcome = { result: string | undefined } | { failure: string };
 
 interface Environment {
-  run(event: unknown): Promise<unknown>;
+  functionName: string;
+  run(event: unknown): Promise<string | undefined>;
   stop(): Promise<unknown>;
 }
 
-/**
- * Runs a function as Lambda does: an environment, here a thread, serves one invocation at a time and is used again; one that
- * times out or dies is replaced. The first invocation starts the first environment.
- */
-export function openLambda(definition: FunctionDefinition, { maxConcurrency = 4, onLog = () => {} }: LambdaOptions = {}): Lambda {
-  const all = new Set<Environment>();
-  const idle: Environment[] = [];
-  const waiting: ((environment: Environment) => void)[] = [];
+interface Waiting {
+  definition: FunctionDefinition;
+  go(environment: Environment): void;
+}
 
-  const start = (): Environment => {
-    const environment = startEnvironment(definition, onLog, () => {
-      all.delete(environment);
-      if (idle.includes(environment)) idle.splice(idle.indexOf(environment), 1);
-    });
+/**
+ * Opens a place that runs functions. An environment, here a thread, serves one invocation at a time and is used again; one that times out or
+ * dies is replaced, one that is idle for long ends. If there is no room for another, the one that was idle longest makes room.
+ */
+export function openLambdas(options: LambdaOptions = {}): Lambdas {
+  const { maxOfOne = 4, maxOfAll = 16, maxWaiting = 400, idleMs = 30_000 } = options;
+  const all = new Set<Environment>();
+  /** the idle ones, the one that is idle longest first */
+  const idleSinceMs = new Map<Environment, number>();
+  const waiting: Waiting[] = [];
+
+  const forget = (environment: Environment) => {
+    all.delete(environment);
+    idleSinceMs.delete(environment);
+  };
+  const start = (definition: FunctionDefinition): Environment => {
+    const environment = startEnvironment(definition, options, () => forget(environment));
     all.add(environment);
     return environment;
   };
+  const retire = (environment: Environment) => {
+    forget(environment);
+    void environment.stop();
+  };
+  const environmentsOf = (name: string) => [...all].filter(({ functionName }) => functionName === name);
 
-  const acquire = (): Environment | Promise<Environment> => {
-    const free = idle.pop();
+  const acquire = (definition: FunctionDefinition): Environment | Promise<Environment> => {
+    const own = environmentsOf(definition.name);
+    const free = own.filter((environment) => idleSinceMs.has(environment)).at(-1);
     if (free) return free;
-    if (all.size < maxConcurrency) return start();
-    return new Promise((resolve) => waiting.push(resolve));
+    if (own.length < maxOfOne) {
+      const [oldest] = all.size < maxOfAll ? [] : idleSinceMs.keys();
+      if (oldest) retire(oldest);
+      if (all.size < maxOfAll) return start(definition);
+    }
+    if (waiting.length >= maxWaiting) throw new LambdaThrottled(`${waiting.length} invocations wait already`);
+    return new Promise((go) => waiting.push({ definition, go }));
   };
 
+  /** Goes on with what waits for the same function, unless something waits for one that has no environment at all. */
   const release = (environment: Environment) => {
-    const next = waiting.shift();
-    if (next) next(all.has(environment) ? environment : start());
-    else if (all.has(environment)) idle.push(environment);
+    const isStarved = ({ definition }: Waiting) => environmentsOf(definition.name).length === 0;
+    const isServed = ({ definition }: Waiting) => definition.name === environment.functionName;
+    const next = waiting.find(isStarved) ?? waiting.find(isServed);
+    if (!next) {
+      if (all.has(environment)) idleSinceMs.set(environment, performance.now());
+      return;
+    }
+    waiting.splice(waiting.indexOf(next), 1);
+    if (isServed(next) && all.has(environment)) return next.go(environment);
+    retire(environment);
+    next.go(start(next.definition));
   };
+
+  const sweep = () => {
+    for (const [environment, sinceMs] of idleSinceMs) if (performance.now() - sinceMs >= idleMs) retire(environment);
+  };
+  const sweeping = setInterval(sweep, Math.min(idleMs, 5_000)).unref();
 
   return {
-    async invoke(event) {
-      const environment = await acquire();
+    async invoke(definition, event) {
+      const acquired = acquire(definition);
+      const environment = acquired instanceof Promise ? await acquired : acquired;
+      idleSinceMs.delete(environment);
       try {
         return await environment.run(event);
       } finally {
@@ -84,53 +133,58 @@ export function openLambda(definition: FunctionDefinition, { maxConcurrency = 4,
       }
     },
     stop: async () => {
+      clearInterval(sweeping);
       await Promise.all([...all].map((environment) => environment.stop()));
     },
   };
 }
 
+/** Young objects of an environment may take this much, in megabytes: more makes threads large without making them faster. */
+const maxYoungGenerationSizeMb = 8;
+
 function startEnvironment(
   { name, folder, handler, environment, timeoutMs, memoryMb }: FunctionDefinition,
-  onLog: NonNullable<LambdaOptions['onLog']>,
+  { scratch = tmpdir(), compileCache, onLog = () => {} }: LambdaOptions,
   onEnd: () => void,
 ): Environment {
-  const worker = new Worker(fileURLToPath(new URL('./lambda-worker.ts', import.meta.url)), {
-    workerData: { folder, handler },
-    env: { ...environment, AWS_LAMBDA_FUNCTION_NAME: name },
+  const temporary = mkdtempSync(join(scratch, 'environment-'));
+  const worker = new Worker(fileURLToPath(new URL('./lambda-worker.js', import.meta.url)), {
+    workerData: { folder, handler, functionName: name, memoryMb, compileCache },
+    env: { ...environment, AWS_LAMBDA_FUNCTION_NAME: name, TMPDIR: temporary },
     execArgv: [],
-    stdout: true,
-    stderr: true,
-    resourceLimits: { maxOldGenerationSizeMb: memoryMb },
+    resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb },
   });
-  for (const stream of [worker.stdout, worker.stderr]) createInterface(stream).on('line', (line) => onLog(line, name));
+  const logLines = (text: string) => {
+    for (const line of text.replace(/\n$/, '').split('\n')) onLog(line, name);
+  };
+  let settle: (outcome: Outcome) => void = () => {};
   let fail: (error: Error) => void = () => {};
-  worker.on('error', ({ message, stack }) => onLog(stack ?? message, name));
+  worker.on('message', (message: Message) => ('log' in message ? logLines(message.log) : settle(message)));
+  worker.on('error', ({ message, stack }) => logLines(stack ?? message));
   worker.once('exit', () => {
     onEnd();
+    rmSync(temporary, { recursive: true, force: true });
     fail(new LambdaFailure(`an environment of ${name} ended`));
   });
 
-  const run = async (event: unknown): Promise<unknown> => {
-    const invocation: Invocation = { requestId: randomUUID(), functionName: name, memoryMb, deadlineMs: Date.now() + timeoutMs, event };
+  const run = async (event: unknown): Promise<string | undefined> => {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-    fail = reject;
+    [settle, fail] = [resolve, reject];
     const timer = setTimeout(() => {
       onEnd();
       reject(new LambdaTimeout(`${name} ran longer than ${timeoutMs} ms`));
       void worker.terminate();
     }, timeoutMs);
-    worker.once('message', resolve);
-    worker.postMessage(invocation);
+    worker.postMessage({ requestId: randomUUID(), deadlineMs: Date.now() + timeoutMs, event: JSON.stringify(event) });
     try {
       const outcome = await promise;
       if ('result' in outcome) return outcome.result;
-      onLog(outcome.failure, name);
+      logLines(outcome.failure);
       throw new LambdaFailure(`${name} threw`);
     } finally {
       clearTimeout(timer);
-      worker.off('message', resolve);
     }
   };
 
-  return { run, stop: () => worker.terminate() };
+  return { functionName: name, run, stop: () => worker.terminate() };
 }

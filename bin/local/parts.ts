@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import { StartError } from './data-folder.ts';
+import { region } from './json-service.ts';
 import { keepKeys, keyArn, newKmsKey, startKms } from './kms.ts';
 import { startDynamo } from './table.ts';
 import type { LocalValues } from './template.ts';
-
-export const region = 'eu-west-1';
 
 const notOurs = async () => {};
 

@@ -1,13 +1,15 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { variables } from '../../functions/core/environment.ts';
 import { readApi } from './api-definition.ts';
 import { openDataFolder, StartError } from './data-folder.ts';
-import { awsEnvironment, bucketValues, identityValues, openLambdas } from './functions.ts';
+import { awsEnvironment, bucketNames, bucketValues, identityValues, openFunctions } from './functions.ts';
 import { type Answered, type Api, type RunningGateway, startGateway } from './gateway.ts';
 import { type Person, startIdentity } from './identity.ts';
-import { localCredentials, locateDynamo, locateKms, region } from './parts.ts';
+import { region } from './json-service.ts';
+import { localCredentials, locateDynamo, locateKms } from './parts.ts';
+import { startS3 } from './s3.ts';
 import { readSchedules, startSchedules } from './schedules.ts';
+import { startSecrets } from './secrets.ts';
 import { projectRoot, synthesize } from './synthesis.ts';
 import { createTable } from './table.ts';
 import { readTable, readTemplate, resourceIds } from './template.ts';
@@ -111,17 +113,19 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       throw new StartError(`The table at ${dynamo.endpoint} cannot be reached or created (${cause.name}).`, { cause });
     });
 
+    const [s3, secrets] = await Promise.all([
+      keep(startS3({ folder: folderFor('buckets'), buckets: bucketNames(template) })),
+      keep(startSecrets({ file: data.kept && join(data.kept, 'secrets.json') })),
+    ]);
     const values = { [table.id]: { Ref: tableName }, ...kms.values, ...identityValues(template, identity), ...bucketValues(template) };
     const environment = {
-      ...awsEnvironment(dynamo.endpoint, kms.endpoint),
-      [variables.adminJwksUrl]: identity.jwksUrl,
-      [variables.snapshotFolder]: folderFor('snapshots'),
-      [variables.credentialFolder]: folderFor('secrets'),
-      // What a function leaves in its temporary folder goes with the stack.
-      TMPDIR: data.scratch,
+      ...awsEnvironment({ dynamodb: dynamo.endpoint, kms: kms.endpoint, s3: s3.endpoint, secretsManager: secrets.endpoint }),
+      FETCH_REDIRECT: `${identity.issuer}/.well-known/jwks.json ${identity.jwksUrl}`,
       ...options.environment,
     };
-    const lambdas = await keep(Promise.resolve(openLambdas(template, synthesized, values, environment, options.onLog)));
+    const { onLog } = options;
+    const lambdas = openFunctions(template, synthesized, values, environment, { scratch: data.scratch, ...(onLog && { onLog }) });
+    await keep(Promise.resolve(lambdas));
     await keep(Promise.resolve(startSchedules(readSchedules(template), lambdas.invoke)));
     serve({ definition: readApi(template), invoke: lambdas.invoke });
 

@@ -31,20 +31,14 @@ export const variables = {
   adminClients: 'ADMIN_CLIENT_IDS',
   /** scope that makes a machine client an admin */
   adminScope: 'ADMIN_SCOPE',
-  /** where to fetch the user pool's key set instead of the issuer's own address (local stack only) */
-  adminJwksUrl: 'ADMIN_JWKS_URL',
   /** ports besides 443 that intents may be called at, separated by commas */
   egressPorts: 'EGRESS_PORTS',
   /** `true`: intents may be called at loopback addresses over http (local stack only) */
   egressLoopback: 'EGRESS_ALLOW_LOOPBACK',
   /** what the names of the services' secrets begin with in Secrets Manager, for example `intent-gate/prod/services/` */
   credentialPrefix: 'CREDENTIAL_PREFIX',
-  /** folder of the services' credentials (local stack only) */
-  credentialFolder: 'CREDENTIAL_FOLDER',
   /** bucket of search index snapshots */
   snapshotBucket: 'SNAPSHOT_BUCKET',
-  /** folder of search index snapshots (local stack only) */
-  snapshotFolder: 'SNAPSHOT_FOLDER',
   /** endpoint of the OpenSearch Serverless collection that searches go to, where the deployment has one */
   searchCollection: 'SEARCH_COLLECTION',
 } as const;

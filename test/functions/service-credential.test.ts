@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { RunningService } from '../../bin/local/json-service.ts';
+import { startSecrets } from '../../bin/local/secrets.ts';
 import type { VerifyAdmin } from '../../functions/core/admin/verify-admin.ts';
 import { type Credentials, openCredentials } from '../../functions/core/credentials/credentials.ts';
-import { openFolderVault } from '../../functions/core/credentials/vault.ts';
+import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
 import { unauthorized } from '../../functions/core/http/bearer.ts';
 import { openServices, type Services } from '../../functions/core/store/services.ts';
 import { createAction as createDeleteService } from '../../functions/delete-service.ts';
@@ -16,7 +16,8 @@ import { serviceNamed } from '../support/records.ts';
 import { startTable, type TestTable } from '../support/table.ts';
 
 let local: TestTable;
-let folder: string;
+let secrets: RunningService;
+let client: SecretsManagerClient;
 let services: Services;
 let credentials: Credentials;
 let serviceId: string;
@@ -28,14 +29,17 @@ const verifyAdmin: VerifyAdmin = async (request) => {
 
 beforeAll(async () => {
   local = await startTable();
-  folder = mkdtempSync(join(tmpdir(), 'credentials-'));
+  secrets = await startSecrets();
+  const { endpoint } = secrets;
+  client = new SecretsManagerClient({ endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } });
   services = openServices(local.table);
-  credentials = openCredentials(openFolderVault(folder));
+  credentials = openCredentials(openSecretsManager('', client));
   ({ service_id: serviceId } = await services.create(serviceNamed('With a credential')));
 });
 afterAll(async () => {
   await local.stop();
-  rmSync(folder, { recursive: true });
+  client.destroy();
+  await secrets.stop();
 });
 
 const call = (method: 'PUT' | 'DELETE', body: unknown, id = serviceId, headers: Record<string, string> = {}) =>

@@ -14,8 +14,6 @@ export interface AdminSettings {
   clientIds: string[];
   /** the scope that makes a machine client an admin */
   adminScope: string;
-  /** fetches the key set from here instead of the issuer's own address; issuer and signature are checked all the same */
-  jwksUrl?: string | undefined;
 }
 
 /** Lets admins pass; throws for everybody else. */
@@ -26,10 +24,10 @@ export type VerifyAdmin = (request: ApiRequest) => Promise<void>;
  * never an ID token, never an attribute that a user may write.
  * @returns a check that throws ApiError UNAUTHORIZED (no or bad token), FORBIDDEN (no admin) or SERVICE_UNAVAILABLE (no key set)
  */
-export function openAdminVerifier({ userPool, clientIds, adminScope, jwksUrl }: AdminSettings): VerifyAdmin {
+export function openAdminVerifier({ userPool, clientIds, adminScope }: AdminSettings): VerifyAdmin {
   const verifier = CognitoJwtVerifier.create(
     { userPoolId: userPool, tokenUse: 'access', clientId: clientIds },
-    { jwksCache: openKeySet(jwksUrl) },
+    { jwksCache: openKeySet() },
   );
 
   return async (request) => {
@@ -64,12 +62,12 @@ class KeySetError extends Error {
 }
 
 /** The issuer's keys, fetched when a token names one that is not known yet, at most every ten seconds for unknown ones. */
-function openKeySet(jwksUrl: string | undefined): SimpleJwksCache {
+function openKeySet(): SimpleJwksCache {
   return new SimpleJwksCache({
     fetcher: {
       fetch: async (uri) => {
         try {
-          const answer = await fetch(jwksUrl ?? uri, { signal: AbortSignal.timeout(2_000), redirect: 'error' });
+          const answer = await fetch(uri, { signal: AbortSignal.timeout(2_000), redirect: 'error' });
           if (!answer.ok) throw new KeySetError(`status ${answer.status}`);
           return await answer.arrayBuffer();
         } catch (error) {
@@ -92,9 +90,6 @@ function openKeySet(jwksUrl: string | undefined): SimpleJwksCache {
 
 /** The verifier of this deployment. */
 export function adminVerifierFromEnvironment(): VerifyAdmin {
-  const { userPool, adminClients, adminScope, adminJwksUrl } = readEnvironment(
-    ['userPool', 'adminClients', 'adminScope'],
-    ['adminJwksUrl'],
-  );
-  return openAdminVerifier({ userPool, clientIds: splitList(adminClients), adminScope, jwksUrl: adminJwksUrl });
+  const { userPool, adminClients, adminScope } = readEnvironment(['userPool', 'adminClients', 'adminScope']);
+  return openAdminVerifier({ userPool, clientIds: splitList(adminClients), adminScope });
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { CredentialInput } from '../../../schemas/credential.ts';
 import { readEnvironment } from '../environment.ts';
-import { emptyVault, openFolderVault, openSecretsManager, type Vault } from './vault.ts';
+import { emptyVault, openSecretsManager, type Vault } from './vault.ts';
 
 /** How a service's upstream knows calls that come from here. */
 export interface Credential extends CredentialInput {
@@ -52,7 +52,6 @@ export function openCredentials(vault: Vault): Credentials {
 }
 
 export function credentialsFromEnvironment(): Credentials {
-  const { credentialPrefix, credentialFolder } = readEnvironment([], ['credentialPrefix', 'credentialFolder']);
-  if (credentialFolder !== undefined) return openCredentials(openFolderVault(credentialFolder));
+  const { credentialPrefix } = readEnvironment([], ['credentialPrefix']);
   return openCredentials(credentialPrefix === undefined ? emptyVault : openSecretsManager(credentialPrefix));
 }

@@ -1,6 +1,3 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import {
   CreateSecretCommand,
   DeleteSecretCommand,
@@ -81,28 +78,6 @@ async function reach<T>(operation: () => Promise<T>): Promise<T> {
     if (error instanceof Error && ['AccessDeniedException', 'InvalidParameterException'].includes(error.name)) throw error;
     throw unavailable('The credentials of services cannot be reached. Try again after Retry-After.', error);
   }
-}
-
-/** Files that only their owner may read, for local development. */
-export function openFolderVault(folder: string): Vault {
-  const fileOf = (name: string) => join(folder, `${createHash('sha256').update(name).digest('hex')}.secret`);
-  return {
-    async read(name) {
-      try {
-        return await readFile(fileOf(name), 'utf8');
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-        throw error;
-      }
-    },
-    async write(name, secret) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      const draft = `${fileOf(name)}.${randomUUID()}`;
-      await writeFile(draft, secret, { mode: 0o600 });
-      await rename(draft, fileOf(name));
-    },
-    remove: (name) => rm(fileOf(name), { force: true }),
-  };
 }
 
 /** Where a deployment has nowhere to keep secrets: there are none. */

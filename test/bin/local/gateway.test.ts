@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type { ApiDefinition, Integration, Resource, StaticAnswer } from '../../../bin/local/api-definition.ts';
 import { type Answered, type RunningGateway, startGateway } from '../../../bin/local/gateway.ts';
-import { LambdaFailure, LambdaTimeout } from '../../../bin/local/lambda.ts';
+import { LambdaFailure, LambdaThrottled, LambdaTimeout } from '../../../bin/local/lambda.ts';
 
 const gatewayAnswer = (type: string, status?: number): [string, StaticAnswer] => [
   type,
@@ -35,6 +35,7 @@ const definition: ApiDefinition = {
     gatewayAnswer('MISSING_AUTHENTICATION_TOKEN', 404),
     gatewayAnswer('REQUEST_TOO_LARGE', 413),
     gatewayAnswer('INTEGRATION_TIMEOUT', 504),
+    gatewayAnswer('THROTTLED'),
     gatewayAnswer('UNSUPPORTED_MEDIA_TYPE', 415),
   ]),
 };
@@ -47,7 +48,7 @@ let gateway: RunningGateway;
 beforeAll(async () => {
   const invoke = async (_: string, event: unknown) => {
     events.push(event as APIGatewayProxyEvent);
-    return act();
+    return JSON.stringify(await act());
   };
   gateway = await startGateway({ port: 0, api: Promise.resolve({ definition, invoke }), onAnswered: (entry) => answered.push(entry) });
 });
@@ -203,6 +204,7 @@ describe('what the gateway answers by itself', () => {
     ],
     ['a function that fails', {}, () => Promise.reject(new LambdaFailure('x')), 500, 'DEFAULT_5XX'],
     ['a function that answers nonsense', {}, () => ({ status: 200 }), 500, 'DEFAULT_5XX'],
+    ['more than can wait', {}, () => Promise.reject(new LambdaThrottled('x')), 429, 'THROTTLED'],
     ['a function that takes too long', {}, () => Promise.reject(new LambdaTimeout('x')), 504, 'INTEGRATION_TIMEOUT'],
   ])('%s', async (_, sent, behave, status, type) => {
     act = behave;
@@ -252,11 +254,11 @@ test('onAnswered gets a line for each request, without its query', async () => {
 });
 
 test('requests that come too early wait', async () => {
-  const { promise, resolve } = Promise.withResolvers<{ definition: ApiDefinition; invoke: () => Promise<unknown> }>();
+  const { promise, resolve } = Promise.withResolvers<{ definition: ApiDefinition; invoke: () => Promise<string> }>();
   const early = await startGateway({ port: 0, api: promise });
   try {
     const response = fetch(`http://127.0.0.1:${early.port}/items/a`, { method: 'POST' });
-    resolve({ definition, invoke: async () => ({ statusCode: 200, body: 'late' }) });
+    resolve({ definition, invoke: async () => '{"statusCode":200,"body":"late"}' });
     expect(await (await response).text()).toBe('late');
   } finally {
     await early.stop();

@@ -1,31 +1,42 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { type Lambda, LambdaFailure, type LambdaOptions, LambdaTimeout, openLambda } from '../../../bin/local/lambda.ts';
+import { LambdaFailure, type LambdaOptions, LambdaThrottled, LambdaTimeout, openLambdas } from '../../../bin/local/lambda.ts';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const clean of cleanups.splice(0)) await clean();
 });
 
-/** A function with this body; `threadId` and `event` are at hand. */
-function open(body: string, { timeoutMs = 5_000, ...options }: LambdaOptions & { timeoutMs?: number } = {}): Lambda {
+interface Opened {
+  /** what the function returns */
+  invoke(event: unknown, name?: string): Promise<unknown>;
+  scratch: string;
+}
+
+/** Functions with this body, under as many names as are asked for; `threadId` and `event` are at hand. */
+function open(body: string, { timeoutMs = 5_000, ...options }: LambdaOptions & { timeoutMs?: number } = {}): Opened {
   const folder = mkdtempSync(join(tmpdir(), 'lambda-'));
+  const scratch = join(folder, 'scratch');
+  mkdirSync(scratch);
   writeFileSync(
     join(folder, 'index.mjs'),
     `import { threadId } from 'node:worker_threads'; let count = 0; export const handler = async (event, context) => { ${body} };`,
   );
-  const definition = { name: 'example', folder, handler: 'index.handler', environment: { COLOUR: 'green' }, timeoutMs, memoryMb: 128 };
-  const lambda = openLambda(definition, options);
+  const definition = { folder, handler: 'index.handler', environment: { COLOUR: 'green' }, timeoutMs, memoryMb: 128 };
+  const lambdas = openLambdas({ scratch, ...options });
   cleanups.push(
-    () => lambda.stop(),
+    () => lambdas.stop(),
     () => rmSync(folder, { recursive: true }),
   );
-  return lambda;
+  return {
+    invoke: async (event, name = 'example') => JSON.parse((await lambdas.invoke({ ...definition, name }, event)) ?? 'null'),
+    scratch,
+  };
 }
 
-describe('openLambda', () => {
+describe('openLambdas', () => {
   test('gives the function event, context and its own environment only', async () => {
     const lambda = open('return { event, ...context, left: context.getRemainingTimeInMillis(), env: { ...process.env } }');
     expect(await lambda.invoke({ a: [1] })).toEqual({
@@ -37,7 +48,7 @@ describe('openLambda', () => {
       memoryLimitInMB: '128',
       callbackWaitsForEmptyEventLoop: true,
       left: expect.any(Number),
-      env: { COLOUR: 'green', AWS_LAMBDA_FUNCTION_NAME: 'example' },
+      env: { COLOUR: 'green', AWS_LAMBDA_FUNCTION_NAME: 'example', TMPDIR: expect.stringContaining('environment-') },
     });
   });
 
@@ -50,7 +61,7 @@ describe('openLambda', () => {
     const lambda = open(
       `const isAlone = !globalThis.busy; globalThis.busy = true;
        await new Promise((resolve) => setTimeout(resolve, 20)); globalThis.busy = false; return { isAlone, threadId };`,
-      { maxConcurrency: 2 },
+      { maxOfOne: 2 },
     );
     const results = (await Promise.all(Array.from({ length: 8 }, () => lambda.invoke({})))) as { isAlone: boolean; threadId: number }[];
     expect(results.every(({ isAlone }) => isAlone)).toBe(true);
@@ -58,7 +69,7 @@ describe('openLambda', () => {
   });
 
   test('a time-out ends the environment, and those who wait get another', async () => {
-    const lambda = open('if (event.hang) for (;;); return threadId', { timeoutMs: 500, maxConcurrency: 1 });
+    const lambda = open('if (event.hang) for (;;); return threadId', { timeoutMs: 500, maxOfOne: 1 });
     await lambda.invoke({});
     const [hung, waiting] = await Promise.allSettled([lambda.invoke({ hang: true }), lambda.invoke({})]);
     expect(hung).toMatchObject({ status: 'rejected', reason: new LambdaTimeout('example ran longer than 500 ms') });
@@ -76,7 +87,7 @@ describe('openLambda', () => {
     ['exits', 'process.exit(3)', 'an environment of example ended', undefined],
   ])('a function that %s fails this invocation alone, and its log says why', async (_, body, message, logged) => {
     const lines: string[] = [];
-    const lambda = open(`if (event.fail) { ${body} } return 'fine'`, { maxConcurrency: 1, onLog: (line) => lines.push(line) });
+    const lambda = open(`if (event.fail) { ${body} } return 'fine'`, { maxOfOne: 1, onLog: (line) => lines.push(line) });
     await expect(lambda.invoke({ fail: true })).rejects.toEqual(new LambdaFailure(message));
     expect(await lambda.invoke({})).toBe('fine');
     if (logged) expect(lines.join('\n')).toContain(logged);
@@ -97,5 +108,37 @@ describe('openLambda', () => {
     await lambda.invoke({});
     while (lines.length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
     expect(lines.sort()).toEqual(['example: one', 'example: three', 'example: two']);
+  });
+
+  const later = 'await new Promise((resolve) => setTimeout(resolve, 100)); return threadId';
+
+  test('the environment that was idle longest makes room for another function', async () => {
+    const lambda = open('return ++count', { maxOfAll: 2 });
+    const counts: unknown[] = [];
+    for (const name of ['a', 'b', 'a', 'c', 'a', 'b']) counts.push(await lambda.invoke({}, name));
+    expect(counts).toEqual([1, 1, 2, 1, 3, 1]);
+  });
+
+  test('a function that waits without an environment gets the next that is free, however busy the others are', async () => {
+    const lambda = open(later, { maxOfAll: 1 });
+    const order: string[] = [];
+    const invoke = (name: string) => lambda.invoke({}, name).then(() => order.push(name));
+    await Promise.all(['busy', 'busy', 'busy', 'other'].map(invoke));
+    expect(order).toEqual(['busy', 'other', 'busy', 'busy']);
+  });
+
+  test('more than may wait are refused at once, the others are served', async () => {
+    const lambda = open(later, { maxOfOne: 1, maxWaiting: 2 });
+    const settled = await Promise.allSettled(Array.from({ length: 5 }, () => lambda.invoke({})));
+    expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected']);
+    expect(settled[4]).toMatchObject({ reason: new LambdaThrottled('2 invocations wait already') });
+  });
+
+  test('an environment that is idle ends, and its temporary folder with it', async () => {
+    const lambda = open('(await import("node:fs")).writeFileSync(process.env.TMPDIR + "/left", "x"); return ++count', { idleMs: 50 });
+    expect(await lambda.invoke({})).toBe(1);
+    expect(readdirSync(lambda.scratch).length).toBe(1);
+    while (readdirSync(lambda.scratch).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await lambda.invoke({})).toBe(1);
   });
 });

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { openAdminVerifier } from '../../../../functions/core/admin/verify-admin.ts';
 import { noContent } from '../../../../functions/core/http/response.ts';
@@ -28,7 +28,6 @@ const strangersKeyPair = await generateKeyPair('RS256');
 const jwk = { ...(await exportJWK(keyPair.publicKey)), kid: 'key-1', alg: 'RS256', use: 'sig' };
 
 let server: Server;
-let jwksUrl: string;
 let keySet: { status: number; body: string };
 let fetches: number;
 
@@ -38,7 +37,13 @@ beforeAll(async () => {
     response.writeHead(keySet.status, { 'Content-Type': 'application/json' }).end(keySet.body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  jwksUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks.json`;
+  // The issuer's own address is asked, which nothing here may reach.
+  const { port } = server.address() as AddressInfo;
+  const { fetch } = globalThis;
+  jest.spyOn(globalThis, 'fetch').mockImplementation((address, options) => {
+    expect(address).toBe(`${issuer}/.well-known/jwks.json`);
+    return fetch(`http://127.0.0.1:${port}`, options);
+  });
 });
 afterAll(() => {
   server.close();
@@ -51,7 +56,7 @@ beforeEach(() => {
 const sign = (claims: JWTPayload, { kid = 'key-1', key = keyPair.privateKey } = {}) =>
   new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid }).sign(key);
 
-const open = () => openAdminVerifier({ userPool, clientIds: [clientId, 'machines'], adminScope, jwksUrl });
+const open = () => openAdminVerifier({ userPool, clientIds: [clientId, 'machines'], adminScope });
 
 async function knock(token: string | undefined, verifyAdmin = open()): Promise<Answer> {
   const steps = async (request: Parameters<typeof verifyAdmin>[0]) => {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { type KmsAnswer, type KmsOptions, newKmsKey, type RunningKms, startKms } from '../../../../bin/local/kms.ts';
+import type { WireAnswer } from '../../../../bin/local/json-service.ts';
+import { type KmsOptions, newKmsKey, type RunningKms, startKms } from '../../../../bin/local/kms.ts';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import { kmsClient, openSigningKeys } from '../../../../functions/core/pat/signing-keys.ts';
 import { headerSegment, signPat } from '../../../../functions/core/pat/token.ts';
@@ -49,7 +50,7 @@ const unavailable = {
   message: 'The signing keys cannot be reached. Try again after Retry-After.',
   headers: { 'Retry-After': '1' },
 };
-const refusal = (type: string): KmsAnswer => ({ status: 400, body: { __type: type, message: 'secret words of KMS' } });
+const refusal = (type: string): WireAnswer => ({ status: 400, body: { __type: type, message: 'secret words of KMS' } });
 
 describe('signing', () => {
   test('makes PATs that both verifiers take, with one call each', async () => {
@@ -83,7 +84,7 @@ describe('signing', () => {
     );
   });
 
-  const signFaults: [string, (body: Record<string, string>) => KmsAnswer, object][] = [
+  const signFaults: [string, (body: Record<string, string>) => WireAnswer, object][] = [
     ['throttled', () => refusal('ThrottlingException'), unavailable],
     ['of a disabled key', () => refusal('DisabledException'), unavailable],
     ['of a key about to be deleted', () => refusal('KMSInvalidStateException'), unavailable],

@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type * as z from 'zod';
+import { close, listen, readBody } from './http.ts';
+
+export const account = '000000000000';
+export const region = 'eu-west-1';
+
+/** What an operation answers instead of a result; `name` is the type of the error on the wire. */
+export class ServiceError extends Error {
+  constructor(name: string, message: string) {
+    super(message);
+    this.name = name;
+  }
+}
+
+export interface WireAnswer {
+  status: number;
+  body: unknown;
+}
+
+/**
+ * Sees each call with its honest answer and says what is sent instead: may wait, alter or replace it.
+ * Where it throws, the connection is cut without an answer. Made for tests that inject faults.
+ */
+export type Disturb = (operation: string, answer: WireAnswer) => WireAnswer | Promise<WireAnswer>;
+
+export interface RunningService {
+  endpoint: string;
+  /** every call so far by the name of its operation; clear it with `length = 0` */
+  operations: string[];
+  stop(): Promise<void>;
+}
+
+/** An operation with the shape of its input. */
+export const operation = <T extends z.ZodType>(input: T, act: (input: z.output<T>) => object) => {
+  return (given: unknown): object => {
+    const result = input.safeParse(given);
+    if (result.success) return act(result.data);
+    const [{ path, message } = { path: [], message: '' }] = result.error.issues;
+    throw new ServiceError('ValidationException', `${path.join('.')}: ${message}`);
+  };
+};
+
+/**
+ * Serves a stand-in for a service of AWS on a loopback port in the protocol JSON 1.1, for the SDK's own client. Takes any credentials.
+ * @param operations - what is known, by name; anything else is answered with UnknownOperationException
+ */
+export async function startJsonService(
+  operations: Record<string, (input: unknown) => object>,
+  disturb: Disturb = (_, answer) => answer,
+): Promise<RunningService> {
+  const called: string[] = [];
+
+  const answer = (name: string, body: string): WireAnswer => {
+    try {
+      const act = Object.hasOwn(operations, name) ? operations[name] : undefined;
+      if (!act) throw new ServiceError('UnknownOperationException', 'The operation is not known here.');
+      return { status: 200, body: act(JSON.parse(body)) };
+    } catch (error) {
+      if (error instanceof ServiceError) return { status: 400, body: { __type: error.name, message: error.message } };
+      if (error instanceof SyntaxError)
+        return { status: 400, body: { __type: 'SerializationException', message: 'The body is not JSON.' } };
+      console.error(error);
+      return { status: 500, body: { __type: 'InternalFailure', message: 'The stand-in failed; its log says why.' } };
+    }
+  };
+
+  const server = createServer(async (request, response) => {
+    try {
+      const name = String(request.headers['x-amz-target']).split('.').at(-1) ?? '';
+      const body = (await readBody(request, 1024 * 1024)) ?? Buffer.alloc(0);
+      called.push(name);
+      const sent = await disturb(name, answer(name, body.toString()));
+      response.writeHead(sent.status, { 'Content-Type': 'application/x-amz-json-1.1', 'x-amzn-RequestId': randomUUID() });
+      response.end(JSON.stringify(sent.body));
+    } catch {
+      request.socket.destroy();
+    }
+  });
+  const port = await listen(server);
+  return { endpoint: `http://127.0.0.1:${port}`, operations: called, stop: () => close(server) };
+}

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import * as z from 'zod';
+import { readJson, writeJson } from './files.ts';
+import { account, type Disturb, operation, type RunningService, region, ServiceError, startJsonService } from './json-service.ts';
+
+export interface SecretsOptions {
+  /** a file that only its owner may read, where secrets are kept; without it they live in memory */
+  file?: string | undefined;
+  disturb?: Disturb;
+}
+
+const name = z.string().regex(/^[\w/+=.@-]{1,512}$/, 'must be 1 to 512 letters, digits and /_+=.@-');
+const value = z.string().min(1).max(65_536);
+const readInput = z.object({ SecretId: name });
+const writeInput = z.object({ SecretId: name, SecretString: value });
+const createInput = z.object({ Name: name, SecretString: value });
+const deleteInput = z.object({
+  SecretId: name,
+  ForceDeleteWithoutRecovery: z.literal(true, 'is the only way to delete that is known here'),
+});
+
+/** What is kept, by the name of the secret. */
+const secretFile = z.record(name, z.object({ value, version_id: z.uuid() }));
+
+/**
+ * A stand-in for Secrets Manager on a loopback port, behind its wire protocol.
+ * Knows CreateSecret, PutSecretValue, GetSecretValue and DeleteSecret of secrets that are texts, by their names.
+ */
+export async function startSecrets({ file, disturb }: SecretsOptions = {}): Promise<RunningService> {
+  const secrets = new Map(Object.entries(secretFile.parse((file && readJson(file)) ?? {})));
+  const keep = () => file && writeJson(file, Object.fromEntries(secrets));
+
+  const find = (id: string) => {
+    const secret = secrets.get(id);
+    if (!secret) throw new ServiceError('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
+    return secret;
+  };
+  const put = (id: string, text: string) => {
+    const version_id = randomUUID();
+    secrets.set(id, { value: text, version_id });
+    keep();
+    return { ...describe(id), VersionId: version_id, VersionStages: ['AWSCURRENT'] };
+  };
+
+  return startJsonService(
+    {
+      CreateSecret: operation(createInput, ({ Name, SecretString }) => {
+        if (secrets.has(Name)) {
+          throw new ServiceError('ResourceExistsException', `The operation failed because the secret ${Name} already exists.`);
+        }
+        return put(Name, SecretString);
+      }),
+      PutSecretValue: operation(writeInput, ({ SecretId, SecretString }) => {
+        find(SecretId);
+        return put(SecretId, SecretString);
+      }),
+      GetSecretValue: operation(readInput, ({ SecretId }) => {
+        const { value: SecretString, version_id } = find(SecretId);
+        return { ...describe(SecretId), SecretString, VersionId: version_id, VersionStages: ['AWSCURRENT'] };
+      }),
+      // Deleting without recovery what is not there is no error.
+      DeleteSecret: operation(deleteInput, ({ SecretId }) => {
+        if (secrets.delete(SecretId)) keep();
+        return describe(SecretId);
+      }),
+    },
+    disturb,
+  );
+}
+
+const describe = (id: string) => ({ ARN: `arn:aws:secretsmanager:${region}:${account}:secret:${id}`, Name: id });

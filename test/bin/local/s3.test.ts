@@ -1,0 +1,103 @@
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type RunningS3, startS3 } from '../../../bin/local/s3.ts';
+
+const folder = join(mkdtempSync(join(tmpdir(), 's3-')), 'objects');
+let s3: RunningS3;
+let client: S3Client;
+
+beforeAll(async () => {
+  s3 = await startS3({ folder, buckets: ['kept'] });
+  client = new S3Client({
+    endpoint: s3.endpoint,
+    region: 'eu-west-1',
+    maxAttempts: 1,
+    credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+  });
+});
+afterAll(async () => {
+  client.destroy();
+  await s3.stop();
+  rmSync(join(folder, '..'), { recursive: true });
+});
+
+const at = (Key: string) => ({ Bucket: 'kept', Key });
+const write = (key: string, parts: Uint8Array[]) => {
+  const ContentLength = parts.reduce((length, part) => length + part.length, 0);
+  return client.send(new PutObjectCommand({ ...at(key), Body: Readable.from(parts), ContentLength }));
+};
+const read = async (key: string) => {
+  const { Body } = await client.send(new GetObjectCommand(at(key)));
+  return Buffer.from((await Body?.transformToByteArray()) ?? []);
+};
+
+test('objects of any key and content come back, and go', async () => {
+  const parts = fc.array(fc.uint8Array({ maxLength: 70_000 }), { maxLength: 4 });
+  const key = fc.string({ minLength: 1, maxLength: 40, unit: 'grapheme' }).filter((text) => !/^\.{1,2}$|\/|\\/.test(text));
+  await fc.assert(
+    fc.asyncProperty(key, parts, async (name, content) => {
+      await write(name, content);
+      expect((await read(name)).equals(Buffer.concat(content))).toBe(true);
+      await client.send(new DeleteObjectCommand(at(name)));
+      await expect(read(name)).rejects.toMatchObject({ name: 'NoSuchKey' });
+    }),
+    { numRuns: 25 },
+  );
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('an object is replaced as a whole, in a file for its owner alone that no key leads out of the folder', async () => {
+  await client.send(new PutObjectCommand({ ...at('a/b/c'), Body: 'one' }));
+  await client.send(new PutObjectCommand({ ...at('a/b/c'), Body: 'two' }));
+  expect((await read('a/b/c')).toString()).toBe('two');
+  const files = readdirSync(folder);
+  expect(files).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
+  expect([statSync(folder).mode & 0o777, statSync(join(folder, files[0] ?? '')).mode & 0o777]).toEqual([0o700, 0o600]);
+});
+
+describe('a body in chunks', () => {
+  const send = async (body: string, length = 5) => {
+    const response = await fetch(`${s3.endpoint}/kept/chunks`, {
+      method: 'PUT',
+      headers: { 'Content-Encoding': 'aws-chunked', 'X-Amz-Decoded-Content-Length': String(length) },
+      body,
+    });
+    return [response.status, /<Code>(.*)<\/Code>/.exec(await response.text())?.[1]];
+  };
+
+  test.each([
+    ['is put together', '2\r\nhe\r\n3;chunk-signature=x\r\nllo\r\n0\r\nx-amz-checksum-crc32:NhCmhg==\r\n\r\n', 200, undefined],
+    ['needs no checksum', '5\r\nhello\r\n0\r\n\r\n', 200, undefined],
+    ['with another checksum is refused', '5\r\nhello\r\n0\r\nx-amz-checksum-crc32:AAAAAA==\r\n\r\n', 400, 'BadDigest'],
+    ['that is cut short is refused', '5\r\nhel', 400, 'IncompleteBody'],
+    ['that has less than it says is refused', '3\r\nhel\r\n0\r\n\r\n', 400, 'IncompleteBody'],
+  ])('%s', async (_, body, status, code) => {
+    await client.send(new DeleteObjectCommand(at('chunks')));
+    expect(await send(body)).toEqual([status, code]);
+    if (status === 200) expect((await read('chunks')).toString()).toBe('hello');
+    else await expect(read('chunks')).rejects.toMatchObject({ name: 'NoSuchKey' });
+  });
+});
+
+describe('refuses', () => {
+  test.each([
+    ['an unknown bucket', new GetObjectCommand({ Bucket: 'other', Key: 'a' }), 'NoSuchBucket', 404],
+    ['a part of an object', new GetObjectCommand({ ...at('a/b/c'), Range: 'bytes=0-1' }), 'NotImplemented', 501],
+    ['other operations', new ListObjectsV2Command({ Bucket: 'kept' }), 'NotImplemented', 501],
+    ['other methods', new HeadObjectCommand(at('a/b/c')), 'Unknown', 501],
+  ])('%s', async (_, command, name, httpStatusCode) => {
+    await expect(client.send(command as GetObjectCommand)).rejects.toMatchObject({ name, $metadata: { httpStatusCode } });
+  });
+});

@@ -1,0 +1,76 @@
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  CreateSecretCommand,
+  DeleteSecretCommand,
+  GetSecretValueCommand,
+  ListSecretsCommand,
+  PutSecretValueCommand,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { RunningService } from '../../../bin/local/json-service.ts';
+import { startSecrets } from '../../../bin/local/secrets.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+const file = join(folder, 'secrets.json');
+let service: RunningService;
+let client: SecretsManagerClient;
+
+const start = async () => {
+  service = await startSecrets({ file });
+  client = new SecretsManagerClient({
+    endpoint: service.endpoint,
+    region: 'eu-west-1',
+    maxAttempts: 1,
+    credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+  });
+};
+const stop = async () => {
+  client.destroy();
+  await service.stop();
+};
+
+beforeAll(start);
+afterAll(async () => {
+  await stop();
+  rmSync(folder, { recursive: true });
+});
+
+const read = async (SecretId: string) => (await client.send(new GetSecretValueCommand({ SecretId }))).SecretString;
+
+test('a secret is created, read, replaced and deleted', async () => {
+  const created = await client.send(new CreateSecretCommand({ Name: 'a/b', SecretString: 'one' }));
+  expect(created).toMatchObject({ Name: 'a/b', ARN: expect.stringMatching(/^arn:aws:secretsmanager:.*:secret:a\/b$/) });
+  expect(await read('a/b')).toBe('one');
+  const put = await client.send(new PutSecretValueCommand({ SecretId: 'a/b', SecretString: 'two' }));
+  expect(put.VersionId).not.toBe(created.VersionId);
+  expect(await read('a/b')).toBe('two');
+  for (let times = 0; times < 2; times++) {
+    await client.send(new DeleteSecretCommand({ SecretId: 'a/b', ForceDeleteWithoutRecovery: true }));
+  }
+  await expect(read('a/b')).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
+});
+
+test('secrets outlive the stand-in, in a file for their owner alone', async () => {
+  await client.send(new CreateSecretCommand({ Name: 'kept', SecretString: 'value' }));
+  expect([readdirSync(folder), statSync(file).mode & 0o777]).toEqual([['secrets.json'], 0o600]);
+  await stop();
+  await start();
+  expect(await read('kept')).toBe('value');
+});
+
+describe('refuses', () => {
+  test.each([
+    ['an unknown secret', new GetSecretValueCommand({ SecretId: 'none' }), 'ResourceNotFoundException'],
+    ['to replace an unknown secret', new PutSecretValueCommand({ SecretId: 'none', SecretString: 'x' }), 'ResourceNotFoundException'],
+    ['to create one twice', new CreateSecretCommand({ Name: 'kept', SecretString: 'x' }), 'ResourceExistsException'],
+    ['a name that cannot be', new CreateSecretCommand({ Name: 'a b', SecretString: 'x' }), 'ValidationException'],
+    ['a value of more than 64 KiB', new CreateSecretCommand({ Name: 'large', SecretString: 'x'.repeat(65_537) }), 'ValidationException'],
+    ['to delete with a recovery window', new DeleteSecretCommand({ SecretId: 'kept' }), 'ValidationException'],
+    ['other operations', new ListSecretsCommand({}), 'UnknownOperationException'],
+  ])('%s', async (_, command, name) => {
+    await expect(client.send(command as GetSecretValueCommand)).rejects.toMatchObject({ name, $metadata: { httpStatusCode: 400 } });
+  });
+});
