@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import { jest } from '@jest/globals';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { close, listen } from '../../bin/local/http.ts';
 import { openAdminVerifier, type VerifyAdmin } from '../../functions/core/admin/verify-admin.ts';
@@ -17,19 +18,28 @@ export async function startAdmins(): Promise<Admins> {
   const { privateKey, publicKey } = await generateKeyPair('RS256');
   const keySet = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid, alg: 'RS256', use: 'sig' }] });
   const server = createServer((_, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).end(keySet));
-  const jwksUrl = `http://127.0.0.1:${await listen(server)}`;
+  const issuer = `https://cognito-idp.eu-west-1.amazonaws.com/${userPool}`;
+  const port = await listen(server);
+  const { fetch } = globalThis;
+  // Asks the stand-in in place of the issuer, which nothing here may reach.
+  const redirected = jest.spyOn(globalThis, 'fetch').mockImplementation((address, options) => {
+    return fetch(address === `${issuer}/.well-known/jwks.json` ? `http://127.0.0.1:${port}` : address, options);
+  });
   const sign = (groups: string[]) =>
     new SignJWT({ token_use: 'access', client_id: clientId, scope: 'openid', 'cognito:groups': groups })
       .setProtectedHeader({ alg: 'RS256', kid })
-      .setIssuer(`https://cognito-idp.eu-west-1.amazonaws.com/${userPool}`)
+      .setIssuer(issuer)
       .setSubject('somebody')
       .setIssuedAt()
       .setExpirationTime('1h')
       .sign(privateKey);
   return {
-    verifyAdmin: openAdminVerifier({ userPool, clientIds: [clientId], adminScope: 'intent-gate/admin', jwksUrl }),
+    verifyAdmin: openAdminVerifier({ userPool, clientIds: [clientId], adminScope: 'intent-gate/admin' }),
     adminToken: await sign(['admins']),
     userToken: await sign([]),
-    stop: () => close(server),
+    stop: () => {
+      redirected.mockRestore();
+      return close(server);
+    },
   };
 }
