@@ -51,7 +51,7 @@ export function createAction({ findPolicy, refusals, proofs, signingKeys, settin
   }
 
   async function countIssue({ thumbprint }: AgentKey) {
-    const decision = await deps.limits.consume({ thumbprint, what: 'issue', limit });
+    const decision = await deps.limits.consume({ thumbprint, name: 'issue', limit });
     if (decision.isAdmitted) return decision;
     throw limitExceeded(
       decision,

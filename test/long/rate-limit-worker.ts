@@ -32,7 +32,7 @@ process.once('message', async ({ endpoint, tableName, agents, concurrency }: Tas
     const index = Math.floor(Math.random() * agents.length);
     const { thumbprint, limit } = agents[index] as Task['agents'][0];
     try {
-      const { isAdmitted } = await counter.consume({ thumbprint, what: 'execute#long', limit });
+      const { isAdmitted } = await counter.consume({ thumbprint, name: 'execute', variant: 'long', limit });
       if (isAdmitted) report.executed.push([index, Date.now()]);
       else report.refused++;
       if (!isAdmitted) await setTimeout(1);

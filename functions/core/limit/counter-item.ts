@@ -4,23 +4,23 @@ import { clearAtMs, slotOf, type Window } from './window.ts';
 
 /** One counter, about 300 bytes whatever its rate and period. */
 export interface CounterItem extends Window {
-  /** token of the call that was counted last: a write whose answer was lost knows itself by it */
+  /** token of the call that was counted last: by it a write whose answer was lost is recognised */
   last: string;
 }
 
 /** The counters of the table. Each method is one operation on one item. */
 export interface CounterItems {
   find(key: Key): Promise<CounterItem | undefined>;
-  /** Counts a call into `bucket`; false where another bucket is the newest, the rate is used up, or the call is the one counted last. */
+  /** Counts a call into `bucket`; false if another bucket is the newest, the rate is used up, or the call is the one counted last. */
   count(key: Key, call: { bucket: number; rate: number; token: string }): Promise<CounterItem | false>;
-  /** Puts `next` in the place of `previous`; false where that is no longer what stands in the table. `period` is in seconds. */
+  /** Puts `next` in the place of `previous`; false if that is no longer what stands in the table. `period` is in seconds. */
   replace(key: Key, previous: CounterItem | undefined, next: CounterItem, period: number): Promise<boolean>;
 }
 
-/** How long an item outlives its last call, so that no clock's error sweeps one that still counts. */
+/** How long an item outlives its last call, so that a clock that is wrong does not delete one that still counts. */
 const sweepDelaySeconds = 3_600;
 
-/** No two states of an item agree in all three: counting raises the total, and moving a call to another bucket changes who was last. */
+/** No two states of an item agree in all three values: counting raises the total, and moving a call to another bucket changes who was last. */
 const isUnchanged = ({ bucket, total, last }: CounterItem) => ({
   ConditionExpression: '#bucket = :bucket AND #total = :total AND #last = :last',
   ExpressionAttributeNames: { '#bucket': 'bucket', '#total': 'total', '#last': 'last' },

@@ -21,13 +21,14 @@ import {
 export interface LimitRequest {
   /** RFC 7638 thumbprint of the agent's key: quota belongs to a key, never to a token or a name */
   thumbprint: string;
-  /** what is counted: a name, and after `#` what makes it another counter (the policy's digest): `execute#<digest>` */
-  what: string;
+  /** what is counted, for example `execute`: it stands in the headers of the answer */
+  name: string;
+  /** what makes it another counter of that name, for example the digest of the policy */
+  variant?: string;
   limit: RateLimit;
 }
 
 export interface LimitDecision {
-  /** the name in `what` */
   name: string;
   isAdmitted: boolean;
   limit: RateLimit;
@@ -39,24 +40,24 @@ export interface LimitDecision {
 
 export interface RateLimiter {
   /**
-   * Counts one call, or refuses it. Of the calls that are made within a fortieth of `period` after their admission, never are more than `rate`
-   * in any window of `period` seconds, whatever the concurrency and however slow the table.
-   * @throws ApiError SERVICE_UNAVAILABLE where the counter cannot be reached
+   * Counts one call, or refuses it. Of the calls that are made within {@link madeWithinMs} after their admission, there are never more than
+   * `rate` in any window of `period` seconds, whatever the concurrency and however slow the table.
+   * @throws ApiError SERVICE_UNAVAILABLE if the counter cannot be reached
    */
   consume(request: LimitRequest): Promise<LimitDecision>;
-  /** How things stand, without counting; one read. */
+  /** What may still be called, without counting a call; one read. */
   inspect(request: LimitRequest): Promise<LimitDecision>;
-  /** The refusal, where this instance knows that the rate is used up; asks nobody. */
+  /** The refusal if this instance already knows that the rate is used up; does not read the table. */
   findRefusal(request: LimitRequest): LimitDecision | undefined;
 }
 
 /** Counters whose last known state an instance keeps in memory. */
 const maxKnown = 10_000;
 
-/** An attempt only fails where another call was counted in between, or where counting took longer than a call may wait. */
+/** An attempt fails only if another call was counted in between, or if counting took longer than a call may wait. */
 const maxAttempts = 5;
 
-/** What clients may be early by without being refused: differences between clocks, timers that fire early. */
+/** How much too early clients may call without being refused: clocks differ, and timers fire early. */
 const earlyAllowanceMs = 100;
 
 /** @param now - milliseconds since the epoch */
@@ -69,8 +70,8 @@ export function openRateLimiter(table: Table, now: () => number = Date.now): Rat
     const bucket = bucketAt(now(), period);
     return item ? rollTo(item, bucket) : emptyWindow(bucket);
   };
-  const decide = (isAdmitted: boolean, window: Window, { what, limit }: LimitRequest): LimitDecision => ({
-    name: what.split('#', 1)[0] ?? what,
+  const decide = (isAdmitted: boolean, window: Window, { name, limit }: LimitRequest): LimitDecision => ({
+    name,
     isAdmitted,
     limit,
     remaining: remainingCalls(window, limit),
@@ -95,11 +96,24 @@ export function openRateLimiter(table: Table, now: () => number = Date.now): Rat
     return decide(window.total < request.limit.rate, window, request);
   }
 
+  /*
+   * Why no window of `period` holds more than `rate` calls. Buckets are those of `window.ts`.
+   *
+   * 1. Every write is conditional on the state that it changes, so the item passes through one sequence of states. Each of them counts one
+   *    call more, or moves one that came too late to a newer bucket, and none has a total above `rate`.
+   * 2. A call that was counted into bucket b is part of every later state whose newest bucket is less than b + liveBuckets.
+   * 3. It is admitted by callableUntilMs(b) and made within madeWithinMs, so at least one `period` before bucket b + liveBuckets begins.
+   * 4. Take the calls of any window of `period`, and of these the one that was counted last. When it was made, the newest bucket of its state
+   *    had begun, and none of the others was a `period` ago: by 3 they all still counted, by 2 they are in that state's total, and by 1
+   *    that is at most `rate`.
+   *
+   * If two clocks differ, their difference is taken from the time that 3 leaves for making a call.
+   */
   async function consume(request: LimitRequest): Promise<LimitDecision> {
     const { rate, period } = request.limit;
     const key = keyOf(request);
     const token = randomBytes(9).toString('base64url');
-    /** the bucket that this call has been counted into, where it could not be made in time */
+    /** the bucket that this call has been counted into, if it could not be made in time */
     let late: number | undefined;
     let item = known.get(idOf(request)) ?? (await read(request));
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -112,7 +126,7 @@ export function openRateLimiter(table: Table, now: () => number = Date.now): Rat
         ? await counters.count(key, { bucket: window.bucket, rate, token })
         : (await counters.replace(key, item, next, period)) && next;
       if (written) known.set(idOf(request), written);
-      // what another call of this instance has learnt meanwhile spares the read
+      // if another call of this instance has learnt more meanwhile, the read is saved
       const latest = known.get(idOf(request));
       item = written || (latest !== item ? latest : await read(request));
       // the token also recognises a write that took effect and whose answer was lost
@@ -126,10 +140,13 @@ export function openRateLimiter(table: Table, now: () => number = Date.now): Rat
   return { consume, inspect, findRefusal };
 }
 
-/** The period is part of the key: buckets of another length are another counter. */
-const keyOf = ({ thumbprint, what, limit }: LimitRequest) => keys.limit(thumbprint, `${what}/${limit.period}`);
+/** The period is part of a counter's name in the table: buckets of another length are another counter. */
+const counterOf = ({ name, variant, limit }: LimitRequest): string =>
+  `${variant === undefined ? name : `${name}#${variant}`}/${limit.period}`;
 
-const idOf = (request: LimitRequest): string => `${request.thumbprint} ${request.what}/${request.limit.period}`;
+const keyOf = (request: LimitRequest) => keys.limit(request.thumbprint, counterOf(request));
+
+const idOf = (request: LimitRequest): string => `${request.thumbprint} ${counterOf(request)}`;
 
 /**
  * `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11). The window is the longest that a call counts, rounded up:

@@ -1,24 +1,30 @@
 import type { RateLimit } from '../../../schemas/pat.ts';
 
-/** A period is twenty buckets; a call counts in its own bucket and in the 21 after it. */
+/**
+ * How many buckets a period is divided into. More buckets admit calls sooner after a burst, and leave less time from counting a call to making
+ * it (see {@link callableUntilMs}). That time is a real budget: a deployment whose counting takes longer moves calls from bucket to bucket and
+ * gives up on some, though it never admits too many.
+ */
 const bucketsPerPeriod = 20;
+
+/** In how many buckets a call counts: its own, of which a part has passed already, and those after it. */
 const liveBuckets = bucketsPerPeriod + 2;
 
-/**
- * The calls that still count. A call counts for more than 1.05 x `period` and at most 1.1 x `period` from when it is counted. The twentieth
- * of a period that is to spare absorbs the time from counting a call to making it: see {@link callableUntilMs}.
- */
+/** How much of a bucket is left for making a call once it has been admitted. */
+const madeWithinBuckets = 0.5;
+
+/** The calls that still count: each from when it is counted for `liveBuckets - 1` to `liveBuckets` buckets, so for longer than `period`. */
 export interface Window {
   /** the newest bucket, counted from the epoch */
   bucket: number;
-  /** calls of the live buckets; bucket b is at index b modulo 22 */
+  /** calls of the live buckets; where each stands, {@link slotOf} says */
   counts: readonly number[];
   /** sum of the counts */
   total: number;
 }
 
 /** Length of a bucket in milliseconds; `period` is in seconds. */
-const bucketMs = (period: number): number => (period * 1000) / bucketsPerPeriod;
+export const bucketMs = (period: number): number => (period * 1000) / bucketsPerPeriod;
 
 /** The longest that a call counts, in milliseconds. */
 export const longestCountMs = (period: number): number => liveBuckets * bucketMs(period);
@@ -26,17 +32,20 @@ export const longestCountMs = (period: number): number => liveBuckets * bucketMs
 /** When none of the window's calls counts any more, in milliseconds since the epoch. */
 export const clearAtMs = (window: Window, period: number): number => (window.bucket + liveBuckets) * bucketMs(period);
 
+/** How soon after its admission a call has to be made, in milliseconds; `period` is in seconds. */
+export const madeWithinMs = (period: number): number => madeWithinBuckets * bucketMs(period);
+
 /**
- * Until when a call that was counted into `bucket` may be made, in milliseconds since the epoch: it then still counts for `period` and half a
- * bucket more. Where every call is made by then, no window of `period` holds more calls than ever counted at once.
+ * Until when a call that was counted into `bucket` may be admitted, in milliseconds since the epoch: made within {@link madeWithinMs} from
+ * then, it still counts for `period`.
  */
 export const callableUntilMs = (bucket: number, period: number): number =>
-  (bucket + liveBuckets - bucketsPerPeriod - 0.5) * bucketMs(period);
+  (bucket + liveBuckets - bucketsPerPeriod) * bucketMs(period) - madeWithinMs(period);
 
 /** The bucket of a moment in milliseconds since the epoch. */
 export const bucketAt = (timeMs: number, period: number): number => Math.floor(timeMs / bucketMs(period));
 
-/** Where a bucket's count stands in {@link Window.counts}. */
+/** Index of a bucket in {@link Window.counts}. */
 export const slotOf = (bucket: number): number => ((bucket % liveBuckets) + liveBuckets) % liveBuckets;
 
 /** A window without calls. */
@@ -56,7 +65,7 @@ export function addCall({ bucket, counts, total }: Window): Window {
   return { bucket, counts: counts.map((count, slot) => (slot === slotOf(bucket) ? count + 1 : count)), total: total + 1 };
 }
 
-/** The window without one call that was counted into `bucket`, where that still counts. */
+/** The window without one call that was counted into `bucket`, if that still counts. */
 export function removeCall(window: Window, bucket: number): Window {
   if (bucket <= window.bucket - liveBuckets) return window;
   const counts = window.counts.map((count, slot) => (slot === slotOf(bucket) ? count - 1 : count));

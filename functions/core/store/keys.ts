@@ -31,7 +31,7 @@ export const keys = {
   member: (serviceId: string, intentUid: string): Key => ({ pk: `SERVICE#${serviceId}`, sk: `INTENT#${intentUid}` }),
   change: ({ rev, kind, id }: Change): Key => ({ pk: changesOf(ulidTimeMs(rev)), sk: `${rev}#${kind}#${id}` }),
   agent: (agentId: string): Key => ({ pk: `AGENT#${agentId}`, sk: 'AGENT' }),
-  limit: (thumbprint: string, what: string): Key => ({ pk: `LIMIT#${thumbprint}`, sk: what }),
+  limit: (thumbprint: string, counter: string): Key => ({ pk: `LIMIT#${thumbprint}`, sk: counter }),
   call: (agentId: string, idempotencyKey: string): Key => ({ pk: `CALL#${agentId}`, sk: idempotencyKey }),
   /** a policy that PATs were issued under, to show what has changed since */
   policy: (reference: string): Key => ({ pk: `POLICY#${reference}`, sk: 'POLICY' }),

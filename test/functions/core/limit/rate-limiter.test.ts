@@ -10,6 +10,7 @@ import {
   type RateLimiter,
   rateLimitHeaders,
 } from '../../../../functions/core/limit/rate-limiter.ts';
+import { bucketMs, callableUntilMs, longestCountMs } from '../../../../functions/core/limit/window.ts';
 import { keys } from '../../../../functions/core/store/keys.ts';
 import type { Table } from '../../../../functions/core/store/table.ts';
 import type { RateLimit } from '../../../../schemas/pat.ts';
@@ -17,6 +18,10 @@ import { connectTable } from '../../../support/connect-table.ts';
 import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-proxy.ts';
 import { seededRandom } from '../../../support/random.ts';
 import { startTable, type TestTable } from '../../../support/table.ts';
+
+/** When a bucket of a minute counts no more, and when a client is told so: in seconds, a little later. */
+const minuteMs = longestCountMs(60);
+const minuteSeconds = Math.ceil((minuteMs + 100) / 1000);
 
 /** A moment at which buckets of every period used here begin. */
 const startMs = Date.UTC(2026, 0, 1);
@@ -40,9 +45,9 @@ beforeEach(() => {
   proxy.faults = {};
 });
 
-const requestOf = (limit: RateLimit) => ({ thumbprint: `agent-${++agents}`, what: 'execute#digest', limit });
-const itemOf = ({ thumbprint, what, limit }: ReturnType<typeof requestOf>) =>
-  store.table.get(keys.limit(thumbprint, `${what}/${limit.period}`));
+const requestOf = (limit: RateLimit) => ({ thumbprint: `agent-${++agents}`, name: 'execute', variant: 'digest', limit });
+const itemOf = ({ thumbprint, name, variant, limit }: ReturnType<typeof requestOf>) =>
+  store.table.get(keys.limit(thumbprint, `${name}#${variant}/${limit.period}`));
 const outcomesOf = (decisions: PromiseSettledResult<LimitDecision>[]) => {
   const isOf = (outcome: string) => (decision: PromiseSettledResult<LimitDecision>) =>
     (decision.status === 'rejected' ? decision.reason.code : decision.value.isAdmitted ? 'admitted' : 'refused') === outcome;
@@ -62,18 +67,18 @@ describe('round trips', () => {
     const counter = openRateLimiter(store.table, now);
     const request = requestOf({ rate: 60, period: 60 });
     const admitted: unknown[] = [];
-    for (const afterMs of [0, 0, 1_000, 5_000, 0, 66_000]) {
+    for (const afterMs of [0, 0, 1_000, 5_000, 0, minuteMs]) {
       nowMs += afterMs;
       admitted.push(await counter.consume(request));
     }
     const decision = { name: 'execute', isAdmitted: true, limit: request.limit };
     expect(admitted).toEqual([
-      { ...decision, remaining: 59, resetSeconds: 67 },
-      { ...decision, remaining: 58, resetSeconds: 67 },
-      { ...decision, remaining: 57, resetSeconds: 66 },
-      { ...decision, remaining: 56, resetSeconds: 61 },
-      { ...decision, remaining: 55, resetSeconds: 61 },
-      { ...decision, remaining: 59, resetSeconds: 67 },
+      { ...decision, remaining: 59, resetSeconds: minuteSeconds },
+      { ...decision, remaining: 58, resetSeconds: minuteSeconds },
+      { ...decision, remaining: 57, resetSeconds: minuteSeconds - 1 },
+      { ...decision, remaining: 56, resetSeconds: minuteSeconds - 6 },
+      { ...decision, remaining: 55, resetSeconds: minuteSeconds - 6 },
+      { ...decision, remaining: 59, resetSeconds: minuteSeconds },
     ]);
     expect(store.operations).toEqual(['GetItem', 'PutItem', 'UpdateItem', 'UpdateItem', 'PutItem', 'UpdateItem', 'PutItem']);
   });
@@ -86,13 +91,13 @@ describe('round trips', () => {
     store.operations.length = 0;
 
     const refusal = { name: 'execute', isAdmitted: false, limit: request.limit, remaining: 0 };
-    for (let call = 0; call < 100; call++) expect(await counter.consume(request)).toEqual({ ...refusal, resetSeconds: 67 });
-    nowMs = startMs + 65_999;
+    for (let call = 0; call < 100; call++) expect(await counter.consume(request)).toEqual({ ...refusal, resetSeconds: minuteSeconds });
+    nowMs = startMs + minuteMs - 1;
     expect(counter.findRefusal(request)).toEqual({ ...refusal, resetSeconds: 1 });
     expect(await counter.consume(request)).toEqual({ ...refusal, resetSeconds: 1 });
     expect(store.operations).toEqual([]);
 
-    nowMs = startMs + 66_000;
+    nowMs = startMs + minuteMs;
     expect(counter.findRefusal(request)).toBeUndefined();
     expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 2 });
     expect(store.operations).toEqual(['PutItem']);
@@ -118,7 +123,7 @@ test('how things stand costs one read and no call', async () => {
   expect(await counter.inspect(request)).toEqual({ ...standing, isAdmitted: true, remaining: 1, resetSeconds: 1 });
   await counter.consume(request);
   nowMs += 3_000;
-  expect(await counter.inspect(request)).toEqual({ ...standing, isAdmitted: false, remaining: 0, resetSeconds: 64 });
+  expect(await counter.inspect(request)).toEqual({ ...standing, isAdmitted: false, remaining: 0, resetSeconds: minuteSeconds - 3 });
   expect(store.operations).toEqual(['GetItem', 'GetItem', 'PutItem', 'GetItem']);
 });
 
@@ -150,12 +155,13 @@ describe('any concurrency', () => {
     const counters = Array.from({ length: 4 }, () => openRateLimiter(store.table, now));
     const request = requestOf({ rate: 10, period: 10 });
     const admittedMs: number[] = [];
-    for (const offsetMs of [0, 999, 1_000, 9_999, 10_000, 10_999, 11_000, 11_001, 21_999, 22_000]) {
+    const clearMs = longestCountMs(10);
+    for (const offsetMs of [0, 999, 1_000, 9_999, 10_000, clearMs - 1, clearMs, clearMs + 1, 2 * clearMs - 1, 2 * clearMs]) {
       nowMs = startMs + offsetMs;
       const decisions = await Promise.all(counters.flatMap((counter) => Array.from({ length: 4 }, () => counter.consume(request))));
       admittedMs.push(...decisions.filter(({ isAdmitted }) => isAdmitted).map(() => offsetMs));
     }
-    expect(admittedMs).toEqual([...new Array(10).fill(0), ...new Array(10).fill(11_000), ...new Array(10).fill(22_000)]);
+    expect(admittedMs).toEqual([...new Array(10).fill(0), ...new Array(10).fill(clearMs), ...new Array(10).fill(2 * clearMs)]);
   });
 });
 
@@ -210,6 +216,8 @@ describe('faults', () => {
   test('a call whose counting took too long is moved, not counted twice', async () => {
     const table = connectTable(proxy.endpoint, store.tableName);
     const request = requestOf({ rate: 2, period: 60 });
+    const lengthMs = bucketMs(60);
+    const budgetMs = callableUntilMs(0, 60);
     let waitMs = 0;
     const slow: Table = {
       ...table,
@@ -221,19 +229,19 @@ describe('faults', () => {
       },
     };
     const counter = openRateLimiter(slow, now);
-    waitMs = 4_501;
+    waitMs = budgetMs + 1;
     expect(await counter.consume(request)).toEqual({
       name: 'execute',
       isAdmitted: true,
       limit: request.limit,
       remaining: 1,
-      resetSeconds: Math.ceil((3_000 + 66_000 - 4_501 + 100) / 1000),
+      resetSeconds: Math.ceil((lengthMs + minuteMs - (budgetMs + 1) + 100) / 1000),
     });
-    expect(await itemOf(request)).toMatchObject({ bucket: startMs / 3_000 + 1, total: 1 });
-    nowMs = startMs + 6_000;
-    waitMs = 4_500;
+    expect(await itemOf(request)).toMatchObject({ bucket: startMs / lengthMs + 1, total: 1 });
+    nowMs = startMs + 2 * lengthMs;
+    waitMs = budgetMs;
     expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 0 });
-    expect(await itemOf(request)).toMatchObject({ bucket: startMs / 3_000 + 2, total: 2 });
+    expect(await itemOf(request)).toMatchObject({ bucket: startMs / lengthMs + 2, total: 2 });
   });
 
   test('a call that could not be counted in time: 503', async () => {
@@ -266,8 +274,8 @@ describe('faults', () => {
   });
 
   test.each([
-    [3_000, 60_000],
-    [5_000, 58_000],
+    [bucketMs(60), 60_000],
+    [bucketMs(60) + 2_000, 58_000],
   ])('with a clock that is %s ms ahead, the rate holds in any window of %s ms of a minute', async (aheadMs, windowMs) => {
     const random = seededRandom(aheadMs);
     const limit = { rate: 5, period: 60 };
@@ -290,7 +298,7 @@ describe('faults', () => {
     expect(await behind.consume(request)).toMatchObject({ isAdmitted: true, remaining: 1 });
     expect(await behind.consume(request)).toMatchObject({ isAdmitted: true, remaining: 0 });
     expect(await behind.consume(request)).toMatchObject({ isAdmitted: false, remaining: 0 });
-    nowMs += 65_999;
+    nowMs += minuteMs - 1;
     expect(await right.consume(request)).toMatchObject({ isAdmitted: false });
     nowMs += 1;
     expect(await right.consume(request)).toMatchObject({ isAdmitted: true });
@@ -358,16 +366,16 @@ describe('a client that obeys', () => {
 
 describe('the counter item', () => {
   test.each([
-    { rate: 1_000_000, period: 1, expiresAt: startMs / 1000 + 3_602 },
-    { rate: 1_000_000, period: 604_800, expiresAt: startMs / 1000 + 3_600 + 665_280 },
-  ])('stays small and expires after its last call ($rate in $period s)', async ({ rate, period, expiresAt }) => {
+    { rate: 1_000_000, period: 1 },
+    { rate: 1_000_000, period: 604_800 },
+  ])('stays small and expires after its last call ($rate in $period s)', async ({ rate, period }) => {
     const counter = openRateLimiter(store.table, now);
-    nowMs = Math.ceil(startMs / (period * 50)) * period * 50;
+    nowMs = Math.ceil(startMs / bucketMs(period)) * bucketMs(period);
     const request = requestOf({ rate, period });
     expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 999_999 });
     expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 999_998 });
     const item = await itemOf(request);
-    expect(item).toMatchObject({ total: 2, expires_at: expiresAt + (nowMs - startMs) / 1000 });
+    expect(item).toMatchObject({ total: 2, expires_at: Math.ceil((nowMs + longestCountMs(period)) / 1000) + 3_600 });
     expect(JSON.stringify(item).length).toBeLessThan(350);
   });
 
@@ -376,7 +384,7 @@ describe('the counter item', () => {
     const request = requestOf({ rate: 1, period: 60 });
     const others = [
       { ...request, thumbprint: 'another' },
-      { ...request, what: 'execute#another' },
+      { ...request, variant: 'another' },
       { ...request, limit: { rate: 1, period: 61 } },
     ];
     for (const each of [request, ...others]) expect(await counter.consume(each)).toMatchObject({ isAdmitted: true });
@@ -393,7 +401,7 @@ test('a refusal says when to come back', () => {
     message:
       'The rate limit is used up. Send the request again after Retry-After seconds; RateLimit-Policy says how many calls fit into how many seconds.',
     details: { limit: { rate: 60, period: 60 }, retry_after_seconds: 12 },
-    headers: { 'RateLimit-Policy': '"execute";q=60;w=67', RateLimit: '"execute";r=0;t=12', 'Retry-After': '12' },
+    headers: { 'RateLimit-Policy': `"execute";q=60;w=${minuteSeconds}`, RateLimit: '"execute";r=0;t=12', 'Retry-After': '12' },
   });
   expect(limitExceeded(decision, 'Wait.').message).toBe('Wait.');
 });
