@@ -10,14 +10,14 @@ import { CliFailure } from './cli/failure.ts';
  * The body of an answer, in the form that the specification gives it.
  * @throws UnexpectedAnswer if it has another
  */
-export function readBody<T extends z.ZodType>(schema: T, answer: Exchange): z.output<T> {
+export function readAnswer<T extends z.ZodType>(schema: T, answer: Exchange): z.output<T> {
   const { success, data } = schema.safeParse(answer.body);
   if (!success) throw new UnexpectedAnswer(answer);
   return data;
 }
 
 /** What an error answer says. */
-export const readError = (answer: Exchange): z.output<typeof errorBody>['error'] => readBody(errorBody, answer).error;
+export const readError = (answer: Exchange): z.output<typeof errorBody>['error'] => readAnswer(errorBody, answer).error;
 
 /**
  * Insists on a status.

@@ -11,7 +11,8 @@ import { variables } from '../../functions/core/environment.ts';
 import { type Endpoint, endpoints } from '../../lib/endpoints.ts';
 import { startKms } from '../local/kms.ts';
 import { synthesize } from '../local/synthesis.ts';
-import { createTable, startDynamo } from '../local/table.ts';
+import { startDynamo } from '../local/table.ts';
+import { benchTable, createBenchTable } from './bench-table.ts';
 import { formatTable } from './load.ts';
 
 interface Start {
@@ -68,27 +69,15 @@ async function bundle(folder: string): Promise<void> {
 /** A table and a key of their own, and the environment that every function finds them by. */
 async function startParts() {
   const [dynamo, kms] = await Promise.all([startDynamo(), startKms()]);
-  const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' };
-  await createTable(
-    { endpoint: dynamo.endpoint, region: 'eu-west-1', credentials },
-    {
-      TableName: 'bench',
-      BillingMode: 'PAY_PER_REQUEST',
-      AttributeDefinitions: ['pk', 'sk'].map((AttributeName) => ({ AttributeName, AttributeType: 'S' as const })),
-      KeySchema: [
-        { AttributeName: 'pk', KeyType: 'HASH' },
-        { AttributeName: 'sk', KeyType: 'RANGE' },
-      ],
-    },
-  );
+  await createBenchTable(dynamo.endpoint);
   const environment = {
     PATH: process.env.PATH,
-    AWS_REGION: 'eu-west-1',
-    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+    AWS_REGION: benchTable.region,
+    AWS_ACCESS_KEY_ID: benchTable.credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: benchTable.credentials.secretAccessKey,
     AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
     AWS_ENDPOINT_URL_KMS: kms.endpoint,
-    [variables.table]: 'bench',
+    [variables.table]: benchTable.name,
     [variables.protocol]: 'proto',
     [variables.signingKeys]: kms.keyIds.join(','),
     [variables.patLifeSeconds]: '3600',

@@ -1,8 +1,5 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { once } from 'node:events';
 import { parseArgs } from 'node:util';
-import { Worker } from 'node:worker_threads';
-import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { KMSClient } from '@aws-sdk/client-kms';
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import { CompactSign, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
@@ -13,8 +10,10 @@ import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { startKms } from '../local/kms.ts';
+import { benchTable, createBenchTable } from './bench-table.ts';
 import { formatTable } from './load.ts';
 import type { TableWork } from './table-work.ts';
+import { startThread } from './thread.ts';
 
 const usage = `npm run bench -- pat [options]
   --seconds <n>       how long each measurement runs (3)
@@ -51,15 +50,16 @@ export async function run(args: string[]): Promise<void> {
   const [seconds, concurrency] = [Number(values.seconds), Number(values.concurrency)];
 
   const kms = await startKms();
-  const table = await startTable();
+  const table = await startThread('./table-worker.ts');
+  await createBenchTable(table.url);
   Object.assign(process.env, {
-    AWS_REGION: 'eu-west-1',
-    AWS_ACCESS_KEY_ID: 'local',
-    AWS_SECRET_ACCESS_KEY: 'local',
-    AWS_ENDPOINT_URL_DYNAMODB: table.endpoint,
+    AWS_REGION: benchTable.region,
+    AWS_ACCESS_KEY_ID: benchTable.credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: benchTable.credentials.secretAccessKey,
+    AWS_ENDPOINT_URL_DYNAMODB: table.url,
     AWS_ENDPOINT_URL_KMS: kms.endpoint,
     POWERTOOLS_LOG_LEVEL: 'SILENT',
-    TABLE_NAME: tableName,
+    TABLE_NAME: benchTable.name,
     PROTOCOL: 'proto',
     SIGNING_KEY_IDS: kms.keyIds.join(','),
     PAT_LIFE_SECONDS: '3600',
@@ -86,7 +86,7 @@ export async function run(args: string[]): Promise<void> {
     newTask(`issue of PATs, ${concurrency} at once`, issue, concurrency),
   ];
   for (const { act } of tasks) for (let count = 0; count < 100; count++) await act();
-  const countCalls = async () => ({ kms: kms.operations.splice(0).length, table: total(await table.readWork()) });
+  const countCalls = async () => ({ kms: kms.operations.splice(0).length, table: total(await table.ask<TableWork>()) });
   await countCalls();
   // in turns, so that whatever else the machine does befalls all alike
   for (let round = 0; round < rounds; round++) {
@@ -179,32 +179,6 @@ async function openIssue(handler: LambdaHandler): Promise<() => Promise<string>>
     if (statusCode !== 200) throw new Error(`the issue was answered with ${statusCode}: ${body}`);
     return JSON.parse(body)['proto-pat'];
   };
-}
-
-const tableName = 'bench';
-
-async function startTable() {
-  const worker = new Worker(new URL('./table-worker.ts', import.meta.url));
-  const [endpoint] = (await once(worker, 'message')) as [string];
-  const client = new DynamoDBClient({ endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } });
-  await client.send(
-    new CreateTableCommand({
-      TableName: tableName,
-      BillingMode: 'PAY_PER_REQUEST',
-      AttributeDefinitions: ['pk', 'sk'].map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
-      KeySchema: [
-        { AttributeName: 'pk', KeyType: 'HASH' },
-        { AttributeName: 'sk', KeyType: 'RANGE' },
-      ],
-    }),
-  );
-  client.destroy();
-  const readWork = async (): Promise<TableWork> => {
-    worker.postMessage('work');
-    const [work] = (await once(worker, 'message')) as [TableWork];
-    return work;
-  };
-  return { endpoint, readWork, stop: () => worker.terminate() };
 }
 
 const total = ({ operations }: TableWork): number => Object.values(operations).reduce((sum, count) => sum + count, 0);

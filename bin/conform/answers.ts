@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { Exchange } from '../../client/http.ts';
 import { issuesOf } from '../../functions/core/json.ts';
+import { inEach } from './check.ts';
 import { errorShape } from './shapes.ts';
 
 /** What is wrong with the form of an answer's JSON body. */
@@ -37,6 +38,10 @@ export function checkRefusal(answer: Exchange, status: WantedStatus, code: strin
   if (problems.length > 0) return problems;
   return codeOf(answer) === code ? [] : [`${answer.request} was refused as ${codeOf(answer)}, but should be refused as ${code}`];
 }
+
+/** What is wrong with the answers to requests of which each should be refused as invalid, with the name of the case. */
+export const checkInvalid = <T>(cases: readonly T[], ask: (one: T) => Promise<Exchange>, nameOf: (one: T) => string): Promise<string[]> =>
+  inEach(cases, async (one) => checkRefusal(await ask(one), 400, 'INVALID_PARAMETER').map((finding) => `${nameOf(one)}: ${finding}`));
 
 const codeOf = ({ body }: Exchange): string | undefined => errorShape.safeParse(body).data?.error.code;
 

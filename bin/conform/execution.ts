@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Exchange } from '../../client/http.ts';
 import { splitIntentUid } from '../../schemas/intent.ts';
 import { exhaust, findProhibited, tamper } from '../probes.ts';
-import { checkAnswer, checkRefusal } from './answers.ts';
+import { checkAnswer, checkInvalid, checkRefusal } from './answers.ts';
 import { type Check, inEach } from './check.ts';
 import { type CheckContext, Unmet } from './context.ts';
 
@@ -44,11 +44,7 @@ export const executionChecks: readonly Check[] = [
     run: async (context) => {
       const { intent_uid } = await context.intent();
       const bodies = [{}, { intent_uid }, { parameters: {} }, { intent_uid: 'no-uid', parameters: {} }, { intent_uid, parameters: 'none' }];
-      return inEach(bodies, async (body) =>
-        checkRefusal(await execute(context, body, await context.pat()), 400, 'INVALID_PARAMETER').map(
-          (finding) => `${JSON.stringify(body)}: ${finding}`,
-        ),
-      );
+      return checkInvalid(bodies, async (body) => execute(context, body, await context.pat()), JSON.stringify);
     },
   },
   {
@@ -98,11 +94,8 @@ export const executionChecks: readonly Check[] = [
     isAdmins: true,
     run: async (context) => {
       const { intent_uid } = await context.executable();
-      return inEach([{}, { text: 7 }], async (parameters) =>
-        checkRefusal(await execute(context, { intent_uid, parameters }, await context.pat()), 400, 'INVALID_PARAMETER').map(
-          (finding) => `${JSON.stringify(parameters)}: ${finding}`,
-        ),
-      );
+      const ask = async (parameters: object) => execute(context, { intent_uid, parameters }, await context.pat());
+      return checkInvalid([{}, { text: 7 }], ask, JSON.stringify);
     },
   },
 ];

@@ -1,4 +1,4 @@
-import { checkAnswer, checkEmptied, checkRefusal } from './answers.ts';
+import { checkAnswer, checkEmptied, checkInvalid, checkRefusal } from './answers.ts';
 import { type Check, inEach, segment, without } from './check.ts';
 import { idOf } from './context.ts';
 import { checkPagination } from './discovery.ts';
@@ -40,8 +40,10 @@ export const intentChecks: readonly Check[] = [
         ['with an endpoint that is no URI', { ...body, endpoint: 'somewhere' }],
         ['with tags that are no list', { ...body, tags: 'conformance' }],
       ];
-      return inEach(wrong, async ([what, given]) =>
-        checkRefusal(await create(context, given), 400, 'INVALID_PARAMETER').map((finding) => `${what}: ${finding}`),
+      return checkInvalid(
+        wrong,
+        ([, given]) => create(context, given),
+        ([what]) => what,
       );
     },
   },

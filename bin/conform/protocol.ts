@@ -1,4 +1,4 @@
-import { checkRefusal } from './answers.ts';
+import { checkInvalid, checkRefusal } from './answers.ts';
 import { type Check, inEach } from './check.ts';
 
 export const protocolChecks: readonly Check[] = [
@@ -36,10 +36,10 @@ export const protocolChecks: readonly Check[] = [
     clause: '4, 7.2',
     title: 'A body that is not JSON, or no object, is refused',
     run: ({ call }) =>
-      inEach(['{', '', '[]', '"text"'], async (text) =>
-        checkRefusal(await call('POST', '/api/pat/issue', { raw: { text, mediaType: 'application/json' } }), 400, 'INVALID_PARAMETER').map(
-          (finding) => `${text || 'nothing'}: ${finding}`,
-        ),
+      checkInvalid(
+        ['{', '', '[]', '"text"'],
+        (text) => call('POST', '/api/pat/issue', { raw: { text, mediaType: 'application/json' } }),
+        (text) => text || 'nothing',
       ),
   },
 ];

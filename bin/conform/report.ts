@@ -1,5 +1,5 @@
 /** What became of one check. */
-export interface Outcome {
+export interface CheckOutcome {
   id: string;
   /** section of the specification */
   clause: string;
@@ -15,14 +15,15 @@ export interface Report {
   passed: number;
   failed: number;
   skipped: number;
-  checks: Outcome[];
+  checks: CheckOutcome[];
   /** what the checks wrote and could not remove */
   left_behind: string[];
 }
 
-const count = (checks: Outcome[], wanted: Outcome['outcome']): number => checks.filter(({ outcome }) => outcome === wanted).length;
+const count = (checks: CheckOutcome[], wanted: CheckOutcome['outcome']): number =>
+  checks.filter(({ outcome }) => outcome === wanted).length;
 
-export const summarize = (url: string, protocol: string, checks: Outcome[], leftBehind: string[]): Report => ({
+export const toReport = (url: string, protocol: string, checks: CheckOutcome[], leftBehind: string[]): Report => ({
   url,
   protocol,
   passed: count(checks, 'passed'),

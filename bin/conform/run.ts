@@ -11,7 +11,7 @@ import { executionChecks, rateLimitCheck } from './execution.ts';
 import { intentChecks } from './intents.ts';
 import { policyAndPatChecks } from './policy-and-pat.ts';
 import { protocolChecks } from './protocol.ts';
-import { type Outcome, type Report, summarize } from './report.ts';
+import { type CheckOutcome, type Report, toReport } from './report.ts';
 import { serviceChecks } from './services.ts';
 
 export interface ConformanceOptions {
@@ -24,7 +24,7 @@ export interface ConformanceOptions {
   /** ids of the checks to make; by default all */
   only?: readonly string[] | undefined;
   /** called with each outcome as it is known */
-  onOutcome?: (outcome: Outcome) => void;
+  onOutcome?: (outcome: CheckOutcome) => void;
 }
 
 export const checks: readonly Check[] = [
@@ -55,20 +55,20 @@ export async function runConformance(url: string, options: ConformanceOptions = 
   const own = options.upstreamUrl === undefined && adminToken !== undefined && isLoopback(baseUrl) ? await startUpstream() : undefined;
   const context = createContext({ http, protocol, adminToken, upstreamUrl: options.upstreamUrl ?? own?.url });
   try {
-    const outcomes: Outcome[] = [];
+    const outcomes: CheckOutcome[] = [];
     for (const check of checks.filter(({ id }) => only?.includes(id) ?? true)) {
       const outcome = await make(check, context);
       outcomes.push(outcome);
       onOutcome?.(outcome);
     }
-    return summarize(baseUrl, protocol, outcomes, await context.cleanUp());
+    return toReport(baseUrl, protocol, outcomes, await context.cleanUp());
   } finally {
     await own?.stop();
   }
 }
 
-async function make({ id, clause, title, isAdmins, run }: Check, context: CheckContext): Promise<Outcome> {
-  const close = (outcome: Outcome['outcome'], notes: string[]): Outcome => ({ id, clause, title, outcome, notes });
+async function make({ id, clause, title, isAdmins, run }: Check, context: CheckContext): Promise<CheckOutcome> {
+  const close = (outcome: CheckOutcome['outcome'], notes: string[]): CheckOutcome => ({ id, clause, title, outcome, notes });
   if (isAdmins && !context.isAdmin) return close('skipped', ['needs an admin token']);
   try {
     const findings = await run(context);

@@ -1,4 +1,4 @@
-import { checkAnswer, checkEmptied, checkRefusal } from './answers.ts';
+import { checkAnswer, checkEmptied, checkInvalid, checkRefusal } from './answers.ts';
 import { type Check, inEach, segment, without } from './check.ts';
 import { idOf } from './context.ts';
 import { pick, register } from './records.ts';
@@ -29,10 +29,10 @@ export const serviceChecks: readonly Check[] = [
     title: 'Registering a service without a required member is refused',
     isAdmins: true,
     run: (context) =>
-      inEach(savedMembers, async (name) =>
-        checkRefusal(await register(context, without(context.serviceBody(), name)), 400, 'INVALID_PARAMETER').map(
-          (finding) => `without ${name}: ${finding}`,
-        ),
+      checkInvalid(
+        savedMembers,
+        (name) => register(context, without(context.serviceBody(), name)),
+        (name) => `without ${name}`,
       ),
   },
   {
@@ -76,10 +76,10 @@ export const serviceChecks: readonly Check[] = [
       return [
         ...checkAnswer(await context.asAdmin('PUT', path, { body }), 200, shape),
         ...checkAnswer(await context.call('GET', path), 200, shape),
-        ...(await inEach(savedMembers, async (name) =>
-          checkRefusal(await context.asAdmin('PUT', path, { body: without(body, name) }), 400, 'INVALID_PARAMETER').map(
-            (finding) => `without ${name}: ${finding}`,
-          ),
+        ...(await checkInvalid(
+          savedMembers,
+          (name) => context.asAdmin('PUT', path, { body: without(body, name) }),
+          (name) => `without ${name}`,
         )),
       ];
     },

@@ -1,7 +1,8 @@
 import * as z from 'zod';
-import { intentUidPattern } from '../../schemas/intent.ts';
-import { parameterTypes } from '../../schemas/parameter.ts';
-import { billing, rateLimit } from '../../schemas/pat.ts';
+import { intentDetails, intentUidPattern, listedIntent } from '../../schemas/intent.ts';
+import { pagination } from '../../schemas/pagination.ts';
+import { parameterSummary } from '../../schemas/parameter.ts';
+import { billing, patClaims, rateLimit } from '../../schemas/pat.ts';
 import { constraint, duty, obligation, permission, policy, prohibition } from '../../schemas/policy.ts';
 
 // The forms that the specification requires. It closes none of them, so members that it does not name are let through.
@@ -19,49 +20,30 @@ export const errorShape = z.looseObject({
 });
 
 /** Section 2.7. */
-export const paginationShape = z.looseObject({
-  total_results: z.int().min(0),
-  total_pages: z.int().min(0),
-  current_page: z.int().min(1),
-  page_size: z.int().min(1),
-});
+export const paginationShape = pagination.loose();
 
 /** Section 2.1. */
-const parameterShape = z.looseObject({
-  name: z.string(),
-  type: z.enum(parameterTypes),
-  required: z.boolean().optional(),
-  description: z.string().optional(),
-});
+const parameterShape = parameterSummary.partial({ required: true }).loose();
 
 const intentUid = z.string().regex(intentUidPattern, 'must have the form <namespace>:<intent-slug>:v<version>');
 
 /** Section 2.2, as search results and details show an intent. */
-export const intentShape = z.looseObject({
-  intent_uid: intentUid,
-  service_name: z.string(),
-  intent_name: z.string(),
-  description: z.string(),
-  input_parameters: z.array(parameterShape),
-  output_parameters: z.array(parameterShape),
-  endpoint: uri,
-  tags: z.array(z.string()).optional(),
-});
+export const intentShape = intentDetails
+  .extend({
+    intent_uid: intentUid,
+    input_parameters: z.array(parameterShape),
+    output_parameters: z.array(parameterShape),
+    endpoint: uri,
+  })
+  .partial({ tags: true })
+  .loose();
 
 /** Endpoint 1. */
 export const searchShape = z.looseObject({ intents: z.array(intentShape), pagination: paginationShape });
 
 /** Endpoint 10. */
 export const listShape = z.looseObject({
-  intents: z.array(
-    z.looseObject({
-      intent_id: z.string(),
-      intent_uid: intentUid,
-      intent_name: z.string(),
-      description: z.string(),
-      tags: z.array(z.string()).optional(),
-    }),
-  ),
+  intents: z.array(listedIntent.extend({ intent_id: z.string(), intent_uid: intentUid }).partial({ tags: true }).loose()),
   pagination: paginationShape,
 });
 
@@ -77,17 +59,10 @@ export const policyShape = policy
   .loose();
 
 /** Section 2.4. */
-export const claimsShape = z.looseObject({
-  iss: z.string(),
-  sub: z.string(),
-  exp: z.int(),
-  nbf: z.int(),
-  jti: z.string(),
-  scope: z.array(z.string()),
-  pol: uri,
-  lmt: rateLimit.loose().optional(),
-  bil: billing.loose().optional(),
-});
+export const claimsShape = patClaims
+  .pick({ iss: true, sub: true, exp: true, nbf: true, jti: true, scope: true })
+  .extend({ pol: uri, lmt: rateLimit.loose().optional(), bil: billing.loose().optional() })
+  .loose();
 
 /** Endpoint 5. */
 export const patShape = (protocol: string) =>

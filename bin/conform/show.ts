@@ -1,10 +1,10 @@
 import { styleText } from 'node:util';
-import type { Outcome, Report } from './report.ts';
+import type { CheckOutcome, Report } from './report.ts';
 
 const marks = { passed: styleText('green', '✓'), failed: styleText('red', '✗'), skipped: styleText('yellow', '-') };
 
 /** An outcome for people. Colour follows NO_COLOR and whether somebody watches. */
-export function showOutcome({ id, clause, title, outcome, notes }: Outcome): void {
+export function showOutcome({ id, clause, title, outcome, notes }: CheckOutcome): void {
   console.log(`${marks[outcome]} ${title} ${styleText('dim', `section ${clause}, ${id}`)}`);
   for (const note of notes) console.log(`    ${note}`);
 }

@@ -7,16 +7,10 @@ import { intentPage } from '../../schemas/intent.ts';
 import { patClaims, patType } from '../../schemas/pat.ts';
 import { policy } from '../../schemas/policy.ts';
 import { CliFailure } from '../cli/failure.ts';
-import { expectStatus, readBody, readError, tamper } from '../probes.ts';
+import { expectStatus, readAnswer, readError, tamper } from '../probes.ts';
 
-/** One thing that was looked at. */
-export interface Observation {
-  name: string;
-  status: number;
-  durationMs: number;
-  /** in a few words */
-  seen: string;
-}
+/** One thing that was looked at, and what was seen in a few words. */
+export type Observation = [name: string, answer: Exchange, seen: string];
 
 export interface HandshakeOptions {
   /** what stands for `proto`; default: whatever the gate says */
@@ -29,8 +23,6 @@ export interface HandshakeOptions {
 /** No deployment has it; asking for it shows that a PAT is accepted without running anything. */
 const nobodysIntent = 'smoke.example:nobody-has-this:v1';
 
-const observe = (name: string, { status, durationMs }: Exchange, seen: string): Observation => ({ name, status, durationMs, seen });
-
 /**
  * Plays an agent against a deployment, from its health to a forged PAT. Registers nothing, and runs nothing unless it is told an intent.
  * @param url - without a trailing slash
@@ -42,17 +34,17 @@ export async function* shakeHands(url: string, { protocol, intentUid, parameters
   const execute = (intent_uid: string, values: object, bearer?: string) =>
     http.exchange('POST', '/api/intents/execute', { bearer, body: { intent_uid, parameters: values } });
 
-  yield observe('health', await get('/health'), 'up');
+  yield ['health', await get('/health'), 'up'];
 
   const jwks = await get('/.well-known/jwks.json');
   const keySet = jwks.body as JSONWebKeySet;
-  yield observe('public keys', jwks, `${keySet.keys.length}`);
+  yield ['public keys', jwks, `${keySet.keys.length}`];
 
   const found = await get('/api/intents/search?page_size=1');
-  yield observe('search', found, `${readBody(intentPage, found).pagination.total_results} intents`);
+  yield ['search', found, `${readAnswer(intentPage, found).pagination.total_results} intents`];
 
   const read = await get('/api/policy');
-  yield observe('policy', read, readBody(policy, read).uid);
+  yield ['policy', read, readAnswer(policy, read).uid];
 
   // what is signed is what was served, not a copy whose members stand in another order
   const terms = read.body as ReturnType<typeof policy.parse>;
@@ -63,7 +55,7 @@ export async function* shakeHands(url: string, { protocol, intentUid, parameters
   if (protocol !== undefined && !Object.hasOwn(issued.body as object, `${protocol}-pat`))
     throw new CliFailure('failure', `The PAT is not in the member ${protocol}-pat of the answer. Is the protocol called otherwise?`);
   const claims = await verify(pat, keySet);
-  yield observe('PAT', issued, `verifies, for ${claims.scope.join(', ')}, until ${new Date(claims.exp * 1000).toISOString()}`);
+  yield ['PAT', issued, `verifies, for ${claims.scope.join(', ')}, until ${new Date(claims.exp * 1000).toISOString()}`];
 
   const refusals: [name: string, answer: Exchange, status: number][] = [
     ['PAT is accepted', await execute(nobodysIntent, {}, pat), 404],
@@ -71,11 +63,11 @@ export async function* shakeHands(url: string, { protocol, intentUid, parameters
     ['missing PAT is refused', await execute(nobodysIntent, {}), 401],
     ['unknown path is refused', await http.exchange('GET', '/nothing/here'), 404],
   ];
-  for (const [name, answer, status] of refusals) yield observe(name, answer, readError(expectStatus(answer, status)).code);
+  for (const [name, answer, status] of refusals) yield [name, answer, readError(expectStatus(answer, status)).code];
 
   if (intentUid !== undefined) {
     const executed = expectStatus(await execute(intentUid, parameters, pat), 200);
-    yield observe('intent', executed, JSON.stringify(executed.body).slice(0, 120));
+    yield ['intent', executed, JSON.stringify(executed.body).slice(0, 120)];
   }
 }
 

@@ -5,11 +5,12 @@ import { addressIn, fetchPolicyInWords } from '../../client/policy.ts';
 import { type FullIntent, fullIntent, intentPage } from '../../schemas/intent.ts';
 import { patClaims, type RateLimit } from '../../schemas/pat.ts';
 import { CliFailure } from '../cli/failure.ts';
-import { exhaust, expectStatus, findProhibited, parseClaims, readBody, readError, tamper } from '../probes.ts';
+import { exhaust, expectStatus, findProhibited, parseClaims, readAnswer, readError, tamper } from '../probes.ts';
 
 /** One step of the demo as it is shown. */
-export interface Step extends Pick<Exchange, 'request' | 'status' | 'durationMs' | 'body'> {
+export interface Step {
   title: string;
+  answer: Exchange;
   /** what came of it, in words: the first line is the gist */
   outcome: string[];
 }
@@ -26,15 +27,6 @@ const isShowable = ({ rate, period }: RateLimit): boolean => rate <= 300 && peri
 /** A body on one line: keys and tokens are only hinted at. */
 const preview = (body: unknown): string =>
   JSON.stringify(body, (_, value) => (typeof value === 'string' && value.length > 64 ? `${value.slice(0, 12).trimEnd()}...` : value));
-
-const step = (title: string, { request, status, durationMs, body }: Exchange, outcome: string[]): Step => ({
-  title,
-  request,
-  status,
-  durationMs,
-  outcome,
-  body,
-});
 
 /**
  * Plays an agent that meets the gate for the first time: it finds an intent, accepts the policy, gets a PAT and uses it; then it tries
@@ -54,20 +46,19 @@ export async function* play(url: string): AsyncGenerator<Step, void, undefined> 
     call('POST', '/api/intents/execute', { bearer, body: { intent_uid, parameters } });
 
   const found = expectStatus(await call('GET', '/api/intents/search', { query: { query: question } }), 200);
-  const { intents, pagination } = readBody(intentPage, found);
+  const { intents, pagination } = readAnswer(intentPage, found);
   if (!intents.some(({ intent_uid }) => intent_uid === wanted))
     throw failure(`The search did not find ${wanted}. Does this gate have the demo intents? "npm start" registers them.`);
-  yield step(`Search in plain words: "${question}"`, found, [
-    `${pagination.total_results} intents may help, the best first:`,
-    ...intents.slice(0, 3).map(({ intent_name, intent_uid }) => `- ${intent_name} (${intent_uid})`),
-  ]);
+  const best = intents.slice(0, 3).map(({ intent_name, intent_uid }) => `- ${intent_name} (${intent_uid})`);
+  const outcome = [`${pagination.total_results} intents may help, the best first:`, ...best];
+  yield { title: `Search in plain words: "${question}"`, answer: found, outcome };
 
   const details = expectStatus(await call('GET', `/api/intents/${encodeURIComponent(wanted)}`, { query: { view: 'full' } }), 200);
-  yield step('Look at the best one', details, describeOperation(readBody(fullIntent, details)));
+  yield { title: 'Look at the best one', answer: details, outcome: describeOperation(readAnswer(fullIntent, details)) };
 
   const read = expectStatus(await call('GET', '/api/policy'), 200);
   const { policy, inWords } = await fetchPolicyInWords(http);
-  yield step('Read the policy', read, inWords);
+  yield { title: 'Read the policy', answer: read, outcome: inWords };
 
   const signer = await obtainNamedKey('demo-agent');
   const terms = { audience: addressIn(policy, url), nowMs: http.now() };
@@ -75,25 +66,27 @@ export async function* play(url: string): AsyncGenerator<Step, void, undefined> 
   const { text: pat } = readPat(issued, http.now());
   const { data: claims } = patClaims.safeParse(parseClaims(pat));
   if (claims === undefined) throw failure('The PAT does not carry the claims of the specification (section 2.4).');
-  yield step('Sign it with a new key, and get a Policy Adherence Token (PAT)', issued, [
-    `The PAT is for ${signer.agentId} and holds until ${new Date(claims.exp * 1000).toISOString()}.`,
-    `It is bound to the key ${claims.cnf.jkt}`,
-    `and allows ${claims.scope.join(', ')} (* stands for any)${claims.lmt ? `, ${claims.lmt.rate} times in any ${claims.lmt.period} seconds` : ''}.`,
-  ]);
+  const { exp, cnf, scope, lmt } = claims;
+  const grant = [
+    `The PAT is for ${signer.agentId} and holds until ${new Date(exp * 1000).toISOString()}.`,
+    `It is bound to the key ${cnf.jkt}`,
+    `and allows ${scope.join(', ')} (* stands for any)${lmt ? `, ${lmt.rate} times in any ${lmt.period} seconds` : ''}.`,
+  ];
+  yield { title: 'Sign it with a new key, and get a Policy Adherence Token (PAT)', answer: issued, outcome: grant };
 
   const executed = expectStatus(await execute(wanted, meeting, pat), 200);
-  yield step('Run the intent', executed, describeMeeting(executed.body));
+  yield { title: 'Run the intent', answer: executed, outcome: describeMeeting(executed.body) };
 
   const tampered = expectStatus(await execute(wanted, meeting, tamper(pat)), 401);
-  yield step('Cheat: write a higher limit into the PAT', tampered, describeRefusal(tampered));
+  yield { title: 'Cheat: write a higher limit into the PAT', answer: tampered, outcome: describeRefusal(tampered) };
 
   const prohibited = findProhibited(policy);
   if (prohibited !== undefined) {
     const denied = expectStatus(await execute(prohibited, {}, pat), 403);
-    yield step('Ask for what the policy prohibits', denied, describeRefusal(denied));
+    yield { title: 'Ask for what the policy prohibits', answer: denied, outcome: describeRefusal(denied) };
   }
 
-  if (claims.lmt !== undefined && isShowable(claims.lmt)) yield await reachLimit(() => execute(wanted, meeting, pat), claims.lmt);
+  if (lmt !== undefined && isShowable(lmt)) yield await reachLimit(() => execute(wanted, meeting, pat), lmt);
 }
 
 const describeOperation = ({ intent_name, service_name, description, input_parameters, endpoint }: FullIntent): string[] => [
@@ -132,8 +125,6 @@ async function reachLimit(execute: () => Promise<Exchange>, { rate, period }: Ra
     throw failure(`${count} calls were answered, although the PAT allows ${rate} in ${period} seconds.`);
   const seconds = expectStatus(refused, 429).headers.get('retry-after');
   if (seconds === null) throw failure('The refusal over the rate limit does not say when to come back: it has no Retry-After.');
-  return step('Call without pause', refused, [
-    `After ${count} calls the limit of ${rate} in ${period} seconds is used up. Come back in ${seconds} seconds.`,
-    ...describeRefusal(refused),
-  ]);
+  const gist = `After ${count} calls the limit of ${rate} in ${period} seconds is used up. Come back in ${seconds} seconds.`;
+  return { title: 'Call without pause', answer: refused, outcome: [gist, ...describeRefusal(refused)] };
 }

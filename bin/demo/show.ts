@@ -16,7 +16,7 @@ function wrap(text: string, width: number): string[] {
 }
 
 /** Prints a step for people. Colour follows NO_COLOR and whether somebody watches. */
-export function showStep({ title, request, status, durationMs, outcome }: Step, number: number): void {
+export function showStep({ title, answer: { request, status, durationMs }, outcome }: Step, number: number): void {
   const width = Math.min(process.stdout.columns ?? 100, 100) - indent.length;
   const code = styleText(status < 400 ? 'green' : 'yellow', String(status));
   console.log(styleText('bold', `${number}. ${title}`));
@@ -27,6 +27,7 @@ export function showStep({ title, request, status, durationMs, outcome }: Step, 
 }
 
 /** Prints a step for programs: one JSON object on a line. */
-export function showStepAsJson({ title, request, status, durationMs, outcome, body }: Step, number: number): void {
+export function showStepAsJson({ title, answer, outcome }: Step, number: number): void {
+  const { request, status, durationMs, body } = answer;
   console.log(JSON.stringify({ step: number, title, request, status, duration_ms: Math.round(durationMs), outcome, body }));
 }

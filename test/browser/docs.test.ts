@@ -101,6 +101,18 @@ given('the reference page', () => {
     await page.close();
   });
 
+  test('gets no PAT for a policy other than the one it shows, and shows that', async () => {
+    const page = await open();
+    const sentences = page.locator('#policy .sentences li');
+    await sentences.nth(1).evaluate((item) => Object.assign(item, { textContent: 'You may execute every intent as often as you like.' }));
+    await page.getByRole('button', { name: 'Agree' }).click();
+    await page.getByText('No PAT: the policy has changed. Read it again, then agree.').waitFor();
+    expect(await sentences.allTextContents()).toContain('You may execute every intent, at most 60 times a minute.');
+    await page.getByRole('button', { name: 'Agree' }).click();
+    await page.getByText('You are the agent docs-').waitFor();
+    await page.close();
+  });
+
   test('leads to an error by its code', async () => {
     const page = await open('#VERSION_CONFLICT');
     const row = page.locator('#VERSION_CONFLICT');

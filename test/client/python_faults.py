@@ -1,4 +1,4 @@
-"""Plays a service with faults to the Python client, on loopback, and prints what came of it."""
+"""Plays a gate with faults to the Python client, on loopback, and prints what came of it."""
 
 import json
 import threading
@@ -6,11 +6,13 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import intent_gate
+from intent_gate.keys import _encode_json, canonical_digest
 
 seen = []
 script = []
+words = {}
 policy = {"uid": "x:policy", "type": "Set", "permission": [{"action": "execute", "target": "x:all"}]}
-claims = intent_gate._encode_json({"iat": 0, "exp": 3600})
+claims = _encode_json({"iat": 0, "exp": 3600})
 
 
 class Service(BaseHTTPRequestHandler):
@@ -25,7 +27,11 @@ class Service(BaseHTTPRequestHandler):
         self.wfile.write(json.dumps(body).encode())
 
     def do_GET(self):
-        self.answer(200, policy)
+        if self.path == "/api/policy":
+            return self.answer(200, policy)
+        digest = "other" if words.get("lag", 0) > 0 else canonical_digest(policy)
+        words["lag"] = words.get("lag", 0) - 1
+        self.answer(200, {"policy": f"x:policy#sha-256={digest}", "sentences": [f"{len(policy['permission'])} permissions"]})
 
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -50,7 +56,7 @@ threading.Thread(target=server.serve_forever, daemon=True).start()
 asked = []
 key = intent_gate.Key(bytes(32))
 gate = intent_gate.IntentGate(
-    f"http://127.0.0.1:{server.server_port}", "agent", key, lambda policy, in_words: asked.append(in_words) is None, attempts=2
+    f"http://127.0.0.1:{server.server_port}", "agent", key, lambda policy, in_words: asked.append(in_words) is None, max_attempts=2
 )
 
 script[:] = ["lost", "ok"]
@@ -65,7 +71,15 @@ print("waited:", time.monotonic() - started > 0.5)
 
 script[:] = ["changed", "ok"]
 gate.execute("a:b:v1", {})
-print("asked twice:", len(asked) == 2 and asked[1] == [])
+print("asked twice:", asked == [["1 permissions"], ["0 permissions"]])
+
+words["lag"] = 1
+print("read again:", gate.policy()[1] == ["0 permissions"])
+words["lag"] = 99
+try:
+    gate.policy()
+except intent_gate.IntentGateError as error:
+    print("not shown:", error.code)
 
 server.shutdown()
 server.server_close()

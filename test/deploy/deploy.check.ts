@@ -170,13 +170,13 @@ describe('a deployment', () => {
   test('plays the demo through', async () => {
     await registerDemo({ baseUrl: api(), adminToken, upstreamUrl: upstream.url });
     const statuses: number[] = [];
-    for await (const { status } of play(api())) statuses.push(status);
+    for await (const { answer } of play(api())) statuses.push(answer.status);
     expect(statuses).toEqual([200, 200, 200, 200, 200, 401, 403, 429]);
   }, 120_000);
 
   test('shakes hands with the smoke test', async () => {
     const seen: [string, number][] = [];
-    for await (const { name, status } of shakeHands(api(), smokeOptions)) seen.push([name, status]);
+    for await (const [name, { status }] of shakeHands(api(), smokeOptions)) seen.push([name, status]);
     expect(seen).toEqual([
       ['health', 200],
       ['public keys', 200],

@@ -20,7 +20,8 @@ const run = (...args: string[]) => runCommand('demo', ...args);
 describe('the demo', () => {
   test('plays through, and each step is answered as it should be', async () => {
     const statuses: number[] = [];
-    for await (const { status, outcome, request } of play(registration.baseUrl)) {
+    for await (const { answer, outcome } of play(registration.baseUrl)) {
+      const { request, status } = answer;
       statuses.push(status);
       expect([request.includes('\n'), outcome.length > 0]).toEqual([false, true]);
     }

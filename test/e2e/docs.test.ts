@@ -5,11 +5,16 @@ import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from '@jest/globals';
 import { startStack } from '../../bin/local/stack.ts';
+import { installPythonClient } from '../support/python.ts';
 
-/** Run where a command line is logged in, by test/bin/cli/stack.test.ts. */
+/** Run where a command line is logged in, by test/bin/cli/stack.test.ts; that of the client as a package, by test/client/package.test.ts. */
 const elsewhere = ['docs/command-line.md', 'docs/import.md'];
 
-const pages = ['README.md', ...globSync('docs/*.md'), 'client/README.md'].filter((page) => !elsewhere.includes(page));
+const python = await installPythonClient();
+
+const pages = ['README.md', ...globSync('docs/*.md'), ...(python ? ['client/python/README.md'] : [])].filter(
+  (page) => !elsewhere.includes(page),
+);
 
 const blocksOf = (page: string, language: string): string[] =>
   [...readFileSync(page, 'utf8').matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, code = '']) => code);
@@ -20,7 +25,7 @@ const programs = pages.flatMap((page) => {
   return [
     ...(commands ? [{ page, file: 'page.sh', command: ['bash', '-euo', 'pipefail'], code: commands }] : []),
     ...blocksOf(page, 'ts').map((code) => ({ page, file: 'block.ts', command: [process.execPath], code })),
-    ...blocksOf(page, 'python').map((code) => ({ page, file: 'block.py', command: ['python3'], code })),
+    ...blocksOf(page, 'python').map((code) => ({ page, file: 'block.py', command: [join('.venv', 'bin', 'python')], code })),
   ];
 });
 
@@ -28,9 +33,11 @@ const stack = await startStack({ port: 0, quiet: true });
 const folder = mkdtempSync(join(tmpdir(), 'intent-gate-docs-'));
 for (const entry of ['bin', 'client', 'functions', 'lib', 'node_modules', 'schemas', 'package.json'])
   symlinkSync(resolve(entry), join(folder, entry));
+if (python) symlinkSync(python.folder, join(folder, '.venv'));
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
   await stack.stop();
+  await python?.remove();
 });
 
 test.each(programs)(
@@ -44,7 +51,7 @@ test.each(programs)(
         ...process.env,
         BASE_URL: stack.base_url,
         INTENT_GATE_URL: stack.base_url,
-        ADMIN_TOKEN: stack.admin_token,
+        INTENT_GATE_TOKEN: stack.admin_token,
         PROJECT: resolve('.'),
         PATH: [resolve('node_modules/.bin'), process.env.PATH].join(delimiter),
       },

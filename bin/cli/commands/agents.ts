@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { agent } from '../../../schemas/agent.ts';
-import { readBody } from '../../probes.ts';
+import { readAnswer } from '../../probes.ts';
 import { openContext } from '../context.ts';
 import { confirmOrRefuse } from './confirm.ts';
 import { showRecord } from './show.ts';
@@ -14,14 +14,14 @@ export function addAgents(program: Command): void {
     .description('Show the key that an agent is bound to, and when it last got a PAT')
     .action(async (id: string, _, command: Command) => {
       const { api, terminal } = openContext(command);
-      showRecord(terminal, readBody(agent, await api.call('GET', agentPath(id), { isAdmin: true })));
+      showRecord(terminal, readAnswer(agent, await api.call('GET', agentPath(id), { isAdmin: true })));
     });
   agents
     .command('revoke <agent_id>')
     .description('Refuse every PAT that the agent has got until now; it may ask for another')
     .action(async (id: string, _, command: Command) => {
       const { api, terminal } = openContext(command);
-      const revoked = readBody(agent, await api.call('POST', `${agentPath(id)}/revoke`, { body: {}, isAdmin: true }));
+      const revoked = readAnswer(agent, await api.call('POST', `${agentPath(id)}/revoke`, { body: {}, isAdmin: true }));
       terminal.say(`The PATs of ${id} are refused from now on. It may sign the policy again.`);
       terminal.json(revoked);
     });

@@ -67,10 +67,9 @@ async function startOwn(signal: AbortSignal) {
 async function runSmoke(baseUrl: string, { intent: intentUid, parameters, protocol }: SmokeOptions): Promise<void> {
   const { shakeHands } = await import('../../demo/handshake.ts');
   const startedMs = performance.now();
-  for await (const seen of shakeHands(baseUrl, { protocol, intentUid, parameters: readParameters(parameters) }))
-    console.log(
-      `${String(seen.status).padStart(3)} ${`${Math.round(seen.durationMs)} ms`.padStart(8)}  ${seen.name.padEnd(28)} ${seen.seen}`,
-    );
+  const options = { protocol, intentUid, parameters: readParameters(parameters) };
+  for await (const [name, { status, durationMs }, seen] of shakeHands(baseUrl, options))
+    console.log(`${String(status).padStart(3)} ${`${Math.round(durationMs)} ms`.padStart(8)}  ${name.padEnd(28)} ${seen}`);
   console.log(`\nAll of it held. ${Math.round(performance.now() - startedMs)} ms together.`);
 }
 

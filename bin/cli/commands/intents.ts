@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { issuesOf } from '../../../functions/core/json.ts';
 import { type FullIntent, fullIntent, type IntentInput, intentInput, intentPage, savedIntent } from '../../../schemas/intent.ts';
-import { readBody } from '../../probes.ts';
+import { readAnswer } from '../../probes.ts';
 import { type CliContext, openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { readInput } from '../input.ts';
@@ -47,7 +47,7 @@ async function list({ api, terminal }: CliContext, words: string[], { service, n
     return;
   }
   const query = { query: words.join(' '), namespace, tags, page_size: limit };
-  const { intents, pagination } = readBody(intentPage, await api.call('GET', '/api/intents/search', { query }));
+  const { intents, pagination } = readAnswer(intentPage, await api.call('GET', '/api/intents/search', { query }));
   terminal.table(intents.map(({ intent_uid, intent_name, service_name }) => [intent_uid, service_name, intent_name]));
   if (pagination.total_results > intents.length)
     terminal.remark(`${intents.length} of ${pagination.total_results}; --limit shows up to 100.`);
@@ -69,7 +69,7 @@ export function addIntents(program: Command): void {
     .description('Show all that is registered of an intent')
     .action(async (uid: string, _, command: Command) => {
       const { api, terminal } = openContext(command);
-      const intent = readBody(fullIntent, await api.call('GET', intentPath(uid), { query: { view: 'full' } }));
+      const intent = readAnswer(fullIntent, await api.call('GET', intentPath(uid), { query: { view: 'full' } }));
       showIntent(terminal, intent);
       terminal.json(intent);
     });
@@ -82,7 +82,7 @@ export function addIntents(program: Command): void {
       const { api, terminal } = openContext(command);
       const body = await readIntent(file);
       const { service_id: serviceId } = (await requireService(api, service)).service;
-      const saved = readBody(savedIntent, await api.call('POST', `${servicePath(serviceId)}/intents`, { body, isAdmin: true }));
+      const saved = readAnswer(savedIntent, await api.call('POST', `${servicePath(serviceId)}/intents`, { body, isAdmin: true }));
       terminal.say(`${saved.intent_uid} is created.`);
       terminal.json(saved);
     });
@@ -92,7 +92,7 @@ export function addIntents(program: Command): void {
     .requiredOption('-f, --file <file>', 'the intent as JSON or YAML; - for stdin')
     .action(async (uid: string, { file }: { file: string }, command: Command) => {
       const { api, terminal } = openContext(command);
-      const saved = readBody(savedIntent, await api.call('PUT', intentPath(uid), { body: await readIntent(file), isAdmin: true }));
+      const saved = readAnswer(savedIntent, await api.call('PUT', intentPath(uid), { body: await readIntent(file), isAdmin: true }));
       terminal.say(`${saved.intent_uid} is changed.`);
       terminal.json(saved);
     });

@@ -6,7 +6,7 @@ import { describeChanges, describePolicy } from '../../../functions/core/policy/
 import { PolicyError } from '../../../functions/core/policy/reading.ts';
 import { fillTemplate, parsePolicyTemplate, placeholder } from '../../../functions/core/policy/template.ts';
 import { policy as policySchema } from '../../../schemas/policy.ts';
-import { readBody } from '../../probes.ts';
+import { readAnswer } from '../../probes.ts';
 import { type CliContext, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
 import { openTerminal, type Terminal } from '../terminal.ts';
@@ -49,7 +49,7 @@ function showFile(terminal: Terminal, file: string): void {
 }
 
 async function diffInForce({ api, terminal }: CliContext, file: string): Promise<void> {
-  const current = readBody(policySchema, await api.call('GET', '/api/policy'));
+  const current = readAnswer(policySchema, await api.call('GET', '/api/policy'));
   const address = addressIn(current, api.baseUrl);
   const changes = readFile(file, (template) => describeChanges(current, fillTemplate(template, address), address));
   showChanges(terminal, changes, `The policy in force is not that of ${file}. A deployment puts the file into effect.`);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { issuesOf } from '../../../functions/core/json.ts';
 import { type ServiceInput, savedService, serviceInput } from '../../../schemas/service.ts';
-import { readBody } from '../../probes.ts';
+import { readAnswer } from '../../probes.ts';
 import { openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { readInput } from '../input.ts';
@@ -80,7 +80,7 @@ export function addServices(program: Command): void {
     .action(async (options: ServiceOptions, command: Command) => {
       const { api, terminal } = openContext(command);
       const body = await readFields(options);
-      const saved = readBody(savedService, await api.call('POST', '/api/services', { body, isAdmin: true }));
+      const saved = readAnswer(savedService, await api.call('POST', '/api/services', { body, isAdmin: true }));
       terminal.say(`${saved.service_name} is registered. Its service_id is ${saved.service_id}.`);
       terminal.json(saved);
     });
@@ -91,7 +91,7 @@ export function addServices(program: Command): void {
       const { service, etag } = await requireService(api, nameOrId);
       const body = await readFields(options, normalizeService(service));
       const reply = await api.call('PUT', servicePath(service.service_id), { body, isAdmin: true, headers: { 'If-Match': etag } });
-      const saved = readBody(savedService, reply);
+      const saved = readAnswer(savedService, reply);
       terminal.say(`${saved.service_name} is changed.`);
       terminal.json(saved);
     });

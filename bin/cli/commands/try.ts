@@ -6,7 +6,7 @@ import { openFileKeyStore } from '../../../client/file-key-store.ts';
 import { obtainNamedKey } from '../../../client/keys.ts';
 import { type FullIntent, fullIntent, intentPage } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
-import { readBody } from '../../probes.ts';
+import { readAnswer } from '../../probes.ts';
 import { type CliContext, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
 import { readInput } from '../input.ts';
@@ -41,7 +41,7 @@ export function addTry(program: Command): void {
 async function runTry(context: CliContext, words: string[], options: TryOptions): Promise<void> {
   const { api, terminal } = context;
   const uid = options.intent ?? (await choose(context, words));
-  const intent = readBody(fullIntent, await api.call('GET', intentPath(uid), { query: { view: 'full' } }));
+  const intent = readAnswer(fullIntent, await api.call('GET', intentPath(uid), { query: { view: 'full' } }));
   showIntent(terminal, intent);
   const parameters = { ...(await readParameters(options)), ...readPairs(intent, options.param ?? []) };
   const complete = { ...parameters, ...(await askMissing(context, intent, parameters)) };
@@ -77,7 +77,7 @@ async function execute({ api, terminal }: CliContext, uid: string, parameters: V
 async function choose({ api, terminal }: CliContext, words: string[]): Promise<string> {
   if (words.length === 0) throw usageFailure('What should the intent do? Say it in plain words, or name one with --intent.');
   const query = { query: words.join(' '), page_size: shownHits };
-  const { intents } = readBody(intentPage, await api.call('GET', '/api/intents/search', { query }));
+  const { intents } = readAnswer(intentPage, await api.call('GET', '/api/intents/search', { query }));
   const [best] = intents;
   if (best === undefined) throw new CliFailure('failure', 'No intent was found. Try other words.');
   if (!terminal.isInteractive || intents.length === 1) return best.intent_uid;

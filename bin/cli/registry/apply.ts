@@ -1,7 +1,7 @@
 import { Refusal } from '../../../client/errors.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { savedService } from '../../../schemas/service.ts';
-import { readBody } from '../../probes.ts';
+import { readAnswer } from '../../probes.ts';
 import type { Api } from '../api.ts';
 import type { Progress } from '../terminal.ts';
 import type { IntentChange, ServiceChanges } from './compare.ts';
@@ -83,7 +83,7 @@ async function saveService(api: Api, { serviceId, service }: ServiceChanges): Pr
 /** The name may be that of a service that no search finds, since it has no intents yet, such as one whose import was cut short: that is the one that is meant. */
 async function createService(api: Api, input: ServiceChanges['service']['input']): Promise<string> {
   try {
-    return readBody(savedService, await api.call('POST', '/api/services', { body: input, isAdmin: true })).service_id;
+    return readAnswer(savedService, await api.call('POST', '/api/services', { body: input, isAdmin: true })).service_id;
   } catch (error) {
     const serviceId = error instanceof Refusal && error.status === 409 ? error.details.service_id : undefined;
     if (typeof serviceId !== 'string') throw error;

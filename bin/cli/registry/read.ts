@@ -4,7 +4,7 @@ import type { Exchange } from '../../../client/http.ts';
 import { foldName } from '../../../functions/core/store/keys.ts';
 import { type FullIntent, fullIntent, intentList, intentPage } from '../../../schemas/intent.ts';
 import { type Service, service } from '../../../schemas/service.ts';
-import { readBody } from '../../probes.ts';
+import { readAnswer } from '../../probes.ts';
 import type { Api } from '../api.ts';
 import { CliFailure } from '../failure.ts';
 
@@ -25,7 +25,7 @@ async function* readPages<T extends z.ZodType>(
 ): AsyncGenerator<z.output<T>> {
   for (let asked: Record<string, string> | undefined = query; asked !== undefined; ) {
     const reply = await api.call('GET', path, { query: { ...asked, page_size: pageSize } });
-    yield readBody(schema, reply);
+    yield readAnswer(schema, reply);
     // the path of a link may be that of another name of the service; its query is what counts
     asked = nextPage(reply.headers)?.query;
   }
@@ -56,12 +56,12 @@ async function findOrNothing(read: Promise<Exchange>): Promise<Exchange | undefi
 /** An intent with all that was registered of it, and its entity tag. */
 export async function findIntent(api: Api, uid: string): Promise<{ intent: FullIntent; etag: string } | undefined> {
   const reply = await findOrNothing(api.call('GET', intentPath(uid), { query: { view: 'full' } }));
-  return reply && { intent: readBody(fullIntent, reply), etag: reply.headers.get('etag') ?? '*' };
+  return reply && { intent: readAnswer(fullIntent, reply), etag: reply.headers.get('etag') ?? '*' };
 }
 
 export async function findService(api: Api, serviceId: string): Promise<{ service: Service; etag: string } | undefined> {
   const reply = await findOrNothing(api.call('GET', servicePath(serviceId)));
-  return reply && { service: readBody(service, reply), etag: reply.headers.get('etag') ?? '*' };
+  return reply && { service: readAnswer(service, reply), etag: reply.headers.get('etag') ?? '*' };
 }
 
 /** The names of services that have intents which a search finds, each with one of those. */

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { CliFailure } from '../../../bin/cli/failure.ts';
-import type { Outcome, Report } from '../../../bin/conform/report.ts';
+import type { CheckOutcome, Report } from '../../../bin/conform/report.ts';
 import { type ConformanceOptions, checks, runConformance } from '../../../bin/conform/run.ts';
 import { Unreachable } from '../../../client/errors.ts';
 import { faults } from './faults.ts';
@@ -15,7 +15,7 @@ async function check(fault: Fault = {}, options: ConformanceOptions = {}): Promi
   return runConformance(server.url, { adminToken: server.adminToken, ...options });
 }
 
-const ids = ({ checks: outcomes }: Report, wanted: Outcome['outcome']): string[] =>
+const ids = ({ checks: outcomes }: Report, wanted: CheckOutcome['outcome']): string[] =>
   outcomes.filter(({ outcome }) => outcome === wanted).map(({ id }) => id);
 
 describe('on a server that keeps to the specification', () => {

@@ -1,0 +1,262 @@
+"""Intent Gate for agents in Python.
+
+    from intent_gate import IntentGate
+
+    gate = IntentGate("https://gate.example", "my-agent", "my-agent.key", on_policy=lambda policy, in_words: ask(in_words))
+    found = gate.search("what time is it in Tokyo")
+    answer = gate.execute(found["intents"][0]["intent_uid"], {"time_zone": "Asia/Tokyo"})
+
+From a shell: python3 -m intent_gate --help
+"""
+
+import base64
+import http.client
+import json
+import random
+import re
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
+
+from .keys import AsWritten, Key, canonical_digest
+
+__all__ = ["IntentGate", "IntentGateError", "Key"]
+
+
+class IntentGateError(Exception):
+    """What the gate refused, or why it could not be asked. `code` is the gate's own, or one of POLICY_DECLINED, UNREACHABLE, UNEXPECTED_ANSWER."""
+
+    def __init__(self, code, message, status=None, details=None, retry_after_seconds=None):
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.status = status
+        self.details = details or {}
+        self.retry_after_seconds = retry_after_seconds
+
+    @property
+    def request_id(self):
+        return self.details.get("request_id")
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A credential goes to the gate that it is for, and nowhere else."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+_opener = urllib.request.build_opener(_NoRedirects)
+
+
+#: how often policy and sentences are read until they belong together
+_MAX_READS = 3
+
+
+class IntentGate:
+    """A gate, as an agent sees it.
+
+    on_policy(policy, in_words) decides whether the usage policy is accepted; nothing is signed unless it returns True. in_words are the sentences
+    of the gate about exactly this policy. key is a Key, or the path of the file that keeps one, made at the first execution. public_url is the
+    address that the gate calls itself by, if it is not the one that it is reached at. A call waits at most max_wait seconds for quota or for a
+    gate that is away, and is sent max_attempts times at most.
+    """
+
+    def __init__(self, url, agent_id, key, on_policy, public_url=None, max_attempts=4, max_wait=90, timeout=35):
+        self._url = url.rstrip("/")
+        self._public_url = (public_url or url).rstrip("/")
+        self._agent_id = agent_id
+        self._key = key
+        self._on_policy = on_policy
+        self._max_attempts = max_attempts
+        self._max_wait = max_wait
+        self._timeout = timeout
+        self._accepted = None
+        self._pat = None
+        self._renew_at = 0.0
+        self._quota_at = 0.0
+
+    def search(self, query=None, **filters):
+        """Finds intents: {"intents": [...], "pagination": {...}}. Filters: service_name, intent_name, uid, namespace, description, tags, page, page_size."""
+        given = {name: value for name, value in {"query": query, **filters}.items() if value is not None}
+        return self._send("GET", "/api/intents/search?" + urllib.parse.urlencode(given))
+
+    def get(self, intent_uid):
+        """One intent, with everything that was registered."""
+        return self._send("GET", f"/api/intents/{urllib.parse.quote(intent_uid, safe='')}?view=full")
+
+    def policy(self):
+        """The usage policy, and what the gate says that it means, in plain sentences."""
+        for _ in range(_MAX_READS):
+            policy = self._send("GET", "/api/policy")
+            words = self._read_words()
+            if words is None:  # a gate that does not put it into words: the policy itself is what can be shown
+                return policy, json.dumps(policy, indent=2, ensure_ascii=False).split("\n")
+            # the sentences have to be those of the policy that would be signed
+            if words["policy"] == f"{policy['uid']}#sha-256={canonical_digest(policy)}":
+                return policy, words["sentences"]
+        raise IntentGateError(
+            "UNEXPECTED_ANSWER",
+            "The sentences that the gate answers are not those of the policy that it serves, so nothing was signed. "
+            "Try again; if it stays, tell its operators.",
+        )
+
+    def _read_words(self):
+        try:
+            words = self._send("GET", "/api/policy?view=words")
+        except IntentGateError as error:
+            if error.status is not None and 400 <= error.status < 500:
+                return None
+            raise
+        sentences = words.get("sentences")
+        is_in_words = isinstance(words.get("policy"), str) and isinstance(sentences, list)
+        return words if is_in_words and all(isinstance(one, str) for one in sentences) else None
+
+    def execute(self, intent_uid, parameters, idempotency_key=None):
+        """Executes an intent, and gets a PAT first if that is due. With the same idempotency_key it is done once, however often it is asked for."""
+        key = idempotency_key or str(uuid.uuid4())
+        body = {"intent_uid": intent_uid, "parameters": parameters}
+        replacements = 0
+        while True:
+            pat = self._obtain_pat()
+            try:
+                return self._send(
+                    "POST",
+                    "/api/intents/execute",
+                    lambda: ({"Authorization": f"Bearer {pat}", "Idempotency-Key": key}, body),
+                    uses_quota=True,
+                )
+            except IntentGateError as error:
+                is_for_another_pat = error.code == "UNAUTHORIZED" or error.details.get("reason") == "policy_changed"
+                replacements += 1
+                if not is_for_another_pat or replacements > 2:
+                    raise
+                self._pat = None
+
+    def _obtain_pat(self):
+        if self._pat is None or time.time() >= self._renew_at:
+            try:
+                self._request_pat()
+            except IntentGateError as error:
+                if error.details.get("reason") != "not_current_policy":
+                    raise
+                self._request_pat()
+        return self._pat
+
+    def _request_pat(self):
+        policy, in_words = self.policy()
+        if policy != self._accepted:
+            # a copy, so that nothing else is signed than what was fetched
+            if self._on_policy(json.loads(json.dumps(policy)), in_words) is not True:
+                raise IntentGateError("POLICY_DECLINED", "The usage policy was not accepted, so nothing was signed and no intent can be executed.")
+            self._accepted = policy
+
+        if not isinstance(self._key, Key):
+            self._key = Key.at(self._key)
+
+        def prepare():
+            issued_at = int(time.time())
+            claims = {"iat": issued_at, "exp": issued_at + 120, "aud": self._public_url, "jti": str(uuid.uuid4())}
+            signed = self._key.sign(claims, policy)
+            return {}, {"agent_id": self._agent_id, "signed_policy": signed, "agent_public_key": self._key.pem}
+
+        answer = self._send("POST", "/api/pat/issue", prepare)
+        self._pat = next(value for member, value in answer.items() if member.endswith("-pat"))
+        self._renew_at = time.time() + 0.9 * _life_seconds(self._pat)
+
+    def _send(self, method, path, prepare=lambda: ({}, None), uses_quota=False):
+        """Sends a request until it is answered: again if nothing answers or the gate is away, later if quota is used up."""
+        waited, failures = 0.0, 0
+
+        def wait(seconds, error):
+            nonlocal waited
+            waited += seconds
+            if waited > self._max_wait:
+                raise error
+            time.sleep(seconds)
+
+        while True:
+            early = self._quota_at - time.time() if uses_quota else 0
+            if early > 0:
+                wait(early, _used_up(early))
+            headers, body = prepare()
+            request = urllib.request.Request(self._url + path, method=method, headers={"Accept": "application/json", **headers})
+            if body is not None:
+                request.data = json.dumps(body).encode("utf-8")
+                request.add_header("Content-Type", "application/json")
+            try:
+                with _opener.open(request, timeout=self._timeout) as response:
+                    status, fields, text = response.status, response.headers, response.read()
+            except urllib.error.HTTPError as response:
+                with response:
+                    status, fields, text = response.code, response.headers, response.read()
+            except (OSError, http.client.HTTPException) as cause:
+                failures += 1
+                error = IntentGateError("UNREACHABLE", f"Nothing answers at {self._url}. Check the address, and whether the gate runs.")
+                if failures >= self._max_attempts:
+                    raise error from cause
+                wait(_pause(failures), error)
+                continue
+            if uses_quota:
+                self._quota_at = max(self._quota_at, time.time() + _quota_pause(fields))
+            if status < 300:
+                return _read_object(status, text)
+            error = _read_error(status, fields, text)
+            if status == 429:
+                seconds = error.retry_after_seconds if error.retry_after_seconds is not None else 1
+                wait(seconds, error)
+            elif status == 503 or error.details.get("reason") == "running":
+                failures += 1
+                if failures >= self._max_attempts:
+                    raise error
+                wait(error.retry_after_seconds if error.retry_after_seconds is not None else _pause(failures), error)
+            else:
+                raise error
+
+
+def _life_seconds(pat):
+    """How long a PAT holds, by its own dates: the clock of the gate need not agree with the one here."""
+    segment = pat.split(".")[1]
+    claims = json.loads(base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4)))
+    return claims["exp"] - claims["iat"]
+
+
+def _pause(failures):
+    """Twice as long each time, give or take a half, so that many clients do not come back at once."""
+    return 0.25 * 2 ** (failures - 1) * (0.5 + random.random())
+
+
+def _quota_pause(fields):
+    """With nothing remaining, the seconds until there is (draft-ietf-httpapi-ratelimit-headers)."""
+    found = re.search(r";r=0;t=(\d+)", fields.get("RateLimit", ""))
+    return int(found.group(1)) if found else 0
+
+
+def _used_up(seconds):
+    return IntentGateError(
+        "TOO_MANY_REQUESTS", f"The rate limit is used up. Ask again in {seconds:.0f} seconds.", 429, retry_after_seconds=seconds
+    )
+
+
+def _not_a_gate(status):
+    return f"The answer (status {status}) is not in the form of the specification. Is an Intent Gate at this address?"
+
+
+def _read_object(status, text):
+    try:
+        value = json.loads(text, parse_float=AsWritten)
+    except ValueError:
+        value = None
+    if isinstance(value, dict):
+        return value
+    raise IntentGateError("UNEXPECTED_ANSWER", _not_a_gate(status), status)
+
+
+def _read_error(status, fields, text):
+    error = _read_object(status, text).get("error")
+    if not isinstance(error, dict) or "code" not in error or "message" not in error:
+        raise IntentGateError("UNEXPECTED_ANSWER", _not_a_gate(status), status)
+    retry_after = fields.get("Retry-After", "")
+    seconds = int(retry_after) if retry_after.isdigit() else None
+    return IntentGateError(error["code"], error["message"], status, error.get("details"), seconds)

@@ -1,0 +1,83 @@
+"""Keys of agents (Ed25519) and what is signed with them."""
+
+import base64
+import hashlib
+import json
+import os
+import uuid
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+
+def _base64url(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
+
+
+def _encode_json(value):
+    return _base64url(json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8"))
+
+
+class Key:
+    """An agent's key: the 32 bytes of an Ed25519 private key (RFC 8032)."""
+
+    def __init__(self, seed):
+        self._private_key = Ed25519PrivateKey.from_private_bytes(seed)
+        public_key = self._private_key.public_key()
+        self.jwk = {"kty": "OKP", "crv": "Ed25519", "x": _base64url(public_key.public_bytes(Encoding.Raw, PublicFormat.Raw))}
+        self.pem = public_key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode("ascii")
+
+    @classmethod
+    def at(cls, path):
+        """The key in a file that its owner alone may read; made if it is not there."""
+        if not os.path.exists(path):
+            made = Ed25519PrivateKey.generate().private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
+            draft = f"{path}.{uuid.uuid4()}"
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+                file.write(made.hex() + "\n")
+            try:
+                os.link(draft, path)
+            except FileExistsError:
+                pass  # somebody else was faster: the first key stays
+            finally:
+                os.remove(draft)
+        with open(path, encoding="ascii") as file:
+            seed = bytes.fromhex(file.read().strip())
+        if len(seed) != 32:
+            raise ValueError(f"{path} does not hold a key of this program")
+        return cls(seed)
+
+    @property
+    def agent_id(self):
+        """A name that is made of the key, for agents that nobody has named."""
+        return "agent-" + self.jwk["x"][:12]
+
+    def sign(self, header, payload):
+        """A compact JWS (RFC 7515)."""
+        signed = _encode_json({"alg": "EdDSA", **header}) + "." + _encode_json(payload)
+        return signed + "." + _base64url(self._private_key.sign(signed.encode("ascii")))
+
+
+class AsWritten(float):
+    """A number that keeps how it was written: gates write JSON by the rules of ECMAScript, which are those of RFC 8785."""
+
+    def __new__(cls, text):
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+def canonical_json(value):
+    """The canonical form of a JSON value (RFC 8785), whose fractions were read as AsWritten."""
+    if isinstance(value, dict):
+        # section 3.2.3: by UTF-16 code units
+        names = sorted(value, key=lambda name: name.encode("utf-16-be"))
+        return "{" + ",".join(f"{canonical_json(name)}:{canonical_json(value[name])}" for name in names) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(canonical_json, value)) + "]"
+    return value.text if isinstance(value, AsWritten) else json.dumps(value, ensure_ascii=False)
+
+
+def canonical_digest(value):
+    """SHA-256 of the canonical form, in base64url."""
+    return _base64url(hashlib.sha256(canonical_json(value).encode("utf-8")).digest())

@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+export interface PythonEnvironment {
+  /** its programs are in `bin` */
+  folder: string;
+  remove(): Promise<void>;
+}
+
+/** An environment of its own with the Python client as pip installs it; nothing, and a word why, if this machine cannot make one. */
+export async function installPythonClient(): Promise<PythonEnvironment | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), 'intent-gate-python-'));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  try {
+    await run('python3', ['-m', 'venv', folder]);
+    // pip builds beside the sources unless they are elsewhere
+    const sources = join(folder, 'sources');
+    await run('cp', ['-R', 'client/python', sources]);
+    await run(join(folder, 'bin', 'pip'), ['--disable-pip-version-check', '--no-input', 'install', '--quiet', sources], {
+      timeout: 120_000,
+    });
+    return { folder, remove };
+  } catch (error) {
+    console.warn(`The Python client is not tested: ${(error as Error).message.split('\n').slice(0, 3).join(' ')}`);
+    await remove();
+    return undefined;
+  }
+}
