@@ -109,7 +109,7 @@ describe('as a server of MCP on standard input and output', () => {
       globalName: 'intentGate',
       write: false,
     });
-    const running = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] });
+    const running = await chromium.launch({ executablePath: chromiumPath ?? '', args: ['--no-sandbox'] });
     try {
       const page = await running.newPage();
       const visit = async () => {

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App, Validations } from 'aws-cdk-lib';
+import type { CloudAssembly } from 'aws-cdk-lib/cx-api';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { readSettings } from '../../lib/settings.ts';
 import { IntentGate } from '../../lib/stack.ts';
@@ -27,25 +28,51 @@ export interface Synthesis {
   only(type: string): Resource;
 }
 
-/** Synthesizes the app with settings, as `bin/app.ts` does, but without bundles. Throws where cdk-nag finds anything. */
-export function synthesize(settings: Record<string, unknown> = {}): Synthesis {
+/** Synthesizes the app with settings, without bundles, and reads what came of it from the folder. */
+function run<T>(settings: Record<string, unknown>, isChecked: boolean, read: (stack: IntentGate, assembly: CloudAssembly) => T): T {
+  process.env.CDK_VALIDATION = String(isChecked);
   const outdir = mkdtempSync(join(tmpdir(), 'synth-'));
   try {
     const { context } = JSON.parse(readFileSync('cdk.json', 'utf8'));
     const app = new App({ outdir, context: { ...context, ...settings, 'aws:cdk:bundling-stacks': [] } });
     const stack = new IntentGate(app, 'IntentGate', readSettings(app.node.getAllContext()));
-    Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
-    const { template } = app.synth().getStackArtifact(stack.artifactId) as { template: Template };
-    const resources = (type: string) => Object.fromEntries(Object.entries(template.Resources).filter(([, { Type }]) => Type === type));
-    const only = (type: string) => {
-      const [first, ...more] = Object.values(resources(type));
-      if (!first || more.length > 0) throw new Error(`${type}: ${more.length + 1} in place of one`);
-      return first;
-    };
-    return { template, resources, only };
+    if (isChecked) Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
+    return read(stack, app.synth());
   } finally {
     rmSync(outdir, { recursive: true, force: true });
   }
+}
+
+const made = new Map<string, Synthesis>();
+
+/** What settings make of the app, unchecked: see {@link check}. Made once a test file. */
+export function synthesize(settings: Record<string, unknown> = {}): Synthesis {
+  const key = JSON.stringify(settings);
+  const synthesis = made.get(key) ?? run(settings, false, readSynthesis);
+  made.set(key, synthesis);
+  return synthesis;
+}
+
+function readSynthesis(stack: IntentGate, assembly: CloudAssembly): Synthesis {
+  const { template } = assembly.getStackArtifact(stack.artifactId) as { template: Template };
+  const resources = (type: string) => Object.fromEntries(Object.entries(template.Resources).filter(([, { Type }]) => Type === type));
+  const only = (type: string) => {
+    const [first, ...more] = Object.values(resources(type));
+    if (!first || more.length > 0) throw new Error(`${type}: ${more.length + 1} in place of one`);
+    return first;
+  };
+  return { template, resources, only };
+}
+
+/**
+ * What cdk-nag and CloudFormation's own rules find, which `bin/app.ts` refuses to synthesize with. To load these rules takes seconds, so all
+ * checks stand in one test file.
+ */
+export function check(settings: Record<string, unknown>): object[] {
+  return run(settings, true, (_, { directory }) => {
+    const { pluginReports } = JSON.parse(readFileSync(join(directory, 'validation-report.json'), 'utf8'));
+    return pluginReports.flatMap(({ violations }: { violations: object[] }) => violations);
+  });
 }
 
 /** The construct path's part after the stack: `get-policy` of `IntentGate/get-policy/Function/Resource`. */

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { ResponseType } from 'aws-cdk-lib/aws-apigateway';
 import { endpoints, scheduledFunctions } from '../../lib/endpoints.ts';
 import { errorBody } from '../../schemas/errors.ts';
-import { logicalPrefix, type Resource, type Synthesis, synthesize } from './synthesize.ts';
+import { check, logicalPrefix, type Resource, type Synthesis, synthesize } from './synthesize.ts';
 
 let standard: Synthesis;
 
@@ -343,9 +343,14 @@ test('only the local stage calls loopback', () => {
 });
 
 test.each<[string, Record<string, unknown>]>([
+  ['as it is', {}],
   [
     'with everything',
     {
+      protocol: 'uim',
+      signingKeys: 'b,a',
+      throttling: { 'issue-pat': { requestsPerSecond: 5, burst: 10 } },
+      requireAdminMfa: true,
       waf: true,
       corsOrigins: '*',
       alarmEmail: 'a@example.com',
@@ -356,9 +361,15 @@ test.each<[string, Record<string, unknown>]>([
     },
   ],
   ['with as little as possible', { stage: 'test', tracing: false }],
-])('cdk-nag is content %s', (_, settings) => {
-  expect(() => synthesize(settings)).not.toThrow();
-});
+  ['with a search collection', { search: 'opensearch' }],
+  ['on the local stage', { stage: 'local', allowLoopback: true }],
+])(
+  "cdk-nag and CloudFormation's own rules are content %s",
+  (_, settings) => {
+    expect(check(settings)).toEqual([]);
+  },
+  120_000,
+);
 
 test('every topic that an alarm notifies lets CloudWatch publish, for alarms of this account alone', () => {
   const policies = Object.values(standard.resources('AWS::SNS::TopicPolicy')).map(({ Properties }) => Properties);
