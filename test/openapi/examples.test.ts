@@ -10,7 +10,7 @@ const texts = describeOperations('proto');
 
 let api: Api;
 beforeAll(async () => {
-  api = await startApi({ demo: true, quiet: true, policyFile: 'policy.json', context: { publicBaseUrl: exampleBaseUrl } });
+  api = await startApi({ demo: true, quiet: true, policyFile: 'policy.json', environment: { BASE_URL: exampleBaseUrl } });
 }, 60_000);
 afterAll(() => api.stop());
 

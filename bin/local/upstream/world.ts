@@ -51,9 +51,7 @@ const fold = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, 
 export function listCountries(language: string) {
   const names = namesOf('region', language);
   const { compare } = new Intl.Collator(language);
-  return countries
-    .map((code) => ({ code, name: names.of(code) ?? code }))
-    .sort((a, b) => compare(a.name, b.name));
+  return countries.map((code) => ({ code, name: names.of(code) ?? code })).sort((a, b) => compare(a.name, b.name));
 }
 
 export function findCountries(named: string, language: string, limit: number) {
