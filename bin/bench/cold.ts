@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -12,6 +12,7 @@ import { type Endpoint, endpoints } from '../../lib/endpoints.ts';
 import { startKms } from '../local/kms.ts';
 import { synthesize } from '../local/synthesis.ts';
 import { startDynamo } from '../local/table.ts';
+import { bundleOf, readTemplate } from '../local/template.ts';
 import { benchTable, createBenchTable } from './bench-table.ts';
 import { formatTable } from './load.ts';
 
@@ -35,11 +36,11 @@ export async function run(args: string[]): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'cold-'));
   const parts = await startParts();
   try {
-    await bundle(folder);
+    const bundles = await bundle(folder);
     const report = [['function', 'bundle', 'first answer', 'beyond hello', 'memory', 'status']];
     let helloMs = 0;
     for (const row of [undefined, ...rows]) {
-      const file = join(folder, 'dist', row?.name ?? 'hello', 'index.mjs');
+      const file = bundles(row?.name);
       const { status, answerMs, memoryBytes } = await measure(file, row, parts.environment, Number(values.rounds));
       helloMs ||= answerMs;
       report.push([
@@ -59,11 +60,13 @@ export async function run(args: string[]): Promise<void> {
   }
 }
 
-/** The bundles as they are deployed, and one that does nothing. */
-async function bundle(folder: string): Promise<void> {
-  await synthesize(folder, { stage: 'local' });
-  mkdirSync(join(folder, 'dist', 'hello'));
-  writeFileSync(join(folder, 'dist', 'hello', 'index.mjs'), "export const handler = async () => ({ statusCode: 200, body: 'hello' });");
+/** Finds the bundles of functions, as they are deployed, by name; without a name, one that does nothing. */
+async function bundle(folder: string): Promise<(name?: string) => string> {
+  const nothing = join(folder, 'index.mjs');
+  writeFileSync(nothing, "export const handler = async () => ({ statusCode: 200, body: 'hello' });");
+  const synthesized = await synthesize({ stage: 'local' });
+  const template = readTemplate(synthesized);
+  return (name) => (name === undefined ? nothing : bundleOf(template, synthesized, name));
 }
 
 /** A table and a key of their own, and the environment that every function finds them by. */

@@ -33,18 +33,32 @@ export function openDataFolder(path?: string): DataFolder {
   return { kept, scratch, release };
 }
 
-/** A transaction that never ends: the operating system takes the lock back however the process ends. */
 function lock(folder: string): () => void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const database = new DatabaseSync(join(folder, 'lock'));
+    const unlock = tryLock(folder);
+    if (unlock) return unlock;
+  } catch (error) {
+    throw new StartError(
+      `The data folder ${folder} cannot be used (${(error as NodeJS.ErrnoException).code}). Name one that can be written to.`,
+    );
+  }
+  throw new StartError(`The data folder ${folder} is in use by another stack. Stop that one, or name another folder.`);
+}
+
+/**
+ * Takes a folder for the caller alone: by a transaction that never ends, so that the operating system takes the lock back however the process ends.
+ * @returns gives it back; undefined if somebody else has it
+ */
+export function tryLock(folder: string): (() => void) | undefined {
+  const database = new DatabaseSync(join(folder, 'lock'));
+  try {
     database.exec('BEGIN EXCLUSIVE');
     return () => database.close();
   } catch (error) {
-    const { code, errcode } = error as { code?: string; errcode?: number };
-    if (errcode === sqliteBusy)
-      throw new StartError(`The data folder ${folder} is in use by another stack. Stop that one, or name another folder.`);
-    throw new StartError(`The data folder ${folder} cannot be used (${code}). Name one that can be written to.`);
+    database.close();
+    if ((error as { errcode?: number }).errcode === sqliteBusy) return undefined;
+    throw error;
   }
 }
 

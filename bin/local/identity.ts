@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import * as z from 'zod';
 import { readJson, writeJson } from './files.ts';
 import { region } from './json-service.ts';
+import { withCompileCache } from './synthesis.ts';
 
 export const people = ['admin', 'user'] as const;
 export type Person = (typeof people)[number];
@@ -52,8 +53,8 @@ export async function startIdentity({ folder, accessTokenMinutes = 60 }: Identit
   seedPool(folder, seed, accessTokenMinutes);
   const child = fork(fileURLToPath(new URL('./identity-server.ts', import.meta.url)), [join(folder, 'identity.json')], {
     cwd: folder,
-    env: { PORT: '0', HOST: '127.0.0.1', AWS_SDK_JS_SUPPRESS_MAINTENANCE_MODE_MESSAGE: '1' },
-    execArgv: ['--disable-warning=DEP0040', '--disable-warning=DEP0169'],
+    env: { PORT: '0', HOST: '127.0.0.1', ...withCompileCache },
+    execArgv: ['--disable-warning=DEP0040', '--disable-warning=DEP0169', '--max-semi-space-size=1'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const endpoint = `http://127.0.0.1:${await listeningPort(child)}`;

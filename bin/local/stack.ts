@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { variables } from '../../functions/core/environment.ts';
 import { readApi } from './api-definition.ts';
 import { openDataFolder, StartError } from './data-folder.ts';
 import { awsEnvironment, bucketNames, bucketValues, identityValues, openFunctions } from './functions.ts';
@@ -10,7 +11,7 @@ import { localCredentials, locateDynamo, locateKms } from './parts.ts';
 import { startS3 } from './s3.ts';
 import { readSchedules, startSchedules } from './schedules.ts';
 import { startSecrets } from './secrets.ts';
-import { projectRoot, synthesize } from './synthesis.ts';
+import { markUsed, projectRoot, synthesize } from './synthesis.ts';
 import { createTable } from './table.ts';
 import { readTable, readTemplate, resourceIds } from './template.ts';
 import { registerDemo } from './upstream/register.ts';
@@ -97,14 +98,13 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const { promise: api, resolve: serve } = Promise.withResolvers<Api>();
     const gateway = await keep(listenOn(host, options.port ?? 8080, api, onAnswered));
     const baseUrl = `http://${urlHost(host)}:${gateway.port}`;
-    const synthesized = join(data.scratch, 'cdk.out');
     tell('Bundling the functions and synthesizing the template ...');
-    const context = { stage: 'local', allowLoopback: true, tracing: false, policyFile, publicBaseUrl: baseUrl, ...options.context };
-    const [dynamo, identity, upstream] = await Promise.all([
+    const context = { stage: 'local', allowLoopback: true, tracing: false, policyFile, ...options.context };
+    const [dynamo, identity, upstream, synthesized] = await Promise.all([
       keep(locateDynamo(options.dynamodbEndpoint ?? process.env.DYNAMODB_ENDPOINT, data.kept && folderFor('table'))),
       keep(startIdentity({ folder: folderFor('identity') })),
       demo ? keep(startUpstream()) : undefined,
-      synthesize(synthesized, context, signal),
+      synthesize(context, signal),
     ]);
     const template = readTemplate(synthesized);
     const kms = await keep(locateKms(options.kmsEndpoint ?? process.env.KMS_ENDPOINT, resourceIds(template, 'AWS::KMS::Key'), data.kept));
@@ -121,10 +121,17 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const environment = {
       ...awsEnvironment({ dynamodb: dynamo.endpoint, kms: kms.endpoint, s3: s3.endpoint, secretsManager: secrets.endpoint }),
       FETCH_REDIRECT: `${identity.issuer}/.well-known/jwks.json ${identity.jwksUrl}`,
+      // Not in the template, which is the same at every port.
+      [variables.baseUrl]: baseUrl,
       ...options.environment,
     };
-    const { onLog } = options;
-    const lambdas = openFunctions(template, synthesized, values, environment, { scratch: data.scratch, ...(onLog && { onLog }) });
+    const using = setInterval(() => markUsed(synthesized), 60 * 60 * 1_000).unref();
+    await keep(Promise.resolve({ stop: async () => clearInterval(using) }));
+    const lambdas = openFunctions(template, synthesized, values, environment, {
+      scratch: data.scratch,
+      compileCache: join(synthesized, 'compiled'),
+      ...(options.onLog && { onLog: options.onLog }),
+    });
     await keep(Promise.resolve(lambdas));
     await keep(Promise.resolve(startSchedules(readSchedules(template), lambdas.invoke)));
     serve({ definition: readApi(template), invoke: lambdas.invoke });

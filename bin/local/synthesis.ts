@@ -1,26 +1,121 @@
 import { spawn } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { StartError } from './data-folder.ts';
+import { StartError, tryLock } from './data-folder.ts';
 
 /** The root of the project. */
 export const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
 
+const caches = join(projectRoot, 'node_modules', '.cache', 'intent-gate');
+
+/** Where processes and threads find and keep compiled code, as {@link ./compile-cache.js} does. */
+export const withCompileCache = { NODE_COMPILE_CACHE: join(caches, 'compiled') };
+
+/** For each state of sources and settings, named by its digest, the folder that it was synthesized into: a template and bundles. */
+const cache = join(caches, 'synthesized');
+
+/** Folders that were used last are kept: so many, and all of the last two hours, in which every running stack says that it uses its own. */
+const maxKept = 8;
+const minKeptMs = 2 * 60 * 60 * 1_000;
+
+/** All that synthesis reads, from the root of the project: packages by what npm says that it has installed. */
+const sources = [
+  '{functions,lib,schemas}/**/*.*',
+  'bin/app.ts',
+  '{cdk,cdk.context,package,package-lock,tsconfig}.json',
+  'node_modules/.package-lock.json',
+];
+
 /**
- * Bundles the functions and synthesizes the app into `folder`, in a process of its own.
+ * Bundles the functions and synthesizes the app, in a process of its own, unless this was done before with the same sources and settings.
  * @param context - settings of the deployment
+ * @returns the folder with the template and the bundles; call {@link markUsed} while it is in use
  * @throws StartError saying what the app says of the settings or the policy
  */
-export async function synthesize(folder: string, context: Record<string, unknown>, signal?: AbortSignal): Promise<void> {
+export async function synthesize(context: Record<string, unknown>, signal?: AbortSignal): Promise<string> {
+  mkdirSync(cache, { recursive: true });
+  for (;;) {
+    const digest = digestSources(context);
+    const folder = join(cache, digest);
+    if (markUsed(folder)) return folder;
+    const unlock = tryLock(cache);
+    if (!unlock) {
+      // Somebody synthesizes, perhaps the same.
+      await sleep(100, undefined, { signal });
+      continue;
+    }
+    const draft = join(cache, `draft-${randomUUID()}`);
+    try {
+      if (existsSync(folder)) continue;
+      prune();
+      await runApp(draft, context, signal);
+      // If a source has changed meanwhile, nobody knows which of its states went in.
+      if (digestSources(context) === digest) renameSync(draft, folder);
+    } finally {
+      rmSync(draft, { recursive: true, force: true });
+      unlock();
+    }
+  }
+}
+
+/** Keeps a folder from being removed for two hours; false if it is not there. */
+export function markUsed(folder: string): boolean {
+  const now = new Date();
+  try {
+    utimesSync(folder, now, now);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** Only for whoever has the lock: nobody else writes, so that drafts are what killed processes left behind. */
+function prune(): void {
+  const folders = readdirSync(cache)
+    .filter((name) => !name.startsWith('lock'))
+    .map((name) => ({ path: join(cache, name), isDraft: name.startsWith('draft-'), usedMs: statSync(join(cache, name)).mtimeMs }))
+    .sort((a, b) => b.usedMs - a.usedMs);
+  for (const [index, { path, isDraft, usedMs }] of folders.entries()) {
+    const isOld = index >= maxKept && Date.now() - usedMs > minKeptMs;
+    if (isDraft || isOld) rmSync(path, { recursive: true, force: true });
+  }
+}
+
+function digestSources(context: Record<string, unknown>): string {
+  const given = { ...JSON.parse(readFileSync(join(projectRoot, 'cdk.json'), 'utf8')).context, ...context };
+  // Where the policy lies makes no difference, what it says does.
+  const { policyFile = 'policy.json', ...settings } = given;
+  const hash = createHash('sha256').update(JSON.stringify([process.version, settings]));
+  const files = sources.flatMap((pattern) => globSync(pattern, { cwd: projectRoot })).sort();
+  for (const file of [policyFile, ...files]) {
+    const path = resolve(projectRoot, file);
+    const content = existsSync(path) ? readFileSync(path) : '';
+    hash.update(`\n${file === policyFile ? '' : file} ${content.length}\n`).update(content);
+  }
+  return hash.digest('hex').slice(0, 32);
+}
+
+async function runApp(folder: string, context: Record<string, unknown>, signal?: AbortSignal): Promise<void> {
   const child = spawn(process.execPath, [join('bin', 'app.ts')], {
     cwd: projectRoot,
-    // The CDK writes where bundles are into the template only if it is asked to.
-    env: { ...process.env, CDK_OUTDIR: folder, CDK_CONTEXT_JSON: JSON.stringify({ ...context, 'aws:cdk:enable-asset-metadata': true }) },
+    env: {
+      ...process.env,
+      ...withCompileCache,
+      CDK_OUTDIR: folder,
+      // The CDK writes where bundles are into the template only if it is asked to.
+      CDK_CONTEXT_JSON: JSON.stringify({ ...context, 'aws:cdk:enable-asset-metadata': true }),
+    },
     stdio: ['ignore', 'ignore', 'pipe'],
     signal,
   });
   const [complaint, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'close')]);
   if (exitCode !== 0) throw new StartError(complaint.trim());
+  // The CDK has copied each bundle.
+  rmSync(join(folder, 'dist'), { recursive: true, force: true });
 }

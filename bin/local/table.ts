@@ -8,6 +8,7 @@ import {
   DynamoDBClient,
   ResourceInUseException,
 } from '@aws-sdk/client-dynamodb';
+import { withCompileCache } from './synthesis.ts';
 
 export interface RunningDynamo {
   endpoint: string;
@@ -23,8 +24,9 @@ export interface RunningDynamo {
 export async function startDynamo(folder?: string): Promise<RunningDynamo> {
   const worker = new Worker(fileURLToPath(new URL('./table-worker.ts', import.meta.url)), {
     workerData: { folder },
-    env: { AWS_REGION: 'eu-west-1' },
+    env: { AWS_REGION: 'eu-west-1', ...withCompileCache },
     execArgv: [],
+    resourceLimits: { maxYoungGenerationSizeMb: 8 },
   });
   const port = await new Promise<number>((resolve, reject) => {
     worker.once('message', resolve);

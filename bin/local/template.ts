@@ -114,6 +114,15 @@ export function readFunction(template: Template, id: string, folder: string, val
   };
 }
 
+/** The bundle of the function of this name, as the table of endpoints has it. */
+export function bundleOf(template: Template, folder: string, name: string): string {
+  const isWanted = ([id, { Type }]: [string, Template['Resources'][string]]) =>
+    Type === 'AWS::Lambda::Function' && id.startsWith(`${name.replaceAll('-', '')}Function`);
+  const [, resource] = Object.entries(template.Resources).find(isWanted) ?? [];
+  if (!resource) throw new TypeError(`the template has no function ${name}`);
+  return join(folder, z.string().parse(resource.Metadata['aws:asset:path']), 'index.mjs');
+}
+
 const tableProperties = z.object({
   KeySchema: z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(['HASH', 'RANGE']) })),
   AttributeDefinitions: z.array(z.object({ AttributeName: z.string(), AttributeType: z.enum(['S', 'N', 'B']) })),

@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { synthesize } from '../../bin/local/synthesis.ts';
+import { bundleOf, readTemplate } from '../../bin/local/template.ts';
 import { endpoints, scheduledFunctions } from '../../lib/endpoints.ts';
 import { logicalPrefix, type Resource, type Template } from './synthesize.ts';
 
@@ -11,7 +13,7 @@ const rows = [...endpoints, ...scheduledFunctions];
 let folder: string;
 let template: Template;
 
-const bundleOf = (name: string): string => join(folder, 'dist', name, 'index.mjs');
+const bundle = (name: string): string => bundleOf(readTemplate(folder), folder, name);
 
 /** Runs the app as `cdk synth` does, but for CloudFormation's own rules, which template.test.ts asks. */
 const synthesizeApp = (outdir: string, context: Record<string, unknown> = {}) =>
@@ -20,16 +22,10 @@ const synthesizeApp = (outdir: string, context: Record<string, unknown> = {}) =>
     encoding: 'utf8',
   });
 
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'bundle-'));
-  const { status, stderr } = synthesizeApp(folder);
-  expect([status, stderr]).toEqual([0, expect.stringMatching(/^Stage production: the stack is protected against deletion.*\n$/)]);
+beforeAll(async () => {
+  folder = await synthesize({});
   template = JSON.parse(readFileSync(join(folder, 'IntentGate.template.json'), 'utf8'));
 }, 60_000);
-
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
 
 function functionResource(name: string): Resource {
   const isWanted = ([id, { Type }]: [string, Resource]) =>
@@ -50,7 +46,7 @@ async function load(name: string): Promise<string> {
     `import(require('node:url').pathToFileURL(require('node:worker_threads').workerData).href)
        .then(({ handler }) => require('node:worker_threads').parentPort.postMessage(typeof handler),
              (error) => require('node:worker_threads').parentPort.postMessage(String(error)))`,
-    { eval: true, workerData: bundleOf(name), env: { ...Object.fromEntries(given), AWS_REGION: 'eu-west-1' }, execArgv: [] },
+    { eval: true, workerData: bundle(name), env: { ...Object.fromEntries(given), AWS_REGION: 'eu-west-1' }, execArgv: [] },
   );
   try {
     return await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
@@ -79,11 +75,11 @@ describe('bundles', () => {
   };
 
   test.each(rows)('$name is small', ({ name }) => {
-    expect(statSync(bundleOf(name)).size / 1_000).toBeLessThan(budgets[name] ?? 500);
+    expect(statSync(bundle(name)).size / 1_000).toBeLessThan(budgets[name] ?? 500);
   });
 
   test.each(rows)('$name holds no client that it does not use', ({ name, needs }) => {
-    const text = readFileSync(bundleOf(name), 'utf8');
+    const text = readFileSync(bundle(name), 'utf8');
     const held = {
       table: text.includes('DynamoDB_20120810'),
       kms: text.includes('TrentService'),
@@ -99,7 +95,7 @@ describe('bundles', () => {
   });
 
   test.each(rows)('the policy lies beside $name exactly where it needs it', ({ name, needs }) => {
-    expect(existsSync(join(folder, 'dist', name, 'policy.json'))).toBe(needs.policy === true);
+    expect(existsSync(join(dirname(bundle(name)), 'policy.json'))).toBe(needs.policy === true);
   });
 });
 
@@ -114,9 +110,10 @@ describe('a synthesis that cannot be', () => {
     ['a policy that is none', { policyFile: 'package.json' }, /^package\.json: the policy cannot be put into effect:\n {2}\//],
     ['a policy that is not JSON', { policyFile: 'README.md' }, /^README\.md: the policy cannot be put into effect:\n {2}\/ must be JSON/],
   ])('says what is wrong with %s, without a stack', (_, context, message) => {
-    const outdir = join(folder, 'refused');
+    const outdir = mkdtempSync(join(tmpdir(), 'refused-'));
     const { status, stderr, stdout } = synthesizeApp(outdir, context);
     expect([status, stdout, existsSync(join(outdir, 'IntentGate.template.json'))]).toEqual([1, '', false]);
     expect(stderr).toMatch(message);
+    rmSync(outdir, { recursive: true });
   });
 });

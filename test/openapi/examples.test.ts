@@ -8,7 +8,7 @@ import { startApi } from '../e2e/api.ts';
 const examples = listExamples('proto', readFileSync('policy.json', 'utf8'));
 const texts = describeOperations('proto');
 
-const api = await startApi({ demo: true, policyFile: 'policy.json', context: { publicBaseUrl: exampleBaseUrl } });
+const api = await startApi({ demo: true, policyFile: 'policy.json', environment: { BASE_URL: exampleBaseUrl } });
 afterAll(() => api.stop());
 
 /** What is never twice the same, and what changes with the ranking of searches. */

@@ -1,10 +1,17 @@
 import { Refusal } from './refusal.ts';
+import { remember } from './remember.ts';
 
 const dayMs = 86_400_000;
 
+const offsetFormat = remember((timeZone: string) => new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' }));
+
+const clockFormat = remember(
+  (timeZone: string, language: string) => new Intl.DateTimeFormat(language, { timeZone, weekday: 'long', timeZoneName: 'long' }),
+);
+
 /** How far a zone's clocks are ahead of UTC at an instant, in milliseconds. */
 function offsetMs(zone: string, instantMs: number): number {
-  const parts = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' }).formatToParts(instantMs);
+  const parts = offsetFormat(zone).formatToParts(instantMs);
   const name = parts.find(({ type }) => type === 'timeZoneName')?.value ?? 'GMT';
   const [, sign, hours = 0, minutes = 0, seconds = 0] = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?/.exec(name) ?? [];
   return (sign === '-' ? -1 : 1) * ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000;
@@ -16,7 +23,7 @@ const utcOffset = (ms: number): string => `${ms < 0 ? '-' : '+'}${new Date(Math.
 function readClock(zone: string, instantMs: number, language: string) {
   const offset = offsetMs(zone, instantMs);
   const shown = new Date(instantMs + offset).toISOString().slice(0, 19);
-  const parts = new Intl.DateTimeFormat(language, { timeZone: zone, weekday: 'long', timeZoneName: 'long' }).formatToParts(instantMs);
+  const parts = clockFormat(zone, language).formatToParts(instantMs);
   const part = (wanted: string) => parts.find(({ type }) => type === wanted)?.value ?? '';
   return {
     time_zone: zone,

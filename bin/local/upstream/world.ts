@@ -1,3 +1,4 @@
+import { remember } from './remember.ts';
 import { currentTime } from './time.ts';
 
 const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
@@ -31,7 +32,7 @@ const known = new Set(countries);
 
 export const isCountry = (code: string): boolean => known.has(code);
 
-const namesOf = (type: Intl.DisplayNamesType, language: string) => new Intl.DisplayNames(language, { type });
+const namesOf = remember((type: Intl.DisplayNamesType, language: string) => new Intl.DisplayNames(language, { type }));
 const nameOf = (type: Intl.DisplayNamesType, language: string, code: string): string => namesOf(type, language).of(code) ?? code;
 
 const zonesOf = (code: string): string[] => readLocale(`und-${code}`).getTimeZones() ?? [];
@@ -40,17 +41,17 @@ const zonesOf = (code: string): string[] => readLocale(`und-${code}`).getTimeZon
 const likelyLanguage = (code: string): string => readLocale(`und-${code}`).maximize().language;
 
 /** The name of a day of the week, 1 being Monday. */
-const dayName = (day: number, language: string): string =>
-  new Intl.DateTimeFormat(language, { weekday: 'long', timeZone: 'UTC' }).format(Date.UTC(2024, 0, day));
+const dayName = (day: number, language: string): string => weekdays(language).format(Date.UTC(2024, 0, day));
+
+const weekdays = remember((language: string) => new Intl.DateTimeFormat(language, { weekday: 'long', timeZone: 'UTC' }));
 
 /** Base letters in lower case: "Åland" is found by "aland". */
 const fold = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 
 export function listCountries(language: string) {
   const names = namesOf('region', language);
-  return countries
-    .map((code) => ({ code, name: names.of(code) ?? code }))
-    .sort((a, b) => new Intl.Collator(language).compare(a.name, b.name));
+  const { compare } = new Intl.Collator(language);
+  return countries.map((code) => ({ code, name: names.of(code) ?? code })).sort((a, b) => compare(a.name, b.name));
 }
 
 export function findCountries(named: string, language: string, limit: number) {
