@@ -1,6 +1,7 @@
 import { variables } from '../functions/core/environment.ts';
 import type { Endpoint, Needs } from './endpoints.ts';
 import type { Settings } from './settings.ts';
+import { version } from './version.ts';
 
 /** What the stack made that functions have to know. */
 export interface Parts {
@@ -23,6 +24,7 @@ export interface Parts {
 /** The environment of one function: what its needs call for and nothing else. */
 export function environmentOf(needs: Needs, credential: Endpoint['credential'], settings: Settings, parts: Parts): Record<string, string> {
   return {
+    [variables.version]: version,
     [variables.protocol]: settings.protocol,
     POWERTOOLS_METRICS_NAMESPACE: parts.metricsNamespace,
     ...(settings.publicBaseUrl && { [variables.baseUrl]: settings.publicBaseUrl }),

@@ -7,6 +7,7 @@ Object.assign(process.env, {
   POWERTOOLS_METRICS_DISABLED: 'true',
   POWERTOOLS_LOG_LEVEL: process.env.POWERTOOLS_LOG_LEVEL ?? 'SILENT',
   TABLE_NAME: 'test',
+  INTENT_GATE_VERSION: '0.0.0',
   PROTOCOL: 'proto',
   SIGNING_KEY_IDS: 'test',
   PAT_LIFE_SECONDS: '3600',

@@ -5,9 +5,11 @@
 export const variables = {
   /** name of the DynamoDB table */
   table: 'TABLE_NAME',
+  /** version of the product */
+  version: 'INTENT_GATE_VERSION',
   /** what stands for `proto` in member names and error references */
   protocol: 'PROTOCOL',
-  /** the public address, where one is configured; else the address that the service is called by */
+  /** the public address, if one is configured; else the address that the gate is called by */
   baseUrl: 'BASE_URL',
   /** origins whose pages may read answers, separated by commas; `*` for all */
   allowedOrigins: 'ALLOWED_ORIGINS',
