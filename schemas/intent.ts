@@ -180,7 +180,7 @@ const match = z.strictObject({
   score: z.number().describe('how well the intent answers the question, to be compared within one answer; 0 without a question'),
   words: z
     .array(z.string())
-    .describe('the words of the question that the intent holds or, where it holds none, the related ones that it was found by'),
+    .describe('the words of the question that the intent holds or, if it holds none, the related ones that it was found by'),
 });
 
 export type Match = z.infer<typeof match>;

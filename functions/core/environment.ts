@@ -19,7 +19,7 @@ export const variables = {
   patLifeSeconds: 'PAT_LIFE_SECONDS',
   /** PATs that one key may be issued in an hour */
   issueLimitPerHour: 'ISSUE_LIMIT_PER_HOUR',
-  /** billing of `pay` duties as JSON `{"method","id"}`, where configured */
+  /** billing of `pay` duties as JSON `{"method","id"}`, if configured */
   billing: 'BILLING',
   /** `true`: a signed policy must carry iat, exp, aud and jti */
   requireFreshSignature: 'REQUIRE_FRESH_SIGNATURE',
@@ -45,7 +45,7 @@ export const variables = {
   snapshotBucket: 'SNAPSHOT_BUCKET',
   /** folder of search index snapshots (local stack only) */
   snapshotFolder: 'SNAPSHOT_FOLDER',
-  /** endpoint of the OpenSearch Serverless collection that searches go to, where the deployment has one */
+  /** endpoint of the OpenSearch Serverless collection that searches go to, if the deployment has one */
   searchCollection: 'SEARCH_COLLECTION',
 } as const;
 

@@ -10,9 +10,9 @@ import { jwsAlgorithmNames, verifyBareSignature, verifyJwsSignature } from './si
 /** A genuine signature: over the policy in force, or over something else. */
 export interface SignedPolicy {
   isCurrent: boolean;
-  /** what was signed instead, where it bears the current policy's uid: the `pol` of a PAT under it */
+  /** what was signed instead, if it has the current policy's uid: the `pol` of a PAT under it */
   otherReference?: string;
-  /** what may not be used again, where the document says so */
+  /** what keeps the document from being used again, if it has a jti */
   singleUse?: SingleUse;
 }
 
@@ -83,7 +83,7 @@ function checkHeader(header: Jws['header']): string {
   }
   const isB64Critical = Array.isArray(crit) && crit.length === 1 && crit[0] === 'b64';
   if ((crit !== undefined && !isB64Critical) || (b64 !== undefined && typeof b64 !== 'boolean') || (b64 === false && !isB64Critical)) {
-    throw invalidSignature('The header of the signed policy may only make b64 critical, and must do so where b64 is false.');
+    throw invalidSignature('The header of the signed policy may only make b64 critical, and must do so if b64 is false.');
   }
   return alg;
 }

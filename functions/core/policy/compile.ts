@@ -18,7 +18,7 @@ const maxScopeBytes = 3_000;
 
 /**
  * Turns a policy whose `{base_url}` is filled in into grants.
- * @param billing - how `pay` duties are billed, where the deployment bills at all
+ * @param billing - how `pay` duties are billed, if the deployment bills
  * @throws PolicyError listing every place that cannot be put into effect
  */
 export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing): Grants {
