@@ -50,11 +50,11 @@ export const endpoint = z.strictObject({
     .default('application/json'),
 });
 
-export type Endpoint = z.infer<typeof endpoint>;
+export type IntentEndpoint = z.infer<typeof endpoint>;
 
 /** A management body's endpoint: a URL alone stands for POST with application/json. */
 const endpointInput = z.union([
-  endpoint.shape.url.transform((url): Endpoint => ({ url, method: 'POST', content_type: 'application/json' })),
+  endpoint.shape.url.transform((url): IntentEndpoint => ({ url, method: 'POST', content_type: 'application/json' })),
   endpoint,
 ]);
 

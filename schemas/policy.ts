@@ -62,6 +62,6 @@ export const policy = z
 export type Policy = z.infer<typeof policy>;
 export type Constraint = z.infer<typeof constraint>;
 export type Duty = z.infer<typeof duty>;
-export type Permission = z.infer<typeof permission>;
+export type PolicyPermission = z.infer<typeof permission>;
 export type Prohibition = z.infer<typeof prohibition>;
 export type Obligation = z.infer<typeof obligation>;

@@ -1,5 +1,5 @@
 import { describePolicy } from '../../functions/core/policy/describe.ts';
-import { readPolicy } from '../../functions/core/policy/reading.ts';
+import { interpretPolicy } from '../../functions/core/policy/reading.ts';
 import { type FullIntent, fullIntent, intentPage } from '../../schemas/intent.ts';
 import type { RateLimit } from '../../schemas/pat.ts';
 import { type Policy, policy } from '../../schemas/policy.ts';
@@ -106,7 +106,7 @@ const addressOf = ({ permission = [] }: Policy, baseUrl: string): string =>
 
 /** The uid of an intent that the policy prohibits by name. */
 const prohibitedIntent = (terms: Policy, baseUrl: string): string | undefined =>
-  readPolicy(terms, addressOf(terms, baseUrl))
+  interpretPolicy(terms, addressOf(terms, baseUrl))
     .prohibitions.filter((entry) => !entry.includes('*'))
     .map((entry) => entry.replace(/:execute$/, ''))[0];
 

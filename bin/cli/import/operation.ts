@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../../schemas/intent.ts';
+import type { IntentEndpoint } from '../../../schemas/intent.ts';
 import type { Cursor } from './cursor.ts';
 
 /** Why an operation cannot be an intent. It is left out and reported. */
@@ -51,7 +51,7 @@ export interface Server {
 
 /** An operation, whatever dialect its document is written in. */
 export interface Operation {
-  method: Endpoint['method'];
+  method: IntentEndpoint['method'];
   path: string;
   place: Cursor;
   fields: Field[];
@@ -65,7 +65,7 @@ export interface Operation {
 
 /** How a dialect says what an operation is. Every reader may throw BrokenReference or Unfit. */
 export interface Dialect {
-  readOperation(document: Cursor, path: string, pathItem: Cursor, method: Endpoint['method'], operation: Cursor): Operation;
+  readOperation(document: Cursor, path: string, pathItem: Cursor, method: IntentEndpoint['method'], operation: Cursor): Operation;
   readServers(document: Cursor): Server[];
   readSecuritySchemes(document: Cursor): Cursor | undefined;
 }

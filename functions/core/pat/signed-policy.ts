@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { canonicalDigest, signableTexts } from '../policy/canonical.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
+import type { UsedJtis } from '../store/used-jti.ts';
 import type { AgentKey } from './agent-key.ts';
 import { checkFreshness, type FreshnessOptions, type SingleUse } from './freshness.ts';
 import { type Jws, readJson, readJws } from './jws.ts';
@@ -40,6 +41,12 @@ export function verifySignedPolicy(text: string, key: AgentKey, current: Current
   if (!holds) throw doesNotHold();
   checkFreshness({}, freshness);
   return { isCurrent: true };
+}
+
+/** @throws ApiError INVALID_SIGNATURE if the signed policy has a jti that its signer has used before */
+export async function requireFirstUse({ singleUse }: SignedPolicy, { thumbprint }: AgentKey, usedJtis: UsedJtis): Promise<void> {
+  if (!singleUse || (await usedJtis.consume(`policy:${thumbprint}`, singleUse.jti, singleUse.expiresAt))) return;
+  throw invalidSignature('The jti of the signed policy has been used. Sign the policy again with a new one.');
 }
 
 /** Every way to read the text; a text of hexadecimal digits alone may be base64 as well. */

@@ -1,6 +1,6 @@
 import type { Billing, RateLimit } from '../../../schemas/pat.ts';
 import type { Policy } from '../../../schemas/policy.ts';
-import { PolicyError, readPolicy } from './reading.ts';
+import { interpretPolicy, PolicyError } from './reading.ts';
 import { coversEntry, isRuledOut } from './scope.ts';
 
 /** What a policy grants to whoever signs it. */
@@ -22,7 +22,7 @@ const maxScopeBytes = 3_000;
  * @throws PolicyError listing every place that cannot be put into effect
  */
 export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing): Grants {
-  const { permissions, prohibitions, limits } = readPolicy(policy, baseUrl);
+  const { permissions, prohibitions, limits } = interpretPolicy(policy, baseUrl);
   const permitted = permissions.map(({ entry }) => entry);
   const scope = withoutCovered(permitted).filter((entry) => !isRuledOut(prohibitions, entry));
   if (Buffer.byteLength(JSON.stringify(scope)) > maxScopeBytes) {

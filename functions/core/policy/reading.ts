@@ -1,7 +1,7 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import { intentUidPattern } from '../../../schemas/intent.ts';
 import type { RateLimit } from '../../../schemas/pat.ts';
-import type { Constraint, Duty, Obligation, Permission, Policy, Prohibition } from '../../../schemas/policy.ts';
+import type { Constraint, Duty, Obligation, Policy, PolicyPermission, Prohibition } from '../../../schemas/policy.ts';
 import { pointer } from '../json.ts';
 import { everyIntent, oneIntent, oneNamespace } from './scope.ts';
 
@@ -62,7 +62,7 @@ type Complain = (place: Place, problem: string) => void;
  * Reads a policy whose `{base_url}` is filled in.
  * @throws PolicyError naming every place that the gate does not understand, and so could not keep
  */
-export function readPolicy(policy: Policy, baseUrl: string): PolicyReading {
+export function interpretPolicy(policy: Policy, baseUrl: string): PolicyReading {
   const issues: Issue[] = [];
   const complain: Complain = (place, problem) => issues.push({ path: pointer(place), problem });
   const reading: PolicyReading = { permissions: [], prohibitions: [], isExceedingProhibited: false, limits: [], isSigningObliged: false };
@@ -85,7 +85,7 @@ export function readPolicy(policy: Policy, baseUrl: string): PolicyReading {
   return reading;
 }
 
-function readPermission(permission: Permission, baseUrl: string, place: Place, complain: Complain): PermissionReading {
+function readPermission(permission: PolicyPermission, baseUrl: string, place: Place, complain: Complain): PermissionReading {
   if (termOf(permission.action) !== 'execute') complain([...place, 'action'], 'must be execute');
   return {
     entry: readTarget(permission.target, baseUrl, [...place, 'target'], complain),

@@ -62,6 +62,11 @@ export const openAgents = (table: Table): Agents => ({
 /** Whether a PAT has been revoked: its agent is gone, or of another generation. */
 export const isRevoked = (agent: AgentItem | undefined, { gen }: { gen: string }): boolean => agent?.generation !== gen;
 
+export const agentIdTaken = () =>
+  new ApiError('POLICY_REJECTED', 'The agent_id belongs to another key. Sign with that key, or choose another agent_id.', {
+    details: { reason: 'agent_id_bound' },
+  });
+
 export const noSuchAgent = () =>
   new ApiError('NOT_FOUND', 'No PAT has been issued to an agent of this agent_id. Check the agent_id, percent-encoded as UTF-8.');
 
