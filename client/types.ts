@@ -50,7 +50,7 @@ export interface SearchQuery {
   uid?: string;
   namespace?: string;
   description?: string;
-  /** the intent must bear each */
+  /** the intent must have each */
   tags?: string[];
   /** from 1 */
   page?: number;

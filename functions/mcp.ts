@@ -18,11 +18,13 @@ export interface Deps {
   verifyPat: VerifyPat;
   /** whether a signed policy has to carry iat, exp, aud and jti */
   isFreshRequired: boolean;
+  /** of the product */
+  version: string;
 }
 
-/** `POST /mcp`: the service as a server of the Model Context Protocol (Streamable HTTP, stateless), for hosts that speak nothing else. */
-export const createAction = ({ endpoints, verifyPat, isFreshRequired }: Deps): Action => {
-  const answer = openAnswers(openTools(endpoints, isFreshRequired));
+/** `POST /mcp`: the gate as a server of the Model Context Protocol (Streamable HTTP, stateless), for hosts that speak nothing else. */
+export const createAction = ({ endpoints, verifyPat, isFreshRequired, version }: Deps): Action => {
+  const answer = openAnswers(openTools(endpoints, isFreshRequired), version);
 
   return async (request) => {
     checkOrigin(request);
@@ -49,12 +51,13 @@ async function checkToken(request: ApiRequest, verifyPat: VerifyPat): Promise<vo
   await verifyPat(bearerToken(request, 'DPoP'), { baseUrl: request.baseUrl, nowMs: Date.now() });
 }
 
-const { requireFreshSignature } = readEnvironment([], ['requireFreshSignature']);
+const { version, requireFreshSignature } = readEnvironment(['version'], ['requireFreshSignature']);
 
 export const handler = serve(
   createAction({
     endpoints: { searchIntents, getIntent, getPolicy, issuePat: askOverHttp('/api/pat/issue'), executeIntent },
     verifyPat: openPatVerifier({ findKey: signingKeysFromEnvironment().find }),
     isFreshRequired: requireFreshSignature === 'true',
+    version,
   }),
 );

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 /**
- * The error table (specification section 7.2): every name the service answers with, its HTTP status
+ * The error table (specification section 7.2): every name the gate answers with, its HTTP status
  * and the suffix of its schema-form reference (`<PROTOCOL>-<suffix>`, section 7.1).
  */
 export const errorTable = {
@@ -58,7 +58,7 @@ export const errorTable = {
   INTERNAL_SERVER_ERROR: {
     status: 500,
     reference: 'SRV-001',
-    meaning: 'A fault of the service; quote `details.request_id` to its operators.',
+    meaning: 'A fault of the gate; quote `details.request_id` to its operators.',
   },
   NOT_IMPLEMENTED: {
     status: 501,
@@ -93,7 +93,7 @@ export const errorTable = {
   INTENT_DEPRECATED: {
     status: 410,
     reference: 'INT-009',
-    meaning: 'The intent is no longer available; `details.successor` names a later version where there is one.',
+    meaning: 'The intent is no longer available; `details.successor` names a later version, if there is one.',
   },
 } as const satisfies Record<string, { status: number; reference: string; meaning: string }>;
 

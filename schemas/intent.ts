@@ -50,11 +50,11 @@ export const endpoint = z.strictObject({
     .default('application/json'),
 });
 
-export type Endpoint = z.infer<typeof endpoint>;
+export type IntentEndpoint = z.infer<typeof endpoint>;
 
 /** A management body's endpoint: a URL alone stands for POST with application/json. */
 const endpointInput = z.union([
-  endpoint.shape.url.transform((url): Endpoint => ({ url, method: 'POST', content_type: 'application/json' })),
+  endpoint.shape.url.transform((url): IntentEndpoint => ({ url, method: 'POST', content_type: 'application/json' })),
   endpoint,
 ]);
 
@@ -180,7 +180,7 @@ const match = z.strictObject({
   score: z.number().describe('how well the intent answers the question, to be compared within one answer; 0 without a question'),
   words: z
     .array(z.string())
-    .describe('the words of the question that the intent holds or, where it holds none, the related ones that it was found by'),
+    .describe('the words of the question that the intent holds or, if it holds none, the related ones that it was found by'),
 });
 
 export type Match = z.infer<typeof match>;

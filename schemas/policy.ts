@@ -80,6 +80,6 @@ export type Policy = z.infer<typeof policy>;
 export type PolicyWords = z.infer<typeof policyWords>;
 export type Constraint = z.infer<typeof constraint>;
 export type Duty = z.infer<typeof duty>;
-export type Permission = z.infer<typeof permission>;
+export type PolicyPermission = z.infer<typeof permission>;
 export type Prohibition = z.infer<typeof prohibition>;
 export type Obligation = z.infer<typeof obligation>;

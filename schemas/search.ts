@@ -11,7 +11,7 @@ export const searchQuery = z.object({
   uid: term.describe('the exact intent_uid'),
   namespace: term.describe('the namespace, exactly, whatever its case'),
   description: term.describe('words that all occur in the description'),
-  tags: term.describe('tags separated by commas; the intent must bear each'),
+  tags: term.describe('tags separated by commas; the intent must have each'),
   after: z.string().max(200).optional().describe('without query: the uid that the page follows, as the next link gives it'),
   explain: z.enum(['true', 'false']).optional().describe('true adds the matched words and the score to each hit'),
   ...pageQuery.shape,

@@ -44,7 +44,7 @@ type Described = Pick<
   | 'service_privacy_policy_url'
 >;
 
-/** The description of a service. Its policy file is its own where it names one, else the policy of this gate. */
+/** The description of a service. Its policy file is its own if it names one, else the policy of this gate. */
 export function toServiceDescription(service: Described, intents: DescribedIntent[], { protocol, baseUrl, publicKey }: DescriptionContext) {
   const { service_name, description, service_url, policy_url = `${baseUrl}/api/policy` } = service;
   const addresses = ['service_logo_url', 'service_terms_of_service_url', 'service_privacy_policy_url'] as const;
@@ -62,7 +62,7 @@ export function toServiceDescription(service: Described, intents: DescribedInten
   };
 }
 
-/** An intent as a description shows it: with `deprecated` where it is. */
+/** An intent as a description shows it: with `deprecated` if it is deprecated. */
 export const toDescribedIntent = (intent: Pick<Intent, 'deprecated'>, details: IntentDetails): DescribedIntent => ({
   ...details,
   ...(intent.deprecated && { deprecated: true }),

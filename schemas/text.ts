@@ -10,7 +10,7 @@ export const characters = (text: string): number => [...text].length;
 /**
  * A one-line text that people and machines identify things by: NFC-normalised, free of control characters and
  * bidirectional overrides.
- * @param maximum - greatest length in characters
+ * @param maximum - maximum length in characters
  */
 export const name = (maximum: number) =>
   z

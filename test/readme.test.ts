@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
+import { jwsAlgorithmNames } from '../functions/core/pat/signatures.ts';
 import { endpoints } from '../lib/endpoints.ts';
 import { describeSettings } from '../lib/settings.ts';
 import { errorTable } from '../schemas/errors.ts';
@@ -23,6 +24,11 @@ test.each(Object.entries(rows))('the README lists the %s that there are, and no 
   const start = readme.indexOf(first);
   const table = readme.slice(start, readme.indexOf('\n\n', start)).split('\n');
   expect(table).toEqual(expected);
+});
+
+test('docs/authorisation.md lists the algorithms of signatures that there are, and no others', () => {
+  const [, listed] = /^1\. a compact JWS \((.+)\) whose payload/m.exec(readFileSync('docs/authorisation.md', 'utf8')) ?? [];
+  expect(listed?.split(', ')).toEqual(jwsAlgorithmNames);
 });
 
 test('every endpoint of the specification has its row', () => {

@@ -32,7 +32,7 @@ const coreRooms: Record<string, readonly string[]> = {
   relay: ['credentials', 'parameters'],
   pat: ['http', 'policy', 'store'],
   idempotency: ['http', 'limit', 'policy', 'relay', 'store'],
-  mcp: ['http', 'policy'],
+  mcp: ['http', 'pat', 'policy'],
 };
 
 /** What the files of a room may import of this project. */

@@ -1,7 +1,7 @@
 import { type ErrorCode, errorTable, type Issue } from '../../schemas/errors.ts';
 
 export interface ApiErrorOptions {
-  /** where the code allows several (413 for INVALID_PARAMETER, 422 for INTENT_EXECUTION_FAILED) */
+  /** for a code that allows several (413 for INVALID_PARAMETER, 422 for INTENT_EXECUTION_FAILED) */
   status?: number;
   /** members of `error.details`; never anything that the caller sent */
   details?: Record<string, unknown>;

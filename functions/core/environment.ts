@@ -9,7 +9,7 @@ export const variables = {
   version: 'INTENT_GATE_VERSION',
   /** what stands for `proto` in member names and error references */
   protocol: 'PROTOCOL',
-  /** the public address, where one is configured; else the address that the service is called by */
+  /** the public address, if one is configured; else the address that the gate is called by */
   baseUrl: 'BASE_URL',
   /** origins whose pages may read answers, separated by commas; `*` for all */
   allowedOrigins: 'ALLOWED_ORIGINS',
@@ -19,7 +19,7 @@ export const variables = {
   patLifeSeconds: 'PAT_LIFE_SECONDS',
   /** PATs that one key may be issued in an hour */
   issueLimitPerHour: 'ISSUE_LIMIT_PER_HOUR',
-  /** billing of `pay` duties as JSON `{"method","id"}`, where configured */
+  /** billing of `pay` duties as JSON `{"method","id"}`, if configured */
   billing: 'BILLING',
   /** `true`: a signed policy must carry iat, exp, aud and jti */
   requireFreshSignature: 'REQUIRE_FRESH_SIGNATURE',
@@ -39,7 +39,7 @@ export const variables = {
   credentialPrefix: 'CREDENTIAL_PREFIX',
   /** bucket of search index snapshots */
   snapshotBucket: 'SNAPSHOT_BUCKET',
-  /** endpoint of the OpenSearch Serverless collection that searches go to, where the deployment has one */
+  /** endpoint of the OpenSearch Serverless collection that searches go to, if the deployment has one */
   searchCollection: 'SEARCH_COLLECTION',
 } as const;
 

@@ -292,7 +292,7 @@ describe('POST /api/pat/issue', () => {
           status: 400,
           code: 'INVALID_SIGNATURE',
           message:
-            'The aud of the signed policy must be one text: the address that the service is called by, without a slash at its end. Sign it again.',
+            'The aud of the signed policy must be one text: the address that the gate is called by, without a slash at its end. Sign it again.',
         },
       ],
     ])('%s', async (_, make, expected) => {
@@ -534,7 +534,7 @@ describe('POST /api/pat/issue', () => {
       expectRefusal(await ask(await requestOf(agent)), {
         status: 400,
         code: 'INVALID_SIGNATURE',
-        message: 'This service asks for proof of possession. Send a DPoP header (RFC 9449) made with agent_public_key.',
+        message: 'This gate asks for proof of possession. Send a DPoP header (RFC 9449) made with agent_public_key.',
       });
       expect((await ask(await requestOf(agent), { DPoP: await signProof(agent, { url }) })).status).toBe(200);
     });

@@ -2,6 +2,7 @@ import { createPublicKey, createSign, generateKeyPairSync, type KeyObject, rando
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { explainPolicy } from '../../functions/core/mcp/explain-policy.ts';
+import { version } from '../../lib/version.ts';
 import { fullIntent, intentPage } from '../../schemas/intent.ts';
 import { startApi } from '../e2e/api.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
@@ -48,7 +49,7 @@ const country = { intent_uid: 'world.example:get-country:v1', parameters: { code
 describe.each(revisions)('a client of revision %s', (revision) => {
   test('finds the four tools, with schemas and honest annotations', async () => {
     const client = await connect(revision);
-    expect(client.getServerVersion()).toMatchObject({ name: 'intent-gate' });
+    expect(client.getServerVersion()).toEqual({ name: 'intent-gate', title: 'Intent Gate', version });
     expect(client.getInstructions()).toContain('accept_policy');
     const { tools } = await client.listTools();
     expect(tools.map(({ name, annotations }) => ({ name, ...annotations }))).toEqual([
@@ -98,7 +99,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
     await client.close();
   });
 
-  test('is refused as HTTP where the PAT of its connection does not hold', async () => {
+  test('is refused as HTTP if the PAT of its connection does not hold', async () => {
     await expect(connect(revision, { Authorization: 'Bearer not.a.pat' })).rejects.toThrow();
   });
 });
@@ -373,10 +374,11 @@ test('a page of the same origin is let in', async () => {
   expect((await post(request('ping'), { Origin: api.stack.base_url })).status).toBe(200);
 });
 
-test('where signatures have to be fresh, the policy is explained with what a JWS must say', async () => {
+test('if signatures have to be fresh, the policy is explained with what a JWS must say', async () => {
   const { body: policy } = await api.call('GET', '/api/policy');
   const { text, data } = explainPolicy(policy, api.stack.base_url, true);
   expect(text).toContain(`iat and exp (seconds since 1970), aud "${api.stack.base_url}", and a jti that is new each time`);
+  expect(text).toContain('a compact JWS (RS256, PS256, ES256, ES384, EdDSA, or Ed25519)');
   expect(text).not.toContain('openssl');
   expect(data).toMatchObject({ policy, text_to_sign: JSON.stringify(policy) });
 });

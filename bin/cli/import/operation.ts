@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../../schemas/intent.ts';
+import type { IntentEndpoint } from '../../../schemas/intent.ts';
 import { list, type Node, node, pathOf, resolve, text } from './node.ts';
 import type { TakeNote } from './notes.ts';
 import type { ReadSchema } from './schema.ts';
@@ -18,7 +18,7 @@ export class Unfit extends Error {
 
 /** An operation of an OpenAPI 3.1 document. */
 export interface Operation {
-  method: Endpoint['method'];
+  method: IntentEndpoint['method'];
   path: string;
   pathItem: Node;
   node: Node;

@@ -13,7 +13,7 @@ export interface ApiRequest {
   /** the path below the base URL, undecoded */
   path: string;
   requestId: string;
-  /** the address that the service is called by, without a trailing slash */
+  /** the address that the gate is called by, without a trailing slash */
   baseUrl: string;
   /** a path variable, decoded */
   pathParameter(name: string): string;

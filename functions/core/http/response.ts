@@ -48,7 +48,7 @@ export const serialize = ({ status, body, text, headers }: ApiResponse, requestI
   body: text ?? (body === undefined ? '' : JSON.stringify(body)),
 });
 
-/** The one place where an error becomes a response (specification section 7.1). What is no ApiError shows nothing of itself. */
+/** The one place where an error becomes a response (specification section 7.1). Of an error that is no ApiError, nothing is shown. */
 export function describeError(
   error: unknown,
   { protocol, requestId, baseUrl }: { protocol: string; requestId: string; baseUrl: string },

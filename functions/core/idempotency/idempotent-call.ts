@@ -14,12 +14,12 @@ export interface KeyedCall {
   agentId: string;
   /** the agent's idempotency key */
   key: string;
-  /** new for every execution: a write whose answer was lost knows itself by it */
+  /** new for every execution: by it a write whose answer was lost is recognised */
   executionId: string;
 }
 
 export interface KeyedRequest extends KeyedCall {
-  /** digest of what is asked for; see {@link ../limit/idempotency.ts} */
+  /** digest of what is asked for; see {@link ./idempotency.ts} */
   fingerprint: string;
   /** milliseconds since the epoch */
   nowMs: number;
@@ -33,7 +33,7 @@ export type HeldCall =
   /** the key was used for another request */
   | { state: 'conflict' }
   | { state: 'running'; retryAfterSeconds: number }
-  /** whoever ran it is gone and has not said how it ended: the upstream may or may not have been called */
+  /** the process that ran it ended without saying how: the upstream may or may not have been called */
   | { state: 'unknown' };
 
 interface CallItem extends Item {
@@ -44,20 +44,20 @@ interface CallItem extends Item {
   started_at: number;
   /** seconds since the epoch */
   expires_at: number;
-  /** the outcome as gzipped JSON; none where it was too large */
+  /** the outcome as gzipped JSON; none if it was too large */
   outcome?: Uint8Array;
 }
 
 export interface IdempotentCalls {
   /**
    * Takes the key for this execution, with one write. Of any number at once exactly one gets `started`, and only that one may call the upstream;
-   * it ends with {@link finish}, or with {@link abandon} where nothing was sent.
+   * it ends with {@link finish}, or with {@link abandon} if nothing was sent.
    * @throws ApiError SERVICE_UNAVAILABLE
    */
   begin(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall>;
   /** What stands under the key; one read, no write. */
   find(request: KeyedRequest): Promise<{ state: 'free' } | HeldCall>;
-  /** Keeps the outcome for the rest of the 24 hours. False where the table cannot be reached: the key's call is then `unknown`. */
+  /** Keeps the outcome for the rest of the 24 hours. False if the table cannot be reached: the key's call is then `unknown`. */
   finish(call: KeyedCall, outcome: Outcome): Promise<boolean>;
   /** Frees the key: nothing was sent upstream. */
   abandon(call: KeyedCall): Promise<void>;
@@ -69,7 +69,7 @@ const lifeSeconds = 24 * 3_600;
 /** No execution runs for as long. */
 const longestRunMs = 60_000;
 
-/** An attempt only fails where the key's time runs out between write and read. */
+/** An attempt fails only if the key's time runs out between write and read. */
 const maxAttempts = 3;
 
 /** An item has at most 400 KB (409,600 bytes), names and key included. */

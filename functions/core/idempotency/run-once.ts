@@ -7,9 +7,9 @@ import type { IdempotentCalls, KeyedRequest } from './idempotent-call.ts';
 const isNotSent = (error: ApiError): boolean => error instanceof CallFailed && error.outcome === 'not_sent';
 
 export interface Run {
-  /** the request under its idempotency key, where it has one */
+  /** the request under its idempotency key, if it has one */
   keyed: KeyedRequest | undefined;
-  /** what a new call is refused with, where that is known already */
+  /** the refusal of a new call, if it is already known */
   refusal: ApiError | undefined;
   /** counts the call, or refuses it */
   admit(): Promise<void>;
@@ -19,7 +19,7 @@ export interface Run {
 
 /**
  * Runs a call at most once for each idempotency key, whatever the parallelism. The outcome, a refusal by the upstream too, is kept for the
- * requests that follow; where nothing was sent, the key is free again. If this process dies in between, the key's outcome stays unknown.
+ * requests that follow; if nothing was sent, the key is free again. If this process dies in between, the key's outcome stays unknown.
  */
 export async function runOnce(calls: IdempotentCalls, { keyed, refusal, admit, act }: Run): Promise<ApiResponse> {
   if (!keyed) {

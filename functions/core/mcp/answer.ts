@@ -9,12 +9,11 @@ import { nextCall } from './next-call.ts';
 import { type Era, legacyRevisions, readEra, revisions } from './revision.ts';
 import { ConnectionRefused, type Tool } from './tools.ts';
 
-const serverInfo = { name: 'intent-gate', title: 'Intent Gate', version: '1.0.0' };
 const capabilities = { tools: {} };
 const instructions =
   'Find an operation with search_intents, read what it takes with get_intent, run it with execute_intent. Running needs a PAT: accept_policy says how to get one.';
 
-/** Tools change with deployments alone. */
+/** Tools change only with deployments. */
 const cacheable = { ttlMs: 3_600_000, cacheScope: 'public' };
 
 const describeTool = ({ name, title, description, annotations, input }: Tool) => ({
@@ -32,8 +31,10 @@ type Method = (params: JsonObject, request: ApiRequest) => object | Promise<obje
  *
  * The protocol is spoken without the official server package on purpose: for these few stateless methods it would add 350 KB to the bundle,
  * execute batches, and repeat parts of a request in its errors. The official client is what the tests connect with.
+ * @param version - of the product
  */
-export function openAnswers(tools: readonly Tool[]): (request: ApiRequest) => Promise<ApiResponse> {
+export function openAnswers(tools: readonly Tool[], version: string): (request: ApiRequest) => Promise<ApiResponse> {
+  const serverInfo = { name: 'intent-gate', title: 'Intent Gate', version };
   const toolByName = new Map(tools.map((tool) => [tool.name, tool]));
   const list = { tools: tools.map(describeTool) };
 
@@ -85,7 +86,7 @@ export function openAnswers(tools: readonly Tool[]): (request: ApiRequest) => Pr
   };
 }
 
-/** The revision that a handshake settles on: the one asked for where it is spoken here, else the newest (2025-11-25, "Version Negotiation"). */
+/** The revision that a handshake settles on: the one asked for if it is supported, else the newest (2025-11-25, "Version Negotiation"). */
 const agreeOn = (asked: unknown): string | undefined => legacyRevisions.find((revision) => revision === asked) ?? legacyRevisions[0];
 
 function readBody(request: ApiRequest) {

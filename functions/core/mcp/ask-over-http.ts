@@ -10,9 +10,9 @@ const timeoutMs = 12_000;
 const passedOn = ['retry-after', 'ratelimit', 'ratelimit-policy', 'www-authenticate'];
 
 /**
- * Action that ask an endpoint of this service over HTTP, at the address that the service was called by: for what this function has no right to do
- * itself. The function that calls strangers' services is not the one that may sign.
- * @returns an action that throws the endpoint's own refusal, or ApiError SERVICE_UNAVAILABLE where it does not answer
+ * Makes an action that asks an endpoint of this gate over HTTP, at the address that the gate was called by: for what this function may not do
+ * itself. The function that calls other people's services is not the one that may sign.
+ * @returns an action that throws the endpoint's own refusal, or ApiError SERVICE_UNAVAILABLE if it does not answer
  */
 export const askOverHttp =
   (path: string): Action =>

@@ -1,4 +1,5 @@
 import type { Policy } from '../../../schemas/policy.ts';
+import { jwsAlgorithmNames } from '../pat/signatures.ts';
 import { describePolicy } from '../policy/describe.ts';
 
 /**
@@ -32,6 +33,8 @@ const shellSteps = (baseUrl: string): string[] => [
   'openssl ec -in agent-key.pem -pubout 2>/dev/null | openssl base64 -A    # agent_public_key',
 ];
 
+const algorithms = new Intl.ListFormat('en', { type: 'disjunction' }).format(jwsAlgorithmNames);
+
 const freshSteps = (baseUrl: string): string[] => [
-  `Sign it as a compact JWS (ES256, ES384, EdDSA, RS256 or PS256) whose payload is the text and whose header also holds iat and exp (seconds since 1970), aud "${baseUrl}", and a jti that is new each time.`,
+  `Sign it as a compact JWS (${algorithms}) whose payload is the text and whose header also holds iat and exp (seconds since 1970), aud "${baseUrl}", and a jti that is new each time.`,
 ];

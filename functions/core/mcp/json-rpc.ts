@@ -49,7 +49,7 @@ export function readMessage(body: JsonValue): RpcMessage {
   return { ...(id !== undefined && { id: id as string | number }), method, params };
 }
 
-/** @param id - left out where it could not be read */
+/** @param id - undefined if it could not be read */
 export const describeRpcError = ({ code, message, data }: RpcError, id?: string | number) => ({
   jsonrpc: '2.0',
   ...(id !== undefined && { id }),

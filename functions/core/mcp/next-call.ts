@@ -4,7 +4,7 @@ import type { ApiError } from '../api-error.ts';
 const acceptPolicy =
   'Call accept_policy without arguments to see what to sign; call it again with the signature, and pass the PAT that it returns as pat.';
 const search = 'Call search_intents for an intent that you may execute.';
-const sameLater = 'Make the same call again in a while.';
+const sameLater = 'Make the same call again later.';
 
 const nextCalls: Partial<Record<ErrorCode, string>> = {
   UNAUTHORIZED: acceptPolicy,
@@ -14,7 +14,7 @@ const nextCalls: Partial<Record<ErrorCode, string>> = {
   FORBIDDEN: search,
   NOT_FOUND: 'Call search_intents to find the intent_uid.',
   VERSION_CONFLICT: 'Call get_intent with one of the versions in supported_versions, then execute_intent with that one.',
-  INTENT_DEPRECATED: 'Call get_intent with the successor where one is named, else search_intents.',
+  INTENT_DEPRECATED: 'Call get_intent with the successor if one is named, else search_intents.',
   INTENT_NOT_SUPPORTED: search,
   SERVICE_UNAVAILABLE: sameLater,
   GATEWAY_TIMEOUT: 'It is unknown whether it was done. Find that out before you call again.',
@@ -23,8 +23,8 @@ const nextCalls: Partial<Record<ErrorCode, string>> = {
 const nextCallsOfExecute: Partial<Record<ErrorCode, string>> = {
   INVALID_PARAMETER: 'Call get_intent to see what each parameter has to be, correct the parameters, and call execute_intent again.',
   INTENT_EXECUTION_FAILED:
-    'Look at upstream_status and upstream_body where they are given. Correct the parameters, or search_intents for another intent.',
-  CONFLICT: 'Use a new idempotency_key for another request; where the first is still running, make the same call again in a while.',
+    'Look at upstream_status and upstream_body if they are given. Correct the parameters, or search_intents for another intent.',
+  CONFLICT: 'Use a new idempotency_key for another request; if the first is still running, make the same call again later.',
 };
 
 /** What a model can do about a refusal, in one sentence. */

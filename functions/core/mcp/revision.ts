@@ -2,10 +2,10 @@ import type { ApiRequest } from '../http/request.ts';
 import { isObject } from '../json.ts';
 import { RpcError, type RpcMessage } from './json-rpc.ts';
 
-/** The revision of MCP in which every request says by itself what it needs. */
+/** The revision of MCP whose requests are self-contained. */
 export const modernRevision = '2026-07-28';
 
-/** Earlier ones, which begin with a handshake, newest first. What this service offers is the same in all of them. */
+/** Earlier ones, which begin with a handshake, newest first. What the gate offers is the same in all of them. */
 export const legacyRevisions = ['2025-11-25', '2025-06-18', '2025-03-26'];
 
 export const revisions = [modernRevision, ...legacyRevisions];
@@ -18,7 +18,7 @@ const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities';
 /**
  * Which kind of revision a request is written in: a modern one says so in its `_meta`, and its headers repeat what its body says
  * (MCP 2026-07-28, Streamable HTTP, "Request Metadata").
- * @throws RpcError where that is a revision that is not spoken here, or where header and body differ
+ * @throws RpcError if that revision is not supported, or if header and body differ
  */
 export function readEra({ method, params }: RpcMessage, request: ApiRequest): Era {
   const header = request.header('mcp-protocol-version');

@@ -19,13 +19,13 @@ export interface Endpoints {
   executeIntent: Action;
 }
 
-/** What a tool found: for programs, and where that needs words, for models. */
+/** What a tool found: data for programs, and a text for models if the data do not speak for themselves. */
 export interface ToolOutput {
   data: object;
   text?: string;
 }
 
-/** Hints of MCP about a tool; none of them is a promise that a host may rely on. */
+/** MCP's hints about a tool; a host must not rely on them. */
 export interface ToolAnnotations {
   readOnlyHint: boolean;
   destructiveHint: boolean;
@@ -55,7 +55,7 @@ const defineTool = <T extends z.ZodObject>({ run, ...tool }: ToolDefinition<T>):
 
 const reading: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
-/** Its form is for the endpoints to check, which say it in words. */
+/** The endpoints check its form, because they say what is wrong in words. */
 const uidArgument = z.string().meta({ description: 'the intent_uid, as search_intents gives it', pattern: intentUidPattern.source });
 
 const { query, service_name, namespace, tags } = searchQuery.shape;
@@ -86,10 +86,10 @@ const executeArguments = executionRequest.extend({
     .string()
     .optional()
     .describe('a text of your own, new for each thing that you want done: a call that is repeated with it is not done twice'),
-  pat: z.string().optional().describe('the PAT that accept_policy returned; leave it out where the connection is configured with one'),
+  pat: z.string().optional().describe('the PAT that accept_policy returned; leave it out if the connection is configured with a PAT'),
 });
 
-/** What the annotations cannot know: an intent does whatever its service makes of it. */
+/** The most cautious hints: what an intent does is up to its service. */
 const executing: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
 
 /**
@@ -157,7 +157,7 @@ export function openTools(endpoints: Endpoints, isFreshRequired: boolean): Tool[
         try {
           return { data: await ask(endpoints.executeIntent, inner) };
         } catch (error) {
-          // a token that came with the HTTP request is for whoever configured the connection to renew, not for the model
+          // a token that came with the HTTP request has to be renewed by whoever configured the connection, not by the model
           const isOfConnection = pat === undefined && request.headerValues('authorization').length > 0;
           if (error instanceof ApiError && error.code === 'UNAUTHORIZED' && isOfConnection) throw new ConnectionRefused(error);
           throw error;
@@ -167,7 +167,7 @@ export function openTools(endpoints: Endpoints, isFreshRequired: boolean): Tool[
   ];
 }
 
-/** The token of the connection does not hold: an answer in HTTP, where others are results of the tool. */
+/** The token of the connection does not hold. It is answered in HTTP, whereas other refusals are results of the tool. */
 export class ConnectionRefused extends Error {
   override readonly name = 'ConnectionRefused';
   readonly refusal: ApiError;

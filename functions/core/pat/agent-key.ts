@@ -116,7 +116,7 @@ function kindOf(key: KeyObject, refuse: RefuseKey): KeyKind {
   switch (asymmetricKeyType) {
     case 'rsa':
       if (modulusLength < 2048 || modulusLength > 8192) throw refuse('must be an RSA key of 2048 to 8192 bits');
-      // an exponent beyond 32 bits makes a verification as dear as a signature
+      // an exponent of more than 32 bits makes verifying as expensive as signing
       if (publicExponent < 3n || publicExponent > 0xffff_ffffn || publicExponent % 2n === 0n) {
         throw refuse('must be an RSA key with an odd public exponent of 3 to 4294967295');
       }

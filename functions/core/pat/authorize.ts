@@ -9,7 +9,7 @@ import type { PolicyRefusals } from './policy-refusals.ts';
 import type { Proofs } from './proof.ts';
 import type { VerifyPat } from './verify.ts';
 
-/** Who asks, and under which policy. */
+/** Who calls, and under which policy. */
 export interface Authorization {
   claims: PatClaims;
   policy: CurrentPolicy;
@@ -25,8 +25,8 @@ export interface AuthorizerParts {
 }
 
 /**
- * What a PAT has to show before the table is asked about the intent: that it is genuine, that its bearer holds the key where a proof is due,
- * and that the policy it was issued under is still in force.
+ * What is checked before the intent is read: that the PAT is genuine, that the caller holds its key if a proof is required, and that the policy
+ * it was issued under is still in force.
  * @returns a check that throws ApiError UNAUTHORIZED or FORBIDDEN
  */
 export const openAuthorizer =
@@ -40,13 +40,13 @@ export const openAuthorizer =
     return { claims, policy };
   };
 
-/** @throws ApiError UNAUTHORIZED where the agent's PATs have been revoked since this one was issued */
+/** @throws ApiError UNAUTHORIZED if the agent's PATs have been revoked since this one was issued */
 export function requireUnrevoked(agent: AgentItem | undefined, claims: PatClaims): void {
   if (isRevoked(agent, claims))
     throw invalidToken('The PAT has been revoked. Ask the operators why, then ask for a new one at POST /api/pat/issue.');
 }
 
-/** @throws ApiError FORBIDDEN where the PAT's scope does not name the intent, or the policy prohibits it */
+/** @throws ApiError FORBIDDEN if the PAT's scope does not name the intent, or the policy prohibits it */
 export function requirePermission({ claims, policy }: Authorization, intentUid: string): void {
   if (isProhibited(policy.grants, intentUid)) {
     throw new ApiError('FORBIDDEN', 'The usage policy prohibits this intent. GET /api/policy says which are permitted.', {

@@ -3,10 +3,10 @@ import type { PatClaims } from '../../../schemas/pat.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
 import type { AgentItem } from '../store/agent.ts';
 
-/** A PAT counts from a little before its issue, because the clocks of two instances differ. */
+/** A PAT is valid from a little before its issue, because the clocks of two instances differ. */
 const clockDifferenceSeconds = 10;
 
-export interface Issue {
+export interface Grant {
   baseUrl: string;
   agent: AgentItem;
   policy: CurrentPolicy;
@@ -17,7 +17,7 @@ export interface Issue {
 }
 
 /** The claims of a new PAT (specification section 2.4): what the policy in force grants, to the agent and its key. */
-export function newClaims({ baseUrl, agent, policy, hasProof, nowMs, lifeSeconds }: Issue): PatClaims {
+export function newClaims({ baseUrl, agent, policy, hasProof, nowMs, lifeSeconds }: Grant): PatClaims {
   const { scope, lmt, bil } = policy.grants;
   const iat = Math.floor(nowMs / 1000);
   return {

@@ -9,7 +9,7 @@ const toBytes = (number: bigint): Buffer => Buffer.from(number.toString(16).padS
 /**
  * Turns a P-256 signature from DER into r||s (RFC 7518 section 3.4), each padded to 32 bytes. Of the two signatures s and n - s that verify alike
  * it returns the one with the lower s, so that no token has a second spelling.
- * @throws TypeError where the bytes are not one strict DER signature with both numbers in range
+ * @throws TypeError if the bytes are not one strict DER signature with both numbers in range
  */
 export function signatureFromDer(der: Uint8Array): Buffer {
   const [r, afterR] = readInteger(der, 2);

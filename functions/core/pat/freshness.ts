@@ -2,7 +2,7 @@ import { characters } from '../../../schemas/text.ts';
 import type { JsonValue } from '../json.ts';
 import { invalidSignature, type Refuse } from './refusals.ts';
 
-/** What says once for all that a document may not be used again. */
+/** What keeps a document from being used a second time. */
 export interface SingleUse {
   jti: string;
   /** seconds since the epoch from which on the document is refused anyway; none: never */
@@ -16,7 +16,7 @@ export interface FreshnessOptions {
   isFreshRequired: boolean;
 }
 
-/** Greatest difference between `iat` and the clock here, either way. */
+/** Largest difference between `iat` and the clock here, in either direction. */
 const maxAgeSeconds = 300;
 const maxJtiLength = 255;
 
@@ -42,7 +42,7 @@ export function checkJti(jti: JsonValue | undefined, what: string, refuse: Refus
 }
 
 /**
- * Enforces the claims that say when, for whom and how often a signed policy counts; each of them where it is present.
+ * Enforces the claims that say when, for whom and how often a signed policy counts; each of them only if it is present.
  * @throws ApiError INVALID_SIGNATURE
  */
 export function checkFreshness(claims: Record<string, JsonValue>, options: FreshnessOptions): SingleUse | undefined {
@@ -63,7 +63,7 @@ export function checkFreshness(claims: Record<string, JsonValue>, options: Fresh
   }
   if (aud !== undefined && aud !== options.baseUrl) {
     throw invalidSignature(
-      `The aud of the ${what} must be one text: the address that the service is called by, without a slash at its end. Sign it again.`,
+      `The aud of the ${what} must be one text: the address that the gate is called by, without a slash at its end. Sign it again.`,
     );
   }
   if (jti === undefined) return undefined;

@@ -5,18 +5,18 @@ import type { Refuse } from './refusals.ts';
 export interface Jws {
   header: JsonObject;
   headerSegment: string;
-  /** empty where the payload is detached */
+  /** empty if the payload is detached */
   payloadSegment: string;
   signature: Buffer;
 }
 
-/** The bytes of a base64url text, or undefined where another text would have the same bytes: padding, spare bits, other alphabets. */
+/** The bytes of a base64url text, or undefined if another text stands for the same bytes: padding, spare bits, other alphabets. */
 export function decodeCanonical(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url');
   return bytes.toString('base64url') === text ? bytes : undefined;
 }
 
-/** Parses strict JSON; undefined where it is not. */
+/** Parses strict JSON; undefined if it is not. */
 export function readJson(bytes: Buffer): JsonValue | undefined {
   try {
     return parseJson(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
@@ -25,7 +25,11 @@ export function readJson(bytes: Buffer): JsonValue | undefined {
   }
 }
 
-/** @throws what `refuse` makes of it where the text is not a compact JWS in its one canonical spelling */
+/**
+ * Reads a compact JWS in its one canonical spelling. jose does not: it takes several spellings of one token and objects with duplicate members,
+ * and it reads keys that a header brings along, all of which are refused here and in `signed-policy.ts`.
+ * @throws what `refuse` makes of the problem
+ */
 export function readJws(text: string, what: string, refuse: Refuse): Jws {
   const [headerSegment = '', payloadSegment = '', signatureSegment = '', ...more] = text.split('.');
   const header = decodeCanonical(headerSegment);

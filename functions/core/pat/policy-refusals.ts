@@ -4,11 +4,11 @@ import type { CurrentPolicy } from '../policy/policy.ts';
 import { PolicyError } from '../policy/reading.ts';
 import type { PolicyArchive } from '../store/policy-archive.ts';
 
-/** What makes an agent sign again: what it agreed to is not, or no longer, the policy in force. */
+/** Refusals that make an agent sign again: what it agreed to is not, or no longer, the policy in force. */
 export interface PolicyRefusals {
   /**
    * 403 at issue, for a genuine signature over something else.
-   * @param signed - reference to what was signed, where that may be an earlier policy
+   * @param signed - reference to what was signed, if it may be an earlier policy
    */
   rejectPolicy(signed: string | undefined, current: CurrentPolicy, baseUrl: string): Promise<ApiError>;
   /** 403 at execution, for a PAT that was issued under another policy. */
@@ -23,7 +23,7 @@ export function openPolicyRefusals(archive: PolicyArchive): PolicyRefusals {
     try {
       return { changes: describeChanges(earlier, policy, baseUrl) };
     } catch (error) {
-      // put into effect by an earlier version of this service, which understood something else
+      // put into effect by an earlier version of the gate, which understood other policies
       if (error instanceof PolicyError) return {};
       throw error;
     }

@@ -12,14 +12,14 @@ import { verifyJwsSignature } from './signatures.ts';
 /** Proofs of possession (RFC 9449): a signature over each request with the key that the PAT is bound to. */
 export interface Proofs {
   /**
-   * Checks the proof sent with a PAT request, where there is one or the deployment asks for it.
+   * Checks the proof sent with a PAT request, if there is one or the deployment requires it.
    * @returns whether there was one
    * @throws ApiError INVALID_SIGNATURE
    */
   checkAtIssue(request: ApiRequest, thumbprint: string, nowMs: number): Promise<boolean>;
   /**
-   * Checks the proof sent with a PAT. It has to be there where the PAT or the deployment says so, or where the PAT came under the scheme `DPoP`;
-   * one that is sent is always held to.
+   * Checks the proof sent with a PAT. One is required if the PAT or the deployment says so, or if the PAT came under the scheme `DPoP`; one that
+   * is sent is always checked.
    * @throws ApiError UNAUTHORIZED
    */
   checkAtUse(request: ApiRequest, token: string, claims: PatClaims, nowMs: number): Promise<void>;
@@ -50,7 +50,7 @@ export function openProofs(usedJtis: UsedJtis, isRequired: boolean): Proofs {
       const proof = request.header('dpop');
       if (proof !== undefined) await check(request, proof, { thumbprint, nowMs, refuse: invalidSignature });
       else if (isRequired)
-        throw invalidSignature('This service asks for proof of possession. Send a DPoP header (RFC 9449) made with agent_public_key.');
+        throw invalidSignature('This gate asks for proof of possession. Send a DPoP header (RFC 9449) made with agent_public_key.');
       return proof !== undefined;
     },
     checkAtUse: async (request, token, claims, nowMs) => {

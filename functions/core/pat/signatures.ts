@@ -12,7 +12,10 @@ interface Algorithm {
 const { RSA_PKCS1_PADDING, RSA_PKCS1_PSS_PADDING, RSA_PSS_SALTLEN_AUTO } = constants;
 const ed25519: Algorithm = { kind: 'Ed25519', hash: null, options: {} };
 
-/** The JWS algorithms that agents may sign with (RFC 7518, RFC 8037, RFC 9864); each goes with one kind of key. */
+/**
+ * The JWS algorithms that agents may sign with (RFC 7518, RFC 8037, RFC 9864); each goes with one kind of key. They are verified with node:crypto
+ * rather than jose because jose verifies no bare signatures: one table of algorithms serves both.
+ */
 const jwsAlgorithms: Record<string, Algorithm> = {
   RS256: { kind: 'RSA', hash: 'sha256', options: { padding: RSA_PKCS1_PADDING } },
   PS256: { kind: 'RSA', hash: 'sha256', options: { padding: RSA_PKCS1_PSS_PADDING, saltLength: 32 } },
@@ -24,7 +27,7 @@ const jwsAlgorithms: Record<string, Algorithm> = {
 
 export const jwsAlgorithmNames = Object.keys(jwsAlgorithms);
 
-/** What signs without naming its algorithm: whatever common tools make with a key of the kind. */
+/** Algorithms of signatures that name none: whatever common tools make with a key of the kind. */
 const bareAlgorithms: readonly Algorithm[] = [
   { kind: 'RSA', hash: 'sha256', options: { padding: RSA_PKCS1_PADDING } },
   { kind: 'RSA', hash: 'sha256', options: { padding: RSA_PKCS1_PSS_PADDING, saltLength: RSA_PSS_SALTLEN_AUTO } },

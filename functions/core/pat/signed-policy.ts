@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { canonicalDigest, signableTexts } from '../policy/canonical.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
+import type { UsedJtis } from '../store/used-jti.ts';
 import type { AgentKey } from './agent-key.ts';
 import { checkFreshness, type FreshnessOptions, type SingleUse } from './freshness.ts';
 import { type Jws, readJson, readJws } from './jws.ts';
@@ -10,9 +11,9 @@ import { jwsAlgorithmNames, verifyBareSignature, verifyJwsSignature } from './si
 /** A genuine signature: over the policy in force, or over something else. */
 export interface SignedPolicy {
   isCurrent: boolean;
-  /** what was signed instead, where it bears the current policy's uid: the `pol` of a PAT under it */
+  /** what was signed instead, if it has the current policy's uid: the `pol` of a PAT under it */
   otherReference?: string;
-  /** what may not be used again, where the document says so */
+  /** what keeps the document from being used again, if it has a jti */
   singleUse?: SingleUse;
 }
 
@@ -40,6 +41,12 @@ export function verifySignedPolicy(text: string, key: AgentKey, current: Current
   if (!holds) throw doesNotHold();
   checkFreshness({}, freshness);
   return { isCurrent: true };
+}
+
+/** @throws ApiError INVALID_SIGNATURE if the signed policy has a jti that its signer has used before */
+export async function requireFirstUse({ singleUse }: SignedPolicy, { thumbprint }: AgentKey, usedJtis: UsedJtis): Promise<void> {
+  if (!singleUse || (await usedJtis.consume(`policy:${thumbprint}`, singleUse.jti, singleUse.expiresAt))) return;
+  throw invalidSignature('The jti of the signed policy has been used. Sign the policy again with a new one.');
 }
 
 /** Every way to read the text; a text of hexadecimal digits alone may be base64 as well. */
@@ -83,7 +90,7 @@ function checkHeader(header: Jws['header']): string {
   }
   const isB64Critical = Array.isArray(crit) && crit.length === 1 && crit[0] === 'b64';
   if ((crit !== undefined && !isB64Critical) || (b64 !== undefined && typeof b64 !== 'boolean') || (b64 === false && !isB64Critical)) {
-    throw invalidSignature('The header of the signed policy may only make b64 critical, and must do so where b64 is false.');
+    throw invalidSignature('The header of the signed policy may only make b64 critical, and must do so if b64 is false.');
   }
   return alg;
 }

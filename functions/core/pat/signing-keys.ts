@@ -13,23 +13,23 @@ export interface VerifyingKey {
 }
 
 interface SigningKey extends VerifyingKey {
-  /** what KMS calls the very key; an alias may move on to another one */
+  /** of the key itself: an alias may be pointed at another key */
   arn: string;
 }
 
-/** The keys that sign PATs. Public keys are asked for once in an instance's life. */
+/** The keys that sign PATs. Public keys are read once in an instance's life. */
 export interface SigningKeys {
   /**
    * Signs with the first key, and verifies the signature before it returns it.
    * @returns r||s with the lower s, 64 bytes
-   * @throws ApiError SERVICE_UNAVAILABLE where KMS does not sign
+   * @throws ApiError SERVICE_UNAVAILABLE if KMS does not sign
    */
   sign(signingInput: string): Promise<Uint8Array>;
   /** The key that signs. */
   newest(): Promise<VerifyingKey>;
   /**
-   * The key of a `kid`, among the deployment's keys only; undefined where none of them has it.
-   * @throws ApiError SERVICE_UNAVAILABLE where a key that cannot be read just now might have it
+   * The key of a `kid`, among the deployment's keys only; undefined if there is none.
+   * @throws ApiError SERVICE_UNAVAILABLE if a key that cannot be read at the moment may be the one
    */
   find(kid: string): Promise<KeyObject | undefined>;
   /** All keys as a JWK set (RFC 7517 section 5), the signing one first. */
@@ -39,7 +39,7 @@ export interface SigningKeys {
 /** Longest that one call of KMS may take with all its retries. */
 const callTimeoutMs = 2_500;
 
-/** A key that could not be read is not asked for again within this time, however many requests come in. */
+/** A key that could not be read is not read again within this time, however many requests arrive. */
 const retryAfterMs = 1_000;
 
 const anotherKey = new Error('the kid is that of another key');
@@ -81,7 +81,7 @@ export function openSigningKeys(kms: KMSClient, keyIds: readonly string[], now: 
       return signature;
     },
     find: async (kid) => {
-      // whichever key answers first: one that cannot be read does not keep the others waiting
+      // the first key that answers: a key that cannot be read does not delay the others
       const isThis = async (read: () => Promise<SigningKey>) => {
         const found = await read();
         return found.kid === kid ? found.key : Promise.reject(anotherKey);

@@ -11,8 +11,8 @@ export const headerSegment = (kid: string): string => encode({ alg: 'ES256', typ
 
 /**
  * Writes and signs a PAT.
- * @throws ApiError SERVICE_UNAVAILABLE where KMS does not sign
- * @throws RangeError where the PAT would be too large to be sent back in a header
+ * @throws ApiError SERVICE_UNAVAILABLE if KMS does not sign
+ * @throws RangeError if the PAT would be too large to be sent back in a header
  */
 export async function signPat(signingKeys: SigningKeys, claims: PatClaims): Promise<string> {
   const { kid } = await signingKeys.newest();

@@ -12,20 +12,20 @@ export interface PatVerifierParts {
   findKey(kid: string): Promise<KeyObject | undefined>;
 }
 
-/** Verifies a PAT's own text and claims. Revocation and the policy that is in force are looked at by the caller. */
+/** Verifies a PAT's own text and claims. The caller checks revocation and the policy in force. */
 export type VerifyPat = (token: string, at: { baseUrl: string; nowMs: number }) => Promise<PatClaims>;
 
 const grammar = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{86}$/;
 const thumbprint = /^[A-Za-z0-9_-]{43}$/;
 
 const notOurs = (cause?: unknown) =>
-  invalidToken('The PAT is not one that this service issued, or not for this address. Ask for one at POST /api/pat/issue.', cause);
+  invalidToken('The PAT is not one that this gate issued, or not for this address. Ask for one at POST /api/pat/issue.', cause);
 const expired = () => invalidToken('The PAT has expired. Ask for a new one at POST /api/pat/issue.');
 
 /**
  * Everything that can be refused without a key is refused first, and a token has one spelling only: canonical base64url, the one header that
- * this service writes, and the signature with the lower s.
- * @returns a check that throws ApiError UNAUTHORIZED, or SERVICE_UNAVAILABLE where the key cannot be read just now
+ * this gate writes, and the signature with the lower s.
+ * @returns a check that throws ApiError UNAUTHORIZED, or SERVICE_UNAVAILABLE if the key cannot be read just now
  */
 export function openPatVerifier({ findKey }: PatVerifierParts): VerifyPat {
   return async (token, { baseUrl, nowMs }) => {

@@ -1,6 +1,6 @@
 import type { Billing, RateLimit } from '../../../schemas/pat.ts';
 import type { Policy } from '../../../schemas/policy.ts';
-import { PolicyError, readPolicy } from './reading.ts';
+import { interpretPolicy, PolicyError } from './reading.ts';
 import { coversEntry, isRuledOut } from './scope.ts';
 
 /** What a policy grants to whoever signs it. */
@@ -18,11 +18,11 @@ const maxScopeBytes = 3_000;
 
 /**
  * Turns a policy whose `{base_url}` is filled in into grants.
- * @param billing - how `pay` duties are billed, where the deployment bills at all
+ * @param billing - how `pay` duties are billed, if the deployment bills
  * @throws PolicyError listing every place that cannot be put into effect
  */
 export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing): Grants {
-  const { permissions, prohibitions, limits } = readPolicy(policy, baseUrl);
+  const { permissions, prohibitions, limits } = interpretPolicy(policy, baseUrl);
   const permitted = permissions.map(({ entry }) => entry);
   const scope = withoutCovered(permitted).filter((entry) => !isRuledOut(prohibitions, entry));
   if (Buffer.byteLength(JSON.stringify(scope)) > maxScopeBytes) {

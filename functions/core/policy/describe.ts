@@ -1,7 +1,7 @@
 import type { RateLimit } from '../../../schemas/pat.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import { canonicalText } from './canonical.ts';
-import { type Payment, readPolicy } from './reading.ts';
+import { interpretPolicy, type Payment } from './reading.ts';
 import { everyIntent } from './scope.ts';
 
 const unitNames: Record<number, string> = { 1: 'second', 60: 'minute', 3600: 'hour', 86400: 'day', 604800: 'week' };
@@ -23,7 +23,7 @@ const namePayment = ({ amount, currency, every }: Payment): string =>
  * @throws PolicyError where it cannot be put into effect
  */
 export function describePolicy(policy: Policy, baseUrl: string): string[] {
-  const { permissions, prohibitions, isExceedingProhibited, limits, isSigningObliged } = readPolicy(policy, baseUrl);
+  const { permissions, prohibitions, isExceedingProhibited, limits, isSigningObliged } = interpretPolicy(policy, baseUrl);
   return [
     `This is the policy ${policy.uid} (${policy.type}${policy.profile === undefined ? '' : `, profile ${policy.profile}`}).`,
     ...permissions.map((permission) => {

@@ -6,7 +6,7 @@ import { canonicalDigest } from './canonical.ts';
 import { compilePolicy, type Grants } from './compile.ts';
 import { fillTemplate, type PolicyTemplate, parsePolicyTemplate } from './template.ts';
 
-/** The policy in force, for one address of the service. */
+/** The policy in force, for one address of the gate. */
 export interface CurrentPolicy {
   policy: Policy;
   /** exactly what `GET /api/policy` sends */
@@ -18,7 +18,7 @@ export interface CurrentPolicy {
   grants: Grants;
 }
 
-/** Finds the policy in force for the address that the service is called by. */
+/** Finds the policy in force for the address that the gate is called by. */
 export type FindPolicy = (baseUrl: string) => CurrentPolicy;
 
 /** A deployment has one or two addresses. */
@@ -27,7 +27,7 @@ const maxAddressCount = 16;
 /** A PAT's `pol` for a policy: its uid and its content, so that a PAT binds to exactly what was signed. */
 export const referenceTo = (policy: Policy): string => `${policy.uid}#sha-256=${canonicalDigest(policy)}`;
 
-/** @throws PolicyError at the first use where the policy cannot be put into effect; synthesis has refused such a policy before */
+/** @throws PolicyError at the first use if the policy cannot be put into effect; synthesis refuses such a policy */
 export function openPolicy(template: PolicyTemplate, billing?: Billing): FindPolicy {
   const found = new LRUCache<string, CurrentPolicy>({
     max: maxAddressCount,
@@ -45,7 +45,7 @@ export function openPolicy(template: PolicyTemplate, billing?: Billing): FindPol
   return (baseUrl) => found.memo(baseUrl);
 }
 
-/** Reads the policy that lies beside the bundle, or at the top of the repository where nothing is bundled. */
+/** Reads the policy that lies beside the bundle, or at the top of the repository if nothing is bundled. */
 export function loadPolicyTemplate(): PolicyTemplate {
   const beside = new URL('policy.json', import.meta.url);
   return parsePolicyTemplate(readFileSync(existsSync(beside) ? beside : new URL('../../../policy.json', import.meta.url), 'utf8'));

@@ -1,7 +1,7 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import { intentUidPattern } from '../../../schemas/intent.ts';
 import type { RateLimit } from '../../../schemas/pat.ts';
-import type { Constraint, Duty, Obligation, Permission, Policy, Prohibition } from '../../../schemas/policy.ts';
+import type { Constraint, Duty, Obligation, Policy, PolicyPermission, Prohibition } from '../../../schemas/policy.ts';
 import { pointer } from '../json.ts';
 import { everyIntent, oneIntent, oneNamespace } from './scope.ts';
 
@@ -21,7 +21,7 @@ export interface PermissionReading {
   payments: Payment[];
 }
 
-/** A policy in the service's own terms. */
+/** A policy in the gate's own terms. */
 export interface PolicyReading {
   permissions: PermissionReading[];
   /** scope entries */
@@ -33,7 +33,7 @@ export interface PolicyReading {
   isSigningObliged: boolean;
 }
 
-/** A policy that this service cannot keep to the letter. */
+/** A policy that the gate cannot keep to the letter. */
 export class PolicyError extends Error {
   override readonly name = 'PolicyError';
   readonly issues: Issue[];
@@ -60,9 +60,9 @@ type Complain = (place: Place, problem: string) => void;
 
 /**
  * Reads a policy whose `{base_url}` is filled in.
- * @throws PolicyError naming every place that the service does not understand, and so could not keep
+ * @throws PolicyError naming every place that the gate does not understand, and so could not keep
  */
-export function readPolicy(policy: Policy, baseUrl: string): PolicyReading {
+export function interpretPolicy(policy: Policy, baseUrl: string): PolicyReading {
   const issues: Issue[] = [];
   const complain: Complain = (place, problem) => issues.push({ path: pointer(place), problem });
   const reading: PolicyReading = { permissions: [], prohibitions: [], isExceedingProhibited: false, limits: [], isSigningObliged: false };
@@ -85,7 +85,7 @@ export function readPolicy(policy: Policy, baseUrl: string): PolicyReading {
   return reading;
 }
 
-function readPermission(permission: Permission, baseUrl: string, place: Place, complain: Complain): PermissionReading {
+function readPermission(permission: PolicyPermission, baseUrl: string, place: Place, complain: Complain): PermissionReading {
   if (termOf(permission.action) !== 'execute') complain([...place, 'action'], 'must be execute');
   return {
     entry: readTarget(permission.target, baseUrl, [...place, 'target'], complain),
@@ -107,7 +107,7 @@ function readProhibition(prohibition: Prohibition, baseUrl: string, place: Place
   else complain([...place, 'action'], 'must be execute or exceedRateLimit');
 }
 
-/** The one obligation that the service holds agents to: signing the policy with the key that they present. */
+/** The one obligation that the gate holds agents to: signing the policy with the key that they present. */
 function readObligation({ action, constraint = [] }: Obligation, place: Place, complain: Complain): void {
   if (termOf(action) !== 'sign') complain([...place, 'action'], 'must be sign');
   for (const [at, { leftOperand, operator, rightOperand }] of constraint.entries()) {

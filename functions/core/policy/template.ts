@@ -2,7 +2,7 @@ import { type Policy, policy } from '../../../schemas/policy.ts';
 import { isObject, issuesOf } from '../json.ts';
 import { PolicyError } from './reading.ts';
 
-/** Stands in a policy file for the address that the service is called by. */
+/** Stands in a policy file for the address that the gate is called by. */
 export const placeholder = '{base_url}';
 
 /** A policy whose URIs still hold the placeholder. */
@@ -10,11 +10,11 @@ export type PolicyTemplate = Policy;
 
 /**
  * Reads the text of a policy file.
- * @throws PolicyError where it is not JSON or not a policy (specification section 2.3)
+ * @throws PolicyError if it is not JSON or not a policy (specification section 2.3)
  */
 export function parsePolicyTemplate(text: string): PolicyTemplate {
   const template = parseText(text);
-  const result = policy.safeParse(fillIn(template, 'https://service.example'), { reportInput: true });
+  const result = policy.safeParse(fillIn(template, 'https://gate.example'), { reportInput: true });
   if (!result.success) throw new PolicyError(issuesOf(result.error));
   // not zod's copy: its members stand in the order of the schema, and agents sign what they were served
   return template as PolicyTemplate;
@@ -28,7 +28,7 @@ function parseText(text: string): unknown {
   }
 }
 
-/** The policy as it reads for whoever calls the service by `baseUrl` (without a trailing slash). */
+/** The policy as it reads for callers of the gate at `baseUrl` (without a trailing slash). */
 export const fillTemplate = (template: PolicyTemplate, baseUrl: string): Policy => fillIn(template, baseUrl) as Policy;
 
 function fillIn(value: unknown, baseUrl: string): unknown {

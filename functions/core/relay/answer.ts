@@ -17,7 +17,7 @@ const usualRetryAfterSeconds = 5;
 /**
  * Turns an upstream's answer into the body of ours (specification section 4.2, endpoint 3). Where the upstream refused the parameters, or did not
  * answer with what was promised, the agent gets its body too if that is JSON of at most 4 KB: always below `error.details`, so that no upstream can
- * speak in this service's name.
+ * speak in the gate's name.
  * @throws ApiError INTENT_EXECUTION_FAILED, INTENT_NOT_SUPPORTED, INTENT_DEPRECATED or SERVICE_UNAVAILABLE
  */
 export function mapAnswer(answer: UpstreamAnswer, { output_parameters }: Pick<Intent, 'output_parameters'>): Body {
@@ -77,7 +77,7 @@ function describeRefusal(answer: UpstreamAnswer): ApiError {
     );
   }
   if (status === 401 || status === 403) {
-    return failed(answer, "The intent's endpoint does not let this service in. Tell the service's operators.");
+    return failed(answer, "The intent's endpoint does not let this gate in. Tell the service's operators.");
   }
   if (status >= 300 && status < 400)
     return failed(answer, "The intent's endpoint redirects, which is not followed. Tell the service's operators.");

@@ -35,7 +35,7 @@ const failures: Record<CallFailure, FailureRule> = {
   },
   refused_address: {
     code: 'INTENT_EXECUTION_FAILED',
-    message: "The intent's endpoint leads to where this service makes no calls. Nothing was sent; tell those who registered the intent.",
+    message: "The intent's endpoint leads to where this gate makes no calls. Nothing was sent; tell those who registered the intent.",
     outcome: 'not_sent',
   },
   tls_failed: {

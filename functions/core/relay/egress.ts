@@ -58,7 +58,7 @@ export function checkOrigin(origin: string, rules: EgressRules): string[] {
   if (parsed.hostname !== host.toLowerCase()) problems.push('must name its host in the usual spelling');
   else if (!isCallableHost(parsed.hostname, rules))
     problems.push('must name its host by a full public domain name, not by an address or a local name');
-  if (rules.ownHosts.includes(parsed.host)) problems.push('must not lead back to this service');
+  if (rules.ownHosts.includes(parsed.host)) problems.push('must not lead back to this gate');
   const port = Number(parsed.port || (parsed.protocol === 'https:' ? 443 : 80));
   if (port === 0 || (!rules.allowLoopback && !rules.ports.includes(port))) problems.push(`must use port ${rules.ports.join(' or ')}`);
   return problems;

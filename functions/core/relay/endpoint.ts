@@ -1,5 +1,5 @@
 import type { Issue } from '../../../schemas/errors.ts';
-import type { Endpoint } from '../../../schemas/intent.ts';
+import type { IntentEndpoint } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { checkOrigin, type EgressRules } from './egress.ts';
 import { parseUrlTemplate, placesOf, type UrlTemplate } from './url-template.ts';
@@ -12,10 +12,10 @@ export const isJsonType = (contentType: string): boolean => /^application\/(?:[a
 export const isFormType = (contentType: string): boolean => /^application\/x-www-form-urlencoded$/i.test(contentType);
 
 /** GET and DELETE carry parameters in the query, the others in the body. */
-export const hasBody = (method: Endpoint['method']): boolean => method !== 'GET' && method !== 'DELETE';
+export const hasBody = (method: IntentEndpoint['method']): boolean => method !== 'GET' && method !== 'DELETE';
 
 /** What is wrong with an endpoint, for registration: its URL template, where it leads, and its content type. */
-export function checkEndpoint(endpoint: Endpoint, inputs: readonly Parameter[], rules: EgressRules): Issue[] {
+export function checkEndpoint(endpoint: IntentEndpoint, inputs: readonly Parameter[], rules: EgressRules): Issue[] {
   const issues = checkUrl(endpoint.url, inputs, rules).map((problem) => ({ path: '/endpoint/url', problem }));
   if (hasBody(endpoint.method) && !isJsonType(endpoint.content_type) && !isFormType(endpoint.content_type)) {
     const problem = 'must be application/json, another JSON type ending in +json, or application/x-www-form-urlencoded';

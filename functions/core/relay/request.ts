@@ -1,5 +1,5 @@
 import type { Issue } from '../../../schemas/errors.ts';
-import type { Endpoint, Intent } from '../../../schemas/intent.ts';
+import type { Intent, IntentEndpoint } from '../../../schemas/intent.ts';
 import { invalidParameter } from '../api-error.ts';
 import { isObject, pointer } from '../json.ts';
 import { hasBody, isFormType } from './endpoint.ts';
@@ -7,7 +7,7 @@ import { type Place, parseUrlTemplate, placesOf, type UrlTemplate } from './url-
 
 /** A call of an intent's endpoint, ready to be sent. */
 export interface UpstreamRequest {
-  method: Endpoint['method'];
+  method: IntentEndpoint['method'];
   url: string;
   /** both or neither: GET and DELETE have no body */
   contentType?: string;

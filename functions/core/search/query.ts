@@ -5,8 +5,8 @@ import { wordsOf } from './text.ts';
 const maxQuestionWords = 100;
 
 /**
- * The words that a question is ranked by, each once, in their order. Stop words count only where there is nothing else:
- * whoever asks for "who" means it. A text without letters and digits has no words, and finds nothing.
+ * The words that a question is ranked by, each once, in their order. Stop words count only if there are no others:
+ * a question that says nothing but "who" means it. A text without letters and digits has no words, and finds nothing.
  */
 export function questionWords(question: string): string[] {
   const words = [...new Set(wordsOf(question))];

@@ -11,7 +11,7 @@ const ligature = new RegExp(`[${Object.keys(ligatures).join('')}]`, 'g');
 export interface Token {
   /** the piece as a whole: `getUser` is `getuser` */
   whole: string;
-  /** the words inside it: `get` and `user`; the whole itself where there is nothing to split */
+  /** the words inside it: `get` and `user`; the whole itself if there is nothing to split */
   parts: string[];
 }
 

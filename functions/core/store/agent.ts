@@ -22,11 +22,11 @@ export interface AgentItem extends Item {
 /** The agents of the table. Each method is one operation. */
 export interface Agents {
   find(agentId: string): Promise<AgentItem | undefined>;
-  /** Binds the id to the key, or notes another issue to it; undefined where the id belongs to another key. */
+  /** Binds the id to the key, or records another issue to it; undefined if the id belongs to another key. */
   bind(agentId: string, thumbprint: string, nowMs: number): Promise<AgentItem | undefined>;
-  /** Makes every PAT that was issued to the agent until now invalid; undefined where there is no such agent. */
+  /** Makes every PAT that has been issued to the agent invalid; undefined if there is no such agent. */
   revoke(agentId: string, nowMs: number): Promise<AgentItem | undefined>;
-  /** Frees the id for another key, and makes every PAT issued to it invalid; false where there is no such agent. */
+  /** Frees the id for another key, and makes every PAT issued to it invalid; false if there is no such agent. */
   unbind(agentId: string): Promise<boolean>;
 }
 
@@ -62,12 +62,17 @@ export const openAgents = (table: Table): Agents => ({
 /** Whether a PAT has been revoked: its agent is gone, or of another generation. */
 export const isRevoked = (agent: AgentItem | undefined, { gen }: { gen: string }): boolean => agent?.generation !== gen;
 
+export const agentIdTaken = () =>
+  new ApiError('POLICY_REJECTED', 'The agent_id belongs to another key. Sign with that key, or choose another agent_id.', {
+    details: { reason: 'agent_id_bound' },
+  });
+
 export const noSuchAgent = () =>
   new ApiError('NOT_FOUND', 'No PAT has been issued to an agent of this agent_id. Check the agent_id, percent-encoded as UTF-8.');
 
 /**
  * The agent_id in a path, in normal form.
- * @throws ApiError NOT_FOUND where no agent can have it
+ * @throws ApiError NOT_FOUND if no agent can have it
  */
 export function requireAgentId(text: string): string {
   const result = agentId.safeParse(text);

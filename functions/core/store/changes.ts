@@ -14,7 +14,7 @@ export async function announceChange(table: Table, change: Change): Promise<void
   await table.put({ ...keys.change(change), ...change, expires_at: Math.floor(Date.now() / 1000) + changeLifeSeconds });
 }
 
-/** Changes announced at or after a moment, oldest first, page by page; one query where the moment is of today. */
+/** Changes announced at or after a moment, oldest first, page by page; one query if the moment is today. */
 export async function* changesSince(table: Table, timeMs: number): AsyncGenerator<Change[]> {
   const lastDay = changesOf(Date.now() + clockToleranceMs);
   for (let at = timeMs, day = ''; day < lastDay; at += 24 * 3600 * 1000) {

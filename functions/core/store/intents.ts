@@ -78,7 +78,7 @@ export function openIntents(table: Table) {
 
   const read = (uid: string) => table.get<IntentItem>(keys.intent(uid));
 
-  /** One conditional write over what was read. A write that took effect unheard recognises itself. */
+  /** One conditional write over what was read. A write whose answer was lost is recognised by its revision. */
   async function overwrite(seenRev: string | undefined, item: Key & IntentItem): Promise<boolean> {
     const isWritten = await table.put(
       item,
@@ -126,8 +126,8 @@ export function openIntents(table: Table) {
     },
 
     /**
-     * @returns undefined where there is no such service
-     * @throws ApiError CONFLICT where the uid is taken
+     * @returns undefined if there is no such service
+     * @throws ApiError CONFLICT if the uid is taken
      */
     async create(serviceId: string, input: IntentInput): Promise<IntentRecord | undefined> {
       if (!isUlid(serviceId)) return undefined;
@@ -154,8 +154,8 @@ export function openIntents(table: Table) {
     },
 
     /**
-     * @returns undefined where there is no such intent
-     * @throws ApiError CONFLICT where the writer knew another revision
+     * @returns undefined if there is no such intent
+     * @throws ApiError CONFLICT if the writer knew another revision
      */
     async replace(uid: string, input: IntentInput, ifMatch: (found: LiveIntent) => boolean): Promise<LiveIntent | undefined> {
       for (let attempt = 0; attempt < 10; attempt++) {
@@ -172,7 +172,7 @@ export function openIntents(table: Table) {
 
     /**
      * @returns whether there was such an intent
-     * @throws ApiError CONFLICT where the writer knew another revision
+     * @throws ApiError CONFLICT if the writer knew another revision
      */
     async remove(uid: string, ifMatch: (found: LiveIntent) => boolean): Promise<boolean> {
       for (let attempt = 0; attempt < 10; attempt++) {

@@ -60,7 +60,7 @@ export async function listMembers(table: Table, serviceId: string): Promise<stri
 }
 
 /**
- * Removes the intents of a deleted service, 25 at a time; one that has come to belong to another service stays.
+ * Removes the intents of a deleted service, 25 at a time; one that belongs to another service by now stays.
  * @param untilMs - when to stop, in milliseconds since the epoch; what is left then is dead all the same
  */
 export async function removeMembers(table: Table, serviceId: string, untilMs: number): Promise<void> {

@@ -13,7 +13,7 @@ export function openRegistry(table: Table) {
     /** Changes announced at or after a moment, oldest first, page by page. */
     changesSince: (timeMs: number) => changesSince(table, timeMs),
 
-    /** The records that changes speak of, in their order; undefined where there is none (yet). */
+    /** The records that changes speak of, in their order; undefined if there is none (yet). */
     async readChanged(changes: Pick<Change, 'kind' | 'id'>[]): Promise<(RegistryRecord | undefined)[]> {
       const records: (RegistryRecord | undefined)[] = [];
       for (let start = 0; start < changes.length; start += 100) {

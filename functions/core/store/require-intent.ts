@@ -5,7 +5,7 @@ import { noSuchIntent } from './refusals.ts';
 
 /**
  * The intent that may be executed.
- * @throws ApiError NOT_FOUND, VERSION_CONFLICT where only other versions exist, INTENT_DEPRECATED (specification section 9)
+ * @throws ApiError NOT_FOUND, VERSION_CONFLICT if only other versions exist, INTENT_DEPRECATED (specification section 9)
  */
 export async function requireIntent(
   found: LiveIntent | undefined,

@@ -14,18 +14,18 @@ interface NameClaim extends Record<string, unknown> {
   claimed_at: number;
 }
 
-/** @param serviceId - of the service that bears the name, for whoever meant to update that one */
+/** @param serviceId - of the service that has the name, for callers who meant to update that one */
 const nameTaken = (detail: string, serviceId?: string) =>
   new ApiError('CONFLICT', `${detail} Choose another service_name.`, {
     details: { issues: [{ path: '/service_name', problem: 'must be unique' }], ...(serviceId !== undefined && { service_id: serviceId }) },
   });
 
 /**
- * Claims a name for a service before the service's record bears it. A name is live while the service that holds it bears it;
+ * Claims a name for a service before the service's record takes it. A name is live while the record of the service that claimed it has it;
  * a dead claim may be taken over once its service is deleted or it is older than any request. At most one request at a time
- * holds a claim that no record bears yet, even among those of one service.
- * @returns the claim, which the record has to carry as `name_claim`; undefined where the service bears the name already
- * @throws ApiError CONFLICT where the name is another service's
+ * holds a claim that no record has taken yet, even among those of one service.
+ * @returns the claim, which the record has to carry as `name_claim`; undefined if the service already has the name
+ * @throws ApiError CONFLICT if the name is another service's
  */
 export async function claimName(table: Table, name: string, serviceId: string): Promise<string | undefined> {
   const claim = newUlid();
@@ -52,7 +52,7 @@ export async function claimName(table: Table, name: string, serviceId: string): 
   throw nameTaken('Several requests claim this name at once.');
 }
 
-/** Gives a claim up that no record bears any more. Another claim of the same name stays. */
+/** Gives up a claim that no record uses any more. Another claim of the same name stays. */
 export async function releaseName(table: Table, name: string, claim: string): Promise<void> {
   await table.delete(keys.serviceName(name), { ConditionExpression: 'claim = :mine', ExpressionAttributeValues: { ':mine': claim } });
 }

@@ -20,7 +20,7 @@ export type IfMatch = (record: { rev: string }) => boolean;
 export function openServices(table: Table) {
   const read = async (serviceId: string) => (isUlid(serviceId) ? table.get<ServiceItem>(keys.service(serviceId)) : undefined);
 
-  /** One conditional write of the record over the revision that was read. A write that took effect unheard recognises itself. */
+  /** One conditional write of the record over the revision that was read. A write whose answer was lost is recognised by its revision. */
   async function overwrite(seen: ServiceRecord, next: ServiceRecord & { expires_at?: number }): Promise<boolean> {
     await announceChange(table, { rev: next.rev, kind: 'service', id: next.service_id });
     const isWritten = await table.put(
@@ -38,7 +38,7 @@ export function openServices(table: Table) {
   return {
     find,
 
-    /** @throws ApiError CONFLICT where the name is taken */
+    /** @throws ApiError CONFLICT if the name is taken */
     async create(input: ServiceInput): Promise<ServiceRecord> {
       const rev = newUlid();
       const serviceId = newUlid();
@@ -50,9 +50,9 @@ export function openServices(table: Table) {
     },
 
     /**
-     * Replaces a service. Its new name is claimed before the record bears it, its old one released after.
-     * @returns undefined where there is no such service
-     * @throws ApiError CONFLICT where the name is taken or the writer knew another revision
+     * Replaces a service. Its new name is claimed before the record takes it, its old one is released after.
+     * @returns undefined if there is no such service
+     * @throws ApiError CONFLICT if the name is taken or the writer knew another revision
      */
     async replace(serviceId: string, input: ServiceInput, ifMatch: IfMatch): Promise<ServiceRecord | undefined> {
       let claimed: string | undefined;
@@ -82,7 +82,7 @@ export function openServices(table: Table) {
      * A deletion that was cut short is finished by the next one.
      * @param untilMs - when to leave the removal of dead intents to the next deletion, in milliseconds since the epoch
      * @returns whether there was such a service
-     * @throws ApiError CONFLICT where the writer knew another revision
+     * @throws ApiError CONFLICT if the writer knew another revision
      */
     async remove(serviceId: string, ifMatch: IfMatch, untilMs = Number.POSITIVE_INFINITY): Promise<boolean> {
       for (let attempt = 0; attempt < 10; attempt++) {

@@ -24,7 +24,7 @@ function holdEvery(field: string, text: string): Clause | undefined {
 
 /**
  * A search as the body of an OpenSearch `_search` request. Each word of a question is a named clause, so that hits name what they hold.
- * @returns undefined where no intent can match
+ * @returns undefined if no intent can match
  * @throws ApiError INVALID_PARAMETER for a page beyond the 10,000th result that is not asked for by `after`
  */
 export function toSearchRequest(query: SearchQuery): Clause | undefined {

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 const advice =
   'Run on a Node.js (24 or later) whose node:sqlite is built with FTS5, as the binaries of nodejs.org are, or choose another search engine.';
 
-/** Asked for at run time: a Node without it shall say what is missing rather than fail to load. */
+/** Loaded at run time, so that a Node without it says what is missing instead of failing to load. */
 const sqlite = process.getBuiltinModule?.('node:sqlite');
 
 /**

@@ -8,7 +8,7 @@ import { indexFormat } from './search-index.ts';
 
 /** Where snapshots are kept: named files. */
 export interface SnapshotStore {
-  /** undefined where there is no file of that name */
+  /** undefined if there is no file of that name */
   read(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** replaces the file as a whole */
   write(name: string, content: AsyncIterable<Uint8Array>, bytes: number): Promise<void>;
@@ -63,7 +63,7 @@ function digesting() {
 /**
  * Copies the newest snapshot to a file.
  * @returns the moment that the snapshot was begun at, in milliseconds since the epoch
- * @throws UnusableSnapshot where there is none, or it is damaged, outdated or of another format
+ * @throws UnusableSnapshot if there is none, or it is damaged, outdated or of another format
  */
 export async function loadSnapshot(store: SnapshotStore, file: string, nowMs = Date.now()): Promise<number> {
   const newest = await readManifest(store);

@@ -125,7 +125,7 @@ describe('a signed policy', () => {
   const alg = 'The alg of the signed policy must be one of RS256, PS256, ES256, ES384, EdDSA, Ed25519.';
   const bringsKey =
     'The header of the signed policy must not bring a key (jwk, jku, x5u, x5c, x5t, x5t#S256): the key is agent_public_key.';
-  const critical = 'The header of the signed policy may only make b64 critical, and must do so where b64 is false.';
+  const critical = 'The header of the signed policy may only make b64 critical, and must do so if b64 is false.';
   const segment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const genuine = () => signJws(p256, current.text);
   /** a JWS whose header jose would not write, signed all the same */
@@ -218,7 +218,7 @@ describe('the claims of a signed policy', () => {
   const age = 'The iat of the signed policy must be within 300 seconds of the time here. Set the clock, and sign it again.';
   const exp = 'The exp of the signed policy must be a whole number of seconds since 1970, and not yet past. Sign it again.';
   const aud =
-    'The aud of the signed policy must be one text: the address that the service is called by, without a slash at its end. Sign it again.';
+    'The aud of the signed policy must be one text: the address that the gate is called by, without a slash at its end. Sign it again.';
   const jti = 'The jti of the signed policy must be a text of 1 to 255 characters, new with every signature. Sign it again.';
 
   test.each<[string, object, object]>([

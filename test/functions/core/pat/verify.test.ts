@@ -56,7 +56,7 @@ const token = (edit: object = {}, editHeader: object = {}, key = ours.privateKey
 /** a token whose claims are this text */
 const tokenOf = (payload: string | Buffer) => seal(`${json(header)}.${encode(payload)}`);
 
-const notOurs = 'The PAT is not one that this service issued, or not for this address. Ask for one at POST /api/pat/issue.';
+const notOurs = 'The PAT is not one that this gate issued, or not for this address. Ask for one at POST /api/pat/issue.';
 const expired = 'The PAT has expired. Ask for a new one at POST /api/pat/issue.';
 const refusalOf = (message: string) => ({
   code: 'UNAUTHORIZED',
@@ -192,7 +192,7 @@ describe('refuses', () => {
     ['an empty key', token({ cnf: {} })],
   ])('%s', async (_, text) => {
     const error = await verify(text, at).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject(refusalOf(expect.stringMatching(/^The PAT (is not one that this service issued|has expired)/) as never));
+    expect(error).toMatchObject(refusalOf(expect.stringMatching(/^The PAT (is not one that this gate issued|has expired)/) as never));
     expect(judgePat(text, { jwks, address, now })).toHaveProperty('reason');
   });
 

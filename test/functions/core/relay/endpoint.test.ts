@@ -2,14 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type EgressRules, readEgressRules } from '../../../../functions/core/relay/egress.ts';
 import { checkEndpoint } from '../../../../functions/core/relay/endpoint.ts';
-import type { Endpoint } from '../../../../schemas/intent.ts';
+import type { IntentEndpoint } from '../../../../schemas/intent.ts';
 import type { Parameter } from '../../../../schemas/parameter.ts';
 
 const production: EgressRules = { ports: [443, 8443], allowLoopback: false, ownHosts: ['gate.example'] };
 const development: EgressRules = { ...production, allowLoopback: true };
 const inputs: Parameter[] = ['id', 'q', 'page'].map((name) => ({ name, type: 'string' }));
 
-const check = (url: string, rules = production, more: Partial<Endpoint> = {}) =>
+const check = (url: string, rules = production, more: Partial<IntentEndpoint> = {}) =>
   checkEndpoint({ url, method: 'GET', content_type: 'application/json', ...more }, inputs, rules);
 
 const characters = 'must hold only characters that RFC 3986 allows; percent-encode the others';
@@ -19,7 +19,7 @@ const hostSpelling = 'must name its host in the usual spelling';
 const hostCharacters = 'must name its host in ASCII letters, digits, hyphens and dots, and its port in digits';
 const hostName = 'must name its host by a full public domain name, not by an address or a local name';
 const port = 'must use port 443 or 8443';
-const own = 'must not lead back to this service';
+const own = 'must not lead back to this gate';
 const fragment = 'must not have a fragment';
 const dots = 'must not hold . or .. segments in its path';
 const user = 'must not hold user information';

@@ -2,10 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import { buildRequest, type UpstreamRequest } from '../../../../functions/core/relay/request.ts';
-import type { Endpoint } from '../../../../schemas/intent.ts';
+import type { IntentEndpoint } from '../../../../schemas/intent.ts';
 
 function build(
-  method: Endpoint['method'],
+  method: IntentEndpoint['method'],
   path: string,
   values: Record<string, unknown>,
   contentType = 'application/json',
