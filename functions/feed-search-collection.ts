@@ -1,4 +1,5 @@
 import { readEnvironment } from './core/environment.ts';
+import { serveSchedule } from './core/http/serve.ts';
 import type { RegistrySource } from './core/search/index-sync.ts';
 import { type Collection, openCollection } from './core/search/opensearch/collection.ts';
 import { feedAll, feedChanges } from './core/search/opensearch/feed.ts';
@@ -31,7 +32,8 @@ export const createAction =
 
 const { searchCollection } = readEnvironment([], ['searchCollection']);
 
-export const handler =
+export const handler = serveSchedule(
   searchCollection === undefined
     ? () => Promise.reject(new TypeError('missing environment variable: SEARCH_COLLECTION'))
-    : createAction({ source: openRegistry(tableFromEnvironment()), collection: openCollection({ endpoint: searchCollection }) });
+    : createAction({ source: openRegistry(tableFromEnvironment()), collection: openCollection({ endpoint: searchCollection }) }),
+);

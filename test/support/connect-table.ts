@@ -1,13 +1,9 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { openTable, type Table } from '../../functions/core/store/table.ts';
 
 /** Another client of a table that stands already, as another process would have it. */
 export const connectTable = (endpoint: string, tableName: string): Table =>
   openTable(
     tableName,
-    DynamoDBDocumentClient.from(
-      new DynamoDBClient({ endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }),
-      { marshallOptions: { removeUndefinedValues: true } },
-    ),
+    new DynamoDBClient({ endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }),
   );

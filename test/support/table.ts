@@ -50,5 +50,5 @@ export async function startTable(): Promise<TestTable> {
       server.close(() => resolve());
     });
   operations.length = 0;
-  return { table: openTable(tableName, client), client, tableName, operations, endpoint, stop };
+  return { table: openTable(tableName, raw), client, tableName, operations, endpoint, stop };
 }

@@ -3,6 +3,7 @@ import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { awsClientSettings } from '../aws-client.ts';
 import { readEnvironment } from '../environment.ts';
 import type { SnapshotStore } from './snapshots.ts';
 
@@ -25,7 +26,7 @@ export const folderSnapshots = (folder: string): SnapshotStore => ({
 });
 
 /** A client that gives a silent connection up after 5 seconds: a large snapshot may take longer than that as a whole. */
-const s3Client = (): S3Client => new S3Client({ maxAttempts: 3, requestHandler: { connectionTimeout: 500, socketTimeout: 5_000 } });
+const s3Client = (): S3Client => new S3Client(awsClientSettings({ socketTimeout: 5_000 }));
 
 /** Snapshots in an S3 bucket, under one prefix. */
 export function bucketSnapshots(bucket: string, client = s3Client()): SnapshotStore {

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { toIntentDetails } from '../../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
 import { unavailable } from '../../api-error.ts';
+import { bounded } from '../../invocation.ts';
 import type { IntentRecord } from '../../store/records.ts';
 import type { Hit, SearchResult } from '../find-intents.ts';
 import { type CollectionDocument, indexDefinition, toBulkBody } from './documents.ts';
@@ -51,15 +52,17 @@ export function openCollection({
     const headers = { 'content-type': contentType, 'x-amz-content-sha256': contentDigest(body) };
     const signing = { service: 'aoss', region, credentials, time: new Date() };
     try {
-      const response = await fetch(url, {
-        method,
-        headers: signRequest({ method, url, headers, body }, signing),
-        ...(body !== '' && { body }),
-        signal: AbortSignal.timeout(requestTimeoutMs),
+      return await bounded(requestTimeoutMs, async (signal) => {
+        const response = await fetch(url, {
+          method,
+          headers: signRequest({ method, url, headers, body }, signing),
+          ...(body !== '' && { body }),
+          signal,
+        });
+        const text = await response.text();
+        if (!response.ok && response.status !== 404) throw new Error(`the collection answered ${response.status}`);
+        return { status: response.status, body: text };
       });
-      const text = await response.text();
-      if (!response.ok && response.status !== 404) throw new Error(`the collection answered ${response.status}`);
-      return { status: response.status, body: text };
     } catch (error) {
       throw unavailable('Search cannot be reached. Try again after Retry-After.', error);
     }
