@@ -13,7 +13,7 @@ export interface Deps {
   credentials: Pick<Credentials, 'remove'>;
 }
 
-/** What is kept of the invocation's time to answer in, in milliseconds. */
+/** What is kept of the invocation's time to finish in, in milliseconds: a deletion that took effect answers so, whatever is left to remove. */
 const reservedMs = 5_000;
 
 /** `DELETE /api/services/{service_id}` (endpoint 8): once it answers, none of the service's intents is found, listed or executed. */

@@ -1,4 +1,5 @@
 import { readEnvironment } from './core/environment.ts';
+import { serveSchedule } from './core/http/serve.ts';
 import { log } from './core/log.ts';
 import { type OpenSearchEngine, openOpenSearchEngine } from './core/search/opensearch/engine.ts';
 import { feedAll, feedChanges } from './core/search/opensearch/feed.ts';
@@ -33,7 +34,8 @@ export const createAction =
 
 const { searchCollection } = readEnvironment([], ['searchCollection']);
 
-export const handler =
+export const handler = serveSchedule(
   searchCollection === undefined
     ? () => Promise.reject(new TypeError('missing environment variable: SEARCH_COLLECTION'))
-    : createAction({ source: openRegistry(tableFromEnvironment()), engine: openOpenSearchEngine({ endpoint: searchCollection }) });
+    : createAction({ source: openRegistry(tableFromEnvironment()), engine: openOpenSearchEngine({ endpoint: searchCollection }) }),
+);

@@ -1,6 +1,5 @@
 import { paginate } from '../schemas/pagination.ts';
 import { searchQuery } from '../schemas/search.ts';
-import { unavailable } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
@@ -17,27 +16,17 @@ export interface Deps {
   engine: SearchEngine;
 }
 
-/** What is kept of the invocation's time to answer in, in milliseconds. */
-const reservedMs = 1_000;
-
 /** `GET /api/intents/search` (endpoint 1): by relevance if there is a question, else by intent_uid. */
 export const createAction =
   ({ engine }: Deps): Action =>
   async (request) => {
     const query = request.query(searchQuery);
-    const { hits, total } = await within(request.remainingMs() - reservedMs, engine.search(query));
+    const { hits, total } = await engine.search(query);
     const intents = hits.map(({ intent, match }) => ({ ...intent, ...(match && { match }) }));
     const pagination = paginate(total, query.page, query.page_size);
     const after = query.query === undefined ? hits.at(-1)?.intent.intent_uid : undefined;
     return revalidated({ intents, pagination }, undefined, pageLinks(request, pagination, { after }));
   };
-
-/** A large index may take longer to open than one invocation has; what was begun continues in the next. */
-async function within<T>(timeMs: number, work: Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(unavailable('The search index is still being opened. Try again after Retry-After.')), timeMs);
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
-}
 
 function openEngine(): SearchEngine {
   const { searchCollection } = readEnvironment([], ['searchCollection']);

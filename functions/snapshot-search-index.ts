@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { serveSchedule } from './core/http/serve.ts';
 import { log } from './core/log.ts';
 import type { RegistrySource } from './core/search/registry-source.ts';
 import { buildIndex, temporaryIndexFile } from './core/search/sqlite/engine.ts';
@@ -30,7 +31,8 @@ export const createAction =
 
 const snapshots = snapshotsFromEnvironment();
 
-export const handler =
+export const handler = serveSchedule(
   snapshots === undefined
     ? () => Promise.reject(new TypeError('missing environment variable: SNAPSHOT_BUCKET'))
-    : createAction({ source: openRegistry(tableFromEnvironment()), snapshots });
+    : createAction({ source: openRegistry(tableFromEnvironment()), snapshots }),
+);

@@ -14,7 +14,9 @@ const isOwn = (target: string) => target.endsWith('.ts');
 const within = (...rooms: string[]) => new RegExp(`^(${rooms.join('|')})`);
 
 /** The ground of everything in a Lambda: files of `functions/core` that stand in no room and import no room. */
-const ground = ['api-error', 'environment', 'json', 'log', 'receipt', 'ulid'].map((name) => `functions/core/${name}.ts`);
+const ground = ['api-error', 'aws-client', 'environment', 'invocation', 'json', 'log', 'receipt', 'ulid'].map(
+  (name) => `functions/core/${name}.ts`,
+);
 
 /** The rooms of `functions/core`, and which other rooms each may import besides itself, the ground and the schemas. */
 const coreRooms: Record<string, readonly string[]> = {
@@ -64,7 +66,7 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
 
 /** Packages that belong to one room. */
 const belongsTo: [name: RegExp, room: RegExp][] = [
-  [/^@aws-sdk\/(client-dynamodb|lib-dynamodb)$/, within('functions/core/store/', 'bin/')],
+  [/^@aws-sdk\/(client|lib|util)-dynamodb$/, within('functions/core/store/', 'bin/')],
   [/^@aws-sdk\/client-kms$/, within('functions/core/pat/', 'bin/')],
   [/^@aws-sdk\/client-secrets-manager$/, within('functions/core/credentials/', 'bin/')],
   [/^(node:https?|node:net|node:tls|node:dns.*)$/, within('functions/core/relay/', 'functions/core/parameters/formats.ts', 'bin/')],

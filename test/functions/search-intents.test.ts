@@ -231,10 +231,12 @@ describe('without its parts', () => {
 
   test('says so where the index takes longer to open than the invocation may run', async () => {
     const never: SearchEngine = { search: () => new Promise(() => {}), close: async () => {} };
-    const answer = await invoke(createAction({ engine: never }), { path, remainingMs: 1_001 });
+    const answer = await invoke(createAction({ engine: never }), { path, remainingMs: 501 });
     expect(answer).toMatchObject({
       status: 503,
-      body: refusal('The search index is still being opened. Try again after Retry-After.'),
+      body: refusal(
+        'The gate ran out of time before it could answer. Try again after Retry-After; if the request changes something, look first whether it has.',
+      ),
     });
   });
 });

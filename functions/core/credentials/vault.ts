@@ -8,6 +8,8 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { ApiError, unavailable } from '../api-error.ts';
+import { awsClientSettings } from '../aws-client.ts';
+import { bounded } from '../invocation.ts';
 
 /** Where secrets are kept, by name. */
 export interface Vault {
@@ -21,27 +23,19 @@ export interface Vault {
 const operationTimeoutMs = 2_500;
 
 /** The client with bounded waits. `AWS_ENDPOINT_URL_SECRETS_MANAGER` redirects it. */
-const secretsClient = () =>
-  new SecretsManagerClient({
-    maxAttempts: 3,
-    requestHandler: { connectionTimeout: 500, requestTimeout: 1_500, throwOnRequestTimeout: true },
-  });
+const secretsClient = () => new SecretsManagerClient(awsClientSettings({ requestTimeout: 1_500 }));
 
 /**
  * AWS Secrets Manager.
  * @param prefix - what the names of all secrets of this deployment begin with, for example `intent-gate/prod/services/`
  */
 export function openSecretsManager(prefix: string, client: SecretsManagerClient = secretsClient()): Vault {
-  const bounded = () => ({ abortSignal: AbortSignal.timeout(operationTimeoutMs) });
-  const overwrite = (id: string, secret: string) =>
-    client.send(new PutSecretValueCommand({ SecretId: id, SecretString: secret }), bounded());
+  const overwrite = (id: string, secret: string) => client.send(new PutSecretValueCommand({ SecretId: id, SecretString: secret }));
 
   return {
     read: (name) =>
       reach(async () => {
-        const found = await unless(ResourceNotFoundException, () =>
-          client.send(new GetSecretValueCommand({ SecretId: prefix + name }), bounded()),
-        );
+        const found = await unless(ResourceNotFoundException, () => client.send(new GetSecretValueCommand({ SecretId: prefix + name })));
         return found?.SecretString;
       }),
     write: (name, secret) =>
@@ -49,14 +43,14 @@ export function openSecretsManager(prefix: string, client: SecretsManagerClient 
         const id = prefix + name;
         if (await unless(ResourceNotFoundException, () => overwrite(id, secret))) return;
         const isCreated = await unless(ResourceExistsException, () =>
-          client.send(new CreateSecretCommand({ Name: id, SecretString: secret }), bounded()),
+          client.send(new CreateSecretCommand({ Name: id, SecretString: secret })),
         );
         if (!isCreated) await overwrite(id, secret);
       }),
     remove: (name) =>
       reach(async () => {
         const command = new DeleteSecretCommand({ SecretId: prefix + name, ForceDeleteWithoutRecovery: true });
-        await unless(ResourceNotFoundException, () => client.send(command, bounded()));
+        await unless(ResourceNotFoundException, () => client.send(command));
       }),
   };
 }
@@ -73,7 +67,7 @@ async function unless<T>(expected: abstract new (...parameters: never[]) => Erro
 
 async function reach<T>(operation: () => Promise<T>): Promise<T> {
   try {
-    return await operation();
+    return await bounded(operationTimeoutMs, operation);
   } catch (error) {
     if (error instanceof Error && ['AccessDeniedException', 'InvalidParameterException'].includes(error.name)) throw error;
     throw unavailable('The credentials of services cannot be reached. Try again after Retry-After.', error);

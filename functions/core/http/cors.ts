@@ -1,5 +1,6 @@
 import type middy from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
+import { headerValues } from './request.ts';
 
 /** What a page may read besides what every page may (Fetch standard, CORS-exposed headers). */
 const exposedHeaders = [
@@ -26,9 +27,9 @@ type Chain = Parameters<NonNullable<Middleware['before']>>[0];
 export function corsHeaders(origins: readonly string[]): Middleware {
   const allow = ({ event, response }: Chain) => {
     if (!response || origins.length === 0) return;
-    const origin = Object.entries(event.multiValueHeaders ?? {}).find(([name]) => name.toLowerCase() === 'origin')?.[1]?.[0];
+    const [origin] = headerValues(event, 'origin');
     const isOpen = origins.includes('*');
-    response.headers = { ...response.headers, ...(!isOpen && { Vary: 'Origin' }) };
+    response.headers = { ...response.headers, ...(!isOpen && { Vary: [response.headers?.Vary, 'Origin'].filter(Boolean).join(', ') }) };
     if (!isOpen && (origin === undefined || !origins.includes(origin))) return;
     response.headers['Access-Control-Allow-Origin'] = isOpen ? '*' : (origin ?? '');
     response.headers['Access-Control-Expose-Headers'] = exposedHeaders.join(', ');

@@ -39,10 +39,8 @@ export interface ApiRequest {
  * @param publicBaseUrl - the configured public address; without it the address is the one that the gateway was called by
  */
 export function readRequest(event: APIGatewayProxyEvent, context: Context, publicBaseUrl?: string): ApiRequest {
-  const headers = lowerCaseHeaders(event);
-  const headerValues = (name: string) => headers.get(name) ?? [];
   const header = (name: string) => {
-    const [value, ...more] = headerValues(name);
+    const [value, ...more] = headerValues(event, name);
     if (more.length > 0) throw invalidParameter([{ path: '', problem: `the header ${name} must be sent once` }]);
     return value;
   };
@@ -57,27 +55,22 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, publi
     baseUrl: publicBaseUrl ?? calledBaseUrl(event),
     pathParameter: (name) => decodeSegment(event.pathParameters?.[name] ?? ''),
     header,
-    headerValues,
+    headerValues: (name) => headerValues(event, name),
     query: (schema) => parse(schema, singleValues(event, Object.keys(schema.shape))),
     queryValues: () => ({ ...(event.queryStringParameters as Record<string, string> | null) }),
     json,
     body: (schema) => parse(schema, requireObject(json())),
     ifMatch: (...etags) => {
-      const [field] = headerValues('if-match');
+      const [field] = headerValues(event, 'if-match');
       return field === undefined || etags.some((etag) => matchesEntityTag(field, etag));
     },
     remainingMs: () => context.getRemainingTimeInMillis(),
   };
 }
 
-function lowerCaseHeaders(event: APIGatewayProxyEvent): Map<string, string[]> {
-  const headers = new Map<string, string[]>();
-  for (const [name, values] of Object.entries(event.multiValueHeaders ?? {})) {
-    const key = name.toLowerCase();
-    headers.set(key, [...(headers.get(key) ?? []), ...(values ?? [])]);
-  }
-  return headers;
-}
+/** Every value of a header, by its lower-case name. */
+export const headerValues = ({ multiValueHeaders }: APIGatewayProxyEvent, name: string): string[] =>
+  Object.entries(multiValueHeaders ?? {}).flatMap(([given, values]) => (given.toLowerCase() === name ? (values ?? []) : []));
 
 /** `https://<domain><stage>`: the stage is part of the path only under the API's default domain. */
 export function calledBaseUrl({ requestContext }: APIGatewayProxyEvent): string {

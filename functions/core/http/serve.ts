@@ -1,10 +1,11 @@
 import middy from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from 'aws-lambda';
-import { ApiError } from '../api-error.ts';
+import { ApiError, unavailable } from '../api-error.ts';
 import { readEnvironment, splitList } from '../environment.ts';
+import { withinInvocation } from '../invocation.ts';
 import { describeCause, log } from '../log.ts';
 import { corsHeaders } from './cors.ts';
-import { type ApiRequest, calledBaseUrl, readRequest } from './request.ts';
+import { type ApiRequest, calledBaseUrl, headerValues, readRequest } from './request.ts';
 import { type ApiResponse, describeError, serialize } from './response.ts';
 
 /** What an endpoint does: takes a request, returns a response, throws {@link ApiError} for a refusal. */
@@ -20,24 +21,63 @@ export interface ServeSettings {
   allowedOrigins?: string;
 }
 
-/** Makes a Lambda handler of an endpoint's action: the chain that every endpoint shares. */
+/** What is kept of an invocation's time to answer that it is over, in milliseconds. */
+const answeringMs = 500;
+
+/** How middy ends an invocation whose time is nearly over: the signal that it gives to the handler is aborted, and this is thrown. */
+const endInTime = {
+  timeoutEarlyInMillis: answeringMs,
+  timeoutEarlyResponse: () => {
+    throw unavailable(
+      'The gate ran out of time before it could answer. Try again after Retry-After; if the request changes something, look first whether it has.',
+    );
+  },
+};
+
+/**
+ * Makes a Lambda handler of an endpoint's action: the chain that every endpoint shares.
+ * None of middy's own middlewares is in it: they answer errors as text, and none of them knows this protocol's error form and headers.
+ */
 export function serve(
   action: Action,
   settings: ServeSettings = readEnvironment(['protocol'], ['baseUrl', 'allowedOrigins']),
 ): LambdaHandler {
-  return middy<APIGatewayProxyEvent, APIGatewayProxyResult, Error>()
+  return middy<APIGatewayProxyEvent, APIGatewayProxyResult, Error, Context, Internal>(endInTime)
     .use(accessLog())
     .use(corsHeaders(splitList(settings.allowedOrigins)))
     .use(conditionalGet())
     .use(errorResponse(settings))
-    .handler(async (event, context) => {
-      const request = readRequest(event, context, settings.baseUrl);
-      return serialize(await action(request), request.requestId);
-    });
+    .handler((event, context, { signal }) =>
+      withinInvocation(signal, async () => {
+        const request = readRequest(event, context, settings.baseUrl);
+        return serialize(await action(request), request.requestId);
+      }),
+    );
 }
 
-type Middleware = middy.MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResult, Error>;
+/** Makes a Lambda handler of work that runs on a schedule. A run that fails is an error of the function: it is counted, and alarms are set on it. */
+export function serveSchedule(run: () => Promise<void>): (event: unknown, context: Context) => Promise<void> {
+  return middy<unknown, void, Error, Context, Internal>(endInTime)
+    .use(runLog())
+    .handler((_event, _context, { signal }) => withinInvocation(signal, run));
+}
+
+/** What the middlewares of one invocation know of it. */
+interface Internal extends Record<string, unknown> {
+  /** milliseconds since the epoch */
+  startedMs?: number;
+}
+
+type Middleware = middy.MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResult, Error, Context, Internal>;
 type Chain = Parameters<NonNullable<Middleware['before']>>[0];
+
+const durationMs = ({ startedMs = Date.now() }: Internal): number => Date.now() - startedMs;
+
+/** What may be logged of an error; a refusal itself says nothing that its code does not. */
+const causeOf = (error: unknown): Record<string, unknown> => {
+  const cause = error instanceof ApiError ? error.cause : error;
+  return cause === undefined || cause === null ? {} : { cause: describeCause(cause) };
+};
 
 /** Used last, so that its `onError` runs first and the others see a response. */
 const errorResponse = (settings: ServeSettings): Middleware => ({
@@ -48,12 +88,15 @@ const errorResponse = (settings: ServeSettings): Middleware => ({
   },
 });
 
+/** What a 304 carries (RFC 9110 section 15.4.5), and the headers of every answer that say nothing of the content. */
+const notModifiedHeader = /^(cache-control|content-location|date|etag|expires|vary|x-request-id|x-content-type-options)$/i;
+
 /** Answers 304 where the caller already holds what would be sent (RFC 9110 section 13.1.2, weak comparison). */
 const conditionalGet = (): Middleware => ({
   after: ({ event, response }) => {
     const etag = response?.headers?.ETag;
-    const held = Object.entries(event.multiValueHeaders ?? {}).find(([name]) => name.toLowerCase() === 'if-none-match')?.[1];
-    if (!response || event.httpMethod !== 'GET' || !etag || !held) return;
+    const held = headerValues(event, 'if-none-match');
+    if (!response || event.httpMethod !== 'GET' || !etag || held.length === 0) return;
     const candidates = held
       .join(',')
       .split(',')
@@ -61,30 +104,33 @@ const conditionalGet = (): Middleware => ({
     if (!candidates.includes('*') && !candidates.includes(String(etag))) return;
     response.statusCode = 304;
     response.body = '';
-    delete response.headers?.['Content-Type'];
+    response.headers = Object.fromEntries(Object.entries(response.headers ?? {}).filter(([name]) => notModifiedHeader.test(name)));
   },
 });
 
+const start = ({ internal }: { internal: Internal }): void => {
+  internal.startedMs = Date.now();
+};
+
 /** One line a request: what was asked by name, how it ended, how long it took. */
 const accessLog = (): Middleware => {
-  const startedMs = new WeakMap<APIGatewayProxyEvent, number>();
-  const write = ({ event, response, error }: Chain) => {
+  const write = ({ event, response, error, internal }: Chain) => {
     const entry = {
       request_id: event.requestContext.requestId,
       endpoint: `${event.httpMethod} ${event.resource}`,
       status: response?.statusCode,
-      duration_ms: Date.now() - (startedMs.get(event) ?? Date.now()),
+      duration_ms: durationMs(internal),
       ...(error instanceof ApiError && { code: error.code }),
     };
-    const cause = error instanceof ApiError ? error.cause : error;
     if ((response?.statusCode ?? 500) < 500) log.info('answered', entry);
-    else log.error('answered', { ...entry, ...(cause !== undefined && cause !== null && { cause: describeCause(cause) }) });
+    else log.error('answered', { ...entry, ...causeOf(error) });
   };
-  return {
-    before: ({ event }) => {
-      startedMs.set(event, Date.now());
-    },
-    after: write,
-    onError: write,
-  };
+  return { before: start, after: write, onError: write };
 };
+
+/** One line a run. The error goes on to Lambda. */
+const runLog = (): middy.MiddlewareObj<unknown, void, Error, Context, Internal> => ({
+  before: start,
+  after: ({ internal }) => log.info('ran', { duration_ms: durationMs(internal) }),
+  onError: ({ error, internal }) => log.error('failed', { duration_ms: durationMs(internal), ...causeOf(error) }),
+});

@@ -2,7 +2,9 @@ import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto
 import { GetPublicKeyCommand, KMSClient, SignCommand } from '@aws-sdk/client-kms';
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import { unavailable } from '../api-error.ts';
+import { awsClientSettings } from '../aws-client.ts';
 import { readEnvironment, splitList } from '../environment.ts';
+import { beyondInvocation, bounded } from '../invocation.ts';
 import { signatureFromDer } from './ecdsa.ts';
 
 /** A public key of the deployment. */
@@ -45,15 +47,12 @@ const retryAfterMs = 1_000;
 const anotherKey = new Error('the kid is that of another key');
 
 /** The client with bounded waits. `AWS_ENDPOINT_URL_KMS` redirects it. */
-export const kmsClient = (): KMSClient =>
-  new KMSClient({ maxAttempts: 3, requestHandler: { connectionTimeout: 500, requestTimeout: 1_000, throwOnRequestTimeout: true } });
+export const kmsClient = (): KMSClient => new KMSClient(awsClientSettings({ requestTimeout: 1_000 }));
 
 /** @param keyIds - key ids or ARNs; the first signs, all verify. To retire a key is to take it out of this list. */
 export function openSigningKeys(kms: KMSClient, keyIds: readonly string[], now: () => number = Date.now): SigningKeys {
-  const bounded = () => ({ abortSignal: AbortSignal.timeout(callTimeoutMs) });
-
   async function fetchKey(keyId: string): Promise<SigningKey> {
-    const { PublicKey, KeyId } = await reach(() => kms.send(new GetPublicKeyCommand({ KeyId: keyId }), bounded()));
+    const { PublicKey, KeyId } = await reach(() => kms.send(new GetPublicKeyCommand({ KeyId: keyId })));
     const key = createPublicKey({ key: Buffer.from(PublicKey ?? []), format: 'der', type: 'spki' });
     if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') throw new TypeError('a signing key is not of ECC_NIST_P256');
     return { arn: KeyId ?? keyId, key, kid: await calculateJwkThumbprint(key.export({ format: 'jwk' }) as JWK) };
@@ -72,7 +71,7 @@ export function openSigningKeys(kms: KMSClient, keyIds: readonly string[], now: 
       const { arn, key } = await newest();
       const digest = createHash('sha256').update(signingInput).digest();
       const { Signature } = await reach(() =>
-        kms.send(new SignCommand({ KeyId: arn, Message: digest, MessageType: 'DIGEST', SigningAlgorithm: 'ECDSA_SHA_256' }), bounded()),
+        kms.send(new SignCommand({ KeyId: arn, Message: digest, MessageType: 'DIGEST', SigningAlgorithm: 'ECDSA_SHA_256' })),
       );
       const signature = signatureFromDer(Signature ?? new Uint8Array());
       if (!verify('sha256', Buffer.from(signingInput), { key, dsaEncoding: 'ieee-p1363' }, signature)) {
@@ -117,7 +116,7 @@ function keepSuccess<T>(read: () => Promise<T>, now: () => number): () => Promis
   let failedAtMs: number | undefined;
   return () => {
     if (failedAtMs !== undefined && now() - failedAtMs >= retryAfterMs) attempt = failedAtMs = undefined;
-    attempt ??= read().catch((error: unknown) => {
+    attempt ??= beyondInvocation(read).catch((error: unknown) => {
       failedAtMs = now();
       throw error;
     });
@@ -127,7 +126,7 @@ function keepSuccess<T>(read: () => Promise<T>, now: () => number): () => Promis
 
 async function reach<T>(send: () => Promise<T>): Promise<T> {
   try {
-    return await send();
+    return await bounded(callTimeoutMs, send);
   } catch (error) {
     throw unavailable('The signing keys cannot be reached. Try again after Retry-After.', error);
   }

@@ -78,8 +78,8 @@ export class CallFailed extends ApiError {
   }
 }
 
-/** What an error of a call means. One that is no failure of the network is a fault of ours, and returned as it is. */
+/** What an error of a call means; a DOMException says that its time was up. Any other error is a fault of ours, and returned as it is. */
 export function describeCallError(error: unknown): unknown {
   if (error instanceof DialError) return new CallFailed(error.failure, error);
-  return error instanceof DOMException && error.name === 'TimeoutError' ? new CallFailed('deadline', error) : error;
+  return error instanceof DOMException ? new CallFailed('deadline', error) : error;
 }

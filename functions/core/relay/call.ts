@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Credential, Credentials } from '../credentials/credentials.ts';
+import { bounded } from '../invocation.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
 import { CallFailed, describeCallError } from './call-failure.ts';
 import { DialError, type DialOptions, dial, type Resolve, resolveBySystem, type Target, targetOf } from './dial.ts';
@@ -93,16 +94,12 @@ export function openRelay({
       if (checkOrigin(url.origin, withOwnHost(rules, execution.baseUrl)).length > 0) throw new CallFailed('refused_address');
       const waitSeconds = breaker.secondsToWait(hostOf(targetOf(url)));
       if (waitSeconds > 0) throw new CallFailed('resting', undefined, waitSeconds);
-      const deadline = new AbortController();
-      const passed = () => deadline.abort(new DOMException('the deadline of the call has passed', 'TimeoutError'));
-      const timer = setTimeout(passed, Math.max(0, Math.min(execution.deadlineMs, maxDeadlineMs)));
+      const deadlineMs = Math.max(0, Math.min(execution.deadlineMs, maxDeadlineMs));
       try {
-        const answer = await Promise.race([send(execution, url, deadline.signal), whenAborted(deadline.signal)]);
+        const answer = await bounded(deadlineMs, (signal) => Promise.race([send(execution, url, signal), whenAborted(signal)]));
         return { ...answer, durationMs: performance.now() - startedMs };
       } catch (error) {
         throw describeCallError(error);
-      } finally {
-        clearTimeout(timer);
       }
     },
     close: client.close,

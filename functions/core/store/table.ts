@@ -20,7 +20,9 @@ import {
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import { unavailable } from '../api-error.ts';
+import { awsClientSettings } from '../aws-client.ts';
 import { readEnvironment } from '../environment.ts';
+import { bounded } from '../invocation.ts';
 import type { Key } from './keys.ts';
 
 export type Item = Record<string, unknown>;
@@ -56,13 +58,11 @@ export interface Table {
 /** The document client with bounded waits: a hung connection costs at most 2.5 seconds. `AWS_ENDPOINT_URL_DYNAMODB` redirects it. */
 export const documentClient = (): DynamoDBDocumentClient =>
   DynamoDBDocumentClient.from(
-    new DynamoDBClient({ maxAttempts: 3, requestHandler: { connectionTimeout: 500, requestTimeout: 1_000, throwOnRequestTimeout: true } }),
+    new DynamoDBClient({ ...awsClientSettings({ requestTimeout: 1_000 }), cacheMiddleware: true }),
     { marshallOptions: { removeUndefinedValues: true } },
   );
 
 export function openTable(tableName: string, client: DynamoDBDocumentClient = documentClient()): Table {
-  const bounded = () => ({ abortSignal: AbortSignal.timeout(operationTimeoutMs) });
-
   /** `true` or the output where the write took place, `false` where its condition did not hold. */
   async function conditional<T>(write: () => Promise<T>): Promise<T | false> {
     try {
@@ -79,7 +79,7 @@ export function openTable(tableName: string, client: DynamoDBDocumentClient = do
     for (let attempt = 0; left; attempt++) {
       if (attempt === batchAttempts) throw unavailable('The registry is overloaded. Try again after Retry-After.');
       const requestItems: BatchGetCommandInput['RequestItems'] = left;
-      const output: BatchGetCommandOutput = await reach(() => client.send(new BatchGetCommand({ RequestItems: requestItems }), bounded()));
+      const output: BatchGetCommandOutput = await reach(() => client.send(new BatchGetCommand({ RequestItems: requestItems })));
       const items = output.Responses?.[tableName] ?? [];
       found.push(...items);
       if (items.length > 0) attempt = -1;
@@ -94,7 +94,7 @@ export function openTable(tableName: string, client: DynamoDBDocumentClient = do
       if (attempt === batchAttempts) throw unavailable('The registry is overloaded. Try again after Retry-After.');
       const requestItems: BatchWriteCommandInput['RequestItems'] = left;
       const output: BatchWriteCommandOutput = await reach(() =>
-        client.send(new BatchWriteCommand({ RequestItems: requestItems }), bounded()),
+        client.send(new BatchWriteCommand({ RequestItems: requestItems })),
       );
       left = unprocessed(output.UnprocessedItems);
     }
@@ -102,7 +102,7 @@ export function openTable(tableName: string, client: DynamoDBDocumentClient = do
 
   return {
     async get<T extends Item>(key: Key) {
-      const output = await reach(() => client.send(new GetCommand({ TableName: tableName, Key: key, ConsistentRead: true }), bounded()));
+      const output = await reach(() => client.send(new GetCommand({ TableName: tableName, Key: key, ConsistentRead: true })));
       return output.Item as T | undefined;
     },
     async getAll<T extends Item>(requested: Key[]) {
@@ -111,22 +111,22 @@ export function openTable(tableName: string, client: DynamoDBDocumentClient = do
       return requested.map(({ pk, sk }) => found.get(`${pk}\n${sk}`) as T | undefined);
     },
     async query<T extends Item>(input: WithoutTable<QueryCommandInput>) {
-      const output = await reach(() => client.send(new QueryCommand({ TableName: tableName, ConsistentRead: true, ...input }), bounded()));
+      const output = await reach(() => client.send(new QueryCommand({ TableName: tableName, ConsistentRead: true, ...input })));
       return { items: (output.Items ?? []) as T[], lastKey: output.LastEvaluatedKey as Key | undefined, count: output.Count ?? 0 };
     },
     async scan<T extends Item>(input: WithoutTable<ScanCommandInput>) {
-      const output = await reach(() => client.send(new ScanCommand({ TableName: tableName, ConsistentRead: true, ...input }), bounded()));
+      const output = await reach(() => client.send(new ScanCommand({ TableName: tableName, ConsistentRead: true, ...input })));
       return { items: (output.Items ?? []) as T[], lastKey: output.LastEvaluatedKey as Key | undefined };
     },
     async put(item, condition = {}) {
-      return Boolean(await conditional(() => client.send(new PutCommand({ TableName: tableName, Item: item, ...condition }), bounded())));
+      return Boolean(await conditional(() => client.send(new PutCommand({ TableName: tableName, Item: item, ...condition }))));
     },
     async update<T extends Item>(key: Key, input: Omit<WithoutTable<UpdateCommandInput>, 'Key'>) {
-      const output = await conditional(() => client.send(new UpdateCommand({ TableName: tableName, Key: key, ...input }), bounded()));
+      const output = await conditional(() => client.send(new UpdateCommand({ TableName: tableName, Key: key, ...input })));
       return output && ((output.Attributes ?? {}) as T);
     },
     async delete(key, condition = {}) {
-      return Boolean(await conditional(() => client.send(new DeleteCommand({ TableName: tableName, Key: key, ...condition }), bounded())));
+      return Boolean(await conditional(() => client.send(new DeleteCommand({ TableName: tableName, Key: key, ...condition }))));
     },
     async deleteAll(requested) {
       for (let start = 0; start < requested.length; start += 25) await deleteBatch(requested.slice(start, start + 25));
@@ -139,7 +139,7 @@ const ours = new Set(['ValidationException', 'AccessDeniedException', 'ResourceN
 
 async function reach<T>(send: () => Promise<T>): Promise<T> {
   try {
-    return await send();
+    return await bounded(operationTimeoutMs, send);
   } catch (error) {
     if (error instanceof Error && ours.has(error.name)) throw error;
     throw unavailable('The registry cannot be reached. Try again after Retry-After.', error);

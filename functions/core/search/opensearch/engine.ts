@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { toIntentDetails } from '../../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
 import { unavailable } from '../../api-error.ts';
+import { bounded } from '../../invocation.ts';
 import type { IntentRecord } from '../../store/records.ts';
 import type { Hit, SearchResult } from '../search-engine.ts';
 import { indexDefinition, type OpenSearchDocument, toBulkBody } from './documents.ts';
@@ -46,15 +47,17 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
     const url = new URL(path, endpoint);
     const headers = { 'content-type': contentType };
     try {
-      const response = await fetch(url, {
-        method,
-        headers: await signRequest({ method, url, headers, body }, { service: 'aoss', region, ...(credentials && { credentials }) }),
-        ...(body !== '' && { body }),
-        signal: AbortSignal.timeout(requestTimeoutMs),
+      return await bounded(requestTimeoutMs, async (signal) => {
+        const response = await fetch(url, {
+          method,
+          headers: await signRequest({ method, url, headers, body }, { service: 'aoss', region, ...(credentials && { credentials }) }),
+          ...(body !== '' && { body }),
+          signal,
+        });
+        const text = await response.text();
+        if (!response.ok && response.status !== 404) throw new Error(`OpenSearch answered ${response.status}`);
+        return { status: response.status, body: text };
       });
-      const text = await response.text();
-      if (!response.ok && response.status !== 404) throw new Error(`OpenSearch answered ${response.status}`);
-      return { status: response.status, body: text };
     } catch (error) {
       throw unavailable('Search cannot be reached. Try again after Retry-After.', error);
     }

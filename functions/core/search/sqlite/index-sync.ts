@@ -1,3 +1,4 @@
+import { beyondInvocation } from '../../invocation.ts';
 import type { Change, RegistryRecord } from '../../store/records.ts';
 import { ulidTimeMs } from '../../ulid.ts';
 import type { RegistrySource } from '../registry-source.ts';
@@ -81,14 +82,14 @@ export function followChanges(source: RegistrySource, { index, asOfMs }: DatedIn
 
 /**
  * Runs one call at a time. A call that comes while one is running waits for the next run, because the running one may have looked
- * before the caller's moment; all who wait share that run.
+ * before the caller's moment; all who wait share that run, so it ends with none of them.
  */
 export function oneAtATime<T>(run: () => Promise<T>): () => Promise<T> {
   let running: Promise<unknown> = Promise.resolve();
   let next: Promise<T> | undefined;
   const start = () => {
     next = undefined;
-    const run_ = run();
+    const run_ = beyondInvocation(run);
     running = run_.catch(() => {});
     return run_;
   };

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { awsClientSettings } from '../../aws-client.ts';
 import { readEnvironment } from '../../environment.ts';
 import type { SnapshotStore } from './snapshots.ts';
 
@@ -7,7 +8,7 @@ import type { SnapshotStore } from './snapshots.ts';
  * A client that gives a silent connection up after 5 seconds: a large snapshot may take longer than that as a whole.
  * `AWS_ENDPOINT_URL_S3` redirects it.
  */
-const s3Client = (): S3Client => new S3Client({ maxAttempts: 3, requestHandler: { connectionTimeout: 500, socketTimeout: 5_000 } });
+const s3Client = (): S3Client => new S3Client(awsClientSettings({ socketTimeout: 5_000 }));
 
 /** Snapshots in an S3 bucket, under one prefix. */
 export function bucketSnapshots(bucket: string, client = s3Client()): SnapshotStore {

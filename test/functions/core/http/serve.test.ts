@@ -1,10 +1,16 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import { ApiError, unavailable } from '../../../../functions/core/api-error.ts';
+import { awsClientSettings } from '../../../../functions/core/aws-client.ts';
 import { ok, revalidated } from '../../../../functions/core/http/response.ts';
-import { type Action, serve } from '../../../../functions/core/http/serve.ts';
+import { type Action, serve, serveSchedule } from '../../../../functions/core/http/serve.ts';
+import { currentSignal } from '../../../../functions/core/invocation.ts';
 import { log } from '../../../../functions/core/log.ts';
+import { openTable } from '../../../../functions/core/store/table.ts';
 import { errorBody } from '../../../../schemas/errors.ts';
 import { pageQuery } from '../../../../schemas/pagination.ts';
 import { serviceInput } from '../../../../schemas/service.ts';
@@ -256,6 +262,113 @@ describe('a read that may be asked for again', () => {
     const answer = await invoke(steps, { path: '/', headers: { 'If-None-Match': field } });
     expect(answer).toMatchObject({ status, headers: { ETag: '"tag"', 'Cache-Control': 'no-cache' } });
     expect(answer.body).toEqual(status === 200 ? { a: 1 } : undefined);
+  });
+
+  test('says nothing of its content when it is known', async () => {
+    const headers = { Link: '<next>', Vary: 'Accept', 'Content-Language': 'en' };
+    const paged: Action = async () => revalidated({ a: 1 }, '"tag"', headers);
+    const event = eventOf({ path: '/', headers: { 'If-None-Match': '"tag"', Origin: 'https://a.example' } });
+    const { headers: sent } = await serve(paged, { protocol: 'proto', allowedOrigins: 'https://a.example' })(event, {} as Context);
+    expect(sent).toEqual({
+      ETag: '"tag"',
+      'Cache-Control': 'no-cache',
+      Vary: 'Accept, Origin',
+      'X-Content-Type-Options': 'nosniff',
+      'X-Request-Id': 'request-1',
+      'Access-Control-Allow-Origin': 'https://a.example',
+      'Access-Control-Expose-Headers': expect.stringContaining('ETag'),
+    });
+  });
+});
+
+describe('an invocation whose time is over', () => {
+  const remainingMs = 540;
+  const context = { getRemainingTimeInMillis: () => remainingMs } as Context;
+
+  test('says so in the form of every refusal, and in the log', async () => {
+    const lines = captureLog();
+    const handler = serve(() => new Promise(() => {}), { protocol: 'proto', baseUrl: 'https://gate.example', allowedOrigins: '*' });
+    const { statusCode, headers, body } = await handler(eventOf({ path: '/' }), context);
+    expect({ statusCode, headers, body: JSON.parse(body) }).toEqual({
+      statusCode: 503,
+      headers: {
+        'Content-Type': 'application/json',
+        'Cache-Control': 'no-store',
+        'X-Content-Type-Options': 'nosniff',
+        'X-Request-Id': 'request-1',
+        'Retry-After': '1',
+        'Access-Control-Allow-Origin': '*',
+        'Access-Control-Expose-Headers': expect.stringContaining('Retry-After'),
+      },
+      body: {
+        error: {
+          code: 'SERVICE_UNAVAILABLE',
+          message: expect.stringMatching(/^The gate ran out of time .* Try again after Retry-After; /),
+          details: { reference: 'PROTO-SRV-002', request_id: 'request-1' },
+          help_url: 'https://gate.example/docs#SERVICE_UNAVAILABLE',
+        },
+      },
+    });
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ message: 'answered', status: 503, code: 'SERVICE_UNAVAILABLE' }]);
+  });
+
+  test('asks the table for nothing more, and no longer waits for what it has asked', async () => {
+    const asked: Socket[] = [];
+    const silent = createServer((socket) => asked.push(socket.resume().on('error', () => {}))).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const table = openTable(
+      'test',
+      new DynamoDBClient({
+        ...awsClientSettings({ requestTimeout: 2_000 }),
+        endpoint: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+        region: 'eu-west-1',
+        credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+      }),
+    );
+    const { promise: ended, resolve: end } = Promise.withResolvers<unknown[]>();
+    const answer = await invoke(
+      async () => {
+        const failures: unknown[] = [];
+        for (let count = 0; count < 3; count++) failures.push(await table.get({ pk: 'a', sk: 'b' }).catch(({ code }) => code));
+        end(failures);
+        return ok({});
+      },
+      { path: '/', remainingMs: 2_000 },
+    );
+    expect(answer.status).toBe(503);
+    expect(await ended).toEqual(['SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE']);
+    for (const socket of asked) if (!socket.closed) await once(socket, 'close');
+    expect(asked).toHaveLength(1);
+    silent.close();
+  });
+});
+
+describe('a run on a schedule', () => {
+  const context = { getRemainingTimeInMillis: () => 540 } as Context;
+
+  test('leaves a line', async () => {
+    const lines = captureLog();
+    await serveSchedule(async () => {})({}, context);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ level: 'INFO', message: 'ran', duration_ms: expect.any(Number) }]);
+  });
+
+  test('that fails is an error of the function, and leaves a line that shows none of its message', async () => {
+    const lines = captureLog();
+    const failure = new RangeError(canary);
+    await expect(serveSchedule(() => Promise.reject(failure))({}, context)).rejects.toBe(failure);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ level: 'ERROR', message: 'failed', cause: { name: 'RangeError' } }]);
+    expect(lines.join()).not.toContain(canary);
+  });
+
+  test('whose time is over is an error too, and its steps end', async () => {
+    captureLog();
+    let signal: AbortSignal | undefined;
+    const run = async () => {
+      signal = currentSignal();
+      await new Promise(() => {});
+    };
+    await expect(serveSchedule(run)({}, context)).rejects.toThrow('The gate ran out of time');
+    expect(signal?.aborted).toBe(true);
   });
 });
 
