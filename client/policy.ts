@@ -55,5 +55,7 @@ async function fetchWords(http: Http): Promise<{ policy: string; sentences: stri
  * The address by which a policy speaks of its gate, which need not be the one that the gate is reached at; `url` if it speaks of none.
  * It is what the gate says of itself: an agent with a key of value signs for an address that it was told by its owner.
  */
-export const addressIn = ({ permission = [] }: Policy, url: string): string =>
-  permission.flatMap(({ target = '' }) => /^(.*)\/api\/intents(?:[/?]|$)/.exec(target)?.[1] ?? []).at(0) ?? url;
+export function addressIn({ permission }: Policy, url: string): string {
+  const targets = (Array.isArray(permission) ? permission : []).map((rule) => String(rule?.target));
+  return targets.flatMap((target) => /^(.*)\/api\/intents(?:[/?]|$)/.exec(target)?.[1] ?? [])[0] ?? url;
+}

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { IntentGateError, Refusal, Unreachable } from '../../client/errors.ts';
+import { IntentGateError, RateLimited, Refusal, Unreachable } from '../../client/errors.ts';
 import { version } from '../../lib/version.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import { addAgents } from './commands/agents.ts';
@@ -74,7 +74,7 @@ function toComplaint(error: unknown): Complaint | undefined {
     return { reason: status === 401 || status === 403 ? 'credentials' : 'failure', error: { code, message, details } };
   }
   const reason = error instanceof Unreachable ? 'unreachable' : 'failure';
-  return { reason, error: { code: reason, message, details: {} } };
+  return { reason, error: { code: error instanceof RateLimited ? code : reason, message, details: {} } };
 }
 
 function complain({ reason, error: { code, message, details } }: Complaint): void {

@@ -4,6 +4,7 @@ import { connect, type OnPolicy } from '../../../client/connect.ts';
 import { openFileAgreementStore } from '../../../client/file-agreement-store.ts';
 import { openFileKeyStore } from '../../../client/file-key-store.ts';
 import { obtainNamedKey } from '../../../client/keys.ts';
+import { addressIn } from '../../../client/policy.ts';
 import { type FullIntent, fullIntent, intentPage } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { readAnswer } from '../../probes.ts';
@@ -57,7 +58,10 @@ const maxWaitMs = 10_000;
 
 /** This command line is an agent: one key and one name for all gates, and a PAT for each. */
 async function execute({ api, terminal }: CliContext, uid: string, parameters: Values, { acceptPolicy, publicUrl }: TryOptions) {
-  const onPolicy: OnPolicy = async (_, inWords, changes = []) => {
+  const onPolicy: OnPolicy = async (policy, inWords, changes = []) => {
+    const address = addressIn(policy, api.baseUrl);
+    if (address !== (publicUrl ?? api.baseUrl))
+      throw usageFailure(`The policy is that of ${address}. If this is the gate that you mean, say --public-url ${address}`);
     terminal.remark('Before the first call an agent has to accept the policy of the gate:');
     for (const sentence of inWords) terminal.remark(`  ${sentence}`);
     if (changes.length > 0) terminal.remark('What is different from the policy that was accepted before:');

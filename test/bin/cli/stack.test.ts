@@ -272,6 +272,12 @@ describe('try', () => {
     expect(stderr).toContain('Nobody can be asked here whether the policy is accepted: say --accept-policy.\n');
   });
 
+  test('signs for the address that it was told, and for no other that the gate may name', async () => {
+    const { code, stderr } = await run([...words, '--accept-policy', '--public-url', 'https://gate.example']);
+    expect(code).toBe(3);
+    expect(stderr).toBe(`The policy is that of ${stack.base_url}. If this is the gate that you mean, say --public-url ${stack.base_url}\n`);
+  });
+
   test('executes once the policy is accepted, and after a revocation signs again', async () => {
     const { stdout } = await run([...words, '--accept-policy', '--json']);
     expect(JSON.parse(stdout).answer).toMatchObject({ time: '2027-03-28T16:30:00+09:00' });
