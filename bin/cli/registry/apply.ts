@@ -34,7 +34,7 @@ const foreignMessage = 'Another service has this intent_uid. Choose another name
 /**
  * Brings a service to where it should be. What was begun and broken off is finished by the next run: each change is complete in itself, and a
  * change whose answer was lost is recognised.
- * @throws CliFailure where going on makes no sense: the token is refused, nothing answers, the service itself cannot be saved
+ * @throws CliFailure if going on makes no sense: the token is refused, nothing answers, the service itself cannot be saved
  */
 export async function applyChanges(
   api: Api,
