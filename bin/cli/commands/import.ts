@@ -4,10 +4,11 @@ import { type Context, isLoopback, openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { readDocument } from '../import/document.ts';
 import { fetchDocument } from '../import/fetch-document.ts';
+import { loadFile } from '../import/load-file.ts';
 import type { Note } from '../import/notes.ts';
-import { DocumentError, type ImportPlan } from '../import/plan.ts';
+import type { ImportPlan } from '../import/plan.ts';
 import { planImport } from '../import/plan-import.ts';
-import { readText } from '../input.ts';
+import { readInput } from '../input.ts';
 import { applyChanges } from '../registry/apply.ts';
 import { compareService, type ServiceChanges } from '../registry/compare.ts';
 import { requireService } from '../registry/read.ts';
@@ -77,21 +78,21 @@ async function makePlan(source: string, options: ImportCommandOptions, registryU
   }
   const isUrl = /^https?:\/\//i.test(source);
   const rules = chooseRules(options, registryUrl);
-  try {
-    return planImport(readDocument(isUrl ? await fetchDocument(source, rules) : await readText(source)), {
-      ...(options.namespace !== undefined && { namespace: options.namespace }),
-      ...(options.intentVersion !== undefined && { version: options.intentVersion }),
-      ...(options.name !== undefined && { serviceName: options.name }),
-      ...(options.baseUrl !== undefined && { baseUrl: options.baseUrl }),
-      ...(isUrl && { documentUrl: source }),
-      keepDeprecated: options.keepDeprecated === true,
-      rules,
-      registryUrl,
-    });
-  } catch (error) {
-    if (error instanceof DocumentError) throw usageFailure(error.message, error.issues);
-    throw error;
-  }
+  const document = isUrl
+    ? readDocument(await fetchDocument(source, rules))
+    : source === '-'
+      ? await readInput(source)
+      : await loadFile(source);
+  return planImport(document, {
+    ...(options.namespace !== undefined && { namespace: options.namespace }),
+    ...(options.intentVersion !== undefined && { version: options.intentVersion }),
+    ...(options.name !== undefined && { serviceName: options.name }),
+    ...(options.baseUrl !== undefined && { baseUrl: options.baseUrl }),
+    ...(isUrl && { documentUrl: source }),
+    keepDeprecated: options.keepDeprecated === true,
+    rules,
+    registryUrl,
+  });
 }
 
 /** The ports are the deployment's to allow, so the one that is asked for is left to it. */

@@ -1,32 +1,30 @@
-import type { Cursor } from './cursor.ts';
+import { type Node, node, text } from './node.ts';
 
 /** The headers by which callers prove themselves, in lower case. */
-export const readCredentialHeaders = (schemes: Cursor | undefined): Set<string> =>
+export const readCredentialHeaders = (schemes: Node): Set<string> =>
   new Set(
-    (schemes?.children() ?? [])
-      .filter(([, scheme]) => scheme.text('type') === 'apiKey' && scheme.text('in') === 'header')
-      .map(([, scheme]) => (scheme.text('name') ?? '').toLowerCase()),
+    Object.values(schemes)
+      .map(node)
+      .filter((scheme) => scheme.type === 'apiKey' && scheme.in === 'header')
+      .map(({ name }) => (text(name) ?? '').toLowerCase()),
   );
 
 /** What the document says of credentials, for the one who has to give the service one. */
-export const describeCredentials = (schemes: Cursor | undefined): string[] =>
-  (schemes?.children() ?? []).map(([name, scheme]) => `${name}: ${describeScheme(scheme)}`);
+export const describeCredentials = (schemes: Node): string[] =>
+  Object.entries(schemes).map(([name, scheme]) => `${name}: ${describeScheme(node(scheme))}`);
 
-function describeScheme(scheme: Cursor): string {
-  const type = scheme.text('type');
+function describeScheme({ type, in: where, name, scheme, $ref }: Node): string {
   switch (type) {
     case 'apiKey':
-      return scheme.text('in') === 'header'
-        ? `a key in the header ${scheme.text('name')}`
-        : `a key in the ${scheme.text('in')} (${scheme.text('name')}), which a service's credential cannot be`;
-    case 'basic':
-      return 'the header Authorization: Basic <name and password>';
+      return where === 'header' ? `a key in the header ${name}` : `a key in the ${where} (${name}), which a service's credential cannot be`;
     case 'http':
-      return `the header Authorization: ${scheme.text('scheme') ?? 'Bearer'} <credentials>`;
+      return /^basic$/i.test(String(scheme))
+        ? 'the header Authorization: Basic <name and password>'
+        : `the header Authorization: ${text(scheme) ?? 'Bearer'} <credentials>`;
     case 'oauth2':
     case 'openIdConnect':
       return 'the header Authorization: Bearer <access token>, which has to be renewed';
     default:
-      return scheme.text('$ref') === undefined ? `a scheme of the type ${type ?? 'unknown'}` : 'a scheme that is described elsewhere';
+      return $ref === undefined ? `a scheme of the type ${text(type) ?? 'unknown'}` : 'a scheme that is described elsewhere';
   }
 }

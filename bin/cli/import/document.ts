@@ -1,5 +1,13 @@
 import { parseDocument } from 'yaml';
-import { DocumentError } from './plan.ts';
+import type { Issue } from '../../../schemas/errors.ts';
+import { CliFailure } from '../failure.ts';
+
+/** A document that cannot be read, or that nothing can be planned from. */
+export class DocumentError extends CliFailure {
+  constructor(message: string, issues: readonly Issue[] = []) {
+    super('usage', message, { issues });
+  }
+}
 
 /**
  * Reads JSON or YAML (1.2, so that `no` is a text). Texts that begin with a brace are JSON, which is much faster to read.

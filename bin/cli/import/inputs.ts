@@ -1,12 +1,13 @@
 import { hasBody } from '../../../functions/core/relay/endpoint.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
-import { type Input, isCompound, leaveOut, type Reading, readBodyInputs, readField } from './body.ts';
-import { anything } from './facts.ts';
+import { type Input, isCompound, joinedOtherwise, leaveOut, readBodyInputs, type Spelling } from './body.ts';
+import { anything, both, type Facts } from './facts.ts';
+import { type Node, node, pathOf, text, Unfit } from './node.ts';
 import type { TakeNote } from './notes.ts';
-import { type Field, type Operation, Unfit } from './operation.ts';
-import { makeParameter } from './parameter.ts';
+import { type Operation, type Reading, readParameters, unplaced } from './operation.ts';
+import { keepMost, makeParameter, maxParameters } from './parameter.ts';
 
-const maxCount = 100;
+const places = ['path', 'query', 'header', 'cookie'] as const;
 
 /** What a place of a URL template may be called. */
 const placeName = /^[A-Za-z0-9_.-]+$/;
@@ -31,59 +32,92 @@ export interface RequestContext extends Reading {
 
 /**
  * Makes the input parameters and the URL template of an operation.
- * @throws Unfit where a call of an intent cannot carry what the operation needs
+ * @throws Unfit if a call of an intent cannot carry what the operation needs
  */
 export function makeRequest(operation: Operation, context: RequestContext): Request {
   const { take } = context;
-  for (const field of operation.fields) if (field.in === 'header' || field.in === 'cookie') leaveHeaderOut(field, context);
+  const parameters = Map.groupBy(readParameters(operation.pathItem, operation.node), (parameter) => {
+    const where = places.find((known) => known === parameter.in);
+    if (where === undefined) throw unplaced(parameter, operation.node);
+    return where;
+  });
+  for (const place of ['header', 'cookie'] as const)
+    for (const parameter of parameters.get(place) ?? []) leaveHeaderOut(parameter, context);
   const body = readBodyInputs(operation, context);
-  const query = operation.fields.filter((field) => field.in === 'query').flatMap((field) => readQuery(field, operation, context));
+  const query = (parameters.get('query') ?? []).flatMap((parameter) => readQuery(parameter, operation, context));
   const members = settle([...body.inputs, ...query], take);
-  const { path, inputs } = readPath(operation, new Set(members.map(({ name }) => name)), context);
+  const { path, inputs } = readPath(operation, parameters.get('path') ?? [], new Set(members.map(({ name }) => name)), context);
   const kept = limit([...inputs, ...members], operation, take);
-  const parameters = kept.flatMap((input) => {
+  const made = kept.flatMap((input) => {
     const parameter = makeParameter(input.name, input.isRequired, input.facts, input.path, take);
     return parameter ?? leaveOut(input, 'no parameter may have its name', take);
   });
-  const names = new Set(parameters.map(({ name }) => name));
+  const names = new Set(made.map(({ name }) => name));
   const placed = kept.filter((input) => input.in === 'query' && isPlaced(input, operation) && names.has(input.name));
   const operator = path.includes('?') ? '&' : '?';
   const expansion = placed.length > 0 ? `{${operator}${placed.map(({ name }) => name).join(',')}}` : '';
-  return { inputs: parameters, template: path + expansion, contentType: body.contentType };
+  return { inputs: made, template: path + expansion, contentType: body.contentType };
 }
 
 /** A call sends no header or cookie of a caller's. */
-function leaveHeaderOut(field: Field, { credentialHeaders, take }: RequestContext): void {
-  const name = field.name.toLowerCase();
-  const { path } = field.place;
-  if (field.in === 'header' && suppliedHeaders.includes(name)) return;
-  if (field.in === 'header' && (credentialHeaders.has(name) || credentialHeader.test(name))) {
-    take(path, `the header ${field.name} was left out: it is the service's credential, which the service adds to its calls`);
-    return;
-  }
-  if (field.in === 'header' && name === 'idempotency-key') {
+function leaveHeaderOut(parameter: Node, { credentialHeaders, take }: RequestContext): void {
+  const what = `${parameter.in} ${parameter.name}`;
+  const name = String(parameter.name).toLowerCase();
+  const path = pathOf(parameter);
+  const isHeader = parameter.in === 'header';
+  if (isHeader && suppliedHeaders.includes(name)) return;
+  if (isHeader && (credentialHeaders.has(name) || credentialHeader.test(name))) {
+    take(path, `the ${what} was left out: it is the service's credential, which the service adds to its calls`);
+  } else if (isHeader && name === 'idempotency-key') {
     take(path, 'the header Idempotency-Key was left out: a call carries the one that the agent sends');
-    return;
-  }
-  if (field.isRequired) throw new Unfit(path, `needs the ${field.in} ${field.name}, and a call sends no ${field.in}s of the caller`);
-  take(path, `the ${field.in} ${field.name} was left out: a call sends no ${field.in}s of the caller`);
+  } else if (parameter.required === true) {
+    throw new Unfit(path, `needs the ${what}, and a call sends no ${parameter.in}s of the caller`);
+  } else take(path, `the ${what} was left out: a call sends no ${parameter.in}s of the caller`);
 }
 
 /** In the query of GET and DELETE, parameters without a place are written in OpenAPI's default way. All others need a place. */
 const isPlaced = ({ spelling, facts }: Input, { method }: Operation): boolean =>
   hasBody(method) || (spelling === 'commas' && isCompound(facts));
 
-function readQuery(field: Field, operation: Operation, reading: Reading): Input[] {
+function readQuery(parameter: Node, operation: Operation, reading: Reading): Input[] {
   const { take } = reading;
-  const input = readField(field, 'query', reading);
+  const input = readParameter(parameter, 'query', reading);
   const isList = isCompound(input.facts);
-  if (isList && input.spelling === 'other') return leaveOut(input, 'its values are joined in a way that a call does not use', take);
+  if (isList && input.spelling === 'other') return leaveOut(input, joinedOtherwise, take);
   if (isList && input.spelling === 'repeated' && hasBody(operation.method)) {
     return leaveOut(input, `a call with ${operation.method} does not repeat a parameter in the query`, take);
   }
   if (isPlaced(input, operation) && !placeName.test(input.name))
     return leaveOut(input, 'no place in a URL template may have its name', take);
   return [input];
+}
+
+function readParameter(parameter: Node, where: 'path' | 'query', { readSchema, take }: Reading): Input {
+  const name = String(parameter.name);
+  const path = pathOf(parameter);
+  const [content] = Object.values(node(parameter.content));
+  const schema = readSchema(content === undefined ? parameter.schema : node(content).schema);
+  const described = both({ ...anything, description: text(parameter.description) }, schema);
+  const input: Input = {
+    name,
+    in: where,
+    isRequired: parameter.required === true,
+    spelling: readSpelling(parameter, where),
+    facts: described,
+    path,
+  };
+  if (content === undefined) return input;
+  take(path, `${name} is JSON written into the ${where}; it was made a text`);
+  const description = [described.description, 'Written as JSON text.'].filter(Boolean).join(' ');
+  return { ...input, spelling: 'repeated', facts: { ...anyText, description } };
+}
+
+const anyText: Facts = { ...anything, types: new Set(['string']) };
+
+function readSpelling({ style, explode }: Node, where: 'path' | 'query'): Spelling {
+  const usual = where === 'query' ? 'form' : 'simple';
+  if ((text(style) ?? usual) !== usual) return 'other';
+  return where === 'path' || explode === false ? 'commas' : 'repeated';
 }
 
 /** One parameter has one value: of two that share a name, one has to go. */
@@ -104,34 +138,36 @@ function settle(inputs: Input[], take: TakeNote): Input[] {
 }
 
 /** The places of the path, each with its parameter. Their names are nobody's business but the template's, so they give way. */
-function readPath(operation: Operation, taken: Set<string>, reading: Reading): { path: string; inputs: Input[] } {
+function readPath(operation: Operation, parameters: Node[], taken: Set<string>, reading: Reading): { path: string; inputs: Input[] } {
   const { take } = reading;
-  const fields = new Map(operation.fields.filter((field) => field.in === 'path').map((field) => [field.name, field]));
+  const known = new Map(parameters.map((parameter) => [parameter.name, parameter]));
   const inputs = new Map<string, Input>();
-  const path = operation.path.replace(/\{([^{}]*)\}|[^{}]+/g, (text, name?: string) => {
-    if (name === undefined) return encodeLiteral(text);
-    const known = inputs.get(name);
-    if (known) return `{${known.name}}`;
-    const input = readPlace(name, fields.get(name), operation, reading);
-    const renamed = rename(name, new Set([...taken, ...[...inputs.values()].map((other) => other.name)]));
-    if (renamed !== name) take(input.path, `the path parameter ${name} is called ${renamed} in the intent`);
-    inputs.set(name, { ...input, name: renamed });
-    return `{${renamed}}`;
+  const path = operation.path.replace(/\{([^{}]*)\}|[^{}]+/g, (literal, name?: string) => {
+    if (name === undefined) return encodeLiteral(literal);
+    const input = inputs.get(name) ?? readPlace(name, known.get(name), operation, reading);
+    if (!inputs.has(name)) {
+      const renamed = rename(name, new Set([...taken, ...[...inputs.values()].map((other) => other.name)]));
+      if (renamed !== name) take(input.path, `the path parameter ${name} is called ${renamed} in the intent`);
+      inputs.set(name, { ...input, name: renamed });
+    }
+    return `{${inputs.get(name)?.name}}`;
   });
-  for (const field of fields.values()) {
-    if (!inputs.has(field.name)) take(field.place.path, `the path parameter ${field.name} was left out: the path has no such place`);
+  for (const parameter of parameters) {
+    if (!inputs.has(String(parameter.name)))
+      take(pathOf(parameter), `the path parameter ${parameter.name} was left out: the path has no such place`);
   }
   return { path, inputs: [...inputs.values()] };
 }
 
-function readPlace(name: string, field: Field | undefined, operation: Operation, reading: Reading): Input {
-  if (field === undefined) {
-    reading.take(operation.place.path, `the path's place ${name} is not described; it was made a required text`);
-    const facts = { ...anything, types: new Set(['string']) };
-    return { name, in: 'path', isRequired: true, spelling: 'commas', facts, path: operation.place.path };
+function readPlace(name: string, parameter: Node | undefined, operation: Operation, reading: Reading): Input {
+  const path = pathOf(operation.node);
+  if (parameter === undefined) {
+    reading.take(path, `the path's place ${name} is not described; it was made a required text`);
+    return { name, in: 'path', isRequired: true, spelling: 'commas', facts: anyText, path };
   }
-  if (field.spelling === 'other') throw new Unfit(field.place.path, `has the path parameter ${name} in a style that a call does not use`);
-  return { ...readField(field, 'path', reading), isRequired: true };
+  const input = readParameter(parameter, 'path', reading);
+  if (input.spelling === 'other') throw new Unfit(input.path, `has the path parameter ${name} in a style that a call does not use`);
+  return { ...input, isRequired: true };
 }
 
 function rename(name: string, taken: Set<string>): string {
@@ -144,10 +180,11 @@ const encodeLiteral = (text: string): string =>
   text.replace(/%(?![0-9a-f]{2})|[^\w\-.~:/?#[\]@!$&'()*+,;=%]/giu, (character) => encodeURIComponent(character));
 
 function limit(inputs: Input[], operation: Operation, take: TakeNote): Input[] {
-  if (inputs.length <= maxCount) return inputs;
-  const required = inputs.filter(({ isRequired }) => isRequired);
-  if (required.length > maxCount) throw new Unfit(operation.place.path, `needs more than ${maxCount} parameters`);
-  const chosen = new Set([...required, ...inputs.filter(({ isRequired }) => !isRequired)].slice(0, maxCount));
-  take(operation.place.path, `${inputs.length - maxCount} optional parameters were left out: an intent has at most ${maxCount}`);
-  return inputs.filter((input) => chosen.has(input));
+  const path = pathOf(operation.node);
+  if (inputs.filter(({ isRequired }) => isRequired).length > maxParameters)
+    throw new Unfit(path, `needs more than ${maxParameters} parameters`);
+  const kept = keepMost(inputs, ({ isRequired }) => isRequired);
+  const excess = inputs.length - kept.length;
+  if (excess > 0) take(path, `${excess} optional parameters were left out: an intent has at most ${maxParameters}`);
+  return kept;
 }

@@ -1,49 +1,47 @@
-import type { Cursor } from './cursor.ts';
+import { DocumentError } from './document.ts';
+import { list, type Node, node, text } from './node.ts';
 import { openNotes } from './notes.ts';
-import { checkPlanned, DocumentError, describeIssues, type ImportOptions, type ImportPlan } from './plan.ts';
+import { checkPlanned, describeIssues, type ImportOptions, type ImportPlan } from './plan.ts';
 import { makeService } from './service.ts';
 
 /** Members that a description may show of an intent, but that are the registry's to say. */
 const assigned = ['intent_id', 'service_id', 'service_name', 'match'];
 
-/** A member whose name begins with the protocol's, whatever that is: `proto-policy-file`. */
-const findText = (root: Cursor, ending: string): string | undefined =>
-  root.children().find(([name, { value }]) => name.endsWith(ending) && typeof value === 'string')?.[1].value as string | undefined;
-
 /** Plans the import of a service description (specification section 2.6). Its intents keep their uids. */
-export function planServiceDescription(root: Cursor, options: ImportOptions): ImportPlan {
+export function planServiceDescription(root: Node, options: ImportOptions): ImportPlan {
   const notes = openNotes();
-  const info = root.child('service-info');
-  const url = options.baseUrl ?? info?.text('service_url');
-  if (info === undefined || url === undefined || !URL.canParse(url)) {
+  const info = node(root['service-info']);
+  const url = options.baseUrl ?? text(info.service_url);
+  if (url === undefined || !URL.canParse(url)) {
     throw new DocumentError('The service description gives no service_url. Give one with --base-url.');
   }
+  // the member's name begins with the protocol's, whatever that is: `proto-policy-file`
+  const [, policyUrl] = Object.entries(root).find(([name, value]) => name.endsWith('-policy-file') && typeof value === 'string') ?? [];
   const service = makeService(
     {
-      name: options.serviceName ?? info.text('name'),
-      description: info.text('description'),
-      url,
-      policyUrl: findText(root, '-policy-file'),
-      logoUrl: info.text('service_logo_url'),
-      termsUrl: info.text('service_terms_of_service_url'),
-      privacyUrl: info.text('service_privacy_policy_url'),
+      service_name: options.serviceName ?? text(info.name),
+      description: text(info.description),
+      service_url: url,
+      policy_url: text(policyUrl),
+      service_logo_url: text(info.service_logo_url),
+      service_terms_of_service_url: text(info.service_terms_of_service_url),
+      service_privacy_policy_url: text(info.service_privacy_policy_url),
     },
-    info,
+    '/service-info',
     notes.take,
   );
   const plan: ImportPlan = { service, intents: [], skipped: [], notes: [], credentials: [] };
   const seen = new Set<string>();
-  for (const place of root.list('intents')) {
-    const operation = place.text('intent_uid') ?? place.path;
-    const candidate = Object.fromEntries(place.children().flatMap(([name, { value }]) => (assigned.includes(name) ? [] : [[name, value]])));
-    const checked = checkPlanned(candidate, options);
-    if ('issues' in checked)
-      plan.skipped.push({ operation, path: place.path, reason: `would be refused: ${describeIssues(checked.issues)}` });
-    else if (seen.has(operation)) plan.skipped.push({ operation, path: place.path, reason: 'has the intent_uid of another one' });
+  for (const [index, given] of list(root.intents).entries()) {
+    const path = `/intents/${index}`;
+    const operation = text(node(given).intent_uid) ?? path;
+    const skip = (reason: string) => plan.skipped.push({ operation, path, reason });
+    const checked = checkPlanned(Object.fromEntries(Object.entries(node(given)).filter(([name]) => !assigned.includes(name))), options);
+    if ('issues' in checked) skip(`would be refused: ${describeIssues(checked.issues)}`);
+    else if (seen.has(operation)) skip('has the intent_uid of another one');
     else {
-      if (typeof place.child('endpoint')?.value === 'string') {
-        notes.take(place.child('endpoint')?.path ?? '', 'the endpoint is an address alone; it will be called with POST and JSON');
-      }
+      if (typeof node(given).endpoint === 'string')
+        notes.take(`${path}/endpoint`, 'the endpoint is an address alone; it will be called with POST and JSON');
       seen.add(operation);
       plan.intents.push(checked.intent);
     }

@@ -1,19 +1,20 @@
-import { Cursor } from './cursor.ts';
-import { DocumentError, type ImportOptions, type ImportPlan } from './plan.ts';
+import { DocumentError } from './document.ts';
+import { node } from './node.ts';
+import type { ImportOptions, ImportPlan } from './plan.ts';
 import { planServiceDescription } from './plan-description.ts';
 import { planOpenApi } from './plan-openapi.ts';
 
 /**
  * Plans the import of a parsed document: OpenAPI 3.0 or 3.1, Swagger 2.0, or a service description (specification section 2.6).
  * Every intent that is planned passes the checks of the registry.
- * @throws DocumentError where the document is none of these, or an option is missing that it cannot do without
+ * @throws DocumentError if the document is none of these, or an option is missing that it cannot do without
  */
 export function planImport(document: unknown, options: ImportOptions): ImportPlan {
-  const root = Cursor.of(document);
-  if (/^3\.[01]\./.test(`${root.text('openapi')}.`) || root.text('swagger') === '2.0') return planOpenApi(root, options);
-  if (root.child('service-info') !== undefined && root.child('intents') !== undefined) return planServiceDescription(root, options);
+  const { openapi, swagger, registry, ...members } = node(document);
+  if (/^3\.[01]\./.test(`${openapi}.`) || swagger === '2.0') return planOpenApi(document, options);
+  if (members['service-info'] !== undefined && members.intents !== undefined) return planServiceDescription(members, options);
   throw new DocumentError(
-    root.child('registry') === undefined
+    registry === undefined
       ? 'The document is none that can be imported: OpenAPI 3.0 or 3.1 (openapi: 3.x), Swagger 2.0 (swagger: "2.0") or a service description (service-info and intents).'
       : 'The document is a registry file. Use "apply" for it.',
   );

@@ -41,17 +41,6 @@ export interface ImportOptions extends Addresses {
   registryUrl: string;
 }
 
-/** A document that nothing can be planned from. */
-export class DocumentError extends Error {
-  override readonly name = 'DocumentError';
-  readonly issues: Issue[];
-
-  constructor(message: string, issues: Issue[] = []) {
-    super(message);
-    this.issues = issues;
-  }
-}
-
 /** What the registry would refuse of an intent; what it takes comes back as the registry will keep it. */
 export function checkPlanned(candidate: unknown, { rules, registryUrl }: ImportOptions): { intent: IntentInput } | { issues: Issue[] } {
   const parsed = intentInput.safeParse(candidate, { reportInput: true });
@@ -59,9 +48,9 @@ export function checkPlanned(candidate: unknown, { rules, registryUrl }: ImportO
   try {
     const text = JSON.stringify(parsed.data);
     if (Buffer.byteLength(text) > 256 * 1024) return { issues: [{ path: '', problem: 'must have at most 262144 bytes' }] };
-    parseJson(text);
-    checkIntent(parsed.data, rules, registryUrl);
-    return { intent: parsed.data };
+    const intent = parseJson(text) as IntentInput;
+    checkIntent(intent, rules, registryUrl);
+    return { intent };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return { issues: error.details.issues as Issue[] };

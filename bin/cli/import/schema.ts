@@ -1,26 +1,22 @@
+import { getRaw } from '@scalar/json-magic/magic-proxy';
 import { type ConstraintName, type ConstraintValue, parameterFormats } from '../../../schemas/parameter.ts';
-import { BrokenReference, type Cursor } from './cursor.ts';
-import { anything, both, type Constraints, either, type Facts, once } from './facts.ts';
+import { anything, both, either, type Facts, once } from './facts.ts';
+import { BrokenReference, isNode, list, type Node, node, number, pathOf, resolve, text, texts } from './node.ts';
 import type { TakeNote } from './notes.ts';
 
 /** How a constraint is read from a schema. */
-type Reader<Value> = (schema: Cursor) => Value | undefined;
-
-const number =
-  (keyword: string): Reader<number> =>
-  (schema) =>
-    schema.number(keyword);
+type Reader<Value> = (schema: Node) => Value | undefined;
 
 /** How the constraints of parameters are written in a schema. */
 const readers: { readonly [Name in ConstraintName]: Reader<ConstraintValue<Name>> } = {
   enum: readEnum,
   minimum: (schema) => readBound(schema, 'minimum'),
   maximum: (schema) => readBound(schema, 'maximum'),
-  minLength: number('minLength'),
-  maxLength: number('maxLength'),
-  pattern: (schema) => schema.text('pattern'),
+  minLength: ({ minLength }) => number(minLength),
+  maxLength: ({ maxLength }) => number(maxLength),
+  pattern: ({ pattern }) => text(pattern),
   // others, such as OpenAPI's own, mostly say how a value is stored, not what it looks like
-  format: (schema) => parameterFormats.find((format) => format === schema.text('format')),
+  format: ({ format }) => parameterFormats.find((known) => known === format),
 };
 
 /** Constraints that a parameter of an intent has no member for. */
@@ -40,102 +36,100 @@ const inexpressible = [
   'dependentSchemas',
 ].filter((keyword) => !(keyword in readers));
 
-/** Works out schemas (JSON Schema as OpenAPI 3.0, 3.1 and Swagger 2 have it). What cannot be worked out stands for anything, and is noted. */
-export type ReadSchema = (schema: Cursor) => Facts;
+/** Works out JSON schemas. What cannot be worked out stands for anything, and is noted. */
+export type ReadSchema = (schema: unknown) => Facts;
+
+/** How many schemas may be made of each other, one in another. */
+const maxOpen = 500;
 
 /** A reader for one document. What is referred to is worked out once, however many schemas are made of it. */
 export function openSchemaReader(take: TakeNote): ReadSchema {
-  const referred = new Map<unknown, Facts>();
-  const open = new Set<unknown>();
+  const referred = new Map<Node, Facts>();
+  const open = new Set<Node>();
 
-  function read(schema: Cursor): Facts {
-    if (!schema.isObject) return anything;
-    if (open.has(schema.value)) {
-      take(schema.path, 'the schema is made of itself; that part of it was left out');
+  function read(schema: unknown): Facts {
+    if (!isNode(schema)) return anything;
+    if (open.has(schema) || open.size >= maxOpen) {
+      take(pathOf(schema), `the schema is made of ${open.has(schema) ? 'itself' : 'too many others'}; that part of it was left out`);
       return anything;
     }
-    open.add(schema.value);
+    open.add(schema);
     const alternatives = ['oneOf', 'anyOf'].flatMap((keyword) => {
-      const branches = schema.list(keyword).map(read);
+      const branches = list(schema[keyword]).map(read);
       return branches.length > 0 ? [readAlternatives(branches, schema, take)] : [];
     });
-    const parts = schema.list('allOf').map(read);
-    const facts = [...readReference(schema), ...parts, ...alternatives].reduce(both, readOwn(schema, take, readLater));
-    open.delete(schema.value);
+    const parts = list(schema.allOf).map(read);
+    const facts = [...readReference(schema), ...parts, ...alternatives].reduce(both, readOwn(schema));
+    open.delete(schema);
     return facts;
   }
 
-  /** A member is worked out when it is asked for: by then its holder is no longer open, so a schema may have itself as a member. */
-  const readLater = (schema: Cursor): (() => Facts) => once(() => read(schema));
-
-  function readReference(schema: Cursor): Facts[] {
-    if (schema.text('$ref') === undefined) return [];
+  function readReference(schema: Node): Facts[] {
+    if (text(schema.$ref) === undefined) return [];
     try {
-      const target = schema.resolve();
-      const facts = referred.get(target.value) ?? read(target);
-      if (!open.has(target.value)) referred.set(target.value, facts);
+      const target = resolve(schema);
+      const facts = referred.get(target) ?? read(target);
+      if (!open.has(target)) referred.set(target, facts);
       return [facts];
     } catch (error) {
       if (!(error instanceof BrokenReference)) throw error;
-      take(error.path, `${error.message}; anything is taken in its place`);
+      take(error.path, `${error.problem}; anything is taken in its place`);
       return [];
     }
+  }
+
+  function readOwn(schema: Node): Facts {
+    const note = (words: string) => take(pathOf(schema), words);
+    for (const keyword of inexpressible) if (schema[keyword] !== undefined) note(`${keyword} was left out: a parameter cannot say it`);
+    for (const [keyword, bound] of Object.entries(inclusive)) {
+      if (!isInteger(schema) && number(schema[keyword]) !== undefined)
+        note(`${keyword} was made ${bound}: a parameter's bounds are inclusive`);
+    }
+    // a member is worked out when it is asked for: by then its holder is no longer open, so a schema may have itself as a member
+    const properties = Object.entries(node(schema.properties)).map(([name, member]) => [name, once(() => read(member))] as const);
+    return {
+      types: readTypes(schema),
+      ...Object.fromEntries(Object.entries(readers).map(([name, readConstraint]) => [name, readConstraint(schema)])),
+      default: getRaw(schema.default) ?? undefined,
+      description: text(schema.description) ?? text(schema.title),
+      isReadOnly: schema.readOnly === true || undefined,
+      isWriteOnly: schema.writeOnly === true || undefined,
+      path: text(schema.$ref) === undefined ? pathOf(schema) : undefined,
+      properties: new Map(properties),
+      required: new Set(texts(schema.required)),
+    };
   }
 
   return read;
 }
 
-const isNull = ({ types, constraints: { enum: allowed } }: Facts): boolean =>
+const isNull = ({ types, enum: allowed }: Facts): boolean =>
   (types?.size === 1 && types.has('null')) || (types === undefined && allowed?.length === 1 && allowed[0] === null);
 
 /** `oneOf` with a null beside one other branch is how many documents say nullable. */
-function readAlternatives(branches: Facts[], schema: Cursor, take: TakeNote): Facts {
+function readAlternatives(branches: Facts[], schema: Node, take: TakeNote): Facts {
   const real = branches.filter((branch) => !isNull(branch));
   const united = either(real);
   if (real.length > 1 && united.properties.size > 0) {
-    take(schema.path, 'has alternatives; their members were put together, and only what all of them require is required');
+    take(pathOf(schema), 'has alternatives; their members were put together, and only what all of them require is required');
   }
   const isNullable = real.length < branches.length;
   return isNullable && united.types ? { ...united, types: new Set([...united.types, 'null']) } : united;
 }
 
-function readOwn(schema: Cursor, take: TakeNote, readLater: (member: Cursor) => () => Facts): Facts {
-  for (const keyword of inexpressible) {
-    if (schema.child(keyword) !== undefined) take(schema.path, `${keyword} was left out: a parameter cannot say it`);
-  }
-  const properties = schema.child('properties')?.children() ?? [];
-  for (const keyword of ['exclusiveMinimum', 'exclusiveMaximum'] as const) {
-    if (!isInteger(schema) && readExclusive(schema, keyword) !== undefined)
-      take(schema.path, `${keyword} was made ${inclusive[keyword]}: a parameter's bounds are inclusive`);
-  }
-  return {
-    types: readTypes(schema),
-    constraints: Object.fromEntries(Object.entries(readers).map(([name, read]) => [name, read(schema)])) as Constraints,
-    default: schema.child('default')?.value,
-    description: schema.text('description') ?? schema.text('title'),
-    isReadOnly: schema.flag('readOnly'),
-    isWriteOnly: schema.flag('writeOnly'),
-    path: schema.text('$ref') === undefined ? schema.path : undefined,
-    properties: new Map(properties.map(([name, property]) => [name, readLater(property)])),
-    required: new Set(schema.list('required').flatMap(({ value }) => (typeof value === 'string' ? [value] : []))),
-  };
-}
-
-/** `type` is a text, or from 3.1 on a list; 3.0 says `nullable`, Swagger 2 at best `x-nullable`. Without `type`, other keywords tell. */
-function readTypes(schema: Cursor): Set<string> | undefined {
-  const type = schema.child('type')?.value;
-  const listed = (Array.isArray(type) ? type : [type]).filter((one) => typeof one === 'string');
+/** `type` is a text or a list. Without it, other keywords tell. `nullable` is left of what is older than 3.1 and could not be upgraded. */
+function readTypes(schema: Node): Set<string> | undefined {
+  const listed = texts([schema.type].flat());
   const types = listed.length > 0 ? listed : impliedTypes(schema);
   if (types.length === 0 || types.includes('any')) return undefined;
-  const isNullable = schema.flag('nullable') || schema.flag('x-nullable');
-  return new Set([...types, ...(isNullable ? ['null'] : [])]);
+  return new Set([...types, ...(schema.nullable === true || schema['x-nullable'] === true ? ['null'] : [])]);
 }
 
-function impliedTypes(schema: Cursor): string[] {
-  if (['properties', 'additionalProperties'].some((keyword) => schema.child(keyword)?.isObject)) return ['object'];
-  if (schema.child('items')?.isObject) return ['array'];
-  const values = readEnum(schema);
-  return values === undefined || values.length === 0 ? [] : [...new Set(values.map(typeOf))];
+function impliedTypes(schema: Node): string[] {
+  if (isNode(schema.properties) || isNode(schema.additionalProperties)) return ['object'];
+  if (isNode(schema.items)) return ['array'];
+  if (schema.contentMediaType !== undefined) return ['string'];
+  return [...new Set((readEnum(schema) ?? []).map(typeOf))];
 }
 
 const typeOf = (value: unknown): string => {
@@ -144,30 +138,24 @@ const typeOf = (value: unknown): string => {
   return Number.isInteger(value) ? 'integer' : typeof value;
 };
 
-function readEnum(schema: Cursor): unknown[] | undefined {
-  const constant = schema.child('const');
-  if (constant !== undefined) return [constant.value];
-  const allowed = schema.child('enum')?.value;
-  return Array.isArray(allowed) ? allowed : undefined;
+function readEnum(schema: Node): unknown[] | undefined {
+  if (schema.const !== undefined) return [getRaw(schema.const)];
+  return Array.isArray(schema.enum) ? getRaw(schema.enum) : undefined;
 }
 
 const inclusive = { exclusiveMinimum: 'minimum', exclusiveMaximum: 'maximum' } as const;
 
-function isInteger(schema: Cursor): boolean {
+function isInteger(schema: Node): boolean {
   const types = readTypes(schema);
   return types?.has('integer') === true && !types.has('number');
 }
 
-/** `exclusiveMinimum` is a flag in 3.0 and a number in 3.1. */
-const readExclusive = (schema: Cursor, keyword: keyof typeof inclusive): number | undefined =>
-  schema.number(keyword) ?? (schema.flag(keyword) ? schema.number(inclusive[keyword]) : undefined);
-
 /** A parameter's bounds are inclusive: for integers the next one takes the place of an exclusive bound. */
-function readBound(schema: Cursor, keyword: 'minimum' | 'maximum'): number | undefined {
+function readBound(schema: Node, keyword: 'minimum' | 'maximum'): number | undefined {
   const isLower = keyword === 'minimum';
-  const exclusive = readExclusive(schema, isLower ? 'exclusiveMinimum' : 'exclusiveMaximum');
+  const exclusive = number(isLower ? schema.exclusiveMinimum : schema.exclusiveMaximum);
   const next = (bound: number) => (isLower ? Math.floor(bound) + 1 : Math.ceil(bound) - 1);
-  const bounds = [schema.number(keyword), exclusive !== undefined && isInteger(schema) ? next(exclusive) : exclusive];
+  const bounds = [number(schema[keyword]), exclusive !== undefined && isInteger(schema) ? next(exclusive) : exclusive];
   const known = bounds.filter((bound) => bound !== undefined);
   return known.length === 0 ? undefined : (isLower ? Math.max : Math.min)(...known);
 }

@@ -1,4 +1,4 @@
-import { type Server, Unfit } from './operation.ts';
+import { list, type Node, node, pathOf, text, Unfit } from './node.ts';
 
 /** Where the paths of a document are called, if the one who imports it says more than the document. */
 export interface Addresses {
@@ -9,16 +9,22 @@ export interface Addresses {
 }
 
 /**
- * The address that an operation's path is appended to, without a trailing slash. Of several, the first with https.
- * @throws Unfit where there is none
+ * The address that an operation's path is appended to, without a trailing slash: of the servers of the first that names any, the first with https.
+ * @param holders - the operation, its path and its document
+ * @throws Unfit if there is none
  */
-export function chooseServer(servers: readonly Server[], { baseUrl, documentUrl }: Addresses): string {
+export function chooseServer(holders: readonly Node[], { baseUrl, documentUrl }: Addresses): string {
   if (baseUrl !== undefined) return trim(baseUrl);
-  const candidates = servers.map(({ url, path }) => ({ url: absolute(url ?? '/', documentUrl), path }));
-  const found = candidates.find(({ url }) => url?.startsWith('https:')) ?? candidates.find(({ url }) => url !== undefined);
-  if (found?.url === undefined) throw new Unfit(servers[0]?.path ?? '/servers', 'has no absolute server address; give one with --base-url');
-  return trim(found.url);
+  const servers = holders.map(({ servers }) => list(servers)).find(({ length }) => length > 0) ?? [{ url: '/' }];
+  const urls = servers.map((server) => absolute(readUrl(node(server)), documentUrl)).filter((url) => url !== undefined);
+  const url = urls.find((candidate) => candidate.startsWith('https:')) ?? urls[0];
+  if (url === undefined) throw new Unfit(`${pathOf(servers[0])}/url`, 'has no absolute server address; give one with --base-url');
+  return trim(url);
 }
+
+/** `{region}` in a server's URL stands for the variable's default. */
+const readUrl = ({ url, variables }: Node): string =>
+  (text(url) ?? '/').replace(/\{([^}]+)\}/g, (place, name: string) => String(node(node(variables)[name]).default ?? place));
 
 function absolute(url: string, documentUrl: string | undefined): string | undefined {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(url)) return url;

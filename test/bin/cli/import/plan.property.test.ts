@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { DocumentError, type ImportOptions } from '../../../../bin/cli/import/plan.ts';
+import { DocumentError } from '../../../../bin/cli/import/document.ts';
+import type { ImportOptions } from '../../../../bin/cli/import/plan.ts';
 import { planImport } from '../../../../bin/cli/import/plan-import.ts';
 import { checkIntent } from '../../../../functions/core/relay/check-intent.ts';
 import { intentInput } from '../../../../schemas/intent.ts';
@@ -143,7 +144,7 @@ test('every operation is planned or skipped, and every planned intent is one tha
     }),
     { numRuns: 150 },
   );
-});
+}, 60_000);
 
 test('nothing that is read throws anything but DocumentError', () => {
   fc.assert(

@@ -1,0 +1,86 @@
+import { pointer } from '../../../functions/core/json.ts';
+import { DocumentError } from './document.ts';
+
+/** Where an object stands in the documents as they were given: a JSON pointer (RFC 6901), behind the file if there are several. */
+export const place = Symbol('place');
+
+/** An object of a document. What its `$ref` refers to is its `$ref-value`. */
+export interface Node {
+  readonly [member: string | symbol]: unknown;
+}
+
+export const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The value as an object; an empty one if it is something else. */
+export const node = (value: unknown): Node => (isNode(value) ? value : {});
+export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+export const texts = (value: unknown): string[] => list(value).filter((item) => typeof item === 'string');
+export const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+export const number = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+
+const maxDepth = 500;
+
+/**
+ * A copy of a parsed document in which every object knows its place, unless it does already.
+ * @param path - the place of the document itself
+ * @throws DocumentError if it is nested too deeply to be read
+ */
+export function locate(value: unknown, path = '', depth = 0): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth > maxDepth) throw new DocumentError(`The document is nested more than ${maxDepth} deep.`);
+  if (Array.isArray(value)) return value.map((item, index) => locate(item, `${path}/${index}`, depth + 1));
+  const members = Object.entries(value).map(([name, member]) => [name, locate(member, path + pointer([name]), depth + 1)]);
+  return { ...Object.fromEntries(members), [place]: pathOf(value) || path };
+}
+
+export const pathOf = (value: unknown): string => text(node(value)[place]) ?? '';
+
+/** Why an operation cannot be an intent. It is left out and reported. */
+export class Unfit extends Error {
+  override readonly name: string = 'Unfit';
+  /** place of what stands in the way */
+  readonly path: string;
+
+  /** @param reason - ends the sentence "the operation ..." */
+  constructor(path: string, reason: string) {
+    super(reason);
+    this.path = path;
+  }
+}
+
+/** A reference that cannot be followed. */
+export class BrokenReference extends Unfit {
+  override readonly name = 'BrokenReference';
+  /** a sentence */
+  readonly problem: string;
+
+  /** @param problem - ends the sentence "the reference ..." */
+  constructor(path: string, problem: string) {
+    super(path, `cannot be read: the reference ${problem}`);
+    this.problem = `the reference ${problem}`;
+  }
+}
+
+/**
+ * What an object refers to at the end of its chain of `$ref`s; without one the object itself.
+ * @throws BrokenReference
+ */
+export function resolve(value: unknown): Node {
+  const start = node(value);
+  const seen = new Set<Node>();
+  let here = start;
+  for (let reference = text(here.$ref); reference !== undefined; reference = text(here.$ref)) {
+    if (seen.has(here)) throw new BrokenReference(pathOf(start), 'leads back to itself');
+    seen.add(here);
+    const target = here['$ref-value'];
+    if (!isNode(target)) throw new BrokenReference(pathOf(start), describeBroken(reference));
+    here = target;
+  }
+  return here;
+}
+
+function describeBroken(reference: string): string {
+  if (!reference.startsWith('#')) return 'leads to another document, which is not fetched; bundle the documents into one first';
+  if (reference !== '#' && !reference.startsWith('#/')) return 'must be a JSON pointer, such as #/components/...';
+  return 'leads to nothing in this document';
+}
