@@ -11,6 +11,7 @@ import { CliFailure } from './failure.ts';
 export interface Identity {
   region: string;
   client_id: string;
+  /** instead of Cognito's own address in the region */
   endpoint?: string;
   username: string;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { usageFailure } from './failure.ts';
-import { DocumentError, readDocument } from './import/document.ts';
+import { readDocument } from './import/document.ts';
 
 /** The text of a file, or of stdin for `-`. */
 export async function readText(file: string): Promise<string> {
@@ -17,15 +17,4 @@ export async function readText(file: string): Promise<string> {
 }
 
 /** Reads JSON or YAML from a file or stdin. */
-export async function readInput(file: string): Promise<unknown> {
-  return asUsage(await readText(file));
-}
-
-function asUsage(content: string): unknown {
-  try {
-    return readDocument(content);
-  } catch (error) {
-    if (error instanceof DocumentError) throw usageFailure(error.message, error.issues);
-    throw error;
-  }
-}
+export const readInput = async (file: string): Promise<unknown> => readDocument(await readText(file));

@@ -1,24 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Tokens } from './api.ts';
+import type { Identity, IssuedTokens } from './cognito.ts';
 import { CliFailure } from './failure.ts';
 import { openPrivateFile } from './private-file.ts';
 
 /** How somebody is signed in to one service. */
-export type Session =
-  | { kind: 'local'; stack_file: string }
-  | {
-      kind: 'cognito';
-      region: string;
-      client_id: string;
-      /** instead of Cognito's own address in the region */
-      endpoint?: string;
-      username: string;
-      access_token: string;
-      refresh_token: string;
-      /** milliseconds since the epoch */
-      expires_at: number;
-    };
+export type Session = { kind: 'local'; stack_file: string } | ({ kind: 'cognito' } & Identity & IssuedTokens);
 
 type Sessions = Record<string, Session>;
 

@@ -2,13 +2,13 @@ import type { Command } from 'commander';
 import type { EgressRules } from '../../../functions/core/relay/egress.ts';
 import { type CliContext, isLoopback, openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
-import { DocumentError, readDocument } from '../import/document.ts';
+import { readDocument } from '../import/document.ts';
 import { fetchDocument } from '../import/fetch-document.ts';
 import { loadFile } from '../import/load-file.ts';
 import type { Note } from '../import/notes.ts';
 import type { ImportPlan } from '../import/plan.ts';
 import { planImport } from '../import/plan-import.ts';
-import { readText } from '../input.ts';
+import { readInput } from '../input.ts';
 import { applyChanges } from '../registry/apply.ts';
 import { compareService, type ServiceChanges } from '../registry/compare.ts';
 import { requireService } from '../registry/read.ts';
@@ -78,24 +78,22 @@ async function makePlan(source: string, options: ImportCommandOptions, registryU
   }
   const isUrl = /^https?:\/\//i.test(source);
   const rules = chooseRules(options, registryUrl);
-  try {
-    return planImport(isUrl ? readDocument(await fetchDocument(source, rules)) : await loadDocument(source), {
-      ...(options.namespace !== undefined && { namespace: options.namespace }),
-      ...(options.intentVersion !== undefined && { version: options.intentVersion }),
-      ...(options.name !== undefined && { serviceName: options.name }),
-      ...(options.baseUrl !== undefined && { baseUrl: options.baseUrl }),
-      ...(isUrl && { documentUrl: source }),
-      keepDeprecated: options.keepDeprecated === true,
-      rules,
-      registryUrl,
-    });
-  } catch (error) {
-    if (error instanceof DocumentError) throw usageFailure(error.message, error.issues);
-    throw error;
-  }
+  const document = isUrl
+    ? readDocument(await fetchDocument(source, rules))
+    : source === '-'
+      ? await readInput(source)
+      : await loadFile(source);
+  return planImport(document, {
+    ...(options.namespace !== undefined && { namespace: options.namespace }),
+    ...(options.intentVersion !== undefined && { version: options.intentVersion }),
+    ...(options.name !== undefined && { serviceName: options.name }),
+    ...(options.baseUrl !== undefined && { baseUrl: options.baseUrl }),
+    ...(isUrl && { documentUrl: source }),
+    keepDeprecated: options.keepDeprecated === true,
+    rules,
+    registryUrl,
+  });
 }
-
-const loadDocument = async (file: string) => (file === '-' ? readDocument(await readText(file)) : loadFile(file));
 
 /** The ports are the deployment's to allow, so the one that is asked for is left to it. */
 function chooseRules({ allowLoopback, baseUrl }: ImportCommandOptions, registryUrl: string): EgressRules {

@@ -1,10 +1,10 @@
 import { hasBody, isFormType, isJsonType } from '../../../functions/core/relay/endpoint.ts';
 import type { Facts } from './facts.ts';
-import { node, pathOf, resolve, text } from './node.ts';
+import { node, pathOf, resolve, text, Unfit } from './node.ts';
 import type { TakeNote } from './notes.ts';
-import { type Form, type Operation, type Reading, readForms, Unfit } from './operation.ts';
+import { type Form, type Operation, type Reading, readForms } from './operation.ts';
 
-/** How a list or object is written where only text can stand: repeated (`form`, exploded), with commas, or in a way that no intent has. */
+/** How a list or object is written as text: repeated (`form`, exploded), with commas, or in a way that no intent has. */
 export type Spelling = 'repeated' | 'commas' | 'other';
 
 /** A value that becomes an input parameter, before its name and place are settled. */

@@ -1,14 +1,11 @@
 import { parseDocument } from 'yaml';
 import type { Issue } from '../../../schemas/errors.ts';
+import { CliFailure } from '../failure.ts';
 
 /** A document that cannot be read, or that nothing can be planned from. */
-export class DocumentError extends Error {
-  override readonly name = 'DocumentError';
-  readonly issues: Issue[];
-
-  constructor(message: string, issues: Issue[] = []) {
-    super(message);
-    this.issues = issues;
+export class DocumentError extends CliFailure {
+  constructor(message: string, issues: readonly Issue[] = []) {
+    super('usage', message, { issues });
   }
 }
 

@@ -3,41 +3,47 @@ import type { ConstraintName, ConstraintValue } from '../../../schemas/parameter
 export type Constraints = { [Name in ConstraintName]?: ConstraintValue<Name> | undefined };
 
 /** What a schema says of the values at one place, once its references and combinations are worked out. */
-export interface Facts {
+export interface Facts extends Constraints {
   /** JSON types that a value may have; undefined: any */
   types?: ReadonlySet<string> | undefined;
-  constraints: Constraints;
   default?: unknown;
   description?: string | undefined;
-  isReadOnly?: boolean | undefined;
-  isWriteOnly?: boolean | undefined;
-  /** where it is written, as a JSON pointer */
+  isReadOnly?: true | undefined;
+  isWriteOnly?: true | undefined;
+  /** where it is written */
   path?: string | undefined;
   /** read when they are asked for, since a schema may hold itself */
   properties: ReadonlyMap<string, () => Facts>;
   required: ReadonlySet<string>;
 }
 
-export const anything: Facts = { constraints: {}, properties: new Map(), required: new Set() };
+export const anything: Facts = { properties: new Map(), required: new Set() };
 
-/** How the values of one constraint are combined. */
+/** How what several schemas say becomes one. */
 interface Combination<Value> {
-  /** what holds where both hold */
+  /** what holds if both hold */
   both: (left: Value, right: Value) => Value;
-  /** what surely holds where one of them holds, if anything does */
+  /** what surely holds if one of them holds, if anything does */
   either: (values: Value[]) => Value | undefined;
 }
 
 const sameJson = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right);
 const unique = (values: unknown[]): unknown[] => [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
+const union = (sets: ReadonlySet<string>[]): ReadonlySet<string> => new Set(sets.flatMap((set) => [...set]));
+const intersection = (left: ReadonlySet<string>, right: ReadonlySet<string>) => new Set([...left].filter((item) => right.has(item)));
 
+const first = <T>(left: T): T => left;
 /** The value that all share. */
 const agreed = <T>(values: T[]): T | undefined => (values.every((value) => value === values[0]) ? values[0] : undefined);
 
 const lowerBound: Combination<number> = { both: Math.max, either: (values) => Math.min(...values) };
 const upperBound: Combination<number> = { both: Math.min, either: (values) => Math.max(...values) };
 
-const combinations: { readonly [Name in ConstraintName]: Combination<ConstraintValue<Name>> } = {
+type FactName = keyof Facts;
+type FactValue<Name extends FactName> = NonNullable<Facts[Name]>;
+
+const combinations: { readonly [Name in FactName]: Combination<FactValue<Name>> } = {
+  types: { both: commonTypes, either: union },
   enum: {
     both: (left, right) => left.filter((value) => right.some((other) => sameJson(value, other))),
     either: (lists) => unique(lists.flat()),
@@ -46,23 +52,30 @@ const combinations: { readonly [Name in ConstraintName]: Combination<ConstraintV
   maximum: upperBound,
   minLength: lowerBound,
   maxLength: upperBound,
-  pattern: { both: (left) => left, either: agreed },
-  format: { both: (left) => left, either: agreed },
+  pattern: { both: first, either: agreed },
+  format: { both: first, either: agreed },
+  default: { both: first, either: agreed },
+  description: { both: first, either: agreed },
+  isReadOnly: { both: first, either: agreed },
+  isWriteOnly: { both: first, either: agreed },
+  path: { both: first, either: ([path]) => path },
+  properties: {
+    both: (left, right) => joinProperties([left, right], (members) => members.reduce(both)),
+    either: (maps) => joinProperties(maps, either),
+  },
+  required: {
+    both: (left, right) => union([left, right]),
+    either: ([some = new Set<string>(), ...others]) => others.reduce(intersection, some),
+  },
 };
 
-/** @param isSure - whether all of the sets hold, or only one of them does: then a constraint that not all have says nothing */
-function combine<Name extends ConstraintName>(name: Name, sets: readonly Constraints[], isSure: boolean): Constraints[Name] {
-  const { both, either }: Combination<ConstraintValue<Name>> = combinations[name];
-  const values = sets.map((set) => set[name]).filter((value) => value !== undefined) as ConstraintValue<Name>[];
-  if (values.length === 0 || (!isSure && values.length < sets.length)) return undefined;
-  return isSure ? values.reduce((left, right) => both(left, right)) : either(values);
+/** An integer is a number. */
+function commonTypes(left: ReadonlySet<string>, right: ReadonlySet<string>): ReadonlySet<string> {
+  const widen = (types: ReadonlySet<string>) => (types.has('number') ? union([types, new Set(['integer'])]) : types);
+  const common = intersection(widen(left), widen(right));
+  if (common.has('number')) common.delete('integer');
+  return common;
 }
-
-const combineAll = (sets: readonly Constraints[], isSure: boolean): Constraints =>
-  Object.fromEntries(Object.keys(combinations).map((name) => [name, combine(name as ConstraintName, sets, isSure)]));
-
-const union = (a: ReadonlySet<string>, b: ReadonlySet<string>): Set<string> => new Set([...a, ...b]);
-const intersection = (a: ReadonlySet<string>, b: ReadonlySet<string>): Set<string> => new Set([...a].filter((item) => b.has(item)));
 
 /** Works a value out at most once, when it is first asked for. */
 export function once<T>(work: () => T): () => T {
@@ -73,53 +86,30 @@ export function once<T>(work: () => T): () => T {
   };
 }
 
-/** An integer is a number. */
-function commonTypes(left: ReadonlySet<string>, right: ReadonlySet<string>): Set<string> {
-  const [a, b] = [left, right].map((types) => (types.has('number') ? new Set([...types, 'integer']) : types)) as [Set<string>, Set<string>];
-  const common = intersection(a, b);
-  if (common.has('number')) common.delete('integer');
-  return common;
+function joinProperties(maps: Facts['properties'][], join: (members: Facts[]) => Facts): Facts['properties'] {
+  const readers = Map.groupBy(
+    maps.flatMap((map) => [...map]),
+    ([name]) => name,
+  );
+  return new Map([...readers].map(([name, found]) => [name, once(() => join(found.map(([, read]) => read())))]));
 }
 
-/** What holds where both hold (`allOf`). */
-export function both(left: Facts, right: Facts): Facts {
-  const properties = new Map(left.properties);
-  for (const [name, read] of right.properties) {
-    const other = properties.get(name);
-    properties.set(name, other === undefined ? read : once(() => both(other(), read())));
-  }
-  return {
-    types: left.types && right.types ? commonTypes(left.types, right.types) : (left.types ?? right.types),
-    constraints: combineAll([left.constraints, right.constraints], true),
-    default: left.default ?? right.default,
-    description: left.description ?? right.description,
-    isReadOnly: left.isReadOnly || right.isReadOnly,
-    isWriteOnly: left.isWriteOnly || right.isWriteOnly,
-    path: left.path ?? right.path,
-    properties,
-    required: union(left.required, right.required),
-  };
+/** @param isSure - whether all of them hold, or only one of them does: then what not all say does not hold */
+function combine<Name extends FactName>(name: Name, all: readonly Facts[], isSure: boolean): Facts[Name] | undefined {
+  const combination: Combination<FactValue<Name>> = combinations[name];
+  const values = all.map((facts) => facts[name]).filter((value) => value !== undefined) as FactValue<Name>[];
+  if (values.length === 0 || (!isSure && values.length < all.length)) return undefined;
+  return isSure ? values.reduce((left, right) => combination.both(left, right)) : combination.either(values);
 }
 
-/** What surely holds where one of them holds (`oneOf`, `anyOf`). */
-export function either(branches: readonly Facts[]): Facts {
-  const [first, ...others] = branches;
-  if (first === undefined) return anything;
-  if (others.length === 0) return first;
-  const names = new Set(branches.flatMap(({ properties }) => [...properties.keys()]));
-  const readers = (name: string) => branches.flatMap(({ properties }) => properties.get(name) ?? []);
-  return {
-    types: branches.every(({ types }) => types) ? new Set(branches.flatMap(({ types }) => [...(types ?? [])])) : undefined,
-    constraints: combineAll(
-      branches.map(({ constraints }) => constraints),
-      false,
-    ),
-    default: agreed(branches.map((branch) => branch.default)),
-    description: agreed(branches.map(({ description }) => description)),
-    isReadOnly: branches.every(({ isReadOnly }) => isReadOnly),
-    isWriteOnly: branches.every(({ isWriteOnly }) => isWriteOnly),
-    path: branches.find(({ path }) => path !== undefined)?.path,
-    properties: new Map([...names].map((name) => [name, once(() => either(readers(name).map((read) => read())))])),
-    required: others.reduce((common, { required }) => intersection(common, required), first.required),
-  };
-}
+const combineAll = (all: readonly Facts[], isSure: boolean): Facts => ({
+  ...anything,
+  ...Object.fromEntries(Object.keys(combinations).map((name) => [name, combine(name as FactName, all, isSure)])),
+});
+
+/** What holds if both hold (`allOf`). */
+export const both = (left: Facts, right: Facts): Facts => combineAll([left, right], true);
+
+/** What surely holds if one of them holds (`oneOf`, `anyOf`). */
+export const either = (branches: readonly Facts[]): Facts =>
+  branches.length < 2 ? (branches[0] ?? anything) : combineAll(branches, false);

@@ -2,14 +2,12 @@ import { hasBody } from '../../../functions/core/relay/endpoint.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { type Input, isCompound, joinedOtherwise, leaveOut, readBodyInputs, type Spelling } from './body.ts';
 import { anything, both, type Facts } from './facts.ts';
-import { type Node, node, pathOf, text } from './node.ts';
+import { type Node, node, pathOf, text, Unfit } from './node.ts';
 import type { TakeNote } from './notes.ts';
-import { type Operation, type Reading, readParameters, Unfit, unplaced } from './operation.ts';
-import { makeParameter } from './parameter.ts';
+import { type Operation, type Reading, readParameters, unplaced } from './operation.ts';
+import { keepMost, makeParameter, maxParameters } from './parameter.ts';
 
 const places = ['path', 'query', 'header', 'cookie'] as const;
-
-const maxCount = 100;
 
 /** What a place of a URL template may be called. */
 const placeName = /^[A-Za-z0-9_.-]+$/;
@@ -34,13 +32,13 @@ export interface RequestContext extends Reading {
 
 /**
  * Makes the input parameters and the URL template of an operation.
- * @throws Unfit where a call of an intent cannot carry what the operation needs
+ * @throws Unfit if a call of an intent cannot carry what the operation needs
  */
 export function makeRequest(operation: Operation, context: RequestContext): Request {
   const { take } = context;
   const parameters = Map.groupBy(readParameters(operation.pathItem, operation.node), (parameter) => {
     const where = places.find((known) => known === parameter.in);
-    if (where === undefined) throw unplaced(parameter);
+    if (where === undefined) throw unplaced(parameter, operation.node);
     return where;
   });
   for (const place of ['header', 'cookie'] as const)
@@ -182,10 +180,11 @@ const encodeLiteral = (text: string): string =>
   text.replace(/%(?![0-9a-f]{2})|[^\w\-.~:/?#[\]@!$&'()*+,;=%]/giu, (character) => encodeURIComponent(character));
 
 function limit(inputs: Input[], operation: Operation, take: TakeNote): Input[] {
-  if (inputs.length <= maxCount) return inputs;
-  const required = inputs.filter(({ isRequired }) => isRequired);
-  if (required.length > maxCount) throw new Unfit(pathOf(operation.node), `needs more than ${maxCount} parameters`);
-  const chosen = new Set([...required, ...inputs.filter(({ isRequired }) => !isRequired)].slice(0, maxCount));
-  take(pathOf(operation.node), `${inputs.length - maxCount} optional parameters were left out: an intent has at most ${maxCount}`);
-  return inputs.filter((input) => chosen.has(input));
+  const path = pathOf(operation.node);
+  if (inputs.filter(({ isRequired }) => isRequired).length > maxParameters)
+    throw new Unfit(path, `needs more than ${maxParameters} parameters`);
+  const kept = keepMost(inputs, ({ isRequired }) => isRequired);
+  const excess = inputs.length - kept.length;
+  if (excess > 0) take(path, `${excess} optional parameters were left out: an intent has at most ${maxParameters}`);
+  return kept;
 }

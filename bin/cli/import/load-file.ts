@@ -11,17 +11,21 @@ import { locate, node } from './node.ts';
  * @throws DocumentError that names the file
  */
 export async function loadFile(file: string): Promise<unknown> {
-  const document = locate(readDocument(await readText(file)));
+  const read = readDocument(await readText(file));
+  const document = locate(read);
   const origin = resolve(file);
-  const folder = dirname(realpathSync(origin));
+  const folder = realpathSync(dirname(origin));
   const isLeft = (reference: string, from: string) => !reference.startsWith('#') && !isFileBelow(folder, pathTo(reference, from));
-  if (!hasReference(document, (reference) => !reference.startsWith('#') && !isLeft(reference, origin))) return document;
+  if (!hasReference(document, (reference) => !reference.startsWith('#') && !isLeft(reference, origin))) return read;
   return bundle(node(document), {
     origin,
     treeShake: false,
     traversal: 'document',
     preserveReference: (reference, { origin: from }) => isLeft(reference, from),
-    plugins: [{ type: 'loader', validate: () => true, exec: async (path) => loadPart(path, relative(dirname(origin), path)) }],
+    // what is to be read is looked at again: a schema's $id can make it another file than the one that its reference names
+    plugins: [
+      { type: 'loader', validate: () => true, exec: async (path) => (isFileBelow(folder, path) ? readPart(path, folder) : { ok: false }) },
+    ],
   });
 }
 
@@ -42,10 +46,11 @@ function hasReference(value: unknown, suits: (reference: string) => boolean): bo
   return (typeof $ref === 'string' && suits($ref)) || Object.values(value).some((member) => hasReference(member, suits));
 }
 
-function loadPart(path: string, name: string) {
+function readPart(path: string, folder: string): { ok: true; data: unknown; raw: string } {
+  const name = relative(folder, realpathSync(path));
   const raw = readFileSync(path, 'utf8');
   try {
-    return { ok: true as const, data: locate(readDocument(raw), `${name}#`), raw };
+    return { ok: true, data: locate(readDocument(raw), `${name}#`), raw };
   } catch (error) {
     throw error instanceof DocumentError ? new DocumentError(`${name}: ${error.message}`, error.issues) : error;
   }

@@ -8,7 +8,7 @@ export const isNamespace = (text: string): boolean => text.length <= maxNamespac
 
 const splitCase = (text: string): string => text.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2');
 
-/** Lower-case ASCII letters and digits, joined by hyphens; `listOpenOrders` and `list_open_orders` are `list-open-orders`. Empty where none are left. */
+/** Lower-case ASCII letters and digits, joined by hyphens; `listOpenOrders` and `list_open_orders` are `list-open-orders`. Empty if none are left. */
 export function makeSlug(text: string): string {
   const slug = splitCase(text.normalize('NFKD').replace(/\p{M}/gu, ''))
     .toLowerCase()

@@ -35,16 +35,29 @@ export function locate(value: unknown, path = '', depth = 0): unknown {
 
 export const pathOf = (value: unknown): string => text(node(value)[place]) ?? '';
 
-/** A reference that cannot be followed. */
-export class BrokenReference extends Error {
-  override readonly name = 'BrokenReference';
-  /** where the reference stands */
+/** Why an operation cannot be an intent. It is left out and reported. */
+export class Unfit extends Error {
+  override readonly name: string = 'Unfit';
+  /** place of what stands in the way */
   readonly path: string;
+
+  /** @param reason - ends the sentence "the operation ..." */
+  constructor(path: string, reason: string) {
+    super(reason);
+    this.path = path;
+  }
+}
+
+/** A reference that cannot be followed. */
+export class BrokenReference extends Unfit {
+  override readonly name = 'BrokenReference';
+  /** a sentence */
+  readonly problem: string;
 
   /** @param problem - ends the sentence "the reference ..." */
   constructor(path: string, problem: string) {
-    super(`the reference ${problem}`);
-    this.path = path;
+    super(path, `cannot be read: the reference ${problem}`);
+    this.problem = `the reference ${problem}`;
   }
 }
 

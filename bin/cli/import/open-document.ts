@@ -1,8 +1,8 @@
 import { createMagicProxy, getRaw } from '@scalar/json-magic/magic-proxy';
 import { upgrade } from '@scalar/openapi-upgrader';
 import { DocumentError } from './document.ts';
-import { BrokenReference, isNode, list, locate, type Node, node, pathOf, place, resolve, text, texts } from './node.ts';
-import { readParameters, readSuccesses, Unfit } from './operation.ts';
+import { BrokenReference, isNode, list, locate, type Node, node, pathOf, place, resolve, text, texts, Unfit } from './node.ts';
+import { readParameters, readSuccesses } from './operation.ts';
 
 /** An OpenAPI document as 3.1 has it, whatever version it is written in. */
 export interface OpenApi {
@@ -23,7 +23,7 @@ export function openOpenApi(document: unknown): OpenApi {
   return { root: createMagicProxy<Node, Node>(upgraded), problems };
 }
 
-/** What upgrading has made stands where that stands which it is a part of. */
+/** An object that the upgrader made takes the place of the one that holds it. */
 function inheritPlaces(value: unknown, inherited: string): void {
   for (const item of list(value)) inheritPlaces(item, inherited);
   if (!isNode(value)) return;
@@ -36,13 +36,13 @@ function upgradeTo31(document: Node): Node {
   try {
     return node(upgrade(document, '3.1'));
   } catch (error) {
-    throw new DocumentError(`The document cannot be read as what it says it is: ${(error as Error).message}`);
+    throw new DocumentError(`The document is not as its version of OpenAPI has it: ${(error as Error).message}`);
   }
 }
 
-/** Each operation by itself, so that one that cannot be upgraded does not keep the others from it. */
+/** Upgrades each operation by itself, so that one that cannot be upgraded is skipped alone. */
 function upgradeSwagger(given: Node, problems: Map<string, Error>): Node {
-  const { paths: _, parameters, responses, ...rest } = given;
+  const { paths: _, parameters, responses, definitions, securityDefinitions, ...rest } = given;
   const document = createMagicProxy<Node, Node>(given);
   const upgradeItem = (path: string, item: unknown): unknown => {
     const pathItem = followItem(item);
@@ -53,7 +53,7 @@ function upgradeSwagger(given: Node, problems: Map<string, Error>): Node {
       try {
         return [name, isNode(operation) ? upgradeOperation(document, pathItem, operation) : operation];
       } catch (error) {
-        const isOurs = error instanceof Unfit || error instanceof BrokenReference;
+        const isOurs = error instanceof Unfit;
         problems.set(
           `${name.toUpperCase()} ${path}`,
           isOurs ? error : new Unfit(pathOf(operation), `cannot be read: ${(error as Error).message}`),
@@ -64,8 +64,16 @@ function upgradeSwagger(given: Node, problems: Map<string, Error>): Node {
     return { ...Object.fromEntries(upgraded), [place]: pathOf(pathItem) };
   };
   const upgradedPaths = Object.fromEntries(Object.entries(node(document.paths)).map(([path, item]) => [path, upgradeItem(path, item)]));
-  return { ...upgradeTo31({ ...rest, schemes: schemesOf(given, given) }), paths: upgradedPaths };
+  const shell = {
+    ...rest,
+    schemes: schemesOf(given, given),
+    definitions: nodesOf(definitions),
+    securityDefinitions: nodesOf(securityDefinitions),
+  };
+  return { ...upgradeTo31(shell), paths: upgradedPaths };
 }
+
+const nodesOf = (members: unknown) => Object.fromEntries(Object.entries(node(members)).filter(([, member]) => isNode(member)));
 
 function followItem(item: unknown): Node | undefined {
   try {

@@ -1,20 +1,7 @@
 import type { IntentEndpoint } from '../../../schemas/intent.ts';
-import { list, type Node, node, pathOf, resolve, text } from './node.ts';
+import { list, type Node, node, pathOf, resolve, text, Unfit } from './node.ts';
 import type { TakeNote } from './notes.ts';
 import type { ReadSchema } from './schema.ts';
-
-/** Why an operation cannot be an intent. It is left out and reported. */
-export class Unfit extends Error {
-  override readonly name = 'Unfit';
-  /** where what stands in the way is written */
-  readonly path: string;
-
-  /** @param reason - ends the sentence "the operation ..." */
-  constructor(path: string, reason: string) {
-    super(reason);
-    this.path = path;
-  }
-}
 
 /** An operation of an OpenAPI 3.1 document. */
 export interface Operation {
@@ -42,13 +29,14 @@ export interface Form {
 export function readParameters(pathItem: Node, operation: Node): Node[] {
   const found = new Map<string, Node>();
   for (const parameter of [...list(pathItem.parameters), ...list(operation.parameters)].map(resolve)) {
-    if (text(parameter.name) === undefined || text(parameter.in) === undefined) throw unplaced(parameter);
+    if (text(parameter.name) === undefined || text(parameter.in) === undefined) throw unplaced(parameter, operation);
     found.set(`${parameter.in} ${parameter.name}`, parameter);
   }
   return [...found.values()];
 }
 
-export const unplaced = (parameter: Node): Unfit => new Unfit(pathOf(parameter), 'has a parameter without a name or a known place');
+export const unplaced = (parameter: Node, operation: Node): Unfit =>
+  new Unfit(pathOf(parameter) || pathOf(operation), 'has a parameter without a name or a known place');
 
 /** The successful answers; `default` counts if no other does. */
 export function readSuccesses(operation: Node): [status: string, response: Node][] {

@@ -1,19 +1,17 @@
 import { isJsonType } from '../../../functions/core/relay/endpoint.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { either, type Facts } from './facts.ts';
-import { pathOf } from './node.ts';
+import { pathOf, Unfit } from './node.ts';
 import type { TakeNote } from './notes.ts';
-import { type Operation, type Reading, readForms, readSuccesses, Unfit } from './operation.ts';
-import { makeParameter } from './parameter.ts';
-
-const maxCount = 100;
+import { type Operation, type Reading, readForms, readSuccesses } from './operation.ts';
+import { keepMost, makeParameter, maxParameters } from './parameter.ts';
 
 const isJson = (mediaType: string): boolean => isJsonType(mediaType) || mediaType === '*/*' || mediaType === 'application/*';
 
 /**
  * The output parameters of an operation: the members of its successful answer. A list or a single value has one, `items` or `value`, under
- * which the answer is returned. Where there are several successful answers, only what all of them hold is required.
- * @throws Unfit where no successful answer is JSON
+ * which the answer is returned. If there are several successful answers, only what all of them hold is required.
+ * @throws Unfit if no successful answer is JSON
  */
 export function makeOutputs({ node: operation }: Operation, { readSchema, take }: Reading): Parameter[] {
   const answers = readSuccesses(operation).map(([status, response]) => (status === '204' ? [] : readForms(response)));
@@ -51,8 +49,8 @@ function describeMembers({ properties, required }: Facts, isAlwaysThere: boolean
     return facts.isWriteOnly ? [] : compact([makeParameter(name, isRequired, { ...facts, default: undefined }, path, take)]);
   });
   const unique = [...new Map(members.map((member) => [member.name, member])).values()];
-  if (unique.length <= maxCount) return unique;
-  take(path, `${unique.length - maxCount} members of the answer were left out: an intent describes at most ${maxCount}`);
-  const first = new Set([...unique.filter(({ required: is }) => is), ...unique.filter(({ required: is }) => !is)].slice(0, maxCount));
-  return unique.filter((member) => first.has(member));
+  const kept = keepMost(unique, ({ required }) => required === true);
+  const excess = unique.length - kept.length;
+  if (excess > 0) take(path, `${excess} members of the answer were left out: an intent describes at most ${maxParameters}`);
+  return kept;
 }

@@ -1,8 +1,18 @@
+import { constraintNames } from '../../../functions/core/parameters/constraints.ts';
 import { checkDefinitions } from '../../../functions/core/parameters/definitions.ts';
 import { type Parameter, parameter, parameterTypes } from '../../../schemas/parameter.ts';
 import type { Facts } from './facts.ts';
 import type { TakeNote } from './notes.ts';
 import { fitDescription } from './text.ts';
+
+export const maxParameters = 100;
+
+/** As many as an intent may have, in their order; the required ones go first. */
+export function keepMost<T>(items: readonly T[], isRequired: (item: T) => boolean): T[] {
+  const ranked = [...items.filter(isRequired), ...items.filter((item) => !isRequired(item))];
+  const chosen = new Set(ranked.slice(0, maxParameters));
+  return items.filter((item) => chosen.has(item));
+}
 
 const isType = (type: string): type is Parameter['type'] => (parameterTypes as readonly string[]).includes(type);
 
@@ -24,20 +34,20 @@ const present = <T extends object>(members: T): Partial<T> =>
 /**
  * Makes a parameter from what a schema says. What the registry would refuse of it is left out and noted.
  * @param holder - JSON pointer to what it is a part of
- * @returns undefined where no parameter may bear the name
+ * @returns undefined if no parameter may have the name
  */
 export function makeParameter(name: string, isRequired: boolean, facts: Facts, holder: string, take: TakeNote): Parameter | undefined {
   const path = facts.path ?? holder;
   const type = chooseType(facts, path, take);
-  const description = fitDescription(facts.description);
-  if (description?.isCut) take(path, 'the description was cut to 4000 characters');
+  const description = fitDescription(facts.description, path, take);
   // a value that may be null as well is one that may be left out
-  const allowed = type === 'any' || type === 'null' ? facts.constraints.enum : facts.constraints.enum?.filter((value) => value !== null);
+  const allowed = type === 'any' || type === 'null' ? facts.enum : facts.enum?.filter((value) => value !== null);
+  const constraints = Object.fromEntries(constraintNames.map((name) => [name, facts[name]]));
   const candidate: Parameter = {
     name,
     type,
     ...(isRequired && { required: true }),
-    ...present({ description: description?.text, default: facts.default ?? undefined, ...facts.constraints, enum: allowed }),
+    ...present({ description, default: facts.default, ...constraints, enum: allowed }),
   };
   return reduceToAccepted(candidate, path, take);
 }

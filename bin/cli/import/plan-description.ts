@@ -19,13 +19,13 @@ export function planServiceDescription(root: Node, options: ImportOptions): Impo
   const [, policyUrl] = Object.entries(root).find(([name, value]) => name.endsWith('-policy-file') && typeof value === 'string') ?? [];
   const service = makeService(
     {
-      name: options.serviceName ?? text(info.name),
+      service_name: options.serviceName ?? text(info.name),
       description: text(info.description),
-      url,
-      policyUrl: text(policyUrl),
-      logoUrl: text(info.service_logo_url),
-      termsUrl: text(info.service_terms_of_service_url),
-      privacyUrl: text(info.service_privacy_policy_url),
+      service_url: url,
+      policy_url: text(policyUrl),
+      service_logo_url: text(info.service_logo_url),
+      service_terms_of_service_url: text(info.service_terms_of_service_url),
+      service_privacy_policy_url: text(info.service_privacy_policy_url),
     },
     '/service-info',
     notes.take,

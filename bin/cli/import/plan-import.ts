@@ -7,7 +7,7 @@ import { planOpenApi } from './plan-openapi.ts';
 /**
  * Plans the import of a parsed document: OpenAPI 3.0 or 3.1, Swagger 2.0, or a service description (specification section 2.6).
  * Every intent that is planned passes the checks of the registry.
- * @throws DocumentError where the document is none of these, or an option is missing that it cannot do without
+ * @throws DocumentError if the document is none of these, or an option is missing that it cannot do without
  */
 export function planImport(document: unknown, options: ImportOptions): ImportPlan {
   const { openapi, swagger, registry, ...members } = node(document);

@@ -3,10 +3,10 @@ import { describeCredentials, readCredentialHeaders } from './credentials.ts';
 import { DocumentError } from './document.ts';
 import { makeRequest, type RequestContext } from './inputs.ts';
 import { humanize, isNamespace, majorVersion, makePathSlug, makeSlug } from './naming.ts';
-import { BrokenReference, isNode, type Node, node, pathOf, resolve, text, texts } from './node.ts';
+import { isNode, type Node, node, pathOf, resolve, text, texts, Unfit } from './node.ts';
 import { openNotes, type TakeNote } from './notes.ts';
 import { openOpenApi } from './open-document.ts';
-import { type Operation, Unfit } from './operation.ts';
+import type { Operation } from './operation.ts';
 import { makeOutputs } from './outputs.ts';
 import { checkPlanned, describeIssues, type ImportOptions, type ImportPlan, type Skipped } from './plan.ts';
 import { openSchemaReader } from './schema.ts';
@@ -52,19 +52,19 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
         for (const { path, note } of ownNotes.all()) notes.take(path, note);
       } else skip(pathOf(operation.node), `would be refused: ${describeIssues(checked.issues)}`);
     } catch (error) {
-      if (!(error instanceof Unfit || error instanceof BrokenReference)) throw error;
-      skip(error.path, error instanceof Unfit ? error.message : `cannot be read: ${error.message}`);
+      if (!(error instanceof Unfit)) throw error;
+      skip(error.path, error.message);
     }
   }
   const service = makeService(
     {
-      name: options.serviceName ?? text(info.title),
+      service_name: options.serviceName ?? text(info.title),
       description: text(info.description) ?? text(info.summary),
-      url: serviceUrl,
-      logoUrl: text(node(info['x-logo']).url),
-      termsUrl: text(info.termsOfService),
+      service_url: serviceUrl,
+      service_logo_url: text(node(info['x-logo']).url),
+      service_terms_of_service_url: text(info.termsOfService),
     },
-    pathOf(info),
+    '/info',
     notes.take,
   );
   return { service, intents, skipped, notes: notes.all(), credentials: describeCredentials(schemes) };
@@ -113,8 +113,8 @@ function* listOperations(root: Node, skipped: Skipped[]): Generator<Listed> {
         }
       }
     } catch (error) {
-      if (!(error instanceof BrokenReference)) throw error;
-      skipped.push({ operation: path, path: error.path, reason: `cannot be read: ${error.message}` });
+      if (!(error instanceof Unfit)) throw error;
+      skipped.push({ operation: path, path: error.path, reason: error.message });
     }
   }
 }
@@ -145,8 +145,7 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
   if (!intentUid.safeParse(uid).success) throw new Unfit(pathOf(given), `has no valid intent_uid: ${uid}`);
   const { inputs, template, contentType } = makeRequest(operation, context);
   const name = fitName(text(given.summary)) ?? fitName(humanize(text(given.operationId) ?? '')) ?? humanize(makePathSlug(method, path));
-  const description = fitDescription(text(given.description));
-  if (description?.isCut) take(pathOf(given), 'the description was cut to 4000 characters');
+  const description = fitDescription(text(given.description), pathOf(given), take) ?? name;
   const isDeprecated = given.deprecated === true && options.keepDeprecated !== true;
   if (isDeprecated)
     take(pathOf(given), 'is deprecated, so its intent is found by its uid only and not executed; --keep-deprecated changes that');
@@ -154,7 +153,7 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
   return {
     intent_uid: uid,
     intent_name: name,
-    description: description?.text ?? name,
+    description,
     input_parameters: inputs,
     output_parameters: makeOutputs(operation, context),
     endpoint: { url: chooseServer([given, pathItem, root], options) + template, method, content_type: contentType },

@@ -39,6 +39,9 @@ const inexpressible = [
 /** Works out JSON schemas. What cannot be worked out stands for anything, and is noted. */
 export type ReadSchema = (schema: unknown) => Facts;
 
+/** How many schemas may be made of each other, one in another. */
+const maxOpen = 500;
+
 /** A reader for one document. What is referred to is worked out once, however many schemas are made of it. */
 export function openSchemaReader(take: TakeNote): ReadSchema {
   const referred = new Map<Node, Facts>();
@@ -46,8 +49,8 @@ export function openSchemaReader(take: TakeNote): ReadSchema {
 
   function read(schema: unknown): Facts {
     if (!isNode(schema)) return anything;
-    if (open.has(schema)) {
-      take(pathOf(schema), 'the schema is made of itself; that part of it was left out');
+    if (open.has(schema) || open.size >= maxOpen) {
+      take(pathOf(schema), `the schema is made of ${open.has(schema) ? 'itself' : 'too many others'}; that part of it was left out`);
       return anything;
     }
     open.add(schema);
@@ -70,7 +73,7 @@ export function openSchemaReader(take: TakeNote): ReadSchema {
       return [facts];
     } catch (error) {
       if (!(error instanceof BrokenReference)) throw error;
-      take(error.path, `${error.message}; anything is taken in its place`);
+      take(error.path, `${error.problem}; anything is taken in its place`);
       return [];
     }
   }
@@ -86,11 +89,11 @@ export function openSchemaReader(take: TakeNote): ReadSchema {
     const properties = Object.entries(node(schema.properties)).map(([name, member]) => [name, once(() => read(member))] as const);
     return {
       types: readTypes(schema),
-      constraints: Object.fromEntries(Object.entries(readers).map(([name, readConstraint]) => [name, readConstraint(schema)])),
-      default: getRaw(schema.default),
+      ...Object.fromEntries(Object.entries(readers).map(([name, readConstraint]) => [name, readConstraint(schema)])),
+      default: getRaw(schema.default) ?? undefined,
       description: text(schema.description) ?? text(schema.title),
-      isReadOnly: schema.readOnly === true,
-      isWriteOnly: schema.writeOnly === true,
+      isReadOnly: schema.readOnly === true || undefined,
+      isWriteOnly: schema.writeOnly === true || undefined,
       path: text(schema.$ref) === undefined ? pathOf(schema) : undefined,
       properties: new Map(properties),
       required: new Set(texts(schema.required)),
@@ -100,7 +103,7 @@ export function openSchemaReader(take: TakeNote): ReadSchema {
   return read;
 }
 
-const isNull = ({ types, constraints: { enum: allowed } }: Facts): boolean =>
+const isNull = ({ types, enum: allowed }: Facts): boolean =>
   (types?.size === 1 && types.has('null')) || (types === undefined && allowed?.length === 1 && allowed[0] === null);
 
 /** `oneOf` with a null beside one other branch is how many documents say nullable. */

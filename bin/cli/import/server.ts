@@ -1,5 +1,4 @@
-import { list, type Node, node, pathOf, text } from './node.ts';
-import { Unfit } from './operation.ts';
+import { list, type Node, node, pathOf, text, Unfit } from './node.ts';
 
 /** Where the paths of a document are called, if the one who imports it says more than the document. */
 export interface Addresses {

@@ -1,3 +1,5 @@
+import type { TakeNote } from './notes.ts';
+
 const maxDescriptionLength = 4000;
 const maxNameLength = 200;
 
@@ -18,15 +20,16 @@ function cut(text: string, maximum: number): string {
         .trimEnd()}…`;
 }
 
-/** A text as a description may be: without control characters, at most 4,000 characters. Undefined where nothing is left. */
-export function fitDescription(text: string | undefined): { text: string; isCut: boolean } | undefined {
+/** A text as a description may be: without control characters, at most 4,000 characters. Undefined if nothing is left. */
+export function fitDescription(text: string | undefined, path: string, take: TakeNote): string | undefined {
   const clean = text?.toWellFormed().replace(controlButLayout, '').trim() ?? '';
   if (isBlank(clean)) return undefined;
   const fitted = cut(clean, maxDescriptionLength);
-  return { text: fitted, isCut: fitted !== clean };
+  if (fitted !== clean) take(path, `the description was cut to ${maxDescriptionLength} characters`);
+  return fitted;
 }
 
-/** A text as a name may be: one line, at most 200 characters. Undefined where nothing is left. */
+/** A text as a name may be: one line, at most 200 characters. Undefined if nothing is left. */
 export function fitName(text: string | undefined, maximum = maxNameLength): string | undefined {
   const clean = text?.toWellFormed().normalize('NFC').replace(controlOrLayout, ' ').trim() ?? '';
   return isBlank(clean) ? undefined : cut(clean, maximum);

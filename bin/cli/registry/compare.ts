@@ -26,7 +26,7 @@ export interface IntentChange {
 /** What it takes to bring a service to where it should be. */
 export interface ServiceChanges {
   name: string;
-  /** undefined where the service is to be created */
+  /** undefined if the service is to be created */
   serviceId?: string;
   service: { kind: 'create' | 'update' | 'same'; input: ServiceInput; differences: Difference[]; etag?: string };
   intents: IntentChange[];
@@ -47,7 +47,7 @@ export interface CompareOptions {
 /** Intents that are asked for when a service is not found by its name. */
 const maxProbes = 20;
 
-/** A service is known by its name; where none is found by that, by the intents that it should have. */
+/** A service is known by its name; if none is found by that, by the intents that it should have. */
 async function findWanted(api: Api, { service, intents, into }: Wanted): Promise<{ service: Service; etag: string } | undefined> {
   if (into !== undefined) return findService(api, into.service_id);
   const named = await findServiceByName(api, service.service_name);

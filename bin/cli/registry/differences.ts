@@ -1,12 +1,13 @@
+import canonicalize from 'canonicalize';
 import { pointer } from '../../../functions/core/json.ts';
 
 /** One place where what is wanted is not what stands. */
 export interface Difference {
   /** JSON pointer; parameters are named, not numbered */
   path: string;
-  /** undefined where there is nothing yet */
+  /** undefined if there is nothing yet */
   before?: unknown;
-  /** undefined where it is to go */
+  /** undefined if it is to go */
   after?: unknown;
 }
 
@@ -19,7 +20,7 @@ const isNamed = (value: unknown): value is { name: string }[] =>
 
 const byName = (list: { name: string }[]): Members => Object.fromEntries(list.map((item) => [item.name, item]));
 
-/** Every place where two JSON values differ, in normal form. Lists of named things are compared by name, and by order where that is all. */
+/** Every place where two JSON values differ, in normal form. Lists of named things are compared by name, and by order if that is all. */
 export function findDifferences(before: unknown, after: unknown, path: readonly string[] = []): Difference[] {
   if (isObject(before) && isObject(after)) {
     const names = new Set([...Object.keys(before), ...Object.keys(after)]);
@@ -37,13 +38,4 @@ export function findDifferences(before: unknown, after: unknown, path: readonly 
 }
 
 /** The order of members does not count: values such as defaults may come back in another one. */
-function isSame(left: unknown, right: unknown): boolean {
-  if (Array.isArray(left) && Array.isArray(right)) return left.length === right.length && left.every((item, at) => isSame(item, right[at]));
-  if (isObject(left) && isObject(right)) {
-    const names = Object.keys(left);
-    return (
-      names.length === Object.keys(right).length && names.every((name) => Object.hasOwn(right, name) && isSame(left[name], right[name]))
-    );
-  }
-  return Object.is(left, right) || (left === 0 && right === 0);
-}
+const isSame = (left: unknown, right: unknown): boolean => canonicalize(left) === canonicalize(right);

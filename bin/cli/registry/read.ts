@@ -78,7 +78,7 @@ export async function* searchServices(api: Api, serviceName = ''): AsyncGenerato
 
 /**
  * Finds a service by its id or by its name. By name it is found if a search finds one of its intents: the API has no list of services.
- * @throws CliFailure where there is none
+ * @throws CliFailure if there is none
  */
 export async function requireService(api: Api, nameOrId: string): Promise<{ service: Service; etag: string }> {
   const found = (await findService(api, nameOrId)) ?? (await findServiceByName(api, nameOrId));

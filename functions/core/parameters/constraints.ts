@@ -5,7 +5,7 @@ import { isObject } from '../json.ts';
 import { formats } from './formats.ts';
 import { compilePattern, maxMatchedLength, PatternError } from './pattern.ts';
 
-/** What is wrong with a value, as sentences that begin with "must"; none where nothing is. */
+/** What is wrong with a value, as sentences that begin with "must"; none if nothing is. */
 export type Check = (value: unknown) => string[];
 
 interface TypeRule {

@@ -144,7 +144,7 @@ test('every operation is planned or skipped, and every planned intent is one tha
     }),
     { numRuns: 150 },
   );
-});
+}, 60_000);
 
 test('nothing that is read throws anything but DocumentError', () => {
   fc.assert(

@@ -233,6 +233,89 @@ test('a schema that is made of the same one over and over is worked out once', (
   expect(intents[0]?.input_parameters).toEqual([{ name: 'kind', type: 'string', enum: ['a', 'b'] }]);
 });
 
+describe('what would bring a reader down', () => {
+  test.each([
+    ['lists', '[', ']'],
+    ['objects', '{"a":', '}'],
+  ])('%s in 20,000 %s', (_, opening, closing) => {
+    const text = `{"openapi":"3.0.0","x":${opening.repeat(20_000)}${opening === '[' ? '' : 1}${closing.repeat(20_000)}}`;
+    expect(() => plan(readDocument(text))).toThrow(new DocumentError('The document is nested more than 500 deep.'));
+  });
+
+  test('3,000 schemas that are made of each other', () => {
+    const schemas = Object.fromEntries(
+      Array.from({ length: 3_000 }, (_, at) => [
+        `S${at}`,
+        { properties: { [`p${at}`]: text }, allOf: [{ $ref: `#/components/schemas/S${at + 1}` }] },
+      ]),
+    );
+    const requestBody = json({ $ref: '#/components/schemas/S0' });
+    const { intents, notes } = plan(document({ '/things': { post: operation({ requestBody }) } }, { components: { schemas } }));
+    expect(intents[0]?.input_parameters).toHaveLength(100);
+    expect(notes.map(({ note }) => note)).toContain('the schema is made of too many others; that part of it was left out');
+  });
+});
+
+describe('Swagger 2.0', () => {
+  const swagger = (item: object, more: object = {}) => ({
+    swagger: '2.0',
+    info: { version: '1' },
+    host: 'things.example',
+    paths: { '/things': item },
+    ...more,
+  });
+  const act = (...parameters: object[]) => ({ post: operation({ parameters }) });
+  const field = (name: string, more: object = {}) => ({ name, in: 'formData', type: 'string', ...more });
+
+  test('a body and parameters may be shared, also by all operations of a path', () => {
+    const parameters = {
+      Body: { name: 'body', in: 'body', schema: { $ref: '#/definitions/Thing' } },
+      Page: { name: 'page', in: 'query', type: 'integer' },
+    };
+    const definitions = { Thing: { properties: { size: { type: 'integer', minimum: 1, exclusiveMinimum: true } } } };
+    const item = { parameters: [{ $ref: '#/parameters/Page' }], ...act({ $ref: '#/parameters/Body' }) };
+    expect(plan(swagger(item, { parameters, definitions })).intents[0]?.input_parameters).toEqual([
+      { name: 'size', type: 'integer', minimum: 2 },
+      { name: 'page', type: 'integer' },
+    ]);
+  });
+
+  test('a form is sent as one, whatever the document says of bodies, and its lists are joined by commas if nothing else is said', () => {
+    const { intents, notes } = plan(swagger(act(field('a'), field('b', { type: 'array' })), { consumes: ['application/json'] }));
+    expect(intents[0]?.endpoint.content_type).toBe('application/x-www-form-urlencoded');
+    expect(intents[0]?.input_parameters).toEqual([{ name: 'a', type: 'string' }]);
+    expect(notes).toEqual([
+      {
+        path: '/paths/~1things/post/parameters/1',
+        note: 'the parameter b was left out: its values are joined in a way that a call does not use',
+      },
+    ]);
+  });
+
+  test.each(['pipes', 'ssv', 'tsv'])('lists that are joined by %s are left out', (collectionFormat) => {
+    const lists = ['query', 'formData'].map((where) => ({ name: where, in: where, type: 'array', collectionFormat }));
+    expect(plan(swagger(act(...lists))).intents[0]?.input_parameters).toEqual([]);
+  });
+
+  test('an operation that is not as it should be is skipped alone', () => {
+    const item = {
+      ...act({ name: 'a', in: 'query', type: 'string' }),
+      get: operation({ parameters: [null] }),
+      put: operation({ responses: { 200: { $ref: '#/responses/None' } } }),
+    };
+    const { intents, skipped } = plan(swagger(item, { securityDefinitions: { none: null }, definitions: { none: null } }));
+    expect(intents.map(({ endpoint }) => endpoint.method)).toEqual(['POST']);
+    expect(skipped).toEqual([
+      { operation: 'GET /things', path: '/paths/~1things/get', reason: 'has a parameter without a name or a known place' },
+      {
+        operation: 'PUT /things',
+        path: '/paths/~1things/put/responses/200',
+        reason: 'cannot be read: the reference leads to nothing in this document',
+      },
+    ]);
+  });
+});
+
 describe('naming', () => {
   test.each([
     ['listOpenOrders', 'list-open-orders'],

@@ -85,7 +85,9 @@ describe('a registry file', () => {
     fc.assert(
       fc.property(services, (list) => {
         const text = write(format, list);
-        expect(readRegistryFile(readDocument(text))).toEqual(JSON.parse(JSON.stringify(list)));
+        const read = readRegistryFile(readDocument(text));
+        // as JSON, which has no -0
+        expect(JSON.parse(JSON.stringify(read))).toEqual(JSON.parse(JSON.stringify(list)));
       }),
     );
   });
