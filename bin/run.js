@@ -1,0 +1,9 @@
+// `node bin/run.js <program> [options]`: runs a program of the project, or says that this Node is too old for it.
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { isNewEnough, refuseNode } from './check-node.js';
+
+if (!isNewEnough) refuseNode();
+const program = resolve(process.argv[2] ?? '');
+process.argv.splice(1, 2, program);
+await import(pathToFileURL(program).href);
