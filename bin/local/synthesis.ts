@@ -13,7 +13,7 @@ export const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
 
 const caches = join(projectRoot, 'node_modules', '.cache', 'intent-gate');
 
-/** Where processes and threads find and keep compiled code, as {@link ./compile-cache.js} does. */
+/** Where processes and threads find and keep compiled code, as {@link ../run.js} does. */
 export const withCompileCache = { NODE_COMPILE_CACHE: join(caches, 'compiled') };
 
 /** For each state of sources and settings, named by its digest, the folder that it was synthesized into: a template and bundles. */

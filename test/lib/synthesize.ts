@@ -28,8 +28,11 @@ export interface Synthesis {
   only(type: string): Resource;
 }
 
-/** Synthesizes the app with settings, without bundles, and reads what came of it from the folder. */
-function run<T>(settings: Record<string, unknown>, isChecked: boolean, read: (stack: IntentGate, assembly: CloudAssembly) => T): T {
+/**
+ * Synthesizes the app with settings, without bundles, and reads what came of it.
+ * @param isChecked - whether by cdk-nag and CloudFormation's own rules, too; to load the latter takes seconds
+ */
+export function run<T>(settings: Record<string, unknown>, isChecked: boolean, read: (stack: IntentGate, assembly: CloudAssembly) => T): T {
   process.env.CDK_VALIDATION = String(isChecked);
   const outdir = mkdtempSync(join(tmpdir(), 'synth-'));
   try {
@@ -45,7 +48,7 @@ function run<T>(settings: Record<string, unknown>, isChecked: boolean, read: (st
 
 const made = new Map<string, Synthesis>();
 
-/** What settings make of the app, unchecked: see {@link check}. Made once a test file. */
+/** What settings make of the app, unchecked. Made once a test file. */
 export function synthesize(settings: Record<string, unknown> = {}): Synthesis {
   const key = JSON.stringify(settings);
   const synthesis = made.get(key) ?? run(settings, false, readSynthesis);
@@ -62,17 +65,6 @@ function readSynthesis(stack: IntentGate, assembly: CloudAssembly): Synthesis {
     return first;
   };
   return { template, resources, only };
-}
-
-/**
- * What cdk-nag and CloudFormation's own rules find, which `bin/app.ts` refuses to synthesize with. To load these rules takes seconds, so all
- * checks stand in one test file.
- */
-export function check(settings: Record<string, unknown>): object[] {
-  return run(settings, true, (_, { directory }) => {
-    const { pluginReports } = JSON.parse(readFileSync(join(directory, 'validation-report.json'), 'utf8'));
-    return pluginReports.flatMap(({ violations }: { violations: object[] }) => violations);
-  });
 }
 
 /** The construct path's part after the stack: `get-policy` of `IntentGate/get-policy/Function/Resource`. */
