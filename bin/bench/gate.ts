@@ -31,7 +31,7 @@ export interface BenchedGate {
 const intentUid = 'bench.example:echo:v1';
 
 /** The shipped policy with a rate that no benchmark reaches. */
-const unreachableRate = (policy: string): string => policy.replace(/("rightOperand": )60\b/, '$11000000');
+export const unreachableRate = (policy: string): string => policy.replace(/("rightOperand": )60\b/, '$11000000');
 
 export async function startGate(): Promise<BenchedGate> {
   const folder = mkdtempSync(join(tmpdir(), 'intent-gate-bench-'));
@@ -117,7 +117,7 @@ async function register(baseUrl: string, bearer: string, upstreamUrl: string): P
   });
 }
 
-async function obtainPat(baseUrl: string): Promise<string> {
+export async function obtainPat(baseUrl: string): Promise<string> {
   const agent = await createAgent();
   const policy = await expectCall(200, 'GET', `${baseUrl}/api/policy`);
   const issued = await expectCall(200, 'POST', `${baseUrl}/api/pat/issue`, {

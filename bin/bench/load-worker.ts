@@ -11,7 +11,7 @@ let sent = 0;
 
 async function sendOne(index: number): Promise<void> {
   const startedMs = performance.now();
-  const answer = await pool.request({ method: 'POST', path: pathname, headers, body });
+  const answer = await pool.request({ method: body === undefined ? 'GET' : 'POST', path: pathname, headers, body: body ?? null });
   const text = await answer.body.text();
   latenciesMs[index] = performance.now() - startedMs;
   if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode}: ${text.slice(0, 500)}`);

@@ -16,6 +16,9 @@ const caches = join(projectRoot, 'node_modules', '.cache', 'intent-gate');
 /** Where processes and threads find and keep compiled code, as {@link ./compile-cache.js} does. */
 export const withCompileCache = { NODE_COMPILE_CACHE: join(caches, 'compiled') };
 
+/** Settings of every local stack. */
+export const localContext = { stage: 'local', allowLoopback: true, tracing: false };
+
 /** For each state of sources and settings, named by its digest, the folder that it was synthesized into: a template and bundles. */
 const cache = join(caches, 'synthesized');
 
