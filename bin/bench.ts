@@ -4,6 +4,7 @@ const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<vo
   pat: () => import('./bench/pat.ts'),
   search: () => import('./bench/search.ts'),
   cold: () => import('./bench/cold.ts'),
+  stack: () => import('./bench/stack.ts'),
 };
 
 const [what = '', ...args] = process.argv.slice(2);

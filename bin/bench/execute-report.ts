@@ -1,13 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Memory } from './environment-host.ts';
-import { formatTable, type Summary } from './load.ts';
+import { formatTable, inMb, inMs, type Measured, type Summary } from './load.ts';
 import type { TableWork } from './table-work.ts';
-
-/** What one way to the upstream costs. */
-export interface Measured {
-  latencyMs: Summary;
-  perSecond: number;
-}
 
 export interface ExecutionFigures {
   executions: number;
@@ -22,9 +16,6 @@ export interface ExecutionFigures {
   /** the function in a process of its own: latency, of which DynamoDB's stand-in takes `dynamoMs` on average; memory */
   alone: { latencyMs: Summary; dynamoMs: number; loaded: Memory; after: Memory };
 }
-
-const inMs = (value: number): string => value.toFixed(2);
-const inMb = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MB`;
 
 /** The figures for people. */
 export function describeExecutions(figures: ExecutionFigures): string {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +32,7 @@ export interface BenchedGate {
 const intentUid = 'bench.example:echo:v1';
 
 /** The shipped policy with a rate that no benchmark reaches. */
-const unreachableRate = (policy: string): string => policy.replace(/("rightOperand": )60\b/, '$11000000');
+export const unreachableRate = (policy: string): string => policy.replace(/("rightOperand": )60\b/, '$11000000');
 
 export async function startGate(): Promise<BenchedGate> {
   const folder = mkdtempSync(join(tmpdir(), 'intent-gate-bench-'));
@@ -59,8 +60,7 @@ export async function startGate(): Promise<BenchedGate> {
     kmsEndpoint: kms.endpoint,
   });
   await register(stack.base_url, stack.admin_token, upstream.url);
-  const agent = await connect(stack.base_url, { agentId: 'benchmark', onPolicy: () => true });
-  const { pat } = await agent.obtainPat();
+  const pat = await obtainPat(stack.base_url);
   const credentials = localCredentials();
   return {
     baseUrl: stack.base_url,
@@ -112,4 +112,10 @@ async function register(baseUrl: string, bearer: string, upstreamUrl: string): P
       endpoint: `${upstreamUrl}/echo`,
     },
   });
+}
+
+/** A PAT of an agent that no other benchmark plays. */
+export async function obtainPat(baseUrl: string): Promise<string> {
+  const agent = await connect(baseUrl, { agentId: `benchmark-${randomUUID()}`, onPolicy: () => true });
+  return (await agent.obtainPat()).pat;
 }

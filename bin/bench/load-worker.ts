@@ -8,9 +8,9 @@ const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
 const latenciesMs = new Float64Array(requests);
 let sent = 0;
 
-const post = () =>
+const send = () =>
   new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
-    request(url, { agent, method: 'POST', headers }, (response) => {
+    request(url, { agent, method: body === undefined ? 'GET' : 'POST', headers }, (response) => {
       let text = '';
       response
         .setEncoding('utf8')
@@ -26,7 +26,7 @@ const post = () =>
 
 async function sendOne(index: number): Promise<void> {
   const startedMs = performance.now();
-  const { status, text } = await post();
+  const { status, text } = await send();
   latenciesMs[index] = performance.now() - startedMs;
   if (status !== 200) throw new Error(`${url} answered ${status}: ${text.slice(0, 500)}`);
 }

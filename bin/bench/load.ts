@@ -5,8 +5,8 @@ import { Worker } from 'node:worker_threads';
 export interface Load {
   url: string;
   headers: Record<string, string>;
-  /** sent by POST */
-  body: string;
+  /** sent by POST; without one, the requests are GET */
+  body?: string;
   requests: number;
   /** how many run at once: each begins when another has ended */
   concurrency: number;
@@ -41,9 +41,55 @@ export function summarize(values: Float64Array): Summary {
   return { median: rank(0.5), p99: rank(0.99) };
 }
 
+/** What one way costs. */
+export interface Measured {
+  latencyMs: Summary;
+  perSecond: number;
+}
+
+const turns = 5;
+
+/** Requests that are sent before anything is measured. */
+export const warmUpOf = (requests: number): number => Math.min(300, requests);
+
+/** @throws RangeError where an option of the command line is no count */
+export function readCount(name: string, text: string): number {
+  if (!/^[1-9]\d{0,6}$/.test(text)) throw new RangeError(`--${name} must be a whole number from 1 to 9999999`);
+  return Number(text);
+}
+
+/** A way to send the same requests. */
+export type Way = Omit<Load, 'requests' | 'concurrency'>;
+
+/** Measures ways in turns, so that what else the machine does falls on all of them. */
+export async function measureWays<T extends string>(
+  ways: Record<T, Way>,
+  executions: number,
+  concurrency: number,
+): Promise<Record<T, Measured>> {
+  const requests = Math.ceil(executions / turns);
+  const samples = Object.entries<Way>(ways).map(([name, way]) => ({ name, way, latenciesMs: [] as number[], elapsedMs: 0 }));
+  for (const { way } of samples) await drive({ ...way, requests: warmUpOf(executions), concurrency });
+  for (let turn = 0; turn < turns; turn++) {
+    for (const sample of samples) {
+      sample.latenciesMs.push(...(await drive({ ...sample.way, requests, concurrency: 1 })).latenciesMs);
+      sample.elapsedMs += (await drive({ ...sample.way, requests, concurrency })).elapsedMs;
+    }
+  }
+  return Object.fromEntries(
+    samples.map(({ name, latenciesMs, elapsedMs }) => {
+      const latencyMs = summarize(Float64Array.from(latenciesMs));
+      return [name, { latencyMs, perSecond: (requests * turns * 1_000) / elapsedMs }];
+    }),
+  ) as Record<T, Measured>;
+}
+
 /** Text columns: the first flush left, the others flush right. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const cell = (text: string, column: number) => (column === 0 ? text.padEnd(widths[column] ?? 0) : text.padStart(widths[column] ?? 0));
   return rows.map((row) => row.map(cell).join('   ').trimEnd()).join('\n');
 }
+
+export const inMs = (value: number): string => value.toFixed(2);
+export const inMb = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MB`;

@@ -173,7 +173,8 @@ function toAnswer({ statusCode, headers, multiValueHeaders, body, isBase64Encode
   return {
     status: statusCode,
     headers: renameChallenge({ ...(body && defaultType({ ...headers, ...multiValueHeaders })), ...headers, ...multiValueHeaders }),
-    body: Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8'),
+    // Node sends a text together with the header fields, bytes by themselves.
+    body: isBase64Encoded ? Buffer.from(body ?? '', 'base64') : (body ?? ''),
   };
 }
 

@@ -22,6 +22,8 @@ export const close = (server: Server): Promise<void> =>
 
 /** The whole body, or undefined where it is longer than `maxBytes`; the rest is then read and thrown away. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
+  const hasNone = request.headers['content-length'] === undefined && request.headers['transfer-encoding'] === undefined;
+  if (hasNone) return Buffer.alloc(0);
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request) {

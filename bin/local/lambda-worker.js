@@ -6,12 +6,20 @@ import { inspect } from 'node:util';
 import { parentPort, workerData } from 'node:worker_threads';
 import './redirect-fetch.js';
 
-const { folder, handler, functionName, memoryMb, compileCache } = workerData;
+const { folder, handler, functionName, memoryMb, timeoutMs, compileCache } = workerData;
 
-// One message for each write: a thread's own stream asks for two more.
+// What is logged goes along with the outcome: a thread's own streams take several messages for each line.
+let log = '';
+const send = (message) => {
+  parentPort.postMessage({ ...message, log });
+  log = '';
+};
+const sendLog = () => log && send({});
+process.on('exit', sendLog);
 for (const stream of [process.stdout, process.stderr]) {
   stream.write = (chunk, encoding, callback) => {
-    parentPort.postMessage({ log: String(chunk) });
+    if (!log) setImmediate(sendLog);
+    log += chunk;
     (typeof encoding === 'function' ? encoding : callback)?.();
     return true;
   };
@@ -21,7 +29,10 @@ if (compileCache) enableCompileCache(compileCache);
 const [file, name] = handler.split('.');
 const { [name]: handle } = await import(pathToFileURL(join(folder, `${file}.mjs`)).href);
 
-parentPort.on('message', async ({ requestId, deadlineMs, event }) => {
+send({ isReady: true });
+
+parentPort.on('message', async ({ requestId, event }) => {
+  const deadlineMs = Date.now() + timeoutMs;
   const context = {
     awsRequestId: requestId,
     functionName,
@@ -33,8 +44,8 @@ parentPort.on('message', async ({ requestId, deadlineMs, event }) => {
   };
   try {
     // Lambda hands events and results on as JSON.
-    parentPort.postMessage({ result: JSON.stringify(await handle(JSON.parse(event), context)) });
+    send({ result: JSON.stringify(await handle(JSON.parse(event), context)) });
   } catch (error) {
-    parentPort.postMessage({ failure: inspect(error) });
+    send({ failure: inspect(error) });
   }
 });

@@ -48,8 +48,10 @@ export interface Lambdas {
   stop(): Promise<void>;
 }
 
-type Message = { log: string } | Outcome;
+/** How an invocation ended. */
 type Outcome = { result: string | undefined } | { failure: string };
+/** What has been logged since the last one, and an outcome if there is one. */
+type Message = { log: string } & (Outcome | { isReady?: true });
 
 interface Environment {
   functionName: string;
@@ -149,7 +151,7 @@ function startEnvironment(
 ): Environment {
   const temporary = mkdtempSync(join(scratch, 'environment-'));
   const worker = new Worker(fileURLToPath(new URL('./lambda-worker.js', import.meta.url)), {
-    workerData: { folder, handler, functionName: name, memoryMb, compileCache },
+    workerData: { folder, handler, functionName: name, memoryMb, timeoutMs, compileCache },
     env: { ...environment, AWS_LAMBDA_FUNCTION_NAME: name, TMPDIR: temporary },
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb },
@@ -157,9 +159,15 @@ function startEnvironment(
   const logLines = (text: string) => {
     for (const line of text.replace(/\n$/, '').split('\n')) onLog(line, name);
   };
+  let timer: NodeJS.Timeout | undefined;
   let settle: (outcome: Outcome) => void = () => {};
   let fail: (error: Error) => void = () => {};
-  worker.on('message', (message: Message) => ('log' in message ? logLines(message.log) : settle(message)));
+  worker.on('message', (message: Message) => {
+    if (message.log) logLines(message.log);
+    if ('result' in message || 'failure' in message) settle(message);
+    // Loading does not count.
+    else if (message.isReady) timer?.refresh();
+  });
   worker.on('error', ({ message, stack }) => logLines(stack ?? message));
   worker.once('exit', () => {
     onEnd();
@@ -170,12 +178,12 @@ function startEnvironment(
   const run = async (event: unknown): Promise<string | undefined> => {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     [settle, fail] = [resolve, reject];
-    const timer = setTimeout(() => {
+    timer = setTimeout(() => {
       onEnd();
       reject(new LambdaTimeout(`${name} ran longer than ${timeoutMs} ms`));
       void worker.terminate();
     }, timeoutMs);
-    worker.postMessage({ requestId: randomUUID(), deadlineMs: Date.now() + timeoutMs, event: JSON.stringify(event) });
+    worker.postMessage({ requestId: randomUUID(), event: JSON.stringify(event) });
     try {
       const outcome = await promise;
       if ('result' in outcome) return outcome.result;

@@ -11,7 +11,7 @@ import { localCredentials, locateDynamo, locateKms } from './parts.ts';
 import { startS3 } from './s3.ts';
 import { readSchedules, startSchedules } from './schedules.ts';
 import { startSecrets } from './secrets.ts';
-import { markUsed, projectRoot, synthesize } from './synthesis.ts';
+import { localContext, markUsed, projectRoot, synthesize } from './synthesis.ts';
 import { createTable } from './table.ts';
 import { readTable, readTemplate, resourceIds } from './template.ts';
 import { registerDemo } from './upstream/register.ts';
@@ -99,7 +99,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const gateway = await keep(listenOn(host, options.port ?? 8080, api, onAnswered));
     const baseUrl = `http://${urlHost(host)}:${gateway.port}`;
     tell('Bundling the functions and synthesizing the template ...');
-    const context = { stage: 'local', allowLoopback: true, tracing: false, policyFile, ...options.context };
+    const context = { ...localContext, policyFile, ...options.context };
     const [dynamo, identity, upstream, synthesized] = await Promise.all([
       keep(locateDynamo(options.dynamodbEndpoint ?? process.env.DYNAMODB_ENDPOINT, data.kept && folderFor('table'))),
       keep(startIdentity({ folder: folderFor('identity') })),

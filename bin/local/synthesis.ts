@@ -16,6 +16,9 @@ const caches = join(projectRoot, 'node_modules', '.cache', 'intent-gate');
 /** Where processes and threads find and keep compiled code, as {@link ../run.js} does. */
 export const withCompileCache = { NODE_COMPILE_CACHE: join(caches, 'compiled') };
 
+/** Settings of every local stack. */
+export const localContext = { stage: 'local', allowLoopback: true, tracing: false };
+
 /** For each state of sources and settings, named by its digest, the folder that it was synthesized into: a template and bundles. */
 const cache = join(caches, 'synthesized');
 
@@ -87,14 +90,15 @@ function prune(): void {
   }
 }
 
-function digestSources(context: Record<string, unknown>): string {
-  const given = { ...JSON.parse(readFileSync(join(projectRoot, 'cdk.json'), 'utf8')).context, ...context };
+/** A digest of everything that a synthesis with these settings reads: what it makes is the same as long as this is. */
+export function digestSources(context: Record<string, unknown>, root = projectRoot): string {
+  const given = { ...JSON.parse(readFileSync(join(root, 'cdk.json'), 'utf8')).context, ...context };
   // Where the policy lies makes no difference, what it says does.
   const { policyFile = 'policy.json', ...settings } = given;
   const hash = createHash('sha256').update(JSON.stringify([process.version, settings]));
-  const files = sources.flatMap((pattern) => globSync(pattern, { cwd: projectRoot })).sort();
+  const files = sources.flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
   for (const file of [policyFile, ...files]) {
-    const path = resolve(projectRoot, file);
+    const path = resolve(root, file);
     const content = existsSync(path) ? readFileSync(path) : '';
     hash.update(`\n${file === policyFile ? '' : file} ${content.length}\n`).update(content);
   }

@@ -82,7 +82,7 @@ async function deploy(more: Record<string, string> = {}): Promise<void> {
   await cdk('deploy', '--require-approval', 'never', '--output', join(folder, 'cdk.out'), '--outputs-file', outputsFile, ...context);
   outputs = JSON.parse(await readFile(outputsFile, 'utf8'))['IntentGate-local'];
   const [apiId = ''] = ((await askAccount('list')) as Account).apis;
-  gateway.pointTo({ apiId, userPoolId: outputs.UserPoolId ?? '' });
+  gateway.pointTo(apiId);
 }
 
 /** Base URL of the deployed API. The emulator serves it at another path than AWS does; the gateway translates. */
@@ -132,7 +132,12 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'deploy-'));
   const started = await startGateway();
   gateway = started;
-  emulator = await startEmulator(() => ({ AWS_ENDPOINT_URL: started.url, ADMIN_JWKS_URL: `${started.url}/jwks` }));
+  emulator = await startEmulator(() => ({
+    AWS_ENDPOINT_URL: started.url,
+    // Lambdas find the user pool's keys in the emulator.
+    NODE_OPTIONS: `--import ${new URL('../../bin/local/redirect-fetch.js', import.meta.url)}`,
+    FETCH_REDIRECT: `https://cognito-idp.${region}.amazonaws.com ${started.url}`,
+  }));
   started.forwardTo(emulator.port);
   upstream = await startUpstream();
   await cdk('bootstrap', `aws://${account}/${region}`);

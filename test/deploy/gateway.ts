@@ -17,26 +17,24 @@ export interface AwsCall {
 export interface Gateway {
   url: string;
   calls: AwsCall[];
-  /** sends what is asked of `/live` to this REST API, and what is asked of `/jwks` to this user pool */
-  pointTo(target: { apiId: string; userPoolId: string }): void;
+  /** sends what is asked of `/live` to this REST API */
+  pointTo(apiId: string): void;
   stop(): Promise<void>;
 }
 
 const services: Record<string, string> = { DynamoDB_20120810: 'dynamodb', TrentService: 'kms' };
 
 /**
- * Stands before the emulator. Clients of the API reach it by the path that it has on AWS, Lambdas find the user pool's keys, and every call
- * that a Lambda makes of DynamoDB and KMS is noted.
+ * Stands before the emulator. Clients of the API reach it by the path that it has on AWS, and every call that a Lambda makes of DynamoDB
+ * and KMS is noted.
  */
 export async function startGateway(): Promise<Gateway & { forwardTo(port: number): void }> {
   let emulatorPort = 0;
-  let target = { apiId: '', userPoolId: '' };
+  let target = '';
   const calls: AwsCall[] = [];
 
-  const rewrite = (path: string): string => {
-    if (path.startsWith('/live/')) return `/restapis/${target.apiId}/live/_user_request_${path.slice('/live'.length)}`;
-    return path === '/jwks' ? `/${target.userPoolId}/.well-known/jwks.json` : path;
-  };
+  const rewrite = (path: string): string =>
+    path.startsWith('/live/') ? `/restapis/${target}/live/_user_request_${path.slice('/live'.length)}` : path;
 
   async function forward(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const body = await buffer(incoming);

@@ -1,0 +1,125 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { parseArgs } from 'node:util';
+import { variables } from '../../functions/core/environment.ts';
+import type { StackDescription } from '../local/stack.ts';
+import { localContext, projectRoot, synthesize } from '../local/synthesis.ts';
+import { bundleOf, readTemplate } from '../local/template.ts';
+import { benchEvent, runAlone } from './alone.ts';
+import { obtainPat, unreachableRate } from './gate.ts';
+import { drive, formatTable, inMb, inMs, measureWays, readCount, summarize, warmUpOf } from './load.ts';
+import { startThread } from './thread.ts';
+
+const usage = `npm run bench -- stack [--executions 2000] [--concurrency 16]
+
+Starts the local stack as "npm start" does, and measures its start, its memory and what it adds to a request. Needs the command ps.
+  --executions   how many before its memory is measured again, and how many requests are timed
+  --concurrency  how many executions at once`;
+
+export async function run(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      executions: { type: 'string', default: '2000' },
+      concurrency: { type: 'string', default: '16' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  if (values.help) return console.log(usage);
+  const executions = readCount('executions', values.executions);
+  const concurrency = readCount('concurrency', values.concurrency);
+
+  const folder = mkdtempSync(join(tmpdir(), 'intent-gate-bench-'));
+  // Text that no synthesis has seen yet, so that the first start is as if a source had changed.
+  const policyFile = join(folder, 'policy.json');
+  const unseen = ' '.repeat(Date.now() % 10_000);
+  writeFileSync(policyFile, unreachableRate(readFileSync(join(projectRoot, 'policy.json'), 'utf8')) + unseen);
+  try {
+    const first = await start(folder, policyFile);
+    await first.stop();
+    const stack = await start(folder, policyFile);
+    try {
+      const startBytes = residentBytes(stack.pid);
+      const { base_url: baseUrl } = stack.description;
+      const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${await obtainPat(baseUrl)}` };
+      const body = JSON.stringify({ intent_uid: 'world.example:get-country:v1', parameters: { code: 'JP' } });
+      await drive({ url: `${baseUrl}/api/intents/execute`, headers, body, requests: executions, concurrency });
+      const afterBytes = residentBytes(stack.pid);
+      const addedMs = await measureAdded(baseUrl, policyFile, executions);
+      console.log(
+        formatTable([
+          ['start, first after a change of the sources', `${(first.startedMs / 1_000).toFixed(1)} s`],
+          ['start, sources unchanged', `${(stack.startedMs / 1_000).toFixed(1)} s`],
+          ['resident memory of all processes, started', inMb(startBytes)],
+          [`resident memory of all processes, after ${executions} executions`, inMb(afterBytes)],
+          ['added to a request by the stand-in for API Gateway and Lambda, median', `${inMs(addedMs)} ms`],
+        ]),
+      );
+    } finally {
+      await stack.stop();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Starts the stack in a folder of its own and waits until it is ready. */
+async function start(folder: string, policyFile: string) {
+  const beganMs = performance.now();
+  const { start: command } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')).scripts;
+  const flags = /node (--.*) bin\/local\.ts$/.exec(command)?.[1]?.replaceAll('./', projectRoot).split(' ') ?? [];
+  const child = spawn(process.execPath, [...flags, join(projectRoot, 'bin', 'local.ts'), '--policy', policyFile], {
+    cwd: folder,
+    env: { ...process.env, PORT: '0' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const complaint = text(child.stderr);
+  for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) if (String(chunk).includes('Ctrl-C')) break;
+  child.stdout.resume();
+  const { pid } = child;
+  if (pid === undefined || child.exitCode !== null) throw new Error(`the stack did not start: ${await complaint}`);
+  const description: StackDescription = JSON.parse(readFileSync(join(folder, '.local', 'stack.json'), 'utf8'));
+  const stop = async () => {
+    const ended = once(child, 'close');
+    child.kill('SIGTERM');
+    await ended;
+  };
+  return { pid, description, startedMs: performance.now() - beganMs, stop };
+}
+
+/** What a process and all that it has started hold in memory. */
+function residentBytes(root: number): number {
+  const rows = execFileSync('ps', ['-e', '-o', 'pid=,ppid=,rss='], { encoding: 'utf8' }).trim().split('\n');
+  const processes = rows.map((row) => row.trim().split(/\s+/).map(Number));
+  const bytesOf = (id: number): number =>
+    processes.reduce((sum, [pid, parent, rss = 0]) => sum + (pid === id ? rss * 1024 : 0) + (parent === id ? bytesOf(pid ?? 0) : 0), 0);
+  return bytesOf(root);
+}
+
+/** What a request takes longer than one to a plain server and a run of the function together, for a function that answers at once. */
+async function measureAdded(baseUrl: string, policyFile: string, requests: number): Promise<number> {
+  const plain = await startThread('./upstream-worker.ts');
+  try {
+    const headers = {};
+    const { stack, direct } = await measureWays(
+      { stack: { url: `${baseUrl}/health`, headers }, direct: { url: plain.url, headers } },
+      requests,
+      1,
+    );
+    const synthesized = await synthesize({ ...localContext, policyFile });
+    const event = benchEvent({ method: 'GET', path: '/health', baseUrl, headers, body: '' });
+    const environment = { [variables.protocol]: 'proto', [variables.baseUrl]: baseUrl };
+    const { latenciesMs } = await runAlone(bundleOf(readTemplate(synthesized), synthesized, 'get-health'), environment, {
+      event,
+      warmUp: warmUpOf(requests),
+      runs: requests,
+    });
+    return stack.latencyMs.median - direct.latencyMs.median - summarize(Float64Array.from(latenciesMs)).median;
+  } finally {
+    await plain.stop();
+  }
+}

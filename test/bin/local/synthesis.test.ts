@@ -1,0 +1,74 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { digestSources, markUsed, synthesize } from '../../../bin/local/synthesis.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'synthesis-'));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const write = (path: string, content: string) => {
+  mkdirSync(join(root, path, '..'), { recursive: true });
+  writeFileSync(join(root, path), content);
+};
+
+beforeEach(() => {
+  rmSync(root, { recursive: true });
+  write('cdk.json', '{"context":{"stage":"test"}}');
+  write('policy.json', '{}');
+  write('functions/core/a.ts', 'one');
+  write('lib/docs/page.css', 'two');
+  write('package-lock.json', '{}');
+});
+
+const digest = (context: Record<string, unknown> = {}) => digestSources(context, root);
+
+describe('the digest of the sources', () => {
+  test.each<[string, () => void]>([
+    ['a function', () => write('functions/core/a.ts', 'changed')],
+    ['what is no TypeScript', () => write('lib/docs/page.css', 'changed')],
+    ['a file more', () => write('schemas/new.ts', '')],
+    ['a file less', () => rmSync(join(root, 'lib/docs/page.css'))],
+    ['another name', () => [rmSync(join(root, 'functions/core/a.ts')), write('functions/core/b.ts', 'one')]],
+    ['text that has moved to the next file', () => [write('functions/core/a.ts', 'on'), write('lib/docs/page.css', 'etwo')]],
+    ['the lock file', () => write('package-lock.json', '{"a":1}')],
+    ['what npm has installed', () => write('node_modules/.package-lock.json', '{}')],
+    ['the settings in cdk.json', () => write('cdk.json', '{"context":{"stage":"other"}}')],
+    ['the policy', () => write('policy.json', '{"uid":"x"}')],
+  ])('changes with %s', (_, change) => {
+    const before = digest();
+    expect(digest()).toBe(before);
+    change();
+    expect(digest()).not.toBe(before);
+  });
+
+  test('changes with a setting and with what the policy says, not with where the policy lies or with what is read by nothing', () => {
+    write('elsewhere/policy.json', '{}');
+    write('README.md', 'words');
+    expect(digest({ policyFile: join(root, 'elsewhere/policy.json') })).toBe(digest());
+    write('elsewhere/policy.json', '{"uid":"x"}');
+    expect(digest({ policyFile: join(root, 'elsewhere/policy.json') })).not.toBe(digest());
+    expect(digest({ stage: 'other' })).not.toBe(digest());
+  });
+});
+
+describe('synthesize', () => {
+  test('gives all who ask for the same the same folder, whoever comes first', async () => {
+    const [one, other] = await Promise.all([synthesize({}), synthesize({})]);
+    expect(one).toBe(other);
+    const startedMs = performance.now();
+    expect(await synthesize({})).toBe(one);
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    expect(markUsed(one)).toBe(true);
+  }, 180_000);
+
+  test('keeps nothing of settings that are refused, and lets the next one in', async () => {
+    for (let times = 0; times < 2; times++) {
+      await expect(synthesize({ stage: 'Dev' })).rejects.toThrow(/^The settings are not valid:\n {2}stage/);
+    }
+  }, 60_000);
+
+  test('gives up when it is told to', async () => {
+    await expect(synthesize({ stage: 'given-up' }, AbortSignal.timeout(50))).rejects.toThrow();
+  });
+});
