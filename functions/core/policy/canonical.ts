@@ -8,7 +8,7 @@ export const canonicalText = (value: unknown): string => canonicalize(value) ?? 
 /** SHA-256 of the canonical form, base64url. */
 export const canonicalDigest = (value: unknown): string => createHash('sha256').update(canonicalText(value)).digest('base64url');
 
-/** JSON with `", "` and `": "` between its parts: what Python's `json.dumps` makes of a parsed policy, but for its escapes. */
+/** JSON with `", "` and `": "` between its parts: what Python's `json.dumps` makes of a parsed policy, except for its escapes. */
 function spacedText(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(spacedText).join(', ')}]`;
   if (!isObject(value)) return JSON.stringify(value);
