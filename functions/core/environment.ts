@@ -45,7 +45,7 @@ export const variables = {
   snapshotBucket: 'SNAPSHOT_BUCKET',
   /** folder of search index snapshots (local stack only) */
   snapshotFolder: 'SNAPSHOT_FOLDER',
-  /** endpoint of the OpenSearch Serverless collection that searches go to, if the deployment has one */
+  /** endpoint of the OpenSearch Serverless collection that searches go to, where the deployment has one */
   searchCollection: 'SEARCH_COLLECTION',
 } as const;
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import { isObject, type JsonValue } from '../json.ts';
+import type { JsonValue } from '../json.ts';
 
 /** The canonical form of a JSON value (RFC 8785): equal values have equal texts. */
 export const canonicalText = (value: unknown): string => canonicalize(value) ?? '';
@@ -8,10 +8,10 @@ export const canonicalText = (value: unknown): string => canonicalize(value) ?? 
 /** SHA-256 of the canonical form, base64url. */
 export const canonicalDigest = (value: unknown): string => createHash('sha256').update(canonicalText(value)).digest('base64url');
 
-/** JSON with `", "` and `": "` between its parts: what Python's `json.dumps` makes of a parsed policy, except for its escapes. */
+/** JSON with `", "` and `": "` between its parts: what Python's `json.dumps` makes of a parsed policy, but for its escapes. */
 function spacedText(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(spacedText).join(', ')}]`;
-  if (!isObject(value)) return JSON.stringify(value);
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   return `{${Object.entries(value)
     .map(([name, member]) => `${JSON.stringify(name)}: ${spacedText(member)}`)
     .join(', ')}}`;
