@@ -20,7 +20,7 @@ export const fingerprintOf = (intentUid: string, parameters: unknown): string =>
 const replayed = { 'Idempotent-Replayed': 'true' };
 
 /**
- * Answers a request whose key has been used before: what the first one was answered.
+ * Answers a request whose key has been used before: with what the first one was answered.
  * @throws ApiError the refusal that the first one was answered, or CONFLICT
  */
 export function answerHeld(held: HeldCall): ApiResponse {

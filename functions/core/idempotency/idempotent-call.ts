@@ -50,7 +50,7 @@ interface CallItem extends Item {
 
 export interface IdempotentCalls {
   /**
-   * Takes the key for this execution, with one write. Of any number at once exactly one gets `started`, and only that one may call the upstream;
+   * Takes the key for this execution, with one write. Of any number of requests at once exactly one gets `started`, and only that one may call the upstream;
    * it ends with {@link finish}, or with {@link abandon} if nothing was sent.
    * @throws ApiError SERVICE_UNAVAILABLE
    */
@@ -66,7 +66,7 @@ export interface IdempotentCalls {
 /** How long a key is kept, from the start of its call. */
 const lifeSeconds = 24 * 3_600;
 
-/** No execution runs for as long. */
+/** No execution runs this long. */
 const longestRunMs = 60_000;
 
 /** An attempt fails only if the key's time runs out between write and read. */
@@ -156,7 +156,7 @@ async function describe(item: CallItem, { fingerprint, nowMs }: KeyedRequest): P
 
 type Packed = { response: ApiResponse } | { error: { code: ErrorCode; message: string } & ApiErrorOptions };
 
-/** A refusal is kept as what it was made of, because each answer names its own request. */
+/** A refusal is kept in its parts rather than as an answer, because each answer names its own request. */
 async function pack(outcome: Outcome): Promise<Uint8Array> {
   let packed: Packed = { response: outcome as ApiResponse };
   if (outcome instanceof ApiError) {

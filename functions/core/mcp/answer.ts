@@ -98,7 +98,7 @@ function readBody(request: ApiRequest) {
   }
 }
 
-/** A refusal is a result too, one that a model can read and act on. */
+/** Runs a tool. A refusal is a result too, so that a model can read it and act on it. */
 async function runTool(tool: Tool, args: JsonObject, request: ApiRequest): Promise<object> {
   const { requestId } = request;
   try {

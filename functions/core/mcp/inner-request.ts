@@ -1,7 +1,7 @@
 import type { ApiRequest } from '../http/request.ts';
 import { type JsonObject, parse } from '../json.ts';
 
-/** What a tool sends to the action of an endpoint; all other headers are those of the request that brought the call. */
+/** What a tool sends to the action of an endpoint; all other headers are those of the request that the call came with. */
 export interface InnerCall {
   method?: 'GET' | 'POST';
   pathParameters?: Record<string, string>;
@@ -13,7 +13,7 @@ export interface InnerCall {
 
 /**
  * The request that a client of the endpoint would have sent. Path and base URL stay those of the request that came over HTTP:
- * a proof of possession speaks of that one (RFC 9449).
+ * a proof of possession names that one (RFC 9449).
  */
 export function innerRequest(
   request: ApiRequest,

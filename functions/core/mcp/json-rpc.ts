@@ -34,7 +34,7 @@ export class RpcError extends Error {
 }
 
 /**
- * Reads one message; batches are part of no current revision.
+ * Reads one message. Batches are refused: current revisions have none.
  * @throws RpcError
  */
 export function readMessage(body: JsonValue): RpcMessage {

@@ -38,7 +38,7 @@ export function readEra({ method, params }: RpcMessage, request: ApiRequest): Er
   return 'modern';
 }
 
-/** The answer has to name what was asked for; a name that no revision can have is not repeated. */
+/** The answer has to name the revision that was asked for; what cannot be the name of one is not repeated. */
 const unsupported = (requested: string) =>
   new RpcError('unsupportedProtocolVersion', `This server speaks the MCP revisions ${revisions.join(', ')}. Use one of them.`, {
     data: { supported: revisions, requested: /^[\w.-]{1,32}$/.test(requested) ? requested : 'unknown' },

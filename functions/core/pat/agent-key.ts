@@ -144,7 +144,7 @@ const smallOrder = new Set([
   `ee${'ff'.repeat(30)}7f`,
 ]);
 
-/** Signatures that verify with such a key can be made by anybody. */
+/** Anybody can make signatures that verify with such a key. */
 function hasSmallOrder(key: KeyObject): boolean {
   const y = Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url');
   y.writeUInt8(y.readUInt8(31) & 0x7f, 31);

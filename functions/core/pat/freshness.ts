@@ -5,7 +5,7 @@ import { invalidSignature, type Refuse } from './refusals.ts';
 /** What keeps a document from being used a second time. */
 export interface SingleUse {
   jti: string;
-  /** seconds since the epoch from which on the document is refused anyway; none: never */
+  /** when the document expires, in seconds since the epoch; undefined if it never does */
   expiresAt?: number;
 }
 

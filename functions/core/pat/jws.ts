@@ -26,8 +26,8 @@ export function readJson(bytes: Buffer): JsonValue | undefined {
 }
 
 /**
- * Reads a compact JWS in its one canonical spelling. jose does not: it takes several spellings of one token and objects with duplicate members,
- * and it reads keys that a header brings along, all of which are refused here and in `signed-policy.ts`.
+ * Reads a compact JWS in its one canonical spelling. This is not left to jose because jose accepts what is refused here and in
+ * `signed-policy.ts`: second spellings of one token, objects with duplicate members, and headers that bring a key.
  * @throws what `refuse` makes of the problem
  */
 export function readJws(text: string, what: string, refuse: Refuse): Jws {

@@ -1,7 +1,7 @@
 import { type PatClaims, patType } from '../../../schemas/pat.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
-/** Greatest size of a PAT: headers of 10,240 bytes are all that the gateway lets through. */
+/** Maximum size of a PAT: the gateway takes at most 10,240 bytes of headers. */
 export const maxPatBytes = 6_144;
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');

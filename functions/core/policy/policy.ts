@@ -45,7 +45,7 @@ export function openPolicy(template: PolicyTemplate, billing?: Billing): FindPol
   return (baseUrl) => found.memo(baseUrl);
 }
 
-/** Reads the policy that lies beside the bundle, or at the top of the repository if nothing is bundled. */
+/** Reads the policy file beside the bundle or, without a bundle, the one at the top of the repository. */
 export function loadPolicyTemplate(): PolicyTemplate {
   const beside = new URL('policy.json', import.meta.url);
   return parsePolicyTemplate(readFileSync(existsSync(beside) ? beside : new URL('../../../policy.json', import.meta.url), 'utf8'));

@@ -26,7 +26,7 @@ export interface PolicyReading {
   permissions: PermissionReading[];
   /** scope entries */
   prohibitions: string[];
-  /** whether going over the rate limit is prohibited in words; it is never possible */
+  /** whether the policy says that the limit must not be exceeded, which is never possible */
   isExceedingProhibited: boolean;
   /** limits that are stated as prohibitions of more */
   limits: RateLimit[];
@@ -94,7 +94,7 @@ function readPermission(permission: PolicyPermission, baseUrl: string, place: Pl
   };
 }
 
-/** A prohibition of `execute` subtracts; one that speaks of a rate states a limit. */
+/** A prohibition of `execute` subtracts; one with a rate states a limit. */
 function readProhibition(prohibition: Prohibition, baseUrl: string, place: Place, complain: Complain, reading: PolicyReading): void {
   const action = termOf(prohibition.action);
   const entry = readTarget(prohibition.target, baseUrl, [...place, 'target'], complain);

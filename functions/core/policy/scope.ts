@@ -24,7 +24,7 @@ export function coversEntry(entry: string, other: string): boolean {
 export const isPermitted = (scope: readonly string[], intentUid: string): boolean =>
   intentUidPattern.test(intentUid) && scope.some((entry) => coversEntry(entry, oneIntent(intentUid)));
 
-/** Namespaces are domain names, so a prohibition reaches every way to write one in capitals. */
+/** Namespaces are domain names, so a prohibition applies whatever their letter case. */
 export const foldNamespace = (entry: string): string => {
   const { namespace } = splitIntentUid(entry);
   return namespace.toLowerCase() + entry.slice(namespace.length);

@@ -1,7 +1,7 @@
 import { stopWords } from './stop-words.ts';
 import { wordsOf } from './text.ts';
 
-/** Of a longer text, the words that come first are taken for the question. */
+/** Of a longer question, only the first words are used. */
 const maxQuestionWords = 100;
 
 /**

@@ -30,7 +30,7 @@ function splitUnspaced(text: string): string[] {
   return characters.map((character, index) => character + (characters[index + 1] ?? ''));
 }
 
-/** Takes a text apart: at everything that is no letter or digit, where camelCase turns, and between characters of unspaced scripts. */
+/** Splits a text at everything that is no letter or digit, inside camelCase, and between characters of unspaced scripts. */
 export function tokenize(text: string): Token[] {
   const spaced = text.normalize('NFKC').replace(unspaced, (run) => ` ${splitUnspaced(run).join(' ')} `);
   const tokens = (spaced.match(wordLike) ?? []).map((piece) => ({ whole: fold(piece), parts: piece.split(camelBoundary).map(fold) }));

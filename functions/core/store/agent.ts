@@ -9,7 +9,7 @@ export interface AgentItem extends Item {
   agent_id: string;
   /** RFC 7638 thumbprint of the key that presented the id first */
   thumbprint: string;
-  /** carried by every PAT; a new one makes all earlier PATs invalid at once, whatever the clocks say */
+  /** in every PAT; a new one makes all earlier PATs invalid at once, whatever the clocks say */
   generation: string;
   /** milliseconds since the epoch */
   first_seen: number;

@@ -9,7 +9,7 @@ const changeLifeSeconds = 3 * 24 * 3600;
 /** Writers' clocks may run ahead by this much. */
 const clockToleranceMs = 10_000;
 
-/** Says that a record is about to be written as revision `rev`: always before the record itself, so that no change goes unseen. */
+/** Says that a record is about to be written as revision `rev`: always before the record itself, so that no change is missed. */
 export async function announceChange(table: Table, change: Change): Promise<void> {
   await table.put({ ...keys.change(change), ...change, expires_at: Math.floor(Date.now() / 1000) + changeLifeSeconds });
 }

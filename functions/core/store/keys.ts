@@ -8,7 +8,7 @@ export interface Key {
   sk: string;
 }
 
-/** How a service name is compared: ignoring case, surrounding and repeated white space, and characters that nobody sees. */
+/** How a service name is compared: ignoring case, surrounding and repeated white space, and invisible characters. */
 export const foldName = (name: string): string =>
   name
     .normalize('NFC')

@@ -10,19 +10,19 @@ interface Member extends Key, Record<string, unknown> {
   pending?: true;
 }
 
-/** Marks that a record is about to come or go, before it does. */
+/** Marks a pointer before its record is written or deleted. */
 export async function markMember(table: Table, serviceId: string, intentUid: string, rev: string): Promise<void> {
   await table.put({ ...keys.member(serviceId, intentUid), rev, pending: true });
 }
 
 const markedBy = (rev: string) => ({ ConditionExpression: 'rev = :mine', ExpressionAttributeValues: { ':mine': rev } });
 
-/** The record has come. */
+/** The record has been written. */
 export async function settleMember(table: Table, serviceId: string, intentUid: string, rev: string): Promise<void> {
   await table.update(keys.member(serviceId, intentUid), { UpdateExpression: 'REMOVE pending', ...markedBy(rev) });
 }
 
-/** The record has gone. */
+/** The record has been deleted. */
 export async function removeMember(table: Table, serviceId: string, intentUid: string, rev: string): Promise<void> {
   await table.delete(keys.member(serviceId, intentUid), markedBy(rev));
 }

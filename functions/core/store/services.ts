@@ -8,7 +8,7 @@ import { recordChanged } from './refusals.ts';
 import { claimName, releaseName } from './service-name.ts';
 import type { Table } from './table.ts';
 
-/** Tombstones outlive the change pointers that speak of them. */
+/** Tombstones outlive the change pointers that announce them. */
 export const tombstoneLifeSeconds = 7 * 24 * 3600;
 
 type ServiceItem = ServiceRecord & Record<string, unknown>;

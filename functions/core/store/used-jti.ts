@@ -10,7 +10,7 @@ export interface UsedJtis {
   /**
    * Takes a jti; false if it has been taken before.
    * @param signer - keeps the jtis of different signers and purposes apart
-   * @param expiresAt - seconds since the epoch from which on the document is refused anyway; without it the record stays for ever
+   * @param expiresAt - when the document expires, in seconds since the epoch; without it the record stays for ever
    */
   consume(signer: string, jti: string, expiresAt?: number): Promise<boolean>;
 }

@@ -14,7 +14,7 @@ const requestTimeoutMs = 2_500;
 
 const index = 'intents';
 
-/** A document that no search finds and no uid equals. */
+/** Id of a document that no search finds; no uid has this form. */
 const filledMark = 'filled';
 
 const searchAnswer = z.object({

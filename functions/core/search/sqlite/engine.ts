@@ -55,7 +55,7 @@ export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotSto
     await rm(file, { force: true });
   }
 
-  /** A table that does not answer is asked again by the next search; an index that fails is opened anew. */
+  /** If the table does not answer, the next search tries again; an index that fails is opened anew. */
   const bringUpToDate = oneAtATime(async () => {
     try {
       if (!opened) {

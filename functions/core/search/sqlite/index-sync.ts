@@ -14,10 +14,10 @@ export interface DatedIndex {
 /** A change is announced before its record is written. No request lives longer than this, so no record comes later. */
 const announcedAheadMs = 60_000;
 
-/** The clocks of two writers differ by at most this: each may be 5 s off. */
+/** The clocks of two writers differ by at most this: each may be half of it off. */
 const clockDifferenceMs = 10_000;
 
-/** An announcement may be seen this much later than one with a greater revision: the clocks' difference, and 3 s on its way, rounded up. */
+/** An announcement may be seen this much later than one with a greater revision: the clocks' difference, and the time that it takes to arrive, rounded up. */
 const outOfOrderMs = 15_000;
 
 /** How many records are read and applied at a time. */
@@ -26,8 +26,8 @@ const batchSize = 100;
 const keyOf = ({ rev, kind, id }: Change): string => `${rev} ${kind} ${id}`;
 
 /**
- * Whether the write that a change announced has been seen, or never comes. Every write replaces the revision that its writer read;
- * so once a record carries a revision that was certainly made after the announced one, that one has been or is refused.
+ * Whether the write that a change announced has been seen, or will never be. Every write replaces the revision that its writer read,
+ * so once a record has a revision that was certainly made after the announced one, the announced write has taken place or will be refused.
  */
 function isSettled(change: Change, record: RegistryRecord | undefined, nowMs: number): boolean {
   const announcedMs = ulidTimeMs(change.rev);
@@ -81,8 +81,8 @@ export function followChanges(source: RegistrySource, { index, asOfMs }: DatedIn
 }
 
 /**
- * Runs one call at a time. A call that comes while one is running waits for the next run, because the running one may have looked
- * before the caller's moment; all who wait share that run, so it ends with none of them.
+ * Runs one call at a time. A call that arrives during a run waits for the next one, because the running one may have read before the
+ * call arrived; all that wait share the next run, so it ends with none of them.
  */
 export function oneAtATime<T>(run: () => Promise<T>): () => Promise<T> {
   let running: Promise<unknown> = Promise.resolve();

@@ -11,7 +11,7 @@ import { prepareSearch } from './search.ts';
 
 /** Everything that a registry's live intents are found by. */
 export interface SearchIndex {
-  /** Takes records over as they now stand, all of them or, if it throws, none. Intents are found only while their service is live too. */
+  /** Applies records as they now stand: all of them or, if it throws, none. Intents are found only while their service is live too. */
   apply(records: readonly RegistryRecord[]): void;
   search(query: SearchQuery): SearchResult;
   /** Rearranges the file for reading, before it is kept as a snapshot. */
@@ -59,7 +59,7 @@ type IntentRow = {
 };
 
 /**
- * Opens an index file, or makes one. The file is one process's own: nothing is kept for the case that the process dies over it.
+ * Opens an index file, or makes one. The file belongs to one process and does not survive it.
  * @param file - path, or `:memory:`
  */
 export function openSearchIndex(file: string): SearchIndex {
@@ -99,7 +99,7 @@ export function openSearchIndex(file: string): SearchIndex {
     for (const tag of new Set((intent.tags ?? []).map(foldTag))) write.insertTag.run(tag, id);
   }
 
-  /** A service that comes, goes or takes another name changes what its intents are found by. */
+  /** A service that is created, deleted or renamed changes what its intents are found by. */
   function replaceService(service: ServiceRecord): void {
     const seen = write.findService.get(service.service_id) as ServiceRow | undefined;
     const isLive = service.deleted_at === undefined;

@@ -78,7 +78,7 @@ export async function loadSnapshot(store: SnapshotStore, file: string, nowMs = D
   return newest.as_of_ms;
 }
 
-/** Keeps an index file as the newest snapshot: the file first, then the manifest that names it, then the one before goes. */
+/** Keeps an index file as the newest snapshot: the file first, then the manifest that names it, then the previous one is removed. */
 export async function saveSnapshot(store: SnapshotStore, file: string, asOfMs: number): Promise<void> {
   const previous = await readManifest(store);
   const { stream, digest } = digesting();
