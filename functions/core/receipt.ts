@@ -52,14 +52,14 @@ export function openReceipt({ requestId }: { requestId: string }, agentId: strin
   };
 }
 
+/** Each count is published by itself: the dimensions of one are not those of the other. */
 function countOutcome(outcome: string): void {
-  const metric = metrics.singleMetric();
-  metric.addDimension('outcome', outcome);
-  metric.addMetric('Executions', MetricUnit.Count, 1);
+  metrics.addDimension('outcome', outcome).addMetric('Executions', MetricUnit.Count, 1);
+  metrics.publishStoredMetrics();
 }
 
 function countUpstreamCall(host: string, status: number | undefined): void {
-  const metric = metrics.singleMetric();
-  metric.addDimensions({ upstream_host: host, upstream_status: status === undefined ? 'none' : String(status) });
-  metric.addMetric('UpstreamCalls', MetricUnit.Count, 1);
+  metrics.addDimensions({ upstream_host: host, upstream_status: status === undefined ? 'none' : String(status) });
+  metrics.addMetric('UpstreamCalls', MetricUnit.Count, 1);
+  metrics.publishStoredMetrics();
 }

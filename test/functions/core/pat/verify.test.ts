@@ -231,3 +231,34 @@ test('both verifiers agree on whatever becomes of a PAT', async () => {
     { numRuns: 500 },
   );
 });
+
+describe('a PAT that has been verified before', () => {
+  const text = token({ nbf: now, exp: now + 10 });
+  const atSecond = (second: number, baseUrl = address) => ({ baseUrl, nowMs: second * 1000 });
+
+  test('is judged by its claims again', async () => {
+    expect(await verify(text, atSecond(now))).toMatchObject({ jti: 'j1' });
+    await expect(verify(text, atSecond(now - 1))).rejects.toMatchObject(refusalOf(notOurs));
+    await expect(verify(text, atSecond(now, 'https://other.example'))).rejects.toMatchObject(refusalOf(notOurs));
+    await expect(verify(text, atSecond(now + 10))).rejects.toMatchObject(refusalOf(expired));
+    expect(await verify(text, atSecond(now + 9))).toMatchObject({ jti: 'j1' });
+  });
+
+  test('does not outlive its key, and is verified again under another one', async () => {
+    let current: KeyObject | undefined = ours.publicKey;
+    const check = openPatVerifier({ findKey: async () => current });
+    await check(text, atSecond(now));
+    current = undefined;
+    await expect(check(text, atSecond(now))).rejects.toMatchObject(refusalOf(notOurs));
+    current = theirs.publicKey;
+    await expect(check(text, atSecond(now))).rejects.toMatchObject(refusalOf(notOurs));
+  });
+
+  test('lends its signature to no other text', async () => {
+    await verify(text, atSecond(now));
+    const [, , signature] = text.split('.');
+    const forged = `${json(header)}.${json({ ...claims, sub: 'agent-2', exp: now + 10 })}.${signature}`;
+    await expect(verify(forged, atSecond(now))).rejects.toMatchObject(refusalOf(notOurs));
+    await expect(verify(`${text}=`, atSecond(now))).rejects.toMatchObject(refusalOf(notOurs));
+  });
+});
