@@ -7,7 +7,7 @@ import type { Policy } from './types.ts';
 
 /**
  * Decides whether a policy is accepted.
- * @param inWords - the policy in plain sentences, by the gate
+ * @param inWords - the policy in plain sentences, by the gate; line by line as JSON if the gate does not put it into words
  * @param changes - what is different from the policy that was accepted before, as far as the gate has said so
  */
 export type OnPolicy = (policy: Policy, inWords: string[], changes?: string[]) => boolean | Promise<boolean>;

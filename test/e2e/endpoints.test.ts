@@ -66,6 +66,7 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
     INVALID_PARAMETER: () => api.call('GET', '/api/intents/no-uid'),
     NOT_FOUND: () => api.call('GET', `/api/intents/${newUid()}`),
   },
+  'get-policy': { INVALID_PARAMETER: () => api.call('GET', '/api/policy?view=full') },
   'execute-intent': {
     INVALID_PARAMETER: async () => api.execute(await api.obtainPat(), await createIntent(), {}),
     UNSUPPORTED_MEDIA_TYPE: () => api.call('POST', '/api/intents/execute', { body: '{}', headers: { 'Content-Type': 'text/plain' } }),
