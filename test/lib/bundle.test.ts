@@ -3,13 +3,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { endpoints, scheduledFunctions } from '../../lib/endpoints.ts';
 import { logicalPrefix, type Resource, type Template } from './synthesize.ts';
 
 const rows = [...endpoints, ...scheduledFunctions];
-let folder: string;
-let template: Template;
+const folder = mkdtempSync(join(tmpdir(), 'bundle-'));
 
 const bundleOf = (name: string): string => join(folder, 'dist', name, 'index.mjs');
 
@@ -20,12 +19,9 @@ const synthesizeApp = (outdir: string, context: Record<string, unknown> = {}) =>
     encoding: 'utf8',
   });
 
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'bundle-'));
-  const { status, stderr } = synthesizeApp(folder);
-  expect([status, stderr]).toEqual([0, '']);
-  template = JSON.parse(readFileSync(join(folder, 'IntentGate.template.json'), 'utf8'));
-}, 60_000);
+const { status, stderr } = synthesizeApp(folder);
+if (status !== 0 || stderr !== '') throw new Error(`the app was not synthesized (${status}): ${stderr}`);
+const template: Template = JSON.parse(readFileSync(join(folder, 'IntentGate.template.json'), 'utf8'));
 
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
