@@ -23,19 +23,20 @@ export interface BundledFunction {
 /** Some dependencies are CommonJS and call `require` for Node's own modules; ESM has no `require`. */
 const banner = "import{createRequire}from'node:module';const require=createRequire(import.meta.url);";
 
+/** @throws SettingsError naming the files that functions lack */
+export function requireSources(functions: readonly { name: string }[]): void {
+  const missing = functions.map(({ name }) => sourceOf(name)).filter((file) => !existsSync(file));
+  if (missing.length === 0) return;
+  throw new SettingsError(
+    `lib/endpoints.ts has rows for files that are not there: ${missing.join(', ')}. Write them (CONTRIBUTING.md, "Add an endpoint").`,
+  );
+}
+
 /**
  * Bundles every function in one esbuild call.
  * @param folder - gets one folder for each function, with its `index.mjs`; replaced as a whole
- * @throws SettingsError naming the function files that are missing
  */
 export function bundleFunctions(functions: readonly BundledFunction[], folder: string): void {
-  const missing = functions.filter(({ name }) => !existsSync(sourceOf(name)));
-  if (missing.length > 0) {
-    const files = missing.map(({ name }) => sourceOf(name)).join(', ');
-    throw new SettingsError(
-      `lib/endpoints.ts has rows for files that are not there: ${files}. Write them (CONTRIBUTING.md, "Add an endpoint").`,
-    );
-  }
   rmSync(folder, { recursive: true, force: true });
   buildSync({
     entryPoints: Object.fromEntries(functions.map(({ name }) => [`${name}/index`, sourceOf(name)])),

@@ -9,7 +9,7 @@ import { acknowledge } from './acknowledge.ts';
 import { Admins } from './admins.ts';
 import { Alarms } from './alarms.ts';
 import { Api } from './api.ts';
-import { bundleFunctions } from './bundle.ts';
+import { bundleFunctions, requireSources } from './bundle.ts';
 import { createDashboard } from './dashboard.ts';
 import { EndpointFunction } from './endpoint-function.ts';
 import { type Endpoint, endpoints, type ScheduledFunction, scheduledFunctions, scheduledWithCollection } from './endpoints.ts';
@@ -115,9 +115,13 @@ export class IntentGate extends Stack {
     const policy = readPolicy(this.settings);
     if (!this.bundlingRequired) return this.refuseDeployment();
     const folder = join(Stage.of(this)?.outdir ?? 'cdk.out', 'dist');
+    const rows = [...this.rows.endpoints, ...this.rows.scheduled];
+    requireSources(rows);
     const filesOf = prepareFiles(policy, this.settings);
-    const rows = [...this.rows.endpoints, ...this.rows.scheduled].map(({ name, needs }) => ({ name, files: filesOf(needs) }));
-    bundleFunctions(rows, folder);
+    bundleFunctions(
+      rows.map(({ name, needs }) => ({ name, files: filesOf(needs) })),
+      folder,
+    );
     return (name) => Code.fromAsset(join(folder, name));
   }
 

@@ -2,10 +2,15 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { jwsAlgorithmNames } from '../functions/core/pat/signatures.ts';
 import { type Endpoint, endpoints, type ScheduledFunction, scheduledFunctions, scheduledWithCollection } from '../lib/endpoints.ts';
+import { listExamples } from '../lib/openapi/examples.ts';
+import { describeOperations } from '../lib/openapi/operations.ts';
 
 const guide = 'CONTRIBUTING.md, "Add an endpoint", says how';
 const tests = globSync('test/functions/**/*.test.ts').map((file) => ({ file, text: readFileSync(file, 'utf8') }));
 const sourceOf = ({ name }: { name: string }): string => `functions/${name}.ts`;
+
+const texts: Record<string, unknown> = describeOperations('proto');
+const examples: Record<string, unknown> = listExamples('proto', readFileSync('policy.json', 'utf8'));
 
 /** What there is still to do for a row, one line each. */
 function listMissing(row: Endpoint | ScheduledFunction): string {
@@ -15,6 +20,8 @@ function listMissing(row: Endpoint | ScheduledFunction): string {
   const isWritten = existsSync(source);
   return [
     ...(isWritten ? ('path' in row ? listFaults(row, readFileSync(source, 'utf8')) : []) : [`write ${source}: ${guide}`]),
+    ...('path' in row && texts[row.name] === undefined ? ['describe it in lib/openapi/operations.ts'] : []),
+    ...('path' in row && examples[row.name] === undefined ? ['give it an example in lib/openapi/examples.ts'] : []),
     ...(isTested ? [] : [`write ${ownTest}, which calls createAction of ${source}: ${guide}`]),
   ].join('\n');
 }

@@ -3,15 +3,14 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { synthesize } from '../../bin/local/synthesis.ts';
 import { bundleOf, readTemplate } from '../../bin/local/template.ts';
 import { endpoints, scheduledFunctions } from '../../lib/endpoints.ts';
 import { logicalPrefix, type Resource, type Template } from './synthesize.ts';
 
 const rows = [...endpoints, ...scheduledFunctions];
-let folder: string;
-let template: Template;
+const folder = await synthesize({});
 
 const bundle = (name: string): string => bundleOf(readTemplate(folder), folder, name);
 
@@ -22,10 +21,7 @@ const synthesizeApp = (outdir: string, context: Record<string, unknown> = {}) =>
     encoding: 'utf8',
   });
 
-beforeAll(async () => {
-  folder = await synthesize({});
-  template = JSON.parse(readFileSync(join(folder, 'IntentGate.template.json'), 'utf8'));
-}, 60_000);
+const template: Template = JSON.parse(readFileSync(join(folder, 'IntentGate.template.json'), 'utf8'));
 
 function functionResource(name: string): Resource {
   const isWanted = ([id, { Type }]: [string, Resource]) =>
