@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { checkAnswer, checkEmptied, checkInvalid, checkRefusal } from './answers.ts';
 import { type Check, inEach, segment, without } from './check.ts';
 import { idOf } from './context.ts';
@@ -15,13 +16,7 @@ export const intentChecks: readonly Check[] = [
     isAdmins: true,
     run: async (context) => {
       const body = context.intentBody();
-      const saved = await create(context, body);
-      return [
-        ...checkAnswer(saved, 201, holding(pick(body, savedMembers))),
-        ...(saved.status !== 201 || typeof (saved.body as { intent_id?: unknown })?.intent_id === 'string'
-          ? []
-          : [`${saved.request}: intent_id of the answer must be a string`]),
-      ];
+      return checkAnswer(await create(context, body), 201, holding(pick(body, savedMembers)).extend({ intent_id: z.string() }));
     },
   },
   {

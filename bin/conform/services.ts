@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { checkAnswer, checkEmptied, checkInvalid, checkRefusal } from './answers.ts';
 import { type Check, inEach, segment, without } from './check.ts';
 import { idOf } from './context.ts';
@@ -14,13 +15,7 @@ export const serviceChecks: readonly Check[] = [
     isAdmins: true,
     run: async (context) => {
       const body = context.serviceBody();
-      const saved = await register(context, body);
-      return [
-        ...checkAnswer(saved, 201, holding(pick(body, savedMembers))),
-        ...(saved.status !== 201 || typeof (saved.body as { service_id?: unknown })?.service_id === 'string'
-          ? []
-          : [`${saved.request}: service_id of the answer must be a string`]),
-      ];
+      return checkAnswer(await register(context, body), 201, holding(pick(body, savedMembers)).extend({ service_id: z.string() }));
     },
   },
   {
