@@ -8,6 +8,7 @@ const least = 24;
 const cli = fileURLToPath(new URL('cli.ts', import.meta.url));
 
 if (Number(process.versions.node.split('.')[0]) >= least) {
+  await import('./compile-cache.js');
   await import('./cli.ts');
 } else {
   const folder = `../node_modules/node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}/bin/`;
