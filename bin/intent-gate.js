@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { findBroughtNode, isNewEnough, refuseNode } from './check-node.js';
 
 if (isNewEnough) {
+  await import('./compile-cache.js');
   await import('./cli.ts');
 } else {
   const { status, signal } = spawnSync(

@@ -1,13 +1,10 @@
 // `node bin/run.js <program> [options]`: runs a program of the project, or says that this Node is too old for it.
-import module from 'node:module';
 import { resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { isNewEnough, refuseNode } from './check-node.js';
 
 if (!isNewEnough) refuseNode();
-// Compiled code is kept from one start to the next, for the threads and processes that the program starts too: it loads in half the time.
-process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/intent-gate/compiled', import.meta.url));
-module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
+await import('./compile-cache.js');
 const program = resolve(process.argv[2] ?? '');
 process.argv.splice(1, 2, program);
 await import(pathToFileURL(program).href);

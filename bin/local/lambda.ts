@@ -16,7 +16,7 @@ export class LambdaFailure extends Error {
   override readonly name = 'LambdaFailure';
 }
 
-/** More invocations wait than are let in. */
+/** Too many invocations wait for an environment, or this one has waited too long. */
 export class LambdaThrottled extends Error {
   override readonly name = 'LambdaThrottled';
 }
@@ -24,10 +24,12 @@ export class LambdaThrottled extends Error {
 export interface LambdaOptions {
   /** environments of one function that run at the same time; further invocations wait. Default 4 */
   maxOfOne?: number;
-  /** environments of all functions together. Default 16 */
+  /** environments of all functions together. Default 32, which is more than there are functions */
   maxOfAll?: number;
   /** invocations that wait for an environment; further ones are refused. Default 400 */
   maxWaiting?: number;
+  /** how long each of them waits until it is refused, in milliseconds. Default 20 seconds */
+  maxWaitMs?: number;
   /** an environment ends when it has had nothing to do for this long, in milliseconds. Default 30 seconds */
   idleMs?: number;
   /** each environment gets a temporary folder of its own in here; it goes with the environment. Default: the system's */
@@ -69,7 +71,7 @@ interface Waiting {
  * dies is replaced, one that is idle for long ends. If there is no room for another, the one that was idle longest makes room.
  */
 export function openLambdas(options: LambdaOptions = {}): Lambdas {
-  const { maxOfOne = 4, maxOfAll = 16, maxWaiting = 400, idleMs = 30_000 } = options;
+  const { maxOfOne = 4, maxOfAll = 32, maxWaiting = 400, maxWaitMs = 20_000, idleMs = 30_000 } = options;
   const all = new Set<Environment>();
   /** the idle ones, the one that is idle longest first */
   const idleSinceMs = new Map<Environment, number>();
@@ -94,20 +96,35 @@ export function openLambdas(options: LambdaOptions = {}): Lambdas {
     const own = environmentsOf(definition.name);
     const free = own.filter((environment) => idleSinceMs.has(environment)).at(-1);
     if (free) return free;
-    if (own.length < maxOfOne) {
-      const [oldest] = all.size < maxOfAll ? [] : idleSinceMs.keys();
-      if (oldest) retire(oldest);
-      if (all.size < maxOfAll) return start(definition);
-    }
+    // Only the first environment of a function makes room for itself: else functions would take it from each other in turns.
+    const [oldest] = own.length > 0 || all.size < maxOfAll ? [] : idleSinceMs.keys();
+    if (oldest) retire(oldest);
+    if (own.length < maxOfOne && all.size < maxOfAll) return start(definition);
     if (waiting.length >= maxWaiting) throw new LambdaThrottled(`${waiting.length} invocations wait already`);
-    return new Promise((go) => waiting.push({ definition, go }));
+    return new Promise((resolve, reject) => {
+      const giveUp = () => {
+        waiting.splice(waiting.indexOf(entry), 1);
+        reject(new LambdaThrottled(`no environment of ${definition.name} was free within ${maxWaitMs} ms`));
+      };
+      const timer = setTimeout(giveUp, maxWaitMs);
+      const entry: Waiting = {
+        definition,
+        go(environment) {
+          clearTimeout(timer);
+          resolve(environment);
+        },
+      };
+      waiting.push(entry);
+    });
   };
 
-  /** Goes on with what waits for the same function, unless something waits for one that has no environment at all. */
+  /** Goes on with what waits for the same function, unless something waits for one that has no environment, and this one has another. */
   const release = (environment: Environment) => {
     const isStarved = ({ definition }: Waiting) => environmentsOf(definition.name).length === 0;
     const isServed = ({ definition }: Waiting) => definition.name === environment.functionName;
-    const next = waiting.find(isStarved) ?? waiting.find(isServed);
+    const functions = new Set([...all].map(({ functionName }) => functionName));
+    const mayYield = environmentsOf(environment.functionName).length !== 1 || functions.size === all.size;
+    const next = (mayYield && waiting.find(isStarved)) || waiting.find(isServed) || waiting.find(isStarved);
     if (!next) {
       if (all.has(environment)) idleSinceMs.set(environment, performance.now());
       return;

@@ -13,7 +13,7 @@ export const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
 
 const caches = join(projectRoot, 'node_modules', '.cache', 'intent-gate');
 
-/** Where processes and threads find and keep compiled code, as {@link ../run.js} does. */
+/** Where processes and threads find and keep compiled code, as {@link ../compile-cache.js} does. */
 export const withCompileCache = { NODE_COMPILE_CACHE: join(caches, 'compiled') };
 
 /** Settings of every local stack. */

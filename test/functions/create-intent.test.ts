@@ -94,7 +94,7 @@ test.each<[issues: [path: string, problem: string][], change: object]>([
     [['/endpoint/url', 'must name its host by a full public domain name, not by an address or a local name']],
     { endpoint: 'https://169.254.169.254/latest' },
   ],
-  [[['/endpoint/url', 'must not lead back to this service']], { endpoint: 'https://api.example/test/api/intents/execute' }],
+  [[['/endpoint/url', 'must not lead back to this gate']], { endpoint: 'https://api.example/test/api/intents/execute' }],
 ])('refuses a body for %j', async (issues, change) => {
   registry.operations.length = 0;
   expect(refusalOf(await create({ ...intentOf('refused.example:a:v1'), ...change }))).toEqual(refusals.invalid(...issues));

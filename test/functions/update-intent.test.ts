@@ -64,7 +64,7 @@ test('refuses a body that could not be created either, and leaves the record', a
     refusals.invalid(['/description', 'must not be empty'], ['/intent_id', 'is not a known member; remove it']),
   );
   expect(refusalOf(await update(uid, { ...intentOf(uid), endpoint }))).toEqual(
-    refusals.invalid(['/endpoint/url', 'must not lead back to this service']),
+    refusals.invalid(['/endpoint/url', 'must not lead back to this gate']),
   );
   expect(refusalOf(await update(uid, {}, { ...registry.asAdmin, 'Content-Type': 'text/plain' }))).toEqual(refusals.mediaType);
   expect((await registry.intents.find(uid))?.intent.rev).toBe(intent.rev);

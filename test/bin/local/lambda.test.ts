@@ -134,6 +134,23 @@ describe('openLambdas', () => {
     expect(settled[4]).toMatchObject({ reason: new LambdaThrottled('2 invocations wait already') });
   });
 
+  test('what waits too long is refused, and is not run later', async () => {
+    const lambda = open(
+      'globalThis.runs = (globalThis.runs ?? 0) + 1; await new Promise((resolve) => setTimeout(resolve, 300)); return runs',
+      {
+        maxOfOne: 1,
+        maxWaitMs: 50,
+      },
+    );
+    await lambda.invoke({});
+    const settled = await Promise.allSettled([lambda.invoke({}), lambda.invoke({})]);
+    expect(settled).toMatchObject([
+      { status: 'fulfilled', value: 2 },
+      { reason: new LambdaThrottled('no environment of example was free within 50 ms') },
+    ]);
+    expect(await lambda.invoke({})).toBe(3);
+  });
+
   test('an environment that is idle ends, and its temporary folder with it', async () => {
     const lambda = open('(await import("node:fs")).writeFileSync(process.env.TMPDIR + "/left", "x"); return ++count', { idleMs: 50 });
     expect(await lambda.invoke({})).toBe(1);
