@@ -106,8 +106,8 @@ async function measureAlone(gate: BenchedGate, executions: number) {
   if (!report) throw new Error('the function could not be run in a process of its own');
   await ended;
   const { busyMs } = await gate.dynamo.ask<TableWork>();
-  const { latenciesMs, loaded, after } = report;
-  return { latencyMs: summarize(Float64Array.from(latenciesMs)), dynamoMs: busyMs / (warmUp + executions), loaded, after };
+  const { latenciesMs, ...rest } = report;
+  return { latencyMs: summarize(Float64Array.from(latenciesMs)), dynamoMs: busyMs / (warmUp + executions), ...rest };
 }
 
 function eventOf({ baseUrl, headers, body }: BenchedGate): unknown {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { variables } from '../../functions/core/environment.ts';
 import { bundleFunctions } from '../../lib/bundle.ts';
+import { nodeOptions } from '../../lib/environment.ts';
 import { createAgent } from '../demo/agent.ts';
 import { call } from '../demo/call.ts';
 import { keyArn, startKms } from '../local/kms.ts';
@@ -74,6 +75,7 @@ export async function startGate(): Promise<BenchedGate> {
       AWS_ENDPOINT_URL_DYNAMODB: dynamo.url,
       AWS_ENDPOINT_URL_KMS: kms.endpoint,
       POWERTOOLS_LOG_LEVEL: 'SILENT',
+      NODE_OPTIONS: nodeOptions,
       [variables.table]: stack.table_name,
       [variables.protocol]: 'proto',
       [variables.baseUrl]: stack.base_url,
