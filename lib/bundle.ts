@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { buildSync } from 'esbuild';
 import { SettingsError } from './settings.ts';
 
@@ -12,6 +12,12 @@ const foreignCredentials = [
   '@aws-sdk/credential-provider-web-identity',
   '@smithy/credential-provider-imds',
 ];
+
+/** Packages that clients import and never use; see the file that takes their place. */
+const unusedParts = ['@aws-sdk/endpoint-cache', '@smithy/core/event-streams'];
+
+/** A package that functions load when they first need it (`createRequire`), so that it lies beside their bundle instead of in it. */
+const loadedLate = 're2js';
 
 export interface BundledFunction {
   /** the file in `functions/`, without its extension */
@@ -50,14 +56,34 @@ export function bundleFunctions(functions: readonly BundledFunction[], folder: s
     // The SDK's ES modules can be shaken, its CommonJS cannot.
     mainFields: ['module', 'main'],
     external: foreignCredentials,
+    alias: Object.fromEntries(unusedParts.map((name) => [name, resolve('lib/unused-sdk-parts.ts')])),
     banner: { js: banner },
     logLevel: 'silent',
   });
+  putBeside(functions, folder);
   for (const { name, files } of functions) {
     for (const [path, text] of Object.entries(files)) {
       mkdirSync(dirname(join(folder, name, path)), { recursive: true });
       writeFileSync(join(folder, name, path), text);
     }
+  }
+}
+
+/** Puts the package that is loaded late beside the bundles that ask for it. */
+function putBeside(functions: readonly BundledFunction[], folder: string): void {
+  const [file] = buildSync({
+    entryPoints: [loadedLate],
+    bundle: true,
+    minify: true,
+    platform: 'node',
+    target: 'node24',
+    write: false,
+  }).outputFiles;
+  for (const { name } of functions) {
+    if (!readFileSync(join(folder, name, 'index.mjs'), 'utf8').includes(`("${loadedLate}")`)) continue;
+    const packageFolder = join(folder, name, 'node_modules', loadedLate);
+    mkdirSync(packageFolder, { recursive: true });
+    writeFileSync(join(packageFolder, 'index.js'), file?.contents ?? '');
   }
 }
 

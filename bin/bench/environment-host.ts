@@ -1,6 +1,6 @@
 /**
  * A process with one Lambda environment and nothing else: runs the bundle at `argv[2]` on one event again and again, one at a time,
- * and says how long each run took and how much memory the process holds.
+ * and says how long each run took, what it cost the processor, and how much memory the process holds.
  */
 import { pathToFileURL } from 'node:url';
 
@@ -12,6 +12,8 @@ export interface HostTask {
 
 export interface HostReport {
   latenciesMs: number[];
+  /** processor time of one run, of all the process's threads */
+  processorMs: number;
   loaded: Memory;
   after: Memory;
 }
@@ -35,14 +37,17 @@ const loaded = measureMemory();
 process.once('message', async ({ event, warmUp, runs }: HostTask) => {
   const context = { getRemainingTimeInMillis: () => 29_000 };
   const run = async () => {
+    const received = structuredClone(event);
     const startedMs = performance.now();
-    const { statusCode, body } = await handler(structuredClone(event), context);
+    const { statusCode, body } = await handler(received, context);
     if (statusCode !== 200) throw new Error(`the function answered ${statusCode}: ${body}`);
     return performance.now() - startedMs;
   };
   for (let index = 0; index < warmUp; index++) await run();
   const latenciesMs: number[] = [];
+  const before = process.cpuUsage();
   for (let index = 0; index < runs; index++) latenciesMs.push(await run());
-  const report: HostReport = { latenciesMs, loaded, after: measureMemory() };
+  const { user, system } = process.cpuUsage(before);
+  const report: HostReport = { latenciesMs, processorMs: (user + system) / 1_000 / runs, loaded, after: measureMemory() };
   process.send?.(report, undefined, {}, () => process.disconnect());
 });

@@ -13,8 +13,8 @@ export interface ExecutionFigures {
   /** for all executions together */
   tableWork: TableWork;
   kmsCalls: number;
-  /** the function in a process of its own: latency, of which DynamoDB's stand-in takes `dynamoMs` on average; memory */
-  alone: { latencyMs: Summary; dynamoMs: number; loaded: Memory; after: Memory };
+  /** the function in a process of its own: latency, of which DynamoDB's stand-in takes `dynamoMs` on average; processor time; memory */
+  alone: { latencyMs: Summary; dynamoMs: number; processorMs: number; loaded: Memory; after: Memory };
 }
 
 /** The figures for people. */
@@ -63,6 +63,7 @@ function splitTable({ executions, direct, gate, tableWork, alone }: ExecutionFig
     ["DynamoDB's stand-in, from request to answer", inMs(dynamoMs)],
     ['the function itself', inMs(functionMs)],
     ['the stand-in for API Gateway and Lambda', inMs(addedMs - dynamoMs - functionMs)],
+    ['processor time of the function, of all its threads', inMs(alone.processorMs)],
   ]);
 }
 

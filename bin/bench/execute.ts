@@ -60,9 +60,9 @@ async function measureWork({ baseUrl, headers, body, dynamo, kmsOperations }: Be
 async function measureAlone(gate: BenchedGate, executions: number) {
   const warmUp = warmUpOf(executions);
   await gate.dynamo.ask();
-  const { latenciesMs, loaded, after } = await runAlone(gate.bundle, gate.environment, { event: eventOf(gate), warmUp, runs: executions });
+  const { latenciesMs, ...rest } = await runAlone(gate.bundle, gate.environment, { event: eventOf(gate), warmUp, runs: executions });
   const { busyMs } = await gate.dynamo.ask<TableWork>();
-  return { latencyMs: summarize(Float64Array.from(latenciesMs)), dynamoMs: busyMs / (warmUp + executions), loaded, after };
+  return { latencyMs: summarize(Float64Array.from(latenciesMs)), dynamoMs: busyMs / (warmUp + executions), ...rest };
 }
 
 const eventOf = ({ baseUrl, headers, body }: BenchedGate): unknown =>

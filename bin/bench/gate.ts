@@ -6,6 +6,7 @@ import { connect } from '../../client/connect.ts';
 import { openHttp } from '../../client/http.ts';
 import { variables } from '../../functions/core/environment.ts';
 import { bundleFunctions } from '../../lib/bundle.ts';
+import { nodeOptions } from '../../lib/environment.ts';
 import { region } from '../local/json-service.ts';
 import { keyArn, startKms } from '../local/kms.ts';
 import { localCredentials } from '../local/parts.ts';
@@ -77,6 +78,7 @@ export async function startGate(): Promise<BenchedGate> {
       AWS_ENDPOINT_URL_DYNAMODB: dynamo.url,
       AWS_ENDPOINT_URL_KMS: kms.endpoint,
       POWERTOOLS_LOG_LEVEL: 'SILENT',
+      NODE_OPTIONS: nodeOptions,
       [variables.table]: stack.table_name,
       [variables.protocol]: 'proto',
       [variables.baseUrl]: stack.base_url,

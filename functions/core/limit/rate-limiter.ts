@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { RateLimit } from '../../../schemas/pat.ts';
 import { ApiError, unavailable } from '../api-error.ts';
 import { keys } from '../store/keys.ts';
 import type { Table } from '../store/table.ts';
+import { newUlid } from '../ulid.ts';
 import { type CounterItem, openCounterItems } from './counter-item.ts';
 import {
   addCall,
@@ -112,7 +112,7 @@ export function openRateLimiter(table: Table, now: () => number = Date.now): Rat
   async function consume(request: LimitRequest): Promise<LimitDecision> {
     const { rate, period } = request.limit;
     const key = keyOf(request);
-    const token = randomBytes(9).toString('base64url');
+    const token = newUlid();
     /** the bucket that this call has been counted into, if it could not be made in time */
     let late: number | undefined;
     let item = known.get(idOf(request)) ?? (await read(request));

@@ -1,4 +1,8 @@
-import { RE2JS } from 're2js';
+import { createRequire } from 'node:module';
+import type { RE2JS } from 're2js';
+
+/** The engine is loaded when the first pattern is compiled: many intents have none, and reading it would delay every start. */
+const load = createRequire(import.meta.url);
 
 /** Greatest size of a compiled pattern. Matching takes time proportional to this times the length of the text. */
 const maxProgramSize = 2500;
@@ -41,8 +45,9 @@ const misread = /(?:^|[^\\])(?:\\\\)*\\(?:k|u[dD][89a-fA-F])/;
 
 function compileLinear(source: string): RE2JS {
   if (misread.test(source)) throw new PatternError(needed);
+  const re2js: typeof import('re2js') = load('re2js');
   try {
-    return RE2JS.compile(RE2JS.translateRegExp(source));
+    return re2js.RE2JS.compile(re2js.RE2JS.translateRegExp(source));
   } catch (cause) {
     throw new PatternError(needed, { cause });
   }

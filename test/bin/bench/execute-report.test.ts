@@ -14,6 +14,7 @@ test('splits what an execution adds', () => {
     alone: {
       latencyMs: { median: 1.9, p99: 4 },
       dynamoMs: 0.5,
+      processorMs: 1.5,
       loaded: { resident: 90 * mb, heap: 20 * mb },
       after: { resident: 120 * mb, heap: 21 * mb },
     },
@@ -26,6 +27,7 @@ test('splits what an execution adds', () => {
   expect(text).toContain('= 15.0 : 1 (median)');
   expect(valuesOf("DynamoDB's stand-in, from request to answer")).toEqual(['0.50']);
   expect(valuesOf('the function itself')).toEqual(['1.30']);
+  expect(valuesOf('processor time of the function, of all its threads')).toEqual(['1.50']);
   expect(valuesOf('the stand-in for API Gateway and Lambda')).toEqual(['1.20']);
   expect(valuesOf('DynamoDB BatchGetItem')).toEqual(['1.00']);
   expect(valuesOf('item bytes read')).toEqual(['1123']);
