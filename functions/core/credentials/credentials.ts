@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import QuickLRU from 'quick-lru';
 import type { CredentialInput } from '../../../schemas/credential.ts';
 import { readEnvironment } from '../environment.ts';
 import { emptyVault, openSecretsManager, type Vault } from './vault.ts';
@@ -27,7 +27,7 @@ export interface Credentials {
 const freshMs = 60_000;
 
 export function openCredentials(vault: Vault): Credentials {
-  const cache = new LRUCache<string, { credential: Credential | undefined }>({ max: 1000, ttl: freshMs, ttlResolution: 0, perf: Date });
+  const cache = new QuickLRU<string, { credential: Credential | undefined }>({ maxSize: 1_000, maxAge: freshMs });
   return {
     async find(serviceId) {
       const known = cache.get(serviceId);

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import QuickLRU from 'quick-lru';
 import type { RateLimit } from '../../../schemas/pat.ts';
 import { ApiError, unavailable } from '../api-error.ts';
 import { keys } from '../store/keys.ts';
@@ -63,7 +63,7 @@ const earlyAllowanceMs = 100;
 /** @param now - milliseconds since the epoch */
 export function openRateLimiter(table: Table, now: () => number = Date.now): RateLimiter {
   const counters = openCounterItems(table);
-  const known = new LRUCache<string, CounterItem>({ max: maxKnown });
+  const known = new QuickLRU<string, CounterItem>({ maxSize: maxKnown });
 
   /** The item's window as of now. */
   const current = (item: CounterItem | undefined, period: number): Window => {

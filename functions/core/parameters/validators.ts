@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import QuickLRU from 'quick-lru';
 import type { Intent } from '../../../schemas/intent.ts';
 import { invalidParameter } from '../api-error.ts';
 import { compileParameters } from './compile.ts';
@@ -13,7 +13,7 @@ type RevisedIntent = Pick<Intent, 'intent_uid' | 'input_parameters'> & { rev: st
  * @returns a function that returns the values with defaults filled in, and throws ApiError INVALID_PARAMETER with every issue at once
  */
 export function openValidators(): (intent: RevisedIntent, given: Record<string, unknown>) => Record<string, unknown> {
-  const compiled = new LRUCache<string, ReturnType<typeof compileParameters>>({ max: maxKept });
+  const compiled = new QuickLRU<string, ReturnType<typeof compileParameters>>({ maxSize: maxKept });
   return (intent, given) => {
     const id = `${intent.intent_uid} ${intent.rev}`;
     const validate = compiled.get(id) ?? compileParameters(intent.input_parameters);

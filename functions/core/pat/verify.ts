@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { compactVerify, errors } from 'jose';
-import { LRUCache } from 'lru-cache';
+import QuickLRU from 'quick-lru';
 import { type PatClaims, patClaims } from '../../../schemas/pat.ts';
 import { invalidToken } from '../http/bearer.ts';
 import { isObject } from '../json.ts';
@@ -33,7 +33,7 @@ const maxRemembered = 500;
  * @returns a check that throws ApiError UNAUTHORIZED, or SERVICE_UNAVAILABLE if the key cannot be read just now
  */
 export function openPatVerifier({ findKey }: PatVerifierParts): VerifyPat {
-  const remembered = new LRUCache<string, { kid: string; key: KeyObject; claims: PatClaims }>({ max: maxRemembered });
+  const remembered = new QuickLRU<string, { kid: string; key: KeyObject; claims: PatClaims }>({ maxSize: maxRemembered });
 
   async function readSigned(token: string): Promise<PatClaims> {
     const known = remembered.get(token);

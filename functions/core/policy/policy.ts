@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { LRUCache } from 'lru-cache';
+import QuickLRU from 'quick-lru';
 import { type Billing, billing as billingSchema } from '../../../schemas/pat.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import { canonicalDigest } from './canonical.ts';
@@ -29,20 +29,21 @@ export const referenceTo = (policy: Policy): string => `${policy.uid}#sha-256=${
 
 /** @throws PolicyError at the first use if the policy cannot be put into effect; synthesis refuses such a policy */
 export function openPolicy(template: PolicyTemplate, billing?: Billing): FindPolicy {
-  const found = new LRUCache<string, CurrentPolicy>({
-    max: maxAddressCount,
-    memoMethod: (baseUrl) => {
-      const policy = fillTemplate(template, baseUrl);
-      return {
-        policy,
-        text: JSON.stringify(policy),
-        digest: canonicalDigest(policy),
-        reference: referenceTo(policy),
-        grants: compilePolicy(policy, baseUrl, billing),
-      };
-    },
-  });
-  return (baseUrl) => found.memo(baseUrl);
+  const found = new QuickLRU<string, CurrentPolicy>({ maxSize: maxAddressCount });
+  return (baseUrl) => {
+    const known = found.get(baseUrl);
+    if (known) return known;
+    const policy = fillTemplate(template, baseUrl);
+    const current = {
+      policy,
+      text: JSON.stringify(policy),
+      digest: canonicalDigest(policy),
+      reference: referenceTo(policy),
+      grants: compilePolicy(policy, baseUrl, billing),
+    };
+    found.set(baseUrl, current);
+    return current;
+  };
 }
 
 /** Reads the policy file beside the bundle or, without a bundle, the one at the top of the repository. */

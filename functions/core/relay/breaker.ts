@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import QuickLRU from 'quick-lru';
 
 /** Connect failures in a row after which a host is left alone. */
 const failuresToOpen = 5;
@@ -15,7 +15,7 @@ export interface Breaker {
 }
 
 export function openBreaker(now: () => number = Date.now): Breaker {
-  const hosts = new LRUCache<string, { failures: number; retryAtMs: number }>({ max: 1000 });
+  const hosts = new QuickLRU<string, { failures: number; retryAtMs: number }>({ maxSize: 1000 });
   return {
     secondsToWait(host) {
       const state = hosts.get(host);

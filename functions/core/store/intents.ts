@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import QuickLRU from 'quick-lru';
 import { compareVersions, type IntentInput, isIntentUid, splitIntentUid } from '../../../schemas/intent.ts';
 import { ApiError } from '../api-error.ts';
 import { isUlid, newUlid } from '../ulid.ts';
@@ -59,7 +59,7 @@ const uidTaken = () =>
 /** Intents. Reads see only live ones. */
 export function openIntents(table: Table) {
   /** Which service an intent was last seen in: lets a read ask for both records at once. What it says is always checked. */
-  const lastService = new LRUCache<string, string>({ max: 10_000 });
+  const lastService = new QuickLRU<string, string>({ maxSize: 10_000 });
 
   /** The intent and its service, and the items of `others`, in one round trip if the service is known. */
   async function findWith(uid: string, others: Key[]): Promise<{ found: LiveIntent | undefined; others: (Item | undefined)[] }> {
