@@ -113,7 +113,9 @@ const settingsObject = z.strictObject({
   alarmEmail: z.email('must be an e-mail address').optional().describe('where alarms are sent'),
   requireAdminMfa: flag
     .optional()
-    .describe('admins sign in with a one-time password in addition to their own; `true` if data is retained. Decided when the stack is created'),
+    .describe(
+      'admins sign in with a one-time password in addition to their own; `true` if data is retained. Decided when the stack is created',
+    ),
   tracing: flag.default(true).describe('X-Ray traces of the API and the functions'),
   logRetentionDays: wholeNumber(1, 3_653)
     .refine((days) => days in RetentionDays, `must be one of ${retentionDays.join(', ')}`)
