@@ -5,15 +5,16 @@ const introduction = (scanning: readonly string[]) => `# Permissions
 
 <!-- Written by "npm run permissions" from lib/endpoints.ts; a test compares the two. -->
 
-Every function has a role of its own. It may write its own log group, send traces to X-Ray, and do what its row says; nothing else.
+For those who review what a deployment may do. Every function has a role of its own, which may write its own log group, send traces to X-Ray,
+and do what the rows of the function say; nothing else.
 *Partitions* are the partition keys of the table that an action may touch (IAM condition \`dynamodb:LeadingKeys\`).
 
-Three permissions hold a wildcard: traces (X-Ray has no resources to name), snapshots of the search index and secrets of services
-(their names are not known when the stack is made). Reading the whole table (\`Scan\`) is for ${scanning.map(code).join(', ')};
+Three permissions have a wildcard: traces (X-Ray has no resources to name), snapshots of the search index and secrets of services
+(their names are not known when the stack is created). Reading the whole table (\`Scan\`) is for ${scanning.map(code).join(', ')};
 IAM cannot narrow it to partitions.
 
-Signing keys leave signing to no policy but their own, which names the role of
-the function that issues PATs. So nobody else in the account signs one, whatever else they may do.
+Only the key policy of a signing key can allow signing, and it names only the role of the function that issues PATs. So nobody else in the
+account can sign a PAT, whatever other permissions they have.
 
 `;
 
@@ -29,7 +30,7 @@ export function renderPermissions(): string {
   const scanning = [...standard, ...scheduledWithCollection].filter(({ needs }) => needs.scan).map(({ name }) => name);
   return [
     introduction(scanning) + renderTable(standard),
-    'Where the setting `search` is `opensearch`, these take the place of their namesakes and of `snapshot-search-index`:\n',
+    'If the setting `search` is `opensearch`, these rows replace those of the same name and of `snapshot-search-index`:\n',
     renderTable([...withCollection, ...scheduledWithCollection]),
   ].join('\n');
 }

@@ -52,7 +52,7 @@ const settingsObject = z.strictObject({
       'must not hold aws, amazon or cognito, which Cognito refuses in the name of a domain',
     )
     .default('production')
-    .describe('which of several deployments this is; part of the stack name unless it is `production`'),
+    .describe('name of this deployment; part of the stack name unless it is `production`'),
   protocol: z
     .string()
     .regex(/^[a-z]{2,20}$/, 'must be 2 to 20 lower-case letters')
@@ -65,7 +65,7 @@ const settingsObject = z.strictObject({
       error: 'must be an http or https address without query, fragment or slash at the end',
     })
     .optional()
-    .describe('the address that agents call, where it is not the one of the API or of `domainName`'),
+    .describe('the address that agents call, if it is not that of the API or of `domainName`'),
   domainName: z
     .string()
     .regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/, 'must be a domain name in lower case')
@@ -88,20 +88,20 @@ const settingsObject = z.strictObject({
     .describe('names of the PAT signing keys: the first signs, all verify'),
   requireFreshSignature: flag.default(false).describe('a signed policy must carry `iat`, `exp`, `aud` and `jti`'),
   requireProofOfPossession: flag.default(false).describe('every PAT is issued and used with a DPoP proof'),
-  egressPorts: list(wholeNumber(1, 65_535)).default([443]).describe('ports that intents may be called at'),
-  allowLoopback: flag.default(false).describe('intents may be called at loopback addresses over http; stage `local` alone'),
+  egressPorts: list(wholeNumber(1, 65_535)).default([443]).describe('ports at which intents may be called'),
+  allowLoopback: flag.default(false).describe('intents may be called at loopback addresses over http; only in the stage `local`'),
   corsOrigins: list(z.string().refine((text) => text === '*' || isHttpsOrigin(text), 'must be * or https://<host>'))
     .default([])
     .describe('origins whose pages may call the API'),
-  requestsPerSecond: wholeNumber(1, 10_000).default(200).describe('requests a second that each method takes before it answers 429'),
-  burst: wholeNumber(1, 5_000).default(400).describe('requests that each method takes at once'),
+  requestsPerSecond: wholeNumber(1, 10_000).default(200).describe('requests a second that each method accepts before it answers 429'),
+  burst: wholeNumber(1, 5_000).default(400).describe('requests that each method accepts at once'),
   throttling: object(z.partialRecord(z.enum(endpointNames), throttle))
     .default({})
     .describe('`{"<endpoint>": {"requestsPerSecond", "burst"}}` for endpoints that differ'),
   reservedConcurrency: object(z.partialRecord(z.enum(['execute-intent', 'mcp']), wholeNumber(0, 100_000)))
     .default({})
     .transform((given) => ({ 'execute-intent': 300, mcp: 100, ...given }))
-    .describe('runs at once of the two functions that wait for upstreams, which no other function can then be short of; 0 reserves none'),
+    .describe('concurrent runs reserved for, and at most taken by, the two functions that wait for services; 0 reserves none'),
   search: z
     .enum(['sqlite', 'opensearch'], 'must be sqlite or opensearch')
     .default('sqlite')
@@ -113,7 +113,9 @@ const settingsObject = z.strictObject({
   alarmEmail: z.email('must be an e-mail address').optional().describe('where alarms are sent'),
   requireAdminMfa: flag
     .optional()
-    .describe('admins sign in with a one-time password besides their own; `true` if data is retained. Decided when the stack is created'),
+    .describe(
+      'admins sign in with a one-time password in addition to their own; `true` if data is retained. Decided when the stack is created',
+    ),
   tracing: flag.default(true).describe('X-Ray traces of the API and the functions'),
   logRetentionDays: wholeNumber(1, 3_653)
     .refine((days) => days in RetentionDays, `must be one of ${retentionDays.join(', ')}`)
@@ -121,10 +123,10 @@ const settingsObject = z.strictObject({
     .describe('how long logs are kept, in days'),
   retainData: flag
     .default(true)
-    .describe('protect the stack against deletion, and keep its table, keys and users if it is deleted all the same'),
+    .describe('protect the stack against deletion, and keep its table, keys and users if it is deleted nevertheless'),
   manageApiLogRole: flag
     .default(false)
-    .describe('the stack sets the role with which API Gateway writes logs, for an account and region that has none; it is never deleted'),
+    .describe('the stack sets the role with which API Gateway writes logs, for an account and region that have none; it is never deleted'),
 });
 
 const settingsSchema = settingsObject
@@ -142,7 +144,7 @@ const settingsSchema = settingsObject
   })
   .refine(({ domainName, publicBaseUrl }) => !domainName || !publicBaseUrl, {
     ...always('publicBaseUrl'),
-    error: 'must be left out where domainName is given',
+    error: 'must be left out if domainName is given',
   })
   .transform(({ domainName, hostedZoneId = '', hostedZoneName = '', ...given }) => ({
     ...given,

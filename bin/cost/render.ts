@@ -12,13 +12,13 @@ const assumptions: Record<keyof typeof usage, string> = {
   ownSeconds: "seconds of a function's own work",
   snapshotSeconds: 'seconds to save the search index',
   readsPerExecution: 'reads of the table for each execution',
-  writesPerExecution: 'writes for each execution; two more with an `Idempotency-Key`',
+  writesPerExecution: 'write for each execution; two more with an `Idempotency-Key`',
   writesPerIssue: 'writes for each PAT',
-  readsPerSearch: 'reads for each search',
+  readsPerSearch: 'read for each search',
   logBytesPerRequest: 'bytes of log for each request',
   registryGigabytes: 'GB in the table',
   metrics: 'series of metrics once there is traffic',
-  tracedShare: 'share of requests that is traced',
+  tracedShare: 'of all requests are traced',
 };
 
 /** The text of docs/cost.md. */
@@ -31,8 +31,8 @@ export function renderCost(deployment: Deployment): string {
 
 <!-- Written by "npm run cost -- --write" from the synthesized template; a test compares the two. -->
 
-US dollars a month in us-east-1 with the standard settings, by list prices of ${priceDate} without free tiers. Prices change: they stand in
-\`bin/cost/prices.ts\`, what traffic is made of in \`bin/cost/estimate.ts\`; \`npm run cost -- -c waf=true\` computes with other settings.
+For those who pay the bill: US dollars a month in us-east-1 with the default settings, at list prices of ${priceDate} without free tiers. Prices
+change: they are in \`bin/cost/prices.ts\`, the assumed traffic in \`bin/cost/estimate.ts\`. \`npm run cost -- -c waf=true\` computes with other settings.
 
 | part | ${Object.keys(levels).join(' | ')} |
 |---|${columns.map(() => '---:|').join('')}
@@ -44,9 +44,9 @@ ${parts
     ),
   )
   .join('\n')}
-${row('**together**', total)}
+${row('**total**', total)}
 
-Not counted: traffic out, secrets of services (0.40 each), Cognito, a domain name's hosted zone, mails of alarms, and searching the logs.
+Not counted: traffic out, secrets of services (0.40 each), Cognito, a domain name's hosted zone, alarm mails, and searching the logs.
 
 Assumed:
 

@@ -100,7 +100,7 @@ describe('parseSettings', () => {
     [{ hostedZoneId: 'Z1' }, 'domainName: needs hostedZoneId and hostedZoneName, and they need it'],
     [
       { domainName: 'a.example.com', hostedZoneId: 'Z1', hostedZoneName: 'example.com', publicBaseUrl: 'https://b.example.com' },
-      'publicBaseUrl: must be left out where domainName is given',
+      'publicBaseUrl: must be left out if domainName is given',
     ],
     [{ patLifetime: 1 }, 'patLifetime: is not a setting'],
   ])('refuses %j', (given, expected) => {

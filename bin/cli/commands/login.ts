@@ -43,7 +43,7 @@ export function addLogin(program: Command): void {
     });
   program
     .command('logout')
-    .description('Forget the tokens for the service')
+    .description('Forget the tokens for the gate')
     .action((_, command: Command) => {
       const { api, terminal } = openContext(command);
       const wasSignedIn = forgetSession(api.baseUrl);
