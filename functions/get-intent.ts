@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { intentUid, toFullIntent, toIntentDetails, viewQuery } from '../schemas/intent.ts';
+import { toFullIntent, toIntentDetails, viewQuery } from '../schemas/intent.ts';
+import { intentUid } from '../schemas/intent-uid.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { parse } from './core/json.ts';

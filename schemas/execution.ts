@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { intentUid } from './intent.ts';
+import { intentUid } from './intent-uid.ts';
 
 /** The body of endpoint 3 (specification section 2.7). */
 export const executionRequest = z

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { Exchange } from '../../client/http.ts';
-import { splitIntentUid } from '../../schemas/intent.ts';
+import { splitIntentUid } from '../../schemas/intent-uid.ts';
 import { checkAnswer, checkRefusal } from './answers.ts';
 import { type Check, inEach, segment } from './check.ts';
 import { type CheckContext, Unmet } from './context.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Exchange } from '../../client/http.ts';
-import { splitIntentUid } from '../../schemas/intent.ts';
+import { splitIntentUid } from '../../schemas/intent-uid.ts';
 import { exhaust, findProhibited, tamper } from '../probes.ts';
 import { checkAnswer, checkInvalid, checkRefusal } from './answers.ts';
 import { type Check, inEach } from './check.ts';

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { intentDetails, intentUidPattern, listedIntent } from '../../schemas/intent.ts';
+import { intentDetails, listedIntent } from '../../schemas/intent.ts';
+import { intentUidPattern } from '../../schemas/intent-uid.ts';
 import { pagination } from '../../schemas/pagination.ts';
 import { parameterSummary } from '../../schemas/parameter.ts';
 import { billing, patClaims, rateLimit } from '../../schemas/pat.ts';

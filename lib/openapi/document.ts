@@ -1,5 +1,5 @@
 import { errorBody } from '../../schemas/errors.ts';
-import { intentUid } from '../../schemas/intent.ts';
+import { intentUid } from '../../schemas/intent-uid.ts';
 import type { ApiContent, ApiDocument, ApiOperation, ApiParameter, ApiResponse, Reference } from '../../schemas/openapi.ts';
 import { type Endpoint, endpoints, type PathVariable } from '../endpoints.ts';
 import { version } from '../version.ts';

@@ -1,4 +1,5 @@
-import { type IntentInput, intentUid, methods } from '../../../schemas/intent.ts';
+import { type IntentInput, methods } from '../../../schemas/intent.ts';
+import { intentUid } from '../../../schemas/intent-uid.ts';
 import { describeCredentials, readCredentialHeaders } from './credentials.ts';
 import { DocumentError } from './document.ts';
 import { makeRequest, type RequestContext } from './inputs.ts';

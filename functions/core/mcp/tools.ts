@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { executionRequest } from '../../../schemas/execution.ts';
-import { intentUidPattern } from '../../../schemas/intent.ts';
+import { intentUidPattern } from '../../../schemas/intent-uid.ts';
 import { patRequest } from '../../../schemas/pat.ts';
 import { searchQuery } from '../../../schemas/search.ts';
 import { ApiError } from '../api-error.ts';

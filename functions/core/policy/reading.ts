@@ -1,5 +1,5 @@
 import type { Issue } from '../../../schemas/errors.ts';
-import { intentUidPattern } from '../../../schemas/intent.ts';
+import { intentUidPattern } from '../../../schemas/intent-uid.ts';
 import type { RateLimit } from '../../../schemas/pat.ts';
 import type { Constraint, Duty, Obligation, Policy, PolicyPermission, Prohibition } from '../../../schemas/policy.ts';
 import { pointer } from '../json.ts';

@@ -1,4 +1,4 @@
-import { intentUidPattern, splitIntentUid } from '../../../schemas/intent.ts';
+import { intentUidPattern, splitIntentUid } from '../../../schemas/intent-uid.ts';
 
 const anySegment = '*';
 

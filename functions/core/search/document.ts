@@ -1,4 +1,5 @@
-import { type IntentInput, splitIntentUid } from '../../../schemas/intent.ts';
+import type { IntentInput } from '../../../schemas/intent.ts';
+import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { wordsOf } from './text.ts';
 

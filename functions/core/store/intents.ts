@@ -1,5 +1,6 @@
 import QuickLRU from 'quick-lru';
-import { compareVersions, type IntentInput, isIntentUid, splitIntentUid } from '../../../schemas/intent.ts';
+import type { IntentInput } from '../../../schemas/intent.ts';
+import { compareVersions, isIntentUid, splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { ApiError } from '../api-error.ts';
 import { isUlid, newUlid } from '../ulid.ts';
 import type { AgentItem } from './agent.ts';

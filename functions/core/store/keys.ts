@@ -1,4 +1,4 @@
-import { splitIntentUid } from '../../../schemas/intent.ts';
+import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { ulidTimeMs } from '../ulid.ts';
 import type { Change } from './records.ts';
 

@@ -1,4 +1,4 @@
-import { compareVersions, splitIntentUid } from '../../../schemas/intent.ts';
+import { compareVersions, splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { ApiError } from '../api-error.ts';
 import type { Intents, LiveIntent } from './intents.ts';
 import { noSuchIntent } from './refusals.ts';

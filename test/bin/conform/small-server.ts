@@ -2,14 +2,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { compactVerify, generateKeyPair, importSPKI, jwtVerify, SignJWT } from 'jose';
 import { compileParameters } from '../../../functions/core/parameters/compile.ts';
-import {
-  type IntentInput,
-  intentInput,
-  intentUidPattern,
-  splitIntentUid,
-  toIntentDetails,
-  toSavedIntent,
-} from '../../../schemas/intent.ts';
+import { type IntentInput, intentInput, toIntentDetails, toSavedIntent } from '../../../schemas/intent.ts';
+import { intentUidPattern, splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { type Service, serviceInput } from '../../../schemas/service.ts';
 import { bodyOf, type Fault, found, pageOf, Refused, type SmallAnswer, type SmallRequest, valid } from './small-http.ts';
 

@@ -1,4 +1,4 @@
-import { splitIntentUid } from '../../../../schemas/intent.ts';
+import { splitIntentUid } from '../../../../schemas/intent-uid.ts';
 import type { IntentRecord, ServiceRecord } from '../../store/records.ts';
 import { fields, toDocument } from '../document.ts';
 import { foldTag } from '../query.ts';

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { splitIntentUid } from '../../../../schemas/intent.ts';
+import { splitIntentUid } from '../../../../schemas/intent-uid.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
 import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../store/records.ts';
 import { fields, toDocument } from '../document.ts';
