@@ -70,7 +70,7 @@ const belongsTo: [name: RegExp, room: RegExp][] = [
   [/^@aws-sdk\/client-kms$/, within('functions/core/pat/', 'bin/')],
   [/^@aws-sdk\/client-secrets-manager$/, within('functions/core/credentials/', 'bin/')],
   [/^(node:https?|node:net|node:tls|node:dns.*)$/, within('functions/core/relay/', 'functions/core/parameters/formats.ts', 'bin/')],
-  [/^(@smithy\/.*|@aws-sdk\/credential-provider-env)$/, within('functions/core/search/opensearch/')],
+  [/^(@smithy\/.*|@aws-sdk\/credential-provider-env)$/, within('functions/core/search/', 'functions/core/aws-client.ts')],
   [/^node:sqlite$/, within('functions/core/search/sqlite/', 'bin/')],
   [/^(aws-cdk-lib|constructs|cdk-nag)(\/.*)?$/, within('lib/', 'bin/app.ts')],
   [/^(@middy\/core)$/, within('functions/core/http/')],

@@ -9,8 +9,11 @@ class BoundedHttpHandler extends NodeHttpHandler {
   }
 }
 
+type Timeouts = Pick<NodeHttpHandlerOptions, 'requestTimeout' | 'socketTimeout'>;
+
+/** Sends requests with bounded waits; half a second to connect. */
+export const boundedHttpHandler = (timeouts: Timeouts): NodeHttpHandler =>
+  new BoundedHttpHandler({ connectionTimeout: 500, throwOnRequestTimeout: true, ...timeouts });
+
 /** What all AWS clients are configured with: bounded waits, and three attempts. */
-export const awsClientSettings = (timeouts: Pick<NodeHttpHandlerOptions, 'requestTimeout' | 'socketTimeout'>) => ({
-  maxAttempts: 3,
-  requestHandler: new BoundedHttpHandler({ connectionTimeout: 500, throwOnRequestTimeout: true, ...timeouts }),
-});
+export const awsClientSettings = (timeouts: Timeouts) => ({ maxAttempts: 3, requestHandler: boundedHttpHandler(timeouts) });

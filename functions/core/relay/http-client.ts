@@ -82,7 +82,7 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
           host,
           port,
           path: url.pathname + url.search,
-          headers: { host: url.host, ...headers },
+          headers: { ...headers, host: url.host },
           maxHeaderSize: maxHeaderBytes,
           insecureHTTPParser: false,
           signal,

@@ -2,12 +2,11 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { type RunningS3, startS3 } from '../../../../../bin/local/s3.ts';
 import { log } from '../../../../../functions/core/log.ts';
 import { openSqliteEngine } from '../../../../../functions/core/search/sqlite/engine.ts';
-import { bucketSnapshots } from '../../../../../functions/core/search/sqlite/snapshot-stores.ts';
+import { bucketSnapshots, type S3Access } from '../../../../../functions/core/search/sqlite/snapshot-stores.ts';
 import { loadSnapshot, type SnapshotStore, saveSnapshot, UnusableSnapshot } from '../../../../../functions/core/search/sqlite/snapshots.ts';
 import { openIntents } from '../../../../../functions/core/store/intents.ts';
 import { openRegistry } from '../../../../../functions/core/store/registry.ts';
@@ -19,7 +18,7 @@ import { startTable, type TestTable } from '../../../../support/table.ts';
 
 let folder: string;
 let s3: RunningS3;
-let client: S3Client;
+let client: S3Access;
 let file: string;
 const content = Buffer.alloc(300_000, 'a page of an index ');
 const buckets = Array.from({ length: 30 }, (_, index) => `bucket-${index}`);
@@ -32,13 +31,15 @@ beforeAll(async () => {
 });
 beforeEach(() => writeFile(file, content));
 afterAll(async () => {
-  client.destroy();
   await s3.stop();
   await rm(folder, { recursive: true });
 });
 
-const connect = (endpoint: string) =>
-  new S3Client({ endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' }, maxAttempts: 1 });
+const connect = (endpoint: string): S3Access => ({
+  endpoint,
+  region: 'eu-west-1',
+  credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+});
 
 /** A bucket that no other test uses. */
 const newStore = () => bucketSnapshots(buckets.pop() ?? '', client);
@@ -66,7 +67,6 @@ describe('snapshots', () => {
     const other = await startS3({ folder: alone, buckets: ['kept'] });
     const otherClient = connect(other.endpoint);
     for (const asOfMs of [1, 2, 3]) await saveSnapshot(bucketSnapshots('kept', otherClient), file, asOfMs);
-    otherClient.destroy();
     await other.stop();
     expect((await readdir(alone)).length).toBe(2);
   });
