@@ -30,7 +30,7 @@ export interface LambdaOptions {
   maxWaiting?: number;
   /** how long each of them waits until it is refused, in milliseconds. Default 20 seconds */
   maxWaitMs?: number;
-  /** an environment ends when it has had nothing to do for this long, in milliseconds. Default 30 seconds */
+  /** an environment ends when it has had nothing to do for this long, in milliseconds. Default 15 seconds */
   idleMs?: number;
   /** each environment gets a temporary folder of its own in here; it goes with the environment. Default: the system's */
   scratch?: string;
@@ -71,7 +71,7 @@ interface Waiting {
  * dies is replaced, one that is idle for long ends. If there is no room for another, the one that was idle longest makes room.
  */
 export function openLambdas(options: LambdaOptions = {}): Lambdas {
-  const { maxOfOne = 4, maxOfAll = 32, maxWaiting = 400, maxWaitMs = 20_000, idleMs = 30_000 } = options;
+  const { maxOfOne = 4, maxOfAll = 32, maxWaiting = 400, maxWaitMs = 20_000, idleMs = 15_000 } = options;
   const all = new Set<Environment>();
   /** the idle ones, the one that is idle longest first */
   const idleSinceMs = new Map<Environment, number>();
