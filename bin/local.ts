@@ -6,7 +6,7 @@ import { keepDescribed } from './local/stack-file.ts';
 
 const usage = `npm start -- [--data DIR] [--policy FILE]
 
-Starts the whole service on this machine. PORT (8080; 0 takes a free one) and HOST (127.0.0.1) say where it listens.
+Starts the whole gate on this machine. PORT (8080; 0 takes a free one) and HOST (127.0.0.1) say where it listens.
   --data DIR     keeps data, keys and users there; without it nothing is kept
   --policy FILE  the usage policy; default: the shipped one and one prohibition more (bin/local/policy.json)
 DYNAMODB_ENDPOINT and KMS_ENDPOINT put a DynamoDB or a KMS that stands elsewhere in the place of the local ones.`;
@@ -24,7 +24,7 @@ function readPort(text = '8080'): number {
   return Number(text);
 }
 
-/** Ctrl-C, a signal to end, or the end of the npm that started this: npm hands a signal on to the shell between, and that keeps it to itself. */
+/** Ctrl-C, a signal to end, or the end of the npm that started this: npm passes a signal to the shell in between, which does not pass it on. */
 function waitForEnd(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());

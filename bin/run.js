@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isNewEnough, refuseNode } from './check-node.js';
 
 if (!isNewEnough) refuseNode();
-// Compiled code is kept from one start to the next, for the threads and processes that the program starts too: it loads in half the time.
+// Compiled code is cached from one start to the next, also for the threads and processes that the program starts: it loads much faster.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/intent-gate/compiled', import.meta.url));
 module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
 const program = resolve(process.argv[2] ?? '');

@@ -1,6 +1,6 @@
 /**
  * A process with one Lambda environment and nothing else: runs the bundle at `argv[2]` on one event again and again, one at a time,
- * and says how long each run took and how much memory the process holds.
+ * and says how long each run took and how much memory the process uses.
  */
 import { pathToFileURL } from 'node:url';
 
@@ -16,7 +16,7 @@ export interface HostReport {
   after: Memory;
 }
 
-/** Bytes that the process holds, and bytes of its heap that are in use. */
+/** Resident bytes of the process, and bytes of its heap that are in use. */
 export interface Memory {
   resident: number;
   heap: number;

@@ -24,10 +24,10 @@ INTENT_GATE_HOME folder of tokens and keys, NO_COLOR no colour.`;
 function createProgram(): Command {
   const program = new Command('intent-gate')
     .description('Works with an Intent Gate, as an admin or as an agent')
-    .version(version, '--version', 'says which version this is')
-    .option('--url <address>', 'address of the service; default: INTENT_GATE_URL, else the one that "npm start" runs here')
+    .version(version, '--version', 'show the version')
+    .option('--url <address>', 'address of the gate; default: INTENT_GATE_URL, else the one that "npm start" runs here')
     .option('--json', 'results as JSON')
-    .showHelpAfterError('(--help shows what there is)')
+    .showHelpAfterError('(--help lists the commands and options)')
     .addHelpText('after', help)
     .exitOverride();
   for (const add of [addLogin, addServices, addIntents, addImport, addRegistry, addTry, addAgents, addPolicy, addConform, addDemo])
@@ -45,7 +45,7 @@ export async function runCommand(words: readonly string[]): Promise<number> {
     await createProgram().parseAsync(words, { from: 'user' });
     return exitCodes.ok;
   } catch (error) {
-    // commander has said already what is wrong
+    // commander has already said what is wrong
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
     const complaint = toComplaint(error);
     if (complaint === undefined) throw error;
@@ -61,7 +61,7 @@ interface Complaint {
   error: { code: string; message: string; details: Record<string, unknown> };
 }
 
-/** What is wrong, if it is something that a command may end with. */
+/** What is wrong, if the error is one that a command may end with. */
 function toComplaint(error: unknown): Complaint | undefined {
   if (error instanceof CliFailure) {
     const { reason, message, issues } = error;

@@ -16,7 +16,7 @@ export class LambdaFailure extends Error {
   override readonly name = 'LambdaFailure';
 }
 
-/** More invocations wait than are let in. */
+/** More invocations wait than may. */
 export class LambdaThrottled extends Error {
   override readonly name = 'LambdaThrottled';
 }
@@ -103,7 +103,7 @@ export function openLambdas(options: LambdaOptions = {}): Lambdas {
     return new Promise((go) => waiting.push({ definition, go }));
   };
 
-  /** Goes on with what waits for the same function, unless something waits for one that has no environment at all. */
+  /** Goes on with the invocations that wait for the same function, unless one waits for a function that has no environment at all. */
   const release = (environment: Environment) => {
     const isStarved = ({ definition }: Waiting) => environmentsOf(definition.name).length === 0;
     const isServed = ({ definition }: Waiting) => definition.name === environment.functionName;
@@ -141,7 +141,7 @@ export function openLambdas(options: LambdaOptions = {}): Lambdas {
   };
 }
 
-/** Young objects of an environment may take this much, in megabytes: more makes threads large without making them faster. */
+/** Size of the young generation of an environment, in megabytes: more makes threads larger but not faster. */
 const maxYoungGenerationSizeMb = 8;
 
 function startEnvironment(
@@ -165,7 +165,7 @@ function startEnvironment(
   worker.on('message', (message: Message) => {
     if (message.log) logLines(message.log);
     if ('result' in message || 'failure' in message) settle(message);
-    // Loading does not count.
+    // Loading does not count towards the time-out.
     else if (message.isReady) timer?.refresh();
   });
   worker.on('error', ({ message, stack }) => logLines(stack ?? message));

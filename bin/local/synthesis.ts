@@ -13,20 +13,20 @@ export const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
 
 const caches = join(projectRoot, 'node_modules', '.cache', 'intent-gate');
 
-/** Where processes and threads find and keep compiled code, as {@link ../run.js} does. */
+/** Points processes and threads to the compile cache, as {@link ../run.js} does. */
 export const withCompileCache = { NODE_COMPILE_CACHE: join(caches, 'compiled') };
 
 /** Settings of every local stack. */
 export const localContext = { stage: 'local', allowLoopback: true, tracing: false };
 
-/** For each state of sources and settings, named by its digest, the folder that it was synthesized into: a template and bundles. */
+/** For each state of sources and settings, named by its digest, the folder of its synthesis: a template and bundles. */
 const cache = join(caches, 'synthesized');
 
-/** Folders that were used last are kept: so many, and all of the last two hours, in which every running stack says that it uses its own. */
+/** The folders that were used last are kept: this many, and all that were used recently, since every running stack keeps marking its own as used. */
 const maxKept = 8;
 const minKeptMs = 2 * 60 * 60 * 1_000;
 
-/** All that synthesis reads, from the root of the project: packages by what npm says that it has installed. */
+/** Everything that synthesis reads, relative to the root of the project; packages by npm's record of what is installed. */
 const sources = [
   '{functions,lib,schemas}/**/*.*',
   'bin/app.ts',
@@ -38,7 +38,7 @@ const sources = [
  * Bundles the functions and synthesizes the app, in a process of its own, unless this was done before with the same sources and settings.
  * @param context - settings of the deployment
  * @returns the folder with the template and the bundles; call {@link markUsed} while it is in use
- * @throws StartError saying what the app says of the settings or the policy
+ * @throws StartError with what the app says about the settings or the policy
  */
 export async function synthesize(context: Record<string, unknown>, signal?: AbortSignal): Promise<string> {
   mkdirSync(cache, { recursive: true });
@@ -48,7 +48,7 @@ export async function synthesize(context: Record<string, unknown>, signal?: Abor
     if (markUsed(folder)) return folder;
     const unlock = tryLock(cache);
     if (!unlock) {
-      // Somebody synthesizes, perhaps the same.
+      // Another process is synthesizing, perhaps the same state.
       await sleep(100, undefined, { signal });
       continue;
     }
@@ -57,7 +57,7 @@ export async function synthesize(context: Record<string, unknown>, signal?: Abor
       if (existsSync(folder)) continue;
       prune();
       await runApp(draft, context, signal);
-      // If a source has changed meanwhile, nobody knows which of its states went in.
+      // If a source has changed in the meantime, it is unknown which of its states went in.
       if (digestSources(context) === digest) renameSync(draft, folder);
     } finally {
       rmSync(draft, { recursive: true, force: true });
@@ -78,7 +78,7 @@ export function markUsed(folder: string): boolean {
   }
 }
 
-/** Only for whoever has the lock: nobody else writes, so that drafts are what killed processes left behind. */
+/** Only for the holder of the lock: no other process writes, so drafts were left behind by killed processes. */
 function prune(): void {
   const folders = readdirSync(cache)
     .filter((name) => !name.startsWith('lock'))
@@ -90,10 +90,10 @@ function prune(): void {
   }
 }
 
-/** A digest of everything that a synthesis with these settings reads: what it makes is the same as long as this is. */
+/** A digest of everything that a synthesis with these settings reads: as long as it is the same, so is the output. */
 export function digestSources(context: Record<string, unknown>, root = projectRoot): string {
   const given = { ...JSON.parse(readFileSync(join(root, 'cdk.json'), 'utf8')).context, ...context };
-  // Where the policy lies makes no difference, what it says does.
+  // The place of the policy file makes no difference, its content does.
   const { policyFile = 'policy.json', ...settings } = given;
   const hash = createHash('sha256').update(JSON.stringify([process.version, settings]));
   const files = sources.flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
@@ -112,7 +112,7 @@ async function runApp(folder: string, context: Record<string, unknown>, signal?:
       ...process.env,
       ...withCompileCache,
       CDK_OUTDIR: folder,
-      // The CDK writes where bundles are into the template only if it is asked to.
+      // The CDK writes the paths of bundles into the template only on request.
       CDK_CONTEXT_JSON: JSON.stringify({ ...context, 'aws:cdk:enable-asset-metadata': true }),
     },
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -16,7 +16,7 @@ interface LoginOptions {
   passwordStdin?: boolean;
 }
 
-/** What the last deployment from this folder said of itself. */
+/** The outputs of the last deployment from this folder. */
 function readOutputs(): { AdminClientId?: string; UserPoolId?: string } {
   try {
     return Object.assign({}, ...Object.values(JSON.parse(readFileSync('cdk-outputs.json', 'utf8'))));
@@ -43,7 +43,7 @@ export function addLogin(program: Command): void {
     });
   program
     .command('logout')
-    .description('Forget the tokens for the service')
+    .description('Forget the tokens for the gate')
     .action((_, command: Command) => {
       const { api, terminal } = openContext(command);
       const wasSignedIn = forgetSession(api.baseUrl);

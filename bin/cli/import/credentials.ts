@@ -9,7 +9,7 @@ export const readCredentialHeaders = (schemes: Node): Set<string> =>
       .map(({ name }) => (text(name) ?? '').toLowerCase()),
   );
 
-/** What the document says of credentials, for the one who has to give the service one. */
+/** What the document says about credentials, for the admin who sets the service's credential. */
 export const describeCredentials = (schemes: Node): string[] =>
   Object.entries(schemes).map(([name, scheme]) => `${name}: ${describeScheme(node(scheme))}`);
 

@@ -49,7 +49,7 @@ class Key:
 
     @property
     def agent_id(self):
-        """A name that is made of the key, for agents that nobody has named."""
+        """A name derived from the key, for agents that were given none."""
         return "agent-" + self.jwk["x"][:12]
 
     def sign(self, header, payload):
