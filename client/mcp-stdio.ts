@@ -12,10 +12,10 @@ import { openMcpBridge } from './mcp-bridge.ts';
 import { openPats } from './pats.ts';
 import { fetchPolicyInWords } from './policy.ts';
 
-const usage = `intent-gate-mcp accept URL    shows the usage policy, and keeps that it was accepted
+const usage = `intent-gate-mcp accept URL    shows the usage policy, and records its acceptance
 intent-gate-mcp URL           serves the gate's MCP endpoint on standard input and output, with a key and PATs of its own
 
-  --agent-id ID         how the agent calls itself; default: a name made at the first use
+  --agent-id ID         the agent's name for itself; default: a name made at the first use
   --folder DIR          folder for the key, PATs and acceptance; default: ~/.intent-gate
   --yes                 accept without asking`;
 

@@ -35,7 +35,7 @@ export async function fetchPolicyInWords(http: Http, known?: ServedPolicy): Prom
   }
   throw new IntentGateError(
     'UNEXPECTED_ANSWER',
-    'The sentences that the gate answers are not those of the policy that it serves, so nothing was signed. Try again; if it stays, tell its operators.',
+    'The sentences that the gate returns do not describe the policy that it serves, so nothing was signed. Try again; if the problem persists, tell its operators.',
   );
 }
 

@@ -18,7 +18,7 @@ const help = `
 Exit codes: 0 done, 1 refused or failed, 2 the registry or policy is not as the file says, 3 wrong usage or file,
 4 not signed in or not an admin, 5 nothing answers.
 
-Variables: INTENT_GATE_URL address of the service, INTENT_GATE_TOKEN admin token in place of a login,
+Variables: INTENT_GATE_URL address of the gate, INTENT_GATE_TOKEN admin token in place of a login,
 INTENT_GATE_HOME folder of tokens and keys, NO_COLOR no colour.`;
 
 function createProgram(): Command {

@@ -47,7 +47,8 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
   const style = (format: Style, text: string) => styleText(format, text, { stream: stdout });
 
   async function prompt(question: string, output: NodeJS.WritableStream): Promise<string> {
-    if (!isInteractive) throw usageFailure(`There is no terminal to ask on: ${question.trim()} Give the answer as an option; --help lists them.`);
+    if (!isInteractive)
+      throw usageFailure(`There is no terminal to ask on: ${question.trim()} Give the answer as an option; --help lists them.`);
     const reader = createInterface({ input: stdin, output, terminal: true });
     const stopped = new AbortController();
     // Ctrl-C and Ctrl-D end the reader without an answer

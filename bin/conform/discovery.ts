@@ -25,7 +25,9 @@ export function checkPagination({ request, body }: Exchange, page: number, pageS
     ...(total_pages === Math.ceil(total_results / pageSize)
       ? []
       : [`${request}: pagination.total_pages is ${total_pages}, which does not go with ${total_results} results of ${pageSize} a page`]),
-    ...(resultCount === expected ? [] : [`${request}: contains ${resultCount} intents, but should contain ${expected} of ${total_results}`]),
+    ...(resultCount === expected
+      ? []
+      : [`${request}: contains ${resultCount} intents, but should contain ${expected} of ${total_results}`]),
   ];
 }
 

@@ -34,7 +34,7 @@ export function addTry(program: Command): void {
     .option('--intent <uid>', 'this intent, in place of a search')
     .option('-p, --param <name=value...>', 'a parameter; anything but a string is written as JSON')
     .option('--params <file>', 'all parameters as a JSON or YAML object in a file; - for stdin')
-    .option('--public-url <address>', 'the address that the gate calls itself by, if it is not the one that it is reached at')
+    .option('--public-url <address>', "the gate's own address for itself, if it differs from the one at which it is reached")
     .option('--accept-policy', 'sign the policy without asking; read it first with "policy show"')
     .action((words: string[], options: TryOptions, command: Command) => runTry(openContext(command), words, options));
 }

@@ -9,7 +9,7 @@ export interface Addresses {
 }
 
 /**
- * The address that an operation's path is appended to, without a trailing slash: the first one with https among the servers of the
+ * The address that an operation's path is appended to, without a trailing slash: the first one with https
  * @param holders - the operation, its path and its document
  * @throws Unfit if there is none
  */

@@ -57,13 +57,12 @@ export interface Table {
 
 /** The document client with bounded waits: a hung connection costs at most 2.5 seconds. `AWS_ENDPOINT_URL_DYNAMODB` redirects it. */
 export const documentClient = (): DynamoDBDocumentClient =>
-  DynamoDBDocumentClient.from(
-    new DynamoDBClient({ ...awsClientSettings({ requestTimeout: 1_000 }), cacheMiddleware: true }),
-    { marshallOptions: { removeUndefinedValues: true } },
-  );
+  DynamoDBDocumentClient.from(new DynamoDBClient({ ...awsClientSettings({ requestTimeout: 1_000 }), cacheMiddleware: true }), {
+    marshallOptions: { removeUndefinedValues: true },
+  });
 
 export function openTable(tableName: string, client: DynamoDBDocumentClient = documentClient()): Table {
-  /** `true` or the output where the write took place, `false` where its condition did not hold. */
+  /** `true` or the output if the write took place, `false` if its condition did not hold. */
   async function conditional<T>(write: () => Promise<T>): Promise<T | false> {
     try {
       return await reach(write);
@@ -93,9 +92,7 @@ export function openTable(tableName: string, client: DynamoDBDocumentClient = do
     for (let attempt = 0; left; attempt++) {
       if (attempt === batchAttempts) throw unavailable('The registry is overloaded. Try again after Retry-After.');
       const requestItems: BatchWriteCommandInput['RequestItems'] = left;
-      const output: BatchWriteCommandOutput = await reach(() =>
-        client.send(new BatchWriteCommand({ RequestItems: requestItems })),
-      );
+      const output: BatchWriteCommandOutput = await reach(() => client.send(new BatchWriteCommand({ RequestItems: requestItems })));
       left = unprocessed(output.UnprocessedItems);
     }
   }
