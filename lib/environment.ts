@@ -3,7 +3,7 @@ import type { Endpoint, Needs } from './endpoints.ts';
 import type { Settings } from './settings.ts';
 import { version } from './version.ts';
 
-/** What the stack made that functions have to know. */
+/** What functions have to know about the stack. */
 export interface Parts {
   tableName: string;
   /** the first signs, all verify */
@@ -11,17 +11,17 @@ export interface Parts {
   userPoolId: string;
   adminClientIds: readonly string[];
   adminScope: string;
-  /** without one where the setting `search` is `opensearch` */
+  /** none if the setting `search` is `opensearch` */
   snapshotBucketName?: string | undefined;
-  /** only there */
+  /** only then */
   searchCollectionEndpoint?: string | undefined;
-  /** what the names of the services' secrets begin with */
+  /** prefix of the names of the services' secrets */
   credentialPrefix: string;
   /** namespace of the metrics that functions write */
   metricsNamespace: string;
 }
 
-/** The environment of one function: what its needs call for and nothing else. */
+/** The environment of one function: what its needs require and nothing else. */
 export function environmentOf(needs: Needs, credential: Endpoint['credential'], settings: Settings, parts: Parts): Record<string, string> {
   return {
     [variables.version]: version,
@@ -47,7 +47,7 @@ const issueEnvironment = ({ patLifeSeconds, issueLimitPerHour }: Settings) => ({
   [variables.issueLimitPerHour]: String(issueLimitPerHour),
 });
 
-/** What is asked of agents, for whatever takes their signatures or PATs, or tells them how to make one. */
+/** What is required of agents, for functions that accept their signatures or PATs, or tell them how to make one. */
 const proofEnvironment = ({ requireFreshSignature, requireProofOfPossession }: Settings) => ({
   [variables.requireFreshSignature]: String(requireFreshSignature),
   [variables.requireProofOfPossession]: String(requireProofOfPossession),

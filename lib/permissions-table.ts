@@ -13,7 +13,7 @@ Three permissions hold a wildcard: traces (X-Ray has no resources to name), snap
 IAM cannot narrow it to partitions.
 
 Signing keys leave signing to no policy but their own, which names the role of
-the function that issues PATs. So nobody else in the account signs one, whatever else they may do.
+the function that issues PATs. So nobody else in the account can sign one, whatever else they may do.
 
 `;
 
@@ -29,7 +29,7 @@ export function renderPermissions(): string {
   const scanning = [...standard, ...scheduledWithCollection].filter(({ needs }) => needs.scan).map(({ name }) => name);
   return [
     introduction(scanning) + renderTable(standard),
-    'Where the setting `search` is `opensearch`, these take the place of their namesakes and of `snapshot-search-index`:\n',
+    'If the setting `search` is `opensearch`, these replace the functions of the same name and `snapshot-search-index`:\n',
     renderTable([...withCollection, ...scheduledWithCollection]),
   ].join('\n');
 }
