@@ -1,4 +1,4 @@
-// What a function file reads when a test imports it for its createAction. Nothing listens at these addresses.
+// Variables for function files that tests import for their createAction. Nothing listens at these addresses.
 Object.assign(process.env, {
   AWS_REGION: 'eu-west-1',
   AWS_ACCESS_KEY_ID: 'test',
