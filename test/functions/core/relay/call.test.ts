@@ -201,7 +201,7 @@ describe('egress', () => {
     const sockets = keep(watchSockets());
     const resolve = async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
     const call = relay({ rules: production, resolve }).call(execution('https://upstream.example/'));
-    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'refused_address', outcome: 'not_sent' }, /makes no calls/);
+    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'refused_address', outcome: 'not_sent' }, /does not call/);
     expect(sockets.opened()).toBe(0);
   });
 
@@ -224,7 +224,7 @@ describe('egress', () => {
       return [];
     };
     const call = relay({ rules: production, resolve }).call(execution(url));
-    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'refused_address', outcome: 'not_sent' }, /makes no calls/);
+    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'refused_address', outcome: 'not_sent' }, /does not call/);
     expect([resolved, sockets.opened()]).toEqual([0, 0]);
   });
 
@@ -269,14 +269,14 @@ describe('egress', () => {
         'INTENT_EXECUTION_FAILED',
         502,
         { reason: 'refused_address' },
-        /makes no calls/,
+        /does not call/,
       );
     }
   });
 
   test('the address at which this gate was called is refused too', async () => {
     const call = relay().call(execution('https://called.example/', { baseUrl: 'https://called.example/prod' }));
-    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'refused_address' }, /makes no calls/);
+    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'refused_address' }, /does not call/);
   });
 
   test('a name is resolved once for each connection, which uses the checked addresses', async () => {
