@@ -6,13 +6,13 @@ import { describeDecisions, readSettings, SettingsError } from '../lib/settings.
 import { IntentGate } from '../lib/stack.ts';
 
 try {
-  // The feature flags hold also where the app is run without the CDK command line, which passes them on.
-  // Synthesized below and nowhere else: by itself the app would write what it has when the process ends, also half a stack.
+  // The feature flags also apply if the app is run without the CDK command line, which would pass them on.
+  // Synthesized below only: left to itself, the app would write whatever it has when the process ends, even half a stack.
   const app = new App({ autoSynth: false, context: JSON.parse(readFileSync('cdk.json', 'utf8')).context });
   const settings = readSettings(app.node.getAllContext());
   new IntentGate(app, 'IntentGate', settings);
   console.error(describeDecisions(settings));
-  // CloudFormation's own rules take twice as long as all the rest, and the local stage is deployed nowhere.
+  // CloudFormation's own rules take longer than everything else, and the local stage is never deployed.
   if (settings.stage === 'local') process.env.CDK_VALIDATION = 'false';
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
   app.synth();

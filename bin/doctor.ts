@@ -42,7 +42,7 @@ async function ask<T>(question: Promise<T>): Promise<T | 'unknown'> {
   }
 }
 
-/** The bootstrap makes a bucket of a known name. */
+/** The bootstrap makes a bucket with a known name. */
 async function examineAccount(client: S3Client, region: string | undefined): Promise<AccountFindings> {
   try {
     await client.config.credentials();

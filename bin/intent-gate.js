@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs on whatever Node there is, and hands over to one that can run the command line: this one, or the one that "npm ci" has brought.
+// Runs on any Node, and hands over to one that can run the command line: this one, or the one that "npm ci" has installed.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { findBroughtNode, isNewEnough, refuseNode } from './check-node.js';

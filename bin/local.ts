@@ -24,7 +24,7 @@ function readPort(text = '8080'): number {
   return Number(text);
 }
 
-/** Ctrl-C, a signal to end, or the end of the npm that started this: npm hands a signal on to the shell between, and that keeps it to itself. */
+/** Ctrl-C, a signal to end, or the end of the npm that started this: npm passes a signal to the shell in between, which does not pass it on. */
 function waitForEnd(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());

@@ -4,7 +4,7 @@ import type { Exchange } from '../client/http.ts';
 import { errorBody } from '../schemas/errors.ts';
 import { CliFailure } from './cli/failure.ts';
 
-// What the demo, the smoke test, the conformance checks and the benchmarks try on a gate.
+// Shared by the demo, the smoke test, the conformance checks and the benchmarks.
 
 /**
  * The body of an answer, in the form that the specification gives it.
@@ -16,11 +16,11 @@ export function readAnswer<T extends z.ZodType>(schema: T, answer: Exchange): z.
   return data;
 }
 
-/** What an error answer says. */
+/** The error in an answer. */
 export const readError = (answer: Exchange): z.output<typeof errorBody>['error'] => readAnswer(errorBody, answer).error;
 
 /**
- * Insists on a status.
+ * Requires a status.
  * @throws CliFailure with what was answered instead
  */
 export function expectStatus(answer: Exchange, status: number): Exchange {
@@ -32,7 +32,7 @@ export function expectStatus(answer: Exchange, status: number): Exchange {
 
 const decodeClaims = (pat: string): unknown => JSON.parse(Buffer.from(pat.split('.')[1] ?? '', 'base64url').toString());
 
-/** The claims of a PAT, unverified; nothing if it is not of the form of a JWT. */
+/** The claims of a PAT, unverified; nothing if it does not have the form of a JWT. */
 export function parseClaims(pat: string): unknown {
   try {
     return decodeClaims(pat);
@@ -60,7 +60,7 @@ export function findProhibited(policy: unknown): string | undefined {
   return uid && decodeURIComponent(uid);
 }
 
-/** Executes, ten at a time, until something else than success is answered or more is admitted than `rate`. */
+/** Executes, ten at a time, until an answer is not a success, or more than `rate` calls are admitted. */
 export async function exhaust(
   execute: () => Promise<Exchange>,
   rate: number,

@@ -11,23 +11,23 @@ export type { Agreement, AgreementStore, OnPolicy } from './pats.ts';
 export type * from './types.ts';
 
 export interface ConnectOptions {
-  /** how the agent calls itself, 1 to 256 characters; it belongs to the first key that comes under it */
+  /** the agent's name for itself, 1 to 256 characters; it belongs to the first key that is used with it */
   agentId: string;
   /** the agent's key pair; default: the one in `keyStore`, made at the first use */
   key?: KeyPair;
   /** default: memory, for as long as the process runs */
   keyStore?: KeyStore;
-  /** asked before a policy is signed for the first time, and again when it has changed; nothing is signed unless it returns true */
+  /** called before a policy is signed for the first time, and again when it has changed; nothing is signed unless it returns true */
   onPolicy: OnPolicy;
   /** sends a proof of possession along (RFC 9449), so that a stolen PAT is worthless; default false */
   dpop?: boolean;
-  /** where agreements and PATs are kept from one run to the next; default: memory, for as long as the process runs */
+  /** keeps agreements and PATs from one run to the next; default: memory, for as long as the process runs */
   agreementStore?: AgreementStore;
-  /** the address that the gate calls itself by, if it is not the one that it is reached at */
+  /** the gate's own address for itself, if it differs from the one at which it is reached */
   publicUrl?: string;
-  /** how often a request is sent at most if nothing answers or the gate is away; default 4 */
+  /** how often a request is sent at most if nothing answers or the gate is unavailable; default 4 */
   maxAttempts?: number;
-  /** how long a call may wait for quota or for a gate that is away, in milliseconds; default 90,000, which is more than a minute's quota takes */
+  /** how long a call may wait for quota or for an unavailable gate, in milliseconds; default 90,000, long enough for a quota per minute */
   maxWaitMs?: number;
   /** how long one attempt may take, in milliseconds; default 35,000, which is longer than the gate ever takes */
   timeoutMs?: number;
@@ -41,7 +41,7 @@ export interface CallOptions {
 }
 
 export interface ExecuteOptions extends CallOptions {
-  /** 1 to 255 visible characters; default: a new one for each call. With the same one the intent is executed once, however often it is asked for within a day */
+  /** 1 to 255 visible characters; default: a new one for each call. With the same key the intent is executed once, however often it is requested within a day */
   idempotencyKey?: string;
 }
 
@@ -51,19 +51,19 @@ export interface IntentGate {
   search(query: string | SearchQuery, options?: CallOptions): Promise<IntentPage>;
   /** Reads one intent with everything that was registered. */
   get(intentUid: string, options?: CallOptions): Promise<FullIntent>;
-  /** Executes an intent; accepts the policy and gets a PAT first if that is due. */
+  /** Executes an intent; accepts the policy and gets a PAT first if necessary. */
   execute(intent: string | Pick<Intent, 'intent_uid'>, parameters: object, options?: ExecuteOptions): Promise<Record<string, unknown>>;
-  /** The PAT that executions use now, for a program that sends it by itself; accepts the policy first if that is due. */
+  /** The PAT that executions use now, for a program that sends it itself; accepts the policy first if necessary. */
   obtainPat(): Promise<{ pat: string; expiresAt: Date | undefined }>;
 }
 
 const executePath = '/api/intents/execute';
 
-/** How often one execution may ask for another PAT: once because it was refused, once more because the policy changed meanwhile. */
+/** How often one execution may ask for another PAT: once because it was refused, once more because the policy changed in the meantime. */
 const maxReplacements = 2;
 
 /**
- * Prepares the use of a gate; nothing is sent yet.
+ * Makes a client of a gate; nothing is sent yet.
  * @param url - address of the gate, for example `https://gate.example`
  * @throws TypeError if an option makes no sense
  */
@@ -123,11 +123,11 @@ function readUrl(text: string): string {
   return (origin + pathname).replace(/\/+$/, '');
 }
 
-/** Whether a new PAT, under the policy of today, may help. */
+/** Whether a new PAT, under the current policy, may help. */
 const isForAnotherPat = (error: unknown): error is Refusal =>
   error instanceof Refusal && (error.code === 'UNAUTHORIZED' || error.details.reason === 'policy_changed');
 
-/** One who gives up waiting does not take from the others what they wait for. */
+/** A caller who gives up waiting does not cancel what the others wait for. */
 async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
   signal.throwIfAborted();

@@ -3,7 +3,7 @@ import type { Policy } from './types.ts';
 /** What every error of this client has in common. Misuse of the client itself is a TypeError. */
 export class IntentGateError extends Error {
   override readonly name: string = 'IntentGateError';
-  /** the gate's own code (specification section 7.2), or one of this client: POLICY_DECLINED, UNREACHABLE, UNEXPECTED_ANSWER, UNSAFE_FILE, DAMAGED_FILE */
+  /** the gate's code (specification section 7.2), or one of this client's own: POLICY_DECLINED, UNREACHABLE, UNEXPECTED_ANSWER, UNSAFE_FILE, DAMAGED_FILE */
   readonly code: string;
 
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -22,7 +22,7 @@ export interface RefusalParts {
   retryAfterMs: number | undefined;
 }
 
-/** A place in what was sent, and what is wrong there. */
+/** A place in the request, and what is wrong there. */
 export interface RefusedPlace {
   /** JSON pointer */
   path: string;
@@ -35,7 +35,7 @@ export class Refusal extends IntentGateError {
   readonly status: number;
   /** members depend on the code */
   readonly details: Record<string, unknown>;
-  /** what to quote to the operators */
+  /** to give to the operators */
   readonly requestId: string | undefined;
   /** when to ask again, in milliseconds from now */
   readonly retryAfterMs: number | undefined;
@@ -53,13 +53,13 @@ export class Refusal extends IntentGateError {
     return Array.isArray(this.details.issues) ? this.details.issues : [];
   }
 
-  /** what has changed of the policy that was signed, in plain sentences */
+  /** what has changed in the policy that was signed, in plain sentences */
   get changes(): string[] | undefined {
     return Array.isArray(this.details.changes) ? this.details.changes : undefined;
   }
 }
 
-/** The quota is used up for longer than this client was told to wait. */
+/** The quota is used up, and this client may not wait until there is some again. */
 export class RateLimited extends IntentGateError {
   override readonly name = 'RateLimited';
   readonly retryAfterMs: number;
@@ -83,7 +83,7 @@ export class PolicyDeclined extends IntentGateError {
   }
 }
 
-/** Nothing answered. If this was an execution, it is unknown whether it took effect; with the same idempotency key it may be sent again. */
+/** Nothing answered. If the request was an execution, it is unknown whether it took effect; it may be sent again with the same idempotency key. */
 export class Unreachable extends IntentGateError {
   override readonly name = 'Unreachable';
 
@@ -92,7 +92,7 @@ export class Unreachable extends IntentGateError {
   }
 }
 
-/** Something answered that does not speak as a gate does: a proxy, a captive portal, another address. */
+/** The answer does not come from a gate: a proxy, a captive portal, another address. */
 export class UnexpectedAnswer extends IntentGateError {
   override readonly name = 'UnexpectedAnswer';
   readonly status: number;

@@ -6,7 +6,7 @@ import { makePrivateFolder, readPrivateJson } from './private-files.ts';
 
 /**
  * Keeps agreements and their PATs in files that only their owner may read (Node), one for each gate.
- * @param folder - made if it is not there
+ * @param folder - created if it does not exist
  */
 export function openFileAgreementStore(folder: string): AgreementStore {
   const fileOf = (url: string) => join(folder, `agreement-${createHash('sha256').update(url).digest('hex').slice(0, 16)}.json`);

@@ -8,7 +8,7 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
 
 /**
  * Keeps P-256 keys as JWKs in files that only their owner may read (Node). Once loaded, a private key cannot be taken out of WebCrypto again.
- * @param folder - made if it is not there
+ * @param folder - created if it does not exist
  */
 export function openFileKeyStore(folder: string): KeyStore {
   const fileOf = (agentId: string) => join(folder, `${createHash('sha256').update(agentId).digest('hex').slice(0, 32)}.json`);
@@ -28,7 +28,7 @@ export function openFileKeyStore(folder: string): KeyStore {
       const draft = join(folder, `${randomUUID()}.draft`);
       await writeFile(draft, JSON.stringify({ agent_id: agentId, jwk }), { mode: 0o600, flag: 'wx' });
       try {
-        // of several that are written at the same time the first one stays
+        // if several are written at the same time, the first one stays
         await link(draft, path).catch((error: NodeJS.ErrnoException) => {
           if (error.code !== 'EEXIST') throw error;
         });

@@ -5,20 +5,20 @@ export interface HttpOptions {
   url: string;
   /** default: the global one */
   fetch?: typeof fetch | undefined;
-  /** how often a request is sent at most if nothing answers or the gate is away; default 4 */
+  /** how often a request is sent at most if nothing answers or the gate is unavailable; default 4 */
   maxAttempts?: number | undefined;
-  /** how long a request may wait for quota or for a gate that is away, in all, in milliseconds; default 90,000, which is more than a minute's quota takes */
+  /** how long a request may wait in total for quota or for an unavailable gate, in milliseconds; default 90,000, long enough for a quota per minute */
   maxWaitMs?: number | undefined;
   /** how long one attempt may take, in milliseconds; default 35,000, which is longer than the gate ever takes */
   timeoutMs?: number | undefined;
-  /** whether a gate that has never answered is tried again, too; default true */
+  /** whether to try again even if the gate has never answered; default true */
   isRetriedUnseen?: boolean | undefined;
   /** default: a timer */
   sleep?: ((ms: number, signal: AbortSignal | undefined) => Promise<unknown>) | undefined;
 }
 
 export interface ExchangeOptions {
-  /** what is undefined or empty is left out */
+  /** undefined or empty values are left out */
   query?: Record<string, string | number | undefined> | undefined;
   headers?: Record<string, string> | undefined;
   bearer?: string | undefined;
@@ -30,7 +30,7 @@ export interface ExchangeOptions {
 }
 
 export interface SendOptions extends ExchangeOptions {
-  /** made anew for every attempt: what is signed for one request is worthless for another */
+  /** called for every attempt: what is signed for one request is not valid for another */
   prepare?(): Promise<Pick<ExchangeOptions, 'headers' | 'body'>>;
   /** counts against the rate limit of executions */
   usesQuota?: boolean;
@@ -46,19 +46,19 @@ export interface Exchange {
   text: string;
   /** undefined if it is not JSON */
   body: unknown;
-  /** until the body was read, in milliseconds */
+  /** time until the body was read, in milliseconds */
   durationMs: number;
 }
 
 export interface Http {
   url: string;
   /**
-   * Sends a request once, and takes the answer as it is, whatever its status. Redirects are not followed.
+   * Sends a request once, and returns the answer whatever its status. Redirects are not followed.
    * @throws Unreachable if nothing answers, or the signal's reason
    */
   exchange(method: string, path: string, options?: ExchangeOptions): Promise<Exchange>;
   /**
-   * Sends a request until it is answered: again if nothing answers or the gate is away, later if quota is used up.
+   * Sends a request until it is answered: again if nothing answers or the gate is unavailable, later if quota is used up.
    * @returns an answer of success, whose body is an object unless its status is 204
    * @throws Refusal, RateLimited, Unreachable, UnexpectedAnswer, or the signal's reason
    */
@@ -71,10 +71,10 @@ const firstPauseMs = 250;
 
 export function openHttp(options: HttpOptions): Http {
   const { url, maxAttempts = 4, maxWaitMs = 90_000, timeoutMs = 35_000, isRetriedUnseen = true, sleep = pause } = options;
-  // looked up at each request: a page or a test may replace the global one
+  // looked up for each request: a page or a test may replace the global one
   const fetch: typeof globalThis.fetch = options.fetch ?? ((...request) => globalThis.fetch(...request));
   let clockOffsetMs = 0;
-  /** no execution is worth sending before */
+  /** no execution can succeed before this time */
   let quotaAtMs = 0;
   let hasAnswered = false;
 

@@ -9,7 +9,7 @@ const settle = <T>(request: IDBRequest<T>): Promise<T> =>
   });
 
 /**
- * Keeps keys in the browser's own database. Private keys are never extractable: scripts of the page may sign with them, but not copy them.
+ * Keeps keys in the browser's own database. Private keys are never extractable: scripts on the page can sign with them, but not copy them.
  * @param name - of the database
  */
 export function openIndexedDbKeyStore(name = 'intent-gate'): KeyStore {

@@ -16,7 +16,7 @@ const otherAlgorithms: Record<string, Algorithm> = {
   'RSA-PSS': { alg: 'PS256', parameters: { name: 'RSA-PSS', saltLength: 32 } },
 };
 
-/** @throws TypeError for a key of a kind that the gate does not take */
+/** @throws TypeError for a kind of key that the gate does not accept */
 function algorithmOf({ algorithm }: WebCryptoKey): Algorithm {
   const { name, namedCurve = '', hash } = algorithm as { name: string; namedCurve?: string; hash?: { name: string } };
   const found = name === 'ECDSA' ? ecAlgorithms[namedCurve] : otherAlgorithms[name];

@@ -6,14 +6,14 @@ export interface KeyPair {
   publicKey: WebCryptoKey;
 }
 
-/** Where an agent's key is kept from one run to the next. */
+/** Keeps an agent's key from one run to the next. */
 export interface KeyStore {
-  /** whether what is saved has to be extractable; if not, the private key can never leave WebCrypto */
+  /** whether keys have to be extractable to be saved; if not, the private key can never leave WebCrypto */
   readonly needsExtractable: boolean;
   load(agentId: string): Promise<KeyPair | undefined>;
   /**
    * Keeps a pair.
-   * @returns the pair that is kept: another one if somebody else was faster, because an agent_id belongs to its first key
+   * @returns the pair that is kept: a different one if another process was faster, because an agent_id belongs to its first key
    */
   save(agentId: string, pair: KeyPair): Promise<KeyPair>;
 }
@@ -41,7 +41,7 @@ export async function obtainKey(agentId: string, store: KeyStore = openMemoryKey
   return store.save(agentId, made);
 }
 
-/** The key of a program that nobody has named, and a name that is made of it: an agent_id belongs to its first key. */
+/** The key of a program without an agent_id, and an agent_id derived from the key, because an agent_id belongs to its first key. */
 export async function obtainNamedKey(program: string, store?: KeyStore): Promise<{ agentId: string; key: KeyPair }> {
   const key = await obtainKey(program, store);
   const text = new TextEncoder().encode(JSON.stringify(await crypto.subtle.exportKey('jwk', key.publicKey)));

@@ -15,18 +15,18 @@ interface Message {
   params?: { name?: string; arguments?: { pat?: string }; _meta?: Record<string, unknown> };
 }
 
-/** What matters of an exchange. */
+/** The relevant parts of an exchange. */
 interface Answer {
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: a message is passed on, whatever is in it
+  // biome-ignore lint/suspicious/noExplicitAny: a message is forwarded whatever its content
   body: any;
 }
 
 const protocolVersionKey = 'io.modelcontextprotocol/protocolVersion';
 
 /**
- * Passes messages of the Model Context Protocol on to the gate, and adds the PAT that executions need.
- * @returns answers one line; nothing for what asks for no answer
+ * Forwards messages of the Model Context Protocol to the gate, and adds the PAT that executions need.
+ * @returns a function that answers one line; nothing if the message needs no answer
  */
 export function openMcpBridge({ http, pats, howToAccept }: McpBridgeOptions): (line: string) => Promise<object | undefined> {
   async function post(line: string, { method = '', params }: Message, bearer?: string): Promise<Answer> {
@@ -67,7 +67,7 @@ export function openMcpBridge({ http, pats, howToAccept }: McpBridgeOptions): (l
   };
 }
 
-/** Why the PAT that went with a call will not do any more, if that is what was answered. */
+/** Why the PAT that was sent with a call is no longer accepted, if that is what was answered. */
 function readRefusal({ status, body }: Answer): Refusal | undefined {
   const error = body?.error?.code === undefined ? body?.result?.structuredContent?.error : body.error;
   if (status !== 401 && error?.details?.reason !== 'policy_changed') return undefined;

@@ -12,11 +12,11 @@ import { openMcpBridge } from './mcp-bridge.ts';
 import { openPats } from './pats.ts';
 import { fetchPolicyInWords } from './policy.ts';
 
-const usage = `intent-gate-mcp accept URL    shows the usage policy, and keeps that it was accepted
+const usage = `intent-gate-mcp accept URL    shows the usage policy, and records its acceptance
 intent-gate-mcp URL           serves the gate's MCP endpoint on standard input and output, with a key and PATs of its own
 
-  --agent-id ID         how the agent calls itself; default: a name made at the first use
-  --folder DIR          where key, PATs and acceptance are kept; default: ~/.intent-gate
+  --agent-id ID         the agent's name for itself; default: a name made at the first use
+  --folder DIR          folder for the key, PATs and acceptance; default: ~/.intent-gate
   --yes                 accept without asking`;
 
 function ask(question: string): Promise<string> {
@@ -53,7 +53,7 @@ async function serve(): Promise<void> {
   const given = values['agent-id'];
   const keys = openFileKeyStore(folder);
   const signer = given === undefined ? await obtainNamedKey('mcp', keys) : { agentId: given, key: await obtainKey(given, keys) };
-  // a person accepts by the other command, which the store knows of
+  // a person accepts with the other command, which leaves the acceptance in the store
   const pats = openPats({ ...signer, http, publicUrl: url, onPolicy: () => false, usesProofs: false, store });
   const answer = openMcpBridge({ http, pats, howToAccept: `accept it with: node ${process.argv[1]} accept ${url}` });
   const write = (message: object) => process.stdout.write(`${JSON.stringify(message)}\n`);

@@ -7,8 +7,8 @@ import type { Policy } from './types.ts';
 
 /**
  * Decides whether a policy is accepted.
- * @param inWords - the policy in plain sentences, by the gate; line by line as JSON if the gate does not put it into words
- * @param changes - what is different from the policy that was accepted before, as far as the gate has said so
+ * @param inWords - the policy in plain sentences, from the gate; as lines of JSON if the gate does not describe it in words
+ * @param changes - the differences from the policy that was accepted before, as far as the gate has named them
  */
 export type OnPolicy = (policy: Policy, inWords: string[], changes?: string[]) => boolean | Promise<boolean>;
 
@@ -17,7 +17,7 @@ export interface Pat {
   text: string;
   /** by this machine's clock, in milliseconds since the epoch; undefined if the gate does not say */
   expiresAtMs?: number | undefined;
-  /** no longer used from then on, so that what is left covers a call that is under way */
+  /** not used after this time, so that it stays valid for calls that are under way */
   renewAtMs?: number | undefined;
 }
 
@@ -25,11 +25,11 @@ export interface Pat {
 export interface Agreement {
   /** digest of the canonical form (RFC 8785) of the policy that was accepted: SHA-256 in base64url */
   digest: string;
-  /** the PAT that was got for it, and who got it */
+  /** the PAT that was issued for it, and the agent it was issued to */
   pat?: Pat & { agentId: string };
 }
 
-/** Where agreements are kept from one run to the next, by the address of the gate. */
+/** Keeps agreements from one run to the next, by the address of the gate. */
 export interface AgreementStore {
   load(url: string): Promise<Agreement | undefined>;
   save(url: string, agreement: Agreement): Promise<void>;
@@ -42,14 +42,14 @@ export interface Signer {
 
 /** For whom and when a policy is signed. */
 export interface SigningTerms {
-  /** the address that the gate calls itself by */
+  /** the gate's own address for itself */
   audience: string;
   nowMs: number;
 }
 
 export interface PatOptions extends Signer {
   http: Http;
-  /** the address that the gate calls itself by */
+  /** the gate's own address for itself */
   publicUrl: string;
   onPolicy: OnPolicy;
   usesProofs: boolean;
@@ -59,18 +59,18 @@ export interface PatOptions extends Signer {
 export interface Pats {
   /** the PAT to use now */
   obtain(): Promise<Pat>;
-  /** another one than `refused`, and why that was refused */
+  /** a PAT other than `refused`, and why that was refused */
   replace(refused: Pat, refusal: Refusal): Promise<Pat>;
 }
 
-/** The part of its life that a PAT is used for. */
+/** The share of its lifetime for which a PAT is used. */
 const usedLife = 0.9;
-/** seconds that a signed policy holds */
+/** seconds for which a signed policy is valid */
 const signatureLifeSeconds = 120;
 
 export const issuePath = '/api/pat/issue';
 
-/** The body of a PAT request: the policy as a JWS that holds for two minutes, for one gate, and once. */
+/** The body of a PAT request: the policy as a JWS that is valid for a short time, for one gate, and once. */
 export async function makePatRequest({ agentId, key }: Signer, policy: unknown, { audience, nowMs }: SigningTerms) {
   const iat = Math.floor(nowMs / 1000);
   const claims = { iat, exp: iat + signatureLifeSeconds, aud: audience, jti: crypto.randomUUID() };
@@ -84,7 +84,7 @@ export async function makePatRequest({ agentId, key }: Signer, policy: unknown, 
  */
 export function readPat(answer: Exchange, gateNowMs: number): Pat {
   const members = (answer.body ?? {}) as Record<string, unknown>;
-  // the member bears the name of the deployment's protocol: proto-pat, or another
+  // the member is named after the deployment's protocol: proto-pat, or another
   const [, text] = Object.entries(members).find(([name]) => name.endsWith('-pat')) ?? [];
   if (typeof text !== 'string') throw new UnexpectedAnswer(answer);
   const lifeMs = Date.parse(String(members.expires_at)) - gateNowMs;
@@ -94,28 +94,28 @@ export function readPat(answer: Exchange, gateNowMs: number): Pat {
 
 const isFresh = ({ renewAtMs = Number.POSITIVE_INFINITY }: Pat): boolean => Date.now() < renewAtMs;
 
-/** Keeps one PAT. However many ask at once, one is requested, and the policy is asked about once. */
+/** Keeps one PAT. However many callers need one at once, one is requested, and `onPolicy` is called once. */
 export function openPats({ http, key, agentId, publicUrl, onPolicy, usesProofs, store }: PatOptions): Pats {
   let pat: Pat | undefined;
   let work: Promise<Pat> | undefined;
-  /** what may be signed */
+  /** the policy that may be signed */
   let accepted: ServedPolicy | undefined;
   let isLoaded = false;
 
-  /** Reads the policy in force, and has it accepted unless it is. */
+  /** Reads the policy in force, and asks for acceptance unless it is accepted already. */
   async function acceptPolicy(refusal?: Refusal): Promise<ServedPolicy> {
     const served = await fetchPolicy(http);
     if (accepted?.digest === served.digest || (await store?.load(http.url))?.digest === served.digest) return served;
     const { policy, digest, inWords } = await fetchPolicyInWords(http, served);
     const isOfThis = String(refusal?.details.policy).endsWith(`#sha-256=${digest}`);
-    // a copy, so that nothing else is signed than what was fetched
+    // a copy, so that nothing is signed but what was fetched
     const isAllowed = await onPolicy(structuredClone(policy), inWords, isOfThis ? refusal?.changes : undefined);
     if (isAllowed !== true) throw new PolicyDeclined(policy, inWords);
     await store?.save(http.url, { digest });
     return { policy, digest };
   }
 
-  /** @param refusal - why the policy that is accepted will not do any more */
+  /** @param refusal - why the accepted policy is no longer enough */
   async function requestPat(refusal?: Refusal): Promise<Pat> {
     if (!accepted || refusal) accepted = await acceptPolicy(refusal);
     const { policy, digest } = accepted;
@@ -138,7 +138,7 @@ export function openPats({ http, key, agentId, publicUrl, onPolicy, usesProofs, 
     return pat;
   }
 
-  /** The policy may change at any time: the refusal of an earlier one says what is different. */
+  /** The policy may change at any time: the refusal of an earlier one says what has changed. */
   const issue = async (refusal?: Refusal): Promise<Pat> =>
     (await findKept()) ??
     requestPat(refusal).catch((error: unknown) => {

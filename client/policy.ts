@@ -12,7 +12,7 @@ export interface ServedPolicy {
 
 const policyPath = '/api/policy';
 
-/** How often policy and sentences are read until they belong together. */
+/** How often policy and sentences are read to get a matching pair. */
 const maxReads = 3;
 
 export async function fetchPolicy(http: Http): Promise<ServedPolicy> {
@@ -21,7 +21,7 @@ export async function fetchPolicy(http: Http): Promise<ServedPolicy> {
 }
 
 /**
- * The policy in force, and what the gate says that it means. The sentences are those of exactly this policy: the gate names the digest of the
+ * The policy in force, and its meaning according to the gate. The sentences are those of exactly this policy: the gate names the digest of the
  * policy that they are about, and it is compared with the digest of the policy that would be signed.
  * @param known - the policy, if it has just been read
  */
@@ -29,13 +29,13 @@ export async function fetchPolicyInWords(http: Http, known?: ServedPolicy): Prom
   for (let reads = 0; reads < maxReads; reads++) {
     const { policy, digest } = (reads === 0 && known) || (await fetchPolicy(http));
     const words = await fetchWords(http);
-    // from a gate that does not put it into words, the policy itself is what can be shown
+    // if the gate does not describe it in words, the policy itself is shown
     if (words === undefined) return { policy, digest, inWords: JSON.stringify(policy, null, 2).split('\n') };
     if (words.policy === `${policy.uid}#sha-256=${digest}`) return { policy, digest, inWords: words.sentences };
   }
   throw new IntentGateError(
     'UNEXPECTED_ANSWER',
-    'The sentences that the gate answers are not those of the policy that it serves, so nothing was signed. Try again; if it stays, tell its operators.',
+    'The sentences that the gate returns do not describe the policy that it serves, so nothing was signed. Try again; if the problem persists, tell its operators.',
   );
 }
 
@@ -52,8 +52,8 @@ async function fetchWords(http: Http): Promise<{ policy: string; sentences: stri
 }
 
 /**
- * The address by which a policy speaks of its gate, which need not be the one that the gate is reached at; `url` if it speaks of none.
- * It is what the gate says of itself: an agent with a key of value signs for an address that it was told by its owner.
+ * The address of its gate that a policy names, which may differ from the one at which the gate is reached; `url` if it names none.
+ * It is the gate's own claim: an agent with a valuable key should sign for an address that its owner has given it.
  */
 export function addressIn({ permission }: Policy, url: string): string {
   const targets = (Array.isArray(permission) ? permission : []).map((rule) => String(rule?.target));

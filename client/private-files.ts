@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { IntentGateError } from './errors.ts';
 
 /**
- * Reads a JSON file that holds secrets.
+ * Reads a JSON file that contains secrets.
  * @returns undefined if there is none
  * @throws IntentGateError if others can read it
  */
@@ -14,7 +14,7 @@ export async function readPrivateJson(path: string): Promise<unknown> {
   });
   if (text === undefined) return undefined;
   if (process.platform !== 'win32' && ((await stat(path)).mode & 0o077) !== 0)
-    throw new IntentGateError('UNSAFE_FILE', `Others can read ${path}, which holds secrets. Make it yours alone: chmod 600 ${path}`);
+    throw new IntentGateError('UNSAFE_FILE', `Others can read ${path}, which contains secrets. Make it private: chmod 600 ${path}`);
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -22,7 +22,7 @@ export async function readPrivateJson(path: string): Promise<unknown> {
   }
 }
 
-/** Makes the folder of a file that holds secrets. */
+/** Makes the folder of a file that contains secrets. */
 export async function makePrivateFolder(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
 }

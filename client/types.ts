@@ -41,7 +41,7 @@ export interface IntentPage {
   pagination: { total_results: number; total_pages: number; current_page: number; page_size: number };
 }
 
-/** All that is given must hold together. */
+/** An intent must match all filters that are given. */
 export interface SearchQuery {
   /** a question or words; any may match, and better matches come first */
   query?: string;
@@ -50,7 +50,7 @@ export interface SearchQuery {
   uid?: string;
   namespace?: string;
   description?: string;
-  /** the intent must have each */
+  /** the intent must have each of them */
   tags?: string[];
   /** from 1 */
   page?: number;

@@ -14,7 +14,7 @@ export interface Deps {
   egress: EgressRules;
 }
 
-/** `POST /api/services/{service_id}/intents` (endpoint 11): creates an intent under a uid that no other has. */
+/** `POST /api/services/{service_id}/intents` (endpoint 11): creates an intent under a uid that no other intent has. */
 export const createAction =
   ({ verifyAdmin, intents, egress }: Deps): Action =>
   async (request) => {

@@ -10,7 +10,7 @@ export interface Deps {
   services: Pick<Services, 'create'>;
 }
 
-/** `POST /api/services` (endpoint 6): registers a service under a name that no other has. */
+/** `POST /api/services` (endpoint 6): registers a service under a name that no other service has. */
 export const createAction =
   ({ verifyAdmin, services }: Deps): Action =>
   async (request) => {

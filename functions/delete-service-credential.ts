@@ -12,7 +12,7 @@ export interface Deps {
   credentials: Pick<Credentials, 'remove'>;
 }
 
-/** `DELETE /api/services/{service_id}/credential`: calls of the service's intents carry no credential and no signature any more. */
+/** `DELETE /api/services/{service_id}/credential`: calls of the service's intents no longer carry a credential or a signature. */
 export const createAction =
   ({ verifyAdmin, services, credentials }: Deps): Action =>
   async (request) => {

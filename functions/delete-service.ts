@@ -13,7 +13,7 @@ export interface Deps {
   credentials: Pick<Credentials, 'remove'>;
 }
 
-/** What is kept of the invocation's time to finish in, in milliseconds: a deletion that took effect answers so, whatever is left to remove. */
+/** Time reserved at the end of the invocation, in milliseconds: a deletion that took effect is answered as such, whatever is left to remove. */
 const reservedMs = 5_000;
 
 /** `DELETE /api/services/{service_id}` (endpoint 8): once it answers, none of the service's intents is found, listed or executed. */
@@ -27,7 +27,7 @@ export const createAction =
       (seen) => request.ifMatch(recordTag(seen)),
       Date.now() + request.remainingMs() - reservedMs,
     );
-    // Also of a service that is gone: its deletion may have been cut short here.
+    // Also for a service that is gone: its deletion may have been interrupted at this point.
     if (isUlid(serviceId)) await credentials.remove(serviceId);
     if (!isRemoved) throw noSuchService();
     return noContent();

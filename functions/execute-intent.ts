@@ -38,7 +38,7 @@ export interface Deps {
   now?: () => number;
 }
 
-/** What is kept of the invocation's time to write down how the call ended, in milliseconds. */
+/** Time reserved at the end of the invocation to record the outcome of the call, in milliseconds. */
 const reservedMs = 3_000;
 
 /** `POST /api/intents/execute` (endpoint 3). */

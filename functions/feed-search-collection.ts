@@ -13,12 +13,12 @@ export interface Deps {
 }
 
 /**
- * How far back each run looks, in milliseconds: far enough for the runs before it to have failed for an hour, and for what the collection
+ * How far back each run looks, in milliseconds: far enough to cover an hour of failed runs, and what the collection
  * did not show yet when its service was renamed.
  */
 const lookBackMs = 3_600_000;
 
-/** Runs every minute: writes what has changed to the search collection, and at first everything. What is written twice stays the same. */
+/** Runs every minute: writes changes to the search collection, and everything in its first run. Writing a record twice changes nothing. */
 export const createAction =
   ({ source, engine }: Deps) =>
   async (): Promise<void> => {

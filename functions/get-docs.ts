@@ -9,7 +9,7 @@ export interface Deps {
   findPolicy: FindPolicy;
 }
 
-/** The page runs its own files and calls this service, and nothing else. Swagger UI draws its icons as data. */
+/** The page runs its own files and calls this gate, and nothing else. The icons of Swagger UI are data URLs. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",

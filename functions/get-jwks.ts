@@ -7,7 +7,7 @@ export interface Deps {
 }
 
 /**
- * `GET /.well-known/jwks.json`: the public keys that verify PATs. A key is among them for at least one deployment before it signs, so a
+ * `GET /.well-known/jwks.json`: the public keys that verify PATs. A key is published for at least one deployment before it signs, so a
  * copy may be five minutes old.
  */
 export const createAction =

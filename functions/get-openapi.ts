@@ -7,7 +7,7 @@ export interface Deps {
   readDocument(): ApiDocument;
 }
 
-/** `GET /openapi.json`: the document, for the address that it is read by. */
+/** `GET /openapi.json`: the document, for the address at which it is read. */
 export const createAction =
   ({ readDocument }: Deps): Action =>
   async ({ baseUrl }) =>

@@ -15,7 +15,7 @@ export interface Deps {
 
 /**
  * `GET /agents.json`: this gate in the form that it describes services in (specification section 2.6). Its intents are the operations that
- * agents use, searching to begin with; the intents of the services behind it are for that search to find.
+ * agents use, starting with the search; the intents of the services behind the gate are found by that search.
  */
 export const createAction =
   ({ readDocument, signingKeys, protocol }: Deps): Action =>

@@ -20,7 +20,7 @@ export interface Deps {
 
 /**
  * `GET /api/services/{service_id}/description`: the service's description (specification section 2.6). The public key is the one that
- * signs PATs, since it is through this gate that the intents are executed.
+ * signs PATs, because the intents are executed through this gate.
  */
 export const createAction =
   ({ services, intents, signingKeys, protocol }: Deps): Action =>

@@ -37,7 +37,7 @@ export interface Deps {
 }
 
 /**
- * `POST /api/pat/issue` (endpoint 5): a PAT for whoever signs the policy in force. Nothing is written before the signature holds, nothing is
+ * `POST /api/pat/issue` (endpoint 5): a PAT for an agent that signs the policy in force. Nothing is written before the signature has been verified, nothing is
  * counted for a jti that has been used, and nothing is bound or signed beyond the limit.
  */
 export const createAction =

@@ -22,7 +22,7 @@ export interface Deps {
   version: string;
 }
 
-/** `POST /mcp`: the gate as a server of the Model Context Protocol (Streamable HTTP, stateless), for hosts that speak nothing else. */
+/** `POST /mcp`: the gate as a server of the Model Context Protocol (Streamable HTTP, stateless), for hosts that speak no other protocol. */
 export const createAction = ({ endpoints, verifyPat, isFreshRequired, version }: Deps): Action => {
   const answer = openAnswers(openTools(endpoints, isFreshRequired), version);
 
@@ -33,7 +33,7 @@ export const createAction = ({ endpoints, verifyPat, isFreshRequired, version }:
   };
 };
 
-/** A page that got at this address by rebinding a name says where it is from (MCP, Streamable HTTP, "Security"). */
+/** A page that reached this address by DNS rebinding reveals its origin (MCP, Streamable HTTP, "Security"). */
 function checkOrigin({ headerValues, baseUrl }: ApiRequest): void {
   if (headerValues('origin').every((origin) => origin === new URL(baseUrl).origin)) return;
   throw new ApiError(
@@ -45,7 +45,7 @@ function checkOrigin({ headerValues, baseUrl }: ApiRequest): void {
   );
 }
 
-/** No token is needed to connect; one that is sent has to hold, whatever the message. */
+/** No token is needed to connect; a token that is sent has to be valid, whatever the message. */
 async function checkToken(request: ApiRequest, verifyPat: VerifyPat): Promise<void> {
   if (request.headerValues('authorization').length === 0) return;
   await verifyPat(bearerToken(request, 'DPoP'), { baseUrl: request.baseUrl, nowMs: Date.now() });

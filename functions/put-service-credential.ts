@@ -14,7 +14,7 @@ export interface Deps {
 }
 
 /**
- * `PUT /api/services/{service_id}/credential`: the header field that calls of the service's intents carry, and a new key that they are signed with.
+ * `PUT /api/services/{service_id}/credential`: the header field that calls of the service's intents carry, and a new key with which they are signed.
  * The key is shown in this answer and never again, the value of the field not at all.
  */
 export const createAction =

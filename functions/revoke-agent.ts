@@ -10,7 +10,7 @@ export interface Deps {
   agents: Pick<Agents, 'revoke'>;
 }
 
-/** `POST /api/agents/{agent_id}/revoke`: no PAT that was issued to the agent until now is accepted any more. It may ask for a new one. */
+/** `POST /api/agents/{agent_id}/revoke`: PATs that were issued to the agent until now are no longer accepted. It may ask for a new one. */
 export const createAction =
   ({ verifyAdmin, agents }: Deps): Action =>
   async (request) => {

@@ -13,7 +13,7 @@ export interface Deps {
   snapshots: SnapshotStore;
 }
 
-/** Runs on a schedule: keeps a snapshot of the search index, made anew from the table each time, so that no fault of an older one lives on. */
+/** Runs on a schedule: keeps a snapshot of the search index, made anew from the table each time, so that no fault of an older one survives. */
 export const createAction =
   ({ source, snapshots }: Deps) =>
   async (): Promise<void> => {

@@ -47,7 +47,7 @@ export class Admins extends Construct {
     acknowledge(this.pool, {
       'AwsSolutions-COG2': 'A setting, requireAdminMfa: scripts that sign in with a password alone cannot answer a challenge.',
       'AwsSolutions-COG8':
-        'The pool holds a handful of admins whom another admin has invited; the plus plan is priced for customers who sign themselves up.',
+        'The pool has a handful of admins, invited by another admin; the plus plan is priced for customers who sign themselves up.',
     });
     this.pool.addGroup('AdminGroup', { groupName: adminGroup, description: 'May register, change and delete services and intents' });
     const admin = new ResourceServerScope({ scopeName: 'admin', scopeDescription: 'Register, change and delete services and intents' });
@@ -60,7 +60,7 @@ export class Admins extends Construct {
       preventUserExistenceErrors: true,
       accessTokenValidity: Duration.hours(1),
       refreshTokenValidity: Duration.days(1),
-      // Nothing that decides anything can be written by its owner.
+      // Users cannot write any attribute that grants rights.
       writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
     });
     this.machines = this.pool.addClient('Machines', {

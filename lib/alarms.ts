@@ -25,7 +25,7 @@ export interface AlarmsProps {
   settings: Settings;
 }
 
-/** Sounds above a bound, or below one: then a period without data is below it, too. */
+/** Alarms above a threshold, or below one: then a period without data counts as below it. */
 type Bound = { above: number } | { below: number };
 
 type AlarmOptions = Bound & {
@@ -37,20 +37,20 @@ type AlarmOptions = Bound & {
 
 const period = Duration.minutes(5);
 
-/** What wakes somebody. Each alarm names its section of the runbook in docs/operations.md, which has the alarm's name for a heading. */
+/** The alarms. Each names its section of the runbook in docs/operations.md, whose heading is the alarm's name. */
 export class Alarms extends Construct {
   private readonly topic: Topic;
 
   constructor(scope: Construct, id: string, { rest, accessLog, table, functions, namespace, settings }: AlarmsProps) {
     super(scope, id);
     this.topic = new Topic(this, 'Topic', { displayName: `Intent Gate alarms (${settings.stage})`, enforceSSL: true });
-    // A topic with a policy of its own has lost the one that SNS gives by default, under which CloudWatch may publish.
+    // A topic policy replaces the default one of SNS, which lets CloudWatch publish.
     const ownAlarms = { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } };
     this.topic.grantPublish(new ServicePrincipal('cloudwatch.amazonaws.com', { conditions: ownAlarms }));
     if (settings.alarmEmail) {
       this.topic.addSubscription(new EmailSubscription(settings.alarmEmail));
       acknowledge(this.topic, {
-        'Serverless-SNSRedrivePolicy': 'A mail that cannot be delivered helps nobody later; the alarm itself stays in CloudWatch.',
+        'Serverless-SNSRedrivePolicy': 'A mail that cannot be delivered is of no use later; the alarm itself stays in CloudWatch.',
       });
     }
 
@@ -61,7 +61,7 @@ export class Alarms extends Construct {
       metric: new Metric({ namespace, metricName: 'Refusals', dimensionsMap: { code: 'UNAUTHORIZED' }, statistic: Stats.SUM, period }),
       above: 1_000,
       periods: 3,
-      description: 'Many tokens do not hold: somebody is guessing, or a signing key was taken away too early.',
+      description: 'Many tokens are invalid: somebody is guessing, or a signing key was removed too early.',
     });
     for (const [name, { logGroup, lambda }] of functions) {
       countRefusals(logGroup, namespace);
@@ -83,7 +83,7 @@ export class Alarms extends Construct {
         });
       }
       if (name === 'feed-search-collection') {
-        // Half of the hour that a run looks back: changes that are older are not written any more.
+        // Half of the time that a run looks back: older changes are no longer written.
         this.expectRuns('FeedAge', logGroup, namespace, {
           line: 'fed the search collection',
           within: Duration.minutes(30),
@@ -93,7 +93,7 @@ export class Alarms extends Construct {
     }
   }
 
-  /** One failure in a quiet night is no reason to wake anybody, and neither are the failures of others. */
+  /** A single failure in a quiet night does not raise an alarm, and neither do the failures of upstreams. */
   private watchApi(rest: RestApi, accessLog: LogGroup, namespace: string): void {
     countFailures(accessLog, namespace, ofGateway);
     this.add('ApiErrors', {
@@ -148,7 +148,7 @@ export class Alarms extends Construct {
     }
   }
 
-  /** A PAT that cannot be issued is a fault of KMS or of the table. */
+  /** If a PAT cannot be issued, KMS or the table is at fault. */
   private watchIssue(logGroup: LogGroup, namespace: string): void {
     const failures = new MetricFilter(logGroup, 'Failures', {
       logGroup,
@@ -168,7 +168,7 @@ export class Alarms extends Construct {
     });
   }
 
-  /** Sounds if a scheduled function has not said for a while that it did its work: it failed, or nothing started it. */
+  /** Alarms if a scheduled function has not logged success for a while: it failed, or nothing started it. */
   private expectRuns(
     name: string,
     logGroup: LogGroup,
@@ -220,21 +220,21 @@ const countRefusals = (logGroup: LogGroup, namespace: string) =>
 
 const answered = FilterPattern.stringValue('$.message', '=', 'answered');
 
-/** Failures of an intent's own endpoint: its provider has to act, and nobody else is woken. */
+/** Failures of an intent's own endpoint: its provider has to act, so they raise no alarm. */
 const foreignFailures: readonly ErrorCode[] = ['INTENT_EXECUTION_FAILED', 'INTENT_NOT_SUPPORTED', 'GATEWAY_TIMEOUT'];
 
-/** What a function answered 5xx by its own fault, or by that of a part of the gate. */
+/** 5xx answers of functions through a fault of the gate or of one of its parts. */
 const ofFunction = FilterPattern.all(
   answered,
   FilterPattern.numberValue('$.status', '>=', 500),
   FilterPattern.any(
-    // What no code was written for failed unexpectedly.
+    // A failure that has no code was unexpected.
     FilterPattern.notExists('$.code'),
     FilterPattern.all(...foreignFailures.map((code) => FilterPattern.stringValue('$.code', '!=', code))),
   ),
 );
 
-/** What API Gateway answered 5xx in place of a function that failed or ran out of time. */
+/** 5xx answers of API Gateway in place of a function that failed or ran out of time. */
 const ofGateway = FilterPattern.all(
   FilterPattern.stringValue('$.message', '=', 'access'),
   FilterPattern.numberValue('$.status', '>=', 500),

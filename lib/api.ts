@@ -30,10 +30,10 @@ const mediaTypes = [
   'multipart/form-data',
 ];
 
-/** The REST API: its paths and methods come from the endpoint table; every answer of its own is an error in our form. */
+/** The REST API: its paths and methods come from the endpoint table; every answer of its own is an error in the gate's form. */
 export class Api extends Construct {
   readonly rest: RestApi;
-  /** a line for each request, with what the gateway itself refused it for */
+  /** a line for each request, with the reason if the gateway itself refused it */
   readonly accessLog: LogGroup;
   private readonly settings: Settings;
 
@@ -66,7 +66,7 @@ export class Api extends Construct {
       endpointTypes: [EndpointType.REGIONAL],
       ...(domain && { domainName: domainOptions(this, domain), disableExecuteApiEndpoint: true }),
       cloudWatchRole: manageApiLogRole,
-      // Every API of the account and region writes its logs with this role, those of other stacks too.
+      // Every API of the account and region writes its logs with this role, including those of other stacks.
       ...(manageApiLogRole && { cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN }),
       deployOptions: this.stageOptions(),
     });
@@ -115,7 +115,7 @@ export class Api extends Construct {
     acknowledge(added, { 'AwsSolutions-APIG4': whyRefusalIsOpen, 'AwsSolutions-COG4': whyRefusalIsOpen });
   }
 
-  /** 405 with `Allow` for every method that the path does not have (RFC 9110 section 15.5.6). */
+  /** 405 with `Allow` for every method that the path does not support (RFC 9110 section 15.5.6). */
   private refuseOtherMethods(resource: IResource, allowed: string[]): void {
     const { protocol, corsOrigins } = this.settings;
     const methods = allowed.join(', ');
@@ -148,7 +148,7 @@ const whyNoAuthorizer: Record<Endpoint['credential'], string> = {
 
 const whyRefusalIsOpen = 'A fixed answer of the gateway, which reads and reveals nothing.';
 
-/** What is logged of a request: never headers, query or body, which may hold tokens. */
+/** What is logged about a request: never headers, query or body, which may contain tokens. */
 const accessLine = JSON.stringify({
   message: 'access',
   request_id: '$context.requestId',

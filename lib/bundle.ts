@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { buildSync } from 'esbuild';
 import { SettingsError } from './settings.ts';
 
-/** How the SDK finds credentials outside Lambda: loaded only where the environment holds none, which it does in every Lambda. */
+/** How the SDK finds credentials outside Lambda: loaded only if the environment has none, and in Lambda it always does. */
 const foreignCredentials = [
   '@aws-sdk/credential-provider-http',
   '@aws-sdk/credential-provider-ini',
@@ -22,7 +22,7 @@ const loadedLate = 're2js';
 export interface BundledFunction {
   /** the file in `functions/`, without its extension */
   name: string;
-  /** what lies beside its bundle: texts by their paths */
+  /** the files beside its bundle: texts by their paths */
   files: Record<string, string>;
 }
 
@@ -53,7 +53,7 @@ export function bundleFunctions(functions: readonly BundledFunction[], folder: s
     platform: 'node',
     target: 'node24',
     format: 'esm',
-    // The SDK's ES modules can be shaken, its CommonJS cannot.
+    // The SDK's ES modules can be tree-shaken, its CommonJS cannot.
     mainFields: ['module', 'main'],
     external: foreignCredentials,
     alias: Object.fromEntries(unusedParts.map((name) => [name, resolve('lib/unused-sdk-parts.ts')])),

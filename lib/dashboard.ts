@@ -26,7 +26,7 @@ const period = Duration.minutes(5);
 const half = { width: 12, height: 6 };
 
 /**
- * The dashboard. What logs can tell is asked of them when somebody looks, because a query costs only then and a metric costs always.
+ * The dashboard. What logs can tell is queried from them on viewing, because a query costs only then and a metric costs always.
  */
 export function createDashboard(scope: Construct, { rest, table, functions, namespace }: DashboardProps): Dashboard {
   const logGroupNames = [...functions.values()].map(({ logGroup }) => logGroup.logGroupName);

@@ -19,7 +19,7 @@ export interface EndpointFunctionProps {
   name: string;
   summary: string;
   code: Code;
-  /** how many runs at once are kept for this function, and are the most that it gets; none without it */
+  /** reserved concurrency, which is also the maximum for this function; none if absent */
   reservedConcurrency?: number;
   timeoutSeconds: number;
   memoryMb: number;
@@ -58,7 +58,7 @@ export class EndpointFunction extends Construct {
       environment: props.environment,
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,
-      // The platform's own report of each run has its cold start in it.
+      // The platform's own report of each run includes its cold start.
       systemLogLevelV2: SystemLogLevel.INFO,
       applicationLogLevelV2: ApplicationLogLevel.INFO,
       tracing: settings.tracing ? Tracing.ACTIVE : Tracing.DISABLED,

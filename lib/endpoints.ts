@@ -3,19 +3,19 @@ import type { ErrorCode } from '../schemas/errors.ts';
 /** What a function does to items of the table: the operations of `functions/core/store/table.ts`. */
 export type TableOperation = 'get' | 'getAll' | 'query' | 'put' | 'update' | 'delete' | 'deleteAll';
 
-/** The kinds of records, by the partitions that they stand in; a service's pointers to its intents stand in its own partition. */
+/** The kinds of records, by their partitions; a service's pointers to its intents are in its own partition. */
 export type RecordKind = 'service' | 'serviceName' | 'intent' | 'change' | 'agent' | 'limit' | 'call' | 'policy' | 'jti';
 
-/** What a function may touch, and nothing else: its permissions and its environment come from it. */
+/** Everything that a function may touch: its permissions and its environment are derived from it. */
 export interface Needs {
   table?: Partial<Record<RecordKind, readonly TableOperation[]>>;
-  /** reads the whole table, which needs a reason: docs/permissions.md gives it */
+  /** reads the whole table; the text is the reason, which docs/permissions.md gives */
   scan?: string;
   /** `sign`: with the newest key; `publicKey`: of every key */
   kms?: readonly ('sign' | 'publicKey')[];
   /** opens outbound connections to intents' own endpoints */
   egress?: true;
-  /** checks addresses that intents will be called at, without calling them */
+  /** checks addresses at which intents will be called, without calling them */
   addressRules?: true;
   /** has the policy file beside its bundle */
   policy?: true;
@@ -36,7 +36,7 @@ export interface Needs {
 interface Row {
   /** the file in `functions/`, and the name of the Lambda's construct */
   name: string;
-  /** row of the specification's endpoint table (section 4.1); none for what is beyond the thirteen */
+  /** row of the specification's endpoint table (section 4.1); none for additional endpoints */
   row?: number;
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
@@ -45,7 +45,7 @@ interface Row {
   success: 200 | 201 | 204;
   /** refusals besides those that every endpoint has (404 for paths, 405, 500, 503) */
   errors: readonly ErrorCode[];
-  /** endpoints whose actions it runs in its own process: it needs what they need, besides its own needs */
+  /** endpoints whose actions it runs in its own process: it needs what they need, besides its own */
   runs?: readonly string[];
   needs: Needs;
   /** what it needs instead if the setting `search` is `opensearch` */
@@ -374,7 +374,7 @@ const rows = [
     name: 'get-health',
     method: 'GET',
     path: '/health',
-    summary: 'Whether the service is up',
+    summary: 'Whether the gate is up',
     success: 200,
     errors: [],
     needs: {},
@@ -386,7 +386,7 @@ export type EndpointName = (typeof rows)[number]['name'];
 
 type PlacesOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | PlacesOf<Rest> : never;
 
-/** The variables of the paths. */
+/** The variables in paths. */
 export type PathVariable = PlacesOf<(typeof rows)[number]['path']>;
 
 /** One endpoint: one row, one file in `functions/`, one Lambda. */
@@ -394,7 +394,7 @@ export interface Endpoint extends Row {
   name: EndpointName;
 }
 
-/** What two parts need together. Of members that are neither tables nor lists the second part's counts. */
+/** What two parts need together. Members that are neither tables nor lists are taken from the second part. */
 function mergeNeeds(one: Needs, other: Needs): Needs {
   const kinds = new Set([...Object.keys(one.table ?? {}), ...Object.keys(other.table ?? {})] as RecordKind[]);
   const union = <T>(...lists: (readonly T[] | undefined)[]): T[] => [...new Set(lists.flatMap((list) => list ?? []))];
@@ -417,11 +417,11 @@ function needsOfAll(own: Needs, run: readonly EndpointName[]): Pick<Endpoint, 'n
 
 /**
  * The table of endpoints. The API, the permissions, the local gateway's check, the OpenAPI document and the README's table
- * come from it or are checked against it.
+ * are derived from it or checked against it.
  */
 export const endpoints: readonly Endpoint[] = rows.map((row) => ('runs' in row ? { ...row, ...needsOfAll(row.needs, row.runs) } : row));
 
-/** A function that the clock starts. */
+/** A function that runs on a schedule. */
 export interface ScheduledFunction {
   /** the file in `functions/`, and the name of the Lambda's construct */
   name: string;
@@ -443,7 +443,7 @@ export const scheduledFunctions: readonly ScheduledFunction[] = [
   },
 ];
 
-/** The same where the setting `search` is `opensearch`. */
+/** The same if the setting `search` is `opensearch`. */
 export const scheduledWithCollection: readonly ScheduledFunction[] = [
   {
     name: 'feed-search-collection',

@@ -1,10 +1,10 @@
 import { type GatewayResponseOptions, ResponseType } from 'aws-cdk-lib/aws-apigateway';
 import { type ErrorCode, errorTable } from '../schemas/errors.ts';
 
-/** An answer that the gateway gives by itself. */
+/** An answer that the gateway gives itself. */
 export interface GatewayAnswer {
   code: ErrorCode;
-  /** where it is not the code's own */
+  /** if it is not the code's own */
   status?: number;
   message: string;
   retryAfterSeconds?: number;
@@ -13,7 +13,7 @@ export interface GatewayAnswer {
 const noPath: GatewayAnswer = { code: 'NOT_FOUND', message: 'There is nothing at this path. GET /openapi.json lists every path.' };
 const fault: GatewayAnswer = {
   code: 'INTERNAL_SERVER_ERROR',
-  message: 'Something went wrong on our side. Try again; if it stays, give details.request_id to the operators.',
+  message: 'Something went wrong on our side. Try again; if the problem persists, give details.request_id to the operators.',
 };
 const unusable: GatewayAnswer = {
   code: 'INVALID_PARAMETER',
@@ -26,11 +26,11 @@ const tooMany: GatewayAnswer = {
 };
 
 /**
- * Every response type of API Gateway. No method here takes AWS signatures or API keys; a path that no endpoint has, called with an
- * Authorization header, is what the gateway takes for a bad signature.
+ * Every response type of API Gateway. No method here uses AWS signatures or API keys; if an unknown path is called with an
+ * Authorization header, the gateway takes that for a bad signature.
  */
 export const gatewayAnswers: readonly [ResponseType, GatewayAnswer][] = [
-  [ResponseType.ACCESS_DENIED, { code: 'FORBIDDEN', message: 'The gateway does not let this caller in.' }],
+  [ResponseType.ACCESS_DENIED, { code: 'FORBIDDEN', message: 'The gateway does not admit this caller.' }],
   [ResponseType.API_CONFIGURATION_ERROR, fault],
   [ResponseType.AUTHORIZER_CONFIGURATION_ERROR, fault],
   [ResponseType.AUTHORIZER_FAILURE, fault],
@@ -41,10 +41,10 @@ export const gatewayAnswers: readonly [ResponseType, GatewayAnswer][] = [
   [ResponseType.EXPIRED_TOKEN, noPath],
   [
     ResponseType.INTEGRATION_FAILURE,
-    { code: 'SERVICE_UNAVAILABLE', message: 'The service is overloaded. Try again after Retry-After.', retryAfterSeconds: 1 },
+    { code: 'SERVICE_UNAVAILABLE', message: 'The gate is overloaded. Try again after Retry-After.', retryAfterSeconds: 1 },
   ],
   [ResponseType.INTEGRATION_TIMEOUT, { code: 'GATEWAY_TIMEOUT', message: 'There was no answer in time. Try again.' }],
-  [ResponseType.INVALID_API_KEY, { code: 'FORBIDDEN', message: 'The gateway does not let this caller in.' }],
+  [ResponseType.INVALID_API_KEY, { code: 'FORBIDDEN', message: 'The gateway does not admit this caller.' }],
   [ResponseType.INVALID_SIGNATURE, noPath],
   [ResponseType.MISSING_AUTHENTICATION_TOKEN, noPath],
   [ResponseType.QUOTA_EXCEEDED, tooMany],
@@ -74,7 +74,7 @@ export const bodyTemplate = ({ code, message }: GatewayAnswer, protocol: string)
 
 /**
  * The headers of an error, as mapping expressions.
- * @param isOpenToPages - pages of other origins may read it; the answer holds nothing that depends on who asks, so every origin may
+ * @param isOpenToPages - pages of other origins may read it; the answer does not depend on the caller, so every origin may
  */
 export const headerExpressions = (
   { retryAfterSeconds }: Pick<GatewayAnswer, 'retryAfterSeconds'>,

@@ -3,13 +3,13 @@ import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
 import type { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
 
-/** Endpoints that anyone may call and that cost more than the others: a signature check and a signature, a ranking. */
+/** Endpoints that anyone may call and that cost more than others: one verifies a signature and signs, one ranks. */
 const limitedPaths = { IssuePat: '/api/pat/issue', Search: '/api/intents/search' };
 
 const visibility = (metricName: string) => ({ metricName, cloudWatchMetricsEnabled: true, sampledRequestsEnabled: true });
 
 /**
- * A firewall that has rate rules and no other: what it blocks is therefore answered 429, by the API's gateway response for
+ * A firewall with rate rules only: blocked requests are therefore answered 429, by the API's gateway response for
  * filtered requests.
  */
 export function protect(scope: Construct, stage: Stage, { wafRequestsPerFiveMinutes }: Settings): CfnWebACL {

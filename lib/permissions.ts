@@ -32,7 +32,7 @@ export const partitionPrefixes: Record<RecordKind, string> = {
 
 const recordKinds = Object.keys(partitionPrefixes) as RecordKind[];
 
-/** How docs/permissions.md speaks of them. */
+/** Their names in docs/permissions.md. */
 const kindNames: Record<RecordKind, string> = {
   service: 'services and the lists of their intents',
   serviceName: 'names of services',
@@ -55,28 +55,28 @@ const verbs: Record<TableOperation, string> = {
   deleteAll: 'deletes several at once',
 };
 
-/** Where snapshots stand in their bucket. */
+/** The prefix of snapshots in their bucket. */
 const snapshotKeys = 'search-index/*';
 
-/** What there is to be granted. */
+/** The resources to which access can be granted. */
 export interface Resources {
   table: Table;
   /** the first signs, all verify */
   signingKeys: readonly Key[];
-  /** without one where the setting `search` is `opensearch` */
+  /** none if the setting `search` is `opensearch` */
   snapshots?: Bucket | undefined;
-  /** only there */
+  /** only then */
   collection?: SearchCollection | undefined;
-  /** what the names of the services' secrets begin with */
+  /** prefix of the names of the services' secrets */
   credentialPrefix: string;
 }
 
-/** One permission, in the terms of IAM. */
+/** One permission, in IAM's terms. */
 export interface Permission {
   actions: string[];
   /** which resources: see {@link arnsOf} */
   on: keyof ReturnType<typeof arnsOf>;
-  /** the permission holds for partitions that start with one of these */
+  /** the permission applies to partitions that start with one of these */
   partitions?: string[];
   /** why a function has it */
   why: string;
@@ -115,7 +115,7 @@ function tablePermissions(table: NonNullable<Needs['table']>): Permission[] {
   });
 }
 
-/** Secrets come and go with the services that they belong to, so they are named by a prefix. */
+/** Secrets come and go with their services, so they are named by a prefix. */
 const credentialPermissions: Record<'read' | 'write', Permission> = {
   read: { actions: ['secretsmanager:GetSecretValue'], on: 'service secrets', why: 'calls services with their credentials' },
   write: {
@@ -125,7 +125,7 @@ const credentialPermissions: Record<'read' | 'write', Permission> = {
   },
 };
 
-/** What it may do there is up to the collection's own access policy. */
+/** The collection's own access policy decides what it may do there. */
 const collectionPermission = (access: 'read' | 'write'): Permission => ({
   actions: ['aoss:APIAccessAll'],
   on: 'search collection',
@@ -173,7 +173,7 @@ export function grantNeeds(role: Role, needs: Needs, resources: Resources): void
   acknowledge(role, wildcardReasons(resources));
 }
 
-/** The two wildcards among the resources: names that are not known when the stack is made. */
+/** The only wildcards among the resources, for names that are not known when the stack is made. */
 function wildcardReasons({ snapshots, credentialPrefix }: Resources): Record<string, string> {
   const secrets = `arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${credentialPrefix}*`;
   return {

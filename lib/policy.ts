@@ -7,7 +7,7 @@ import { type Settings, SettingsError } from './settings.ts';
 /**
  * Reads the usage policy that a deployment will ship, and compiles it as the functions will.
  * @returns its text, unchanged
- * @throws SettingsError naming every place that is wrong or that the service could not keep to
+ * @throws SettingsError naming every place that is wrong or that the gate could not enforce
  */
 export function readPolicy({ policyFile, billing, publicBaseUrl = 'https://service.example' }: Settings): string {
   const text = read(policyFile);

@@ -12,7 +12,7 @@ const indexPermissions = {
 
 export type CollectionAccess = keyof typeof indexPermissions;
 
-/** The OpenSearch Serverless collection that answers searches where the setting `search` is `opensearch`. Everything in it is derived from the table. */
+/** The OpenSearch Serverless collection that answers searches if the setting `search` is `opensearch`. All its content is derived from the table. */
 export class SearchCollection extends Construct {
   readonly arn: string;
   readonly endpoint: string;
@@ -28,7 +28,7 @@ export class SearchCollection extends Construct {
       type: 'encryption',
       policy: JSON.stringify({ Rules: [collections], AWSOwnedKey: true }),
     });
-    // Reachable over the internet like the rest of the API's parts, and only with the signature of a role that the access policy names.
+    // Reachable over the internet like the other parts, but only with the signature of a role that the access policy names.
     const network = new CfnSecurityPolicy(this, 'Network', {
       name: `${this.name}-n`,
       type: 'network',
@@ -47,12 +47,12 @@ export class SearchCollection extends Construct {
     new CfnAccessPolicy(this, 'Access', { name: `${this.name}-a`, type: 'data', policy: this.accessPolicy() });
   }
 
-  /** Lets a role use the index. Its own policy has to allow `aoss:APIAccessAll` on the collection besides. */
+  /** Lets a role use the index. The role's own policy also has to allow `aoss:APIAccessAll` on the collection. */
   allow(access: CollectionAccess, role: Role): void {
     this.roles[access].push(role.roleArn);
   }
 
-  /** Rendered when the stack is, by when every role is known. */
+  /** Rendered with the stack, when every role is known. */
   private accessPolicy(): string {
     const statements = () =>
       Object.entries(indexPermissions)

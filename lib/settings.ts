@@ -2,7 +2,7 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { endpoints } from './endpoints.ts';
 
-/** Command lines (`-c name=value`) give texts where cdk.json gives values: both are read. */
+/** Command lines (`-c name=value`) give strings and cdk.json gives values: both are read. */
 const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')], 'must be true or false');
 
 const wholeNumber = (minimum: number, maximum: number) => {
@@ -36,7 +36,7 @@ const throttle = z.strictObject({ requestsPerSecond: wholeNumber(0, 10_000), bur
 
 const isHttpsOrigin = (text: string) => URL.canParse(text) && new URL(text).protocol === 'https:' && new URL(text).origin === text;
 
-/** For rules between settings: they are checked whatever else is wrong, so that every mistake is told at once. */
+/** For rules between settings: they are checked whatever else is wrong, so that every mistake is reported at once. */
 const always = (name: string) => ({ path: [name], when: () => true });
 
 /** The stage of `npm start`, which needs no entry in cdk.json. */
@@ -214,7 +214,7 @@ export function readSettings(context: Record<string, unknown>): Settings {
   return parseSettings({ ...listed[String(stage)], stage, ...own }, mistakes);
 }
 
-/** What a synthesis decided that is hard to take back, in a line for people. */
+/** The decisions of a synthesis that are hard to undo, in a line for people. */
 export const describeDecisions = ({ stage, retainData, signingKeys }: Settings): string =>
   `Stage ${stage}: ${
     retainData

@@ -4,7 +4,7 @@ import { Key, KeySpec, KeyUsage } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
 
-/** All that an account may let its people and roles do with a key, short of signing. */
+/** Everything that an account may let its people and roles do with a key, except signing. */
 const administration = [
   'CancelKeyDeletion',
   'CreateAlias',
@@ -28,7 +28,7 @@ const administration = [
 
 /**
  * The keys that sign PATs, in the order of the setting: the first signs, all verify. KMS does not rotate asymmetric keys:
- * a new name in front rotates, taking the old name out (once its last PAT has expired) retires.
+ * a new name in front rotates, removing the old name (once its last PAT has expired) retires.
  */
 export const createSigningKeys = (scope: Construct, { signingKeys, retainData }: Settings): Key[] =>
   signingKeys.map(
@@ -46,7 +46,7 @@ export const createSigningKeys = (scope: Construct, { signingKeys, retainData }:
       }),
   );
 
-/** Lets a role sign. Others cannot, whatever policies of the account allow them, because the keys leave signing to no policy but their own. */
+/** Lets a role sign. No other role can, whatever the account's policies allow, because the keys leave signing to their own policy alone. */
 export function allowSigning(keys: readonly Key[], signer: IRole): void {
   for (const key of keys) {
     key.addToResourcePolicy(new PolicyStatement({ actions: ['kms:Sign'], principals: [signer], resources: ['*'] }));

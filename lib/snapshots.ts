@@ -21,18 +21,18 @@ export function createSnapshotBucket(scope: Construct, settings: Settings): Buck
       },
     ],
     removalPolicy: retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
-    // A bucket that holds anything cannot be deleted.
+    // A bucket that is not empty cannot be deleted.
     autoDeleteObjects: !retainData,
   });
   acknowledge(bucket, {
     'AwsSolutions-S1':
-      'Only two functions can reach the bucket, and all that it holds is derived from the table; a second bucket of access logs would tell nothing more.',
+      'Only two functions can reach the bucket, and its content is derived from the table; a second bucket for access logs would add nothing.',
   });
   if (!retainData) ownEmptyingLogs(bucket, settings);
   return bucket;
 }
 
-/** The logs of the CDK's function that empties the bucket: without this they would outlive the stack. */
+/** The logs of the CDK's function that empties the bucket: without this, they would outlive the stack. */
 function ownEmptyingLogs(bucket: Bucket, { logRetentionDays }: Settings): void {
   const provider = Stack.of(bucket).node.findChild('Custom::S3AutoDeleteObjectsCustomResourceProvider');
   const handler = provider.node.findChild('Handler') as CfnResource;

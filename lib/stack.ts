@@ -25,7 +25,7 @@ import { createTable } from './table.ts';
 
 const isReserved = (name: string): name is keyof Settings['reservedConcurrency'] => name === 'execute-intent' || name === 'mcp';
 
-/** The whole service: one Lambda for each row of the endpoint table, behind one API. */
+/** The whole gate: one Lambda for each row of the endpoint table, behind one API. */
 export class IntentGate extends Stack {
   private readonly settings: Settings;
 
@@ -71,7 +71,7 @@ export class IntentGate extends Stack {
     });
   }
 
-  /** What is deployed, with the needs that the search engine gives it. */
+  /** The functions to deploy, with the needs that the search engine gives them. */
   private get rows(): { endpoints: readonly Endpoint[]; scheduled: readonly ScheduledFunction[] } {
     if (this.settings.search === 'sqlite') return { endpoints, scheduled: scheduledFunctions };
     const withCollection = endpoints.map((row) => ({ ...row, needs: row.needsWithCollection ?? row.needs }));
@@ -110,7 +110,7 @@ export class IntentGate extends Stack {
     return functions;
   }
 
-  /** Bundles the functions beside the template, unless this synthesis goes without (context `aws:cdk:bundling-stacks`). */
+  /** Bundles the functions beside the template, unless this synthesis does without (context `aws:cdk:bundling-stacks`). */
   private bundle(): (name: string) => Code {
     const policy = readPolicy(this.settings);
     if (!this.bundlingRequired) return this.refuseDeployment();
@@ -125,7 +125,7 @@ export class IntentGate extends Stack {
     return (name) => Code.fromAsset(join(folder, name));
   }
 
-  /** What `cdk ls` and `cdk bootstrap` leave behind has no code in it. CloudFormation refuses to deploy it, before it changes anything. */
+  /** The output of `cdk ls` and `cdk bootstrap` contains no code. CloudFormation refuses to deploy it before it changes anything. */
   private refuseDeployment(): (name: string) => Code {
     new CfnRule(this, 'HasCode', {
       assertions: [

@@ -1,4 +1,4 @@
 import manifest from '../package.json' with { type: 'json' };
 
-/** The version of the product, which stands in package.json and nowhere else. Functions get it as a variable of their environment. */
+/** The version of the product, from package.json only. Functions get it in an environment variable. */
 export const version: string = manifest.version;

@@ -26,7 +26,7 @@ function listMissing(row: Endpoint | ScheduledFunction): string {
   ].join('\n');
 }
 
-/** Where the file of an endpoint says something else than its row. */
+/** How the file of an endpoint differs from its row. */
 function listFaults({ row, method, path, runs = [], ...endpoint }: Endpoint, text: string): string[] {
   const title = `\`${method} ${path}\`${row === undefined ? '' : ` (endpoint ${row})`}`;
   const isTitled = text.includes(`/** ${title}`) || text.includes(`/**\n * ${title}`);
@@ -49,7 +49,7 @@ test('every function has its row in lib/endpoints.ts', () => {
   expect(globSync('functions/*.ts').filter((file) => !known.includes(file))).toEqual([]);
 });
 
-test('docs/authorisation.md names the signature algorithms that there are', () => {
+test('docs/authorisation.md names the supported signature algorithms', () => {
   const [, names = ''] = /a compact JWS \(([^)]+)\)/.exec(readFileSync('docs/authorisation.md', 'utf8')) ?? [];
   expect(names.split(', ')).toEqual(jwsAlgorithmNames);
 });

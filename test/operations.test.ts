@@ -24,7 +24,7 @@ test('the role that GitHub deploys with trusts exactly what the workflow present
   expect(workflow.permissions).toEqual({ 'id-token': 'write', contents: 'read' });
 });
 
-test('workflows name the actions that they use by the digests of commits', () => {
+test('workflows pin their actions to commit digests', () => {
   const texts = [...blocks('yaml'), ...globSync('.github/workflows/*.yml').map((file) => readFileSync(file, 'utf8'))];
   const used = texts.flatMap((text) => [...text.matchAll(/uses: (\S+)/g)].map(([, action = '']) => action));
   expect(used.length).toBeGreaterThan(0);

@@ -19,14 +19,14 @@ const rows = {
   settings: describeSettings().map(({ name, fallback, meaning }) => `| \`${name}\` | ${fallback} | ${meaning} |`),
 };
 
-test.each(Object.entries(rows))('the README lists the %s that there are, and no others', (_, expected) => {
+test.each(Object.entries(rows))('the README lists exactly the %s that exist', (_, expected) => {
   const [first = ''] = expected;
   const start = readme.indexOf(first);
   const table = readme.slice(start, readme.indexOf('\n\n', start)).split('\n');
   expect(table).toEqual(expected);
 });
 
-test('docs/authorisation.md lists the algorithms of signatures that there are, and no others', () => {
+test('docs/authorisation.md lists exactly the supported signature algorithms', () => {
   const [, listed] = /^1\. a compact JWS \((.+)\) whose payload/m.exec(readFileSync('docs/authorisation.md', 'utf8')) ?? [];
   expect(listed?.split(', ')).toEqual(jwsAlgorithmNames);
 });

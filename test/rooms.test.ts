@@ -13,12 +13,12 @@ const imports = globSync(['bin/**/*.ts', 'lib/**/*.ts', 'functions/**/*.ts', 'sc
 const isOwn = (target: string) => target.endsWith('.ts');
 const within = (...rooms: string[]) => new RegExp(`^(${rooms.join('|')})`);
 
-/** The ground of everything in a Lambda: files of `functions/core` that stand in no room and import no room. */
+/** The base of everything in a Lambda: files of `functions/core` that are in no room and import no room. */
 const ground = ['api-error', 'aws-client', 'environment', 'invocation', 'json', 'log', 'receipt', 'ulid'].map(
   (name) => `functions/core/${name}.ts`,
 );
 
-/** The rooms of `functions/core`, and which other rooms each may import besides itself, the ground and the schemas. */
+/** The rooms of `functions/core`, and which other rooms each may import besides itself, the base and the schemas. */
 const coreRooms: Record<string, readonly string[]> = {
   http: [],
   policy: [],
@@ -37,7 +37,7 @@ const coreRooms: Record<string, readonly string[]> = {
   mcp: ['http', 'pat', 'policy'],
 };
 
-/** What the files of a room may import of this project. */
+/** What the files of a room may import from this project. */
 const mayImport: [room: RegExp, allowed: RegExp][] = [
   [within('schemas/'), within('schemas/')],
   [within('functions/core/environment.ts'), /^$/],
@@ -88,26 +88,26 @@ describe('imports', () => {
     expect(strays).toEqual([]);
   });
 
-  test.each(belongsTo.map(([name, room]) => ({ name, room })))('of $name are in $room alone', ({ name, room }) => {
+  test.each(belongsTo.map(([name, room]) => ({ name, room })))('of $name are only in $room', ({ name, room }) => {
     expect(imports.filter(({ file, target }) => name.test(target) && !room.test(file))).toEqual([]);
   });
 
-  test('lead from every room of functions/core to rooms that are named here', () => {
+  test('lead from every room of functions/core only to rooms that are listed here', () => {
     const rooms = globSync('functions/core/*/**/*.ts').map((path) => dirname(path).replace('functions/core/', ''));
     expect([...new Set(rooms)].sort()).toEqual(Object.keys(coreRooms).sort());
   });
 
-  test('make no circle between files', () => {
+  test('form no cycle between files', () => {
     expect(circlesAmong((file) => file)).toEqual([]);
   });
 
-  test('make no circle between the rooms of functions/core', () => {
+  test('form no cycle between the rooms of functions/core', () => {
     const roomOf = (file: string) => /^functions\/core\/(.+)\/[^/]+$/.exec(file)?.[1] ?? file;
     expect(circlesAmong(roomOf)).toEqual([]);
   });
 });
 
-/** Every circle of imports between the places that `placeOf` puts files into, each as the places on its way. */
+/** Every cycle of imports between the places to which `placeOf` assigns files, each as the places on its path. */
 function circlesAmong(placeOf: (file: string) => string): string[][] {
   const arrows = new Map<string, Set<string>>();
   for (const { file, target } of imports) {

@@ -6,7 +6,7 @@ import type { TableWork } from './table-work.ts';
 export interface ExecutionFigures {
   executions: number;
   concurrency: number;
-  /** calling the upstream, a plain reverse proxy before it, and the service before it */
+  /** calling the upstream directly, through a plain reverse proxy, and through the gate */
   direct: Measured;
   proxy: Measured;
   gate: Measured;

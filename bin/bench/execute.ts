@@ -10,7 +10,7 @@ const usage = `npm run bench -- execute [--executions 2000] [--concurrency 16]
 
 Executes an intent through the local stack and compares that with calling its upstream directly and with a plain Node reverse proxy.
   --executions   how many, of each
-  --concurrency  how many at once where executions per second are measured`;
+  --concurrency  how many at once when executions per second are measured`;
 
 export async function run(args: string[]): Promise<void> {
   const { values } = parseArgs({

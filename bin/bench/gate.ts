@@ -13,11 +13,11 @@ import { localCredentials } from '../local/parts.ts';
 import { startStack } from '../local/stack.ts';
 import { startThread, type Thread } from './thread.ts';
 
-/** The service on this machine, with an agent that may execute an intent of an upstream as often as it likes: what it does is counted all the same. */
+/** The gate on this machine, with an agent that may execute an upstream's intent as often as it likes; its calls are counted all the same. */
 export interface BenchedGate {
   baseUrl: string;
   upstream: Thread;
-  /** DynamoDB's stand-in; asked, it says what it had to do */
+  /** DynamoDB's stand-in, which reports what it had to do */
   dynamo: Thread;
   /** KMS operations so far; clear it with `length = 0` */
   kmsOperations: string[];
@@ -116,7 +116,7 @@ async function register(baseUrl: string, bearer: string, upstreamUrl: string): P
   });
 }
 
-/** A PAT of an agent that no other benchmark plays. */
+/** A PAT for an agent that no other benchmark uses. */
 export async function obtainPat(baseUrl: string): Promise<string> {
   const agent = await connect(baseUrl, { agentId: `benchmark-${randomUUID()}`, onPolicy: () => true });
   return (await agent.obtainPat()).pat;

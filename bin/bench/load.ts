@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
-/** Requests that are all alike. */
+/** Identical requests. */
 export interface Load {
   url: string;
   headers: Record<string, string>;
   /** sent by POST; without one, the requests are GET */
   body?: string;
   requests: number;
-  /** how many run at once: each begins when another has ended */
+  /** how many run at once; each begins when another has ended */
   concurrency: number;
 }
 
@@ -20,7 +20,7 @@ export interface LoadResult {
 
 /**
  * Sends requests from a thread of its own, so that what is measured does not share an event loop with what measures.
- * @throws Error where an answer is not 200
+ * @throws Error if an answer is not 200
  */
 export async function drive(load: Load): Promise<LoadResult> {
   const worker = new Worker(new URL('./load-worker.ts', import.meta.url), { workerData: load });
@@ -41,7 +41,7 @@ export function summarize(values: Float64Array): Summary {
   return { median: rank(0.5), p99: rank(0.99) };
 }
 
-/** What one way costs. */
+/** The cost of one way. */
 export interface Measured {
   latencyMs: Summary;
   perSecond: number;
@@ -52,7 +52,7 @@ const turns = 5;
 /** Requests that are sent before anything is measured. */
 export const warmUpOf = (requests: number): number => Math.min(300, requests);
 
-/** @throws RangeError where an option of the command line is no count */
+/** @throws RangeError if a command-line option is not a count */
 export function readCount(name: string, text: string): number {
   if (!/^[1-9]\d{0,6}$/.test(text)) throw new RangeError(`--${name} must be a whole number from 1 to 9999999`);
   return Number(text);
@@ -61,7 +61,7 @@ export function readCount(name: string, text: string): number {
 /** A way to send the same requests. */
 export type Way = Omit<Load, 'requests' | 'concurrency'>;
 
-/** Measures ways in turns, so that what else the machine does falls on all of them. */
+/** Measures the ways in turns, so that whatever else the machine does affects all of them alike. */
 export async function measureWays<T extends string>(
   ways: Record<T, Way>,
   executions: number,

@@ -36,7 +36,7 @@ interface Task {
 
 const rounds = 10;
 
-/** `npm run bench -- pat`: verifications and issues a second, beside jose's bare `jwtVerify` of the same PAT. */
+/** `npm run bench -- pat`: verifications and issues a second, compared with jose's bare `jwtVerify` of the same PAT. */
 export async function run(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,
@@ -88,7 +88,7 @@ export async function run(args: string[]): Promise<void> {
   for (const { act } of tasks) for (let count = 0; count < 100; count++) await act();
   const countCalls = async () => ({ kms: kms.operations.splice(0).length, table: total(await table.ask<TableWork>()) });
   await countCalls();
-  // in turns, so that whatever else the machine does befalls all alike
+  // in turns, so that whatever else the machine does affects all of them alike
   for (let round = 0; round < rounds; round++) {
     for (const task of tasks) {
       await repeat(task, seconds / rounds);
@@ -151,7 +151,7 @@ async function forge(pat: string): Promise<string> {
   }
 }
 
-/** Asks the function for PATs as 32 agents in turn. */
+/** Asks the function for PATs as several agents in turn. */
 async function openIssue(handler: LambdaHandler): Promise<() => Promise<string>> {
   const { policy } = openPolicy(loadPolicyTemplate())(baseUrl);
   const bodies = await Promise.all(

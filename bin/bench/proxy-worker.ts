@@ -1,5 +1,5 @@
 /**
- * A thread with a plain reverse proxy before `workerData.target`: what any gateway in Node costs at least. Its first message is its address;
+ * A thread with a plain reverse proxy in front of `workerData.target`: the minimum that any gateway in Node costs. Its first message is its address;
  * any message to it is answered with how many requests there were since the last one.
  */
 import { Agent, createServer, request as send } from 'node:http';

@@ -36,7 +36,7 @@ export const readCorpus = async (folder: string, prefix = ''): Promise<Corpus> =
   queries: await readLines(join(folder, `${prefix}queries.jsonl`)),
 });
 
-/** The uid that a document is registered under. It says nothing, so that the ids of a corpus help nobody. */
+/** The uid that a document is registered under. It carries no meaning, so that the ids of a corpus do not help any engine. */
 export const uidOf = (at: number): string => `corpus.example:operation-${at}:v1`;
 
 const toParameter = ({ name, description }: Document['input'][number]) => ({

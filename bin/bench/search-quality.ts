@@ -12,7 +12,7 @@ export interface Quality {
   MRR: number;
 }
 
-/** Gives the ids that answer a question, best first: ten, or all where there are fewer. */
+/** Gives the ids that answer a question, best first: ten, or all if there are fewer. */
 type Ranker = (question: string) => string[];
 
 const discount = (rank: number): number => 1 / Math.log2(rank + 2);
@@ -77,7 +77,7 @@ function anyWordContained(documents: readonly Document[]): Ranker {
   };
 }
 
-/** How well the shipped recipe answers, beside what it has to beat. */
+/** How well the shipped recipe answers, compared with what it has to beat. */
 export const compareQuality = ({ documents, queries }: Corpus): Record<string, Quality> => ({
   'as shipped': judge(queries, shipped(documents)),
   'raw FTS5 with OR': judge(queries, rawFullText(documents)),

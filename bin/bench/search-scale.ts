@@ -13,7 +13,7 @@ export interface ScaleTask {
   corpus: Corpus;
 }
 
-/** Builds a snapshot of so many intents in one process, measures opening, time and memory in another, and prints them. */
+/** Builds a snapshot of the given number of intents in one process, measures opening, time and memory in another, and prints them. */
 export async function measureScale(size: number, corpus: Corpus): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'bench-search-'));
   try {

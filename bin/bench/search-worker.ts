@@ -11,14 +11,14 @@ import type { ScaleTask } from './search-scale.ts';
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 const milliseconds = (time: number): string => `${time.toFixed(2)} ms`;
 
-/** Snapshots without a service between: what is measured is the index. */
+/** Snapshots without a storage service: only the index is measured. */
 const storeIn = (folder: string): SnapshotStore => ({
   read: async (name) => (existsSync(join(folder, name)) ? createReadStream(join(folder, name)) : undefined),
   write: (name, content) => writeFile(join(folder, name), content),
   remove: (name) => rm(join(folder, name), { force: true }),
 });
 
-/** The same numbers at each run (a linear congruential generator). */
+/** The same numbers in each run (a linear congruential generator). */
 function numbers(seed: number): () => number {
   let state = seed;
   return () => {

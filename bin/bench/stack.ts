@@ -91,7 +91,7 @@ async function start(folder: string, policyFile: string) {
   return { pid, description, startedMs: performance.now() - beganMs, stop };
 }
 
-/** What a process and all that it has started hold in memory. */
+/** Resident memory of a process and everything that it has started. */
 function residentBytes(root: number): number {
   const rows = execFileSync('ps', ['-e', '-o', 'pid=,ppid=,rss='], { encoding: 'utf8' }).trim().split('\n');
   const processes = rows.map((row) => row.trim().split(/\s+/).map(Number));
@@ -100,7 +100,7 @@ function residentBytes(root: number): number {
   return bytesOf(root);
 }
 
-/** What a request takes longer than one to a plain server and a run of the function together, for a function that answers at once. */
+/** How much longer a request takes than a request to a plain server plus a run of the function, for a function that answers at once. */
 async function measureAdded(baseUrl: string, policyFile: string, requests: number): Promise<number> {
   const plain = await startThread('./upstream-worker.ts');
   try {

@@ -5,7 +5,7 @@ export interface TableWork {
   /** bytes of the items that were read and written, as DynamoDB counts them */
   readBytes: number;
   writtenBytes: number;
-  /** time from each request to its answer, together */
+  /** total time from each request to its answer */
   busyMs: number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * A thread with DynamoDB's stand-in, which says what it was asked. Its first message is its address;
+ * A thread with DynamoDB's stand-in, which reports what it was asked. Its first message is its address;
  * any message to it is answered with {@link TableWork} since the last one.
  */
 import type { ServerResponse } from 'node:http';

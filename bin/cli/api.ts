@@ -15,13 +15,13 @@ export interface Api {
   baseUrl: string;
   http: Http;
   /**
-   * Calls the gate. What says "later" (429, 503, 504, a connection that breaks) is tried again, after the time that the gate names.
+   * Calls the gate. Anything that means "later" (429, 503, 504, a broken connection) is tried again after the time that the gate names.
    * @throws IntentGateError
    */
   call(method: string, path: string, options?: ApiCallOptions): Promise<Exchange>;
 }
 
-/** Registries are large, and who changes many intents waits for the gate rather than begin again. */
+/** Registries are large, and someone who changes many intents would rather wait for the gate than begin again. */
 const patience = { maxAttempts: 8, maxWaitMs: 600_000, isRetriedUnseen: false };
 
 export function openApi(baseUrl: string, tokens: Tokens, sleep?: (ms: number) => Promise<unknown>): Api {

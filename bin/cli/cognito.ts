@@ -34,7 +34,7 @@ export interface Asker {
   enrol(uri: string): Promise<string>;
 }
 
-/** Questions after which Cognito gives up anyway. */
+/** The number of questions after which Cognito gives up anyway. */
 const maxQuestions = 5;
 
 const open = ({ region, endpoint }: Identity) =>
@@ -47,8 +47,8 @@ const open = ({ region, endpoint }: Identity) =>
   });
 
 /**
- * Signs in by password (USER_PASSWORD_AUTH). A temporary password has to be replaced by a lasting one.
- * @throws CliFailure `credentials` where Cognito refuses
+ * Signs in by password (USER_PASSWORD_AUTH). A temporary password has to be replaced by a permanent one.
+ * @throws CliFailure `credentials` if Cognito refuses
  */
 export async function signIn(identity: Identity, password: string, asker: Asker): Promise<IssuedTokens> {
   const client = open(identity);
@@ -94,7 +94,7 @@ async function enrolSecondFactor(
   return verified.Session;
 }
 
-/** @throws CliFailure `credentials` where the refresh token has expired */
+/** @throws CliFailure `credentials` if the refresh token has expired */
 export async function renewTokens(session: Identity & { refresh_token: string }): Promise<IssuedTokens> {
   const client = open(session);
   return explain(session, async () =>

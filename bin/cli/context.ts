@@ -10,7 +10,7 @@ export interface CliContext {
   terminal: Terminal;
 }
 
-/** The service's address: `--url`, else `INTENT_GATE_URL`, else that of the stack that `npm start` runs here. */
+/** The gate's address: `--url`, else `INTENT_GATE_URL`, else that of the stack that `npm start` runs here. */
 export function chooseBaseUrl(given: string | undefined, environment: NodeJS.ProcessEnv = process.env): string {
   const chosen = given ?? environment.INTENT_GATE_URL ?? readLocalStack()?.base_url;
   if (chosen === undefined || chosen === '') {
@@ -27,5 +27,5 @@ export function openContext(command: Command): CliContext {
   return { api: openApi(baseUrl, openTokens(baseUrl)), terminal: openTerminal(json) };
 }
 
-/** Addresses of this machine, where http is allowed and loopback is meant. */
+/** Addresses of this machine, for which http is allowed and loopback is meant. */
 export const isLoopback = (baseUrl: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(baseUrl).hostname);

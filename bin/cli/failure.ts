@@ -3,7 +3,7 @@ import type { Issue } from '../../schemas/errors.ts';
 /** What the command ends with. */
 export const exitCodes = {
   ok: 0,
-  /** the service refused, or part of the work failed */
+  /** the gate refused, or part of the work failed */
   failure: 1,
   /** the registry is not as the file or document says */
   drift: 2,

@@ -10,7 +10,7 @@ export const privateFolder = (environment: NodeJS.ProcessEnv = process.env): str
 /** A JSON file that only its owner can read, in the private folder. */
 export interface PrivateFile<T> {
   path: string;
-  /** @throws CliFailure where others can read the file, or it is damaged */
+  /** @throws CliFailure if others can read the file, or if it is damaged */
   read(): T | undefined;
   write(value: T): void;
   remove(): void;
@@ -24,7 +24,7 @@ export function openPrivateFile<T>(name: string, folder = privateFolder()): Priv
       const found = statSync(path, { throwIfNoEntry: false });
       if (found === undefined) return undefined;
       if (process.platform !== 'win32' && (found.mode & 0o077) !== 0) {
-        throw new CliFailure('credentials', `Others can read ${path}, which holds secrets. Make it yours alone: chmod 600 ${path}`);
+        throw new CliFailure('credentials', `Others can read ${path}, which contains secrets. Make it private: chmod 600 ${path}`);
       }
       try {
         return JSON.parse(readFileSync(path, 'utf8')) as T;

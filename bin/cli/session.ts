@@ -5,12 +5,12 @@ import type { Identity, IssuedTokens } from './cognito.ts';
 import { CliFailure } from './failure.ts';
 import { openPrivateFile } from './private-file.ts';
 
-/** How somebody is signed in to one service. */
+/** How an admin is signed in to one gate. */
 export type Session = { kind: 'local'; stack_file: string } | ({ kind: 'cognito' } & Identity & IssuedTokens);
 
 type Sessions = Record<string, Session>;
 
-/** What `npm start` says of the stack that runs here. */
+/** What `npm start` says about the stack that runs here. */
 export interface LocalStack {
   base_url: string;
   admin_token: string;
@@ -45,7 +45,7 @@ export function forgetSession(baseUrl: string): boolean {
 /** A token is renewed when it has less than a minute to live. */
 const marginMs = 60_000;
 
-/** The admin's tokens for one service: `INTENT_GATE_TOKEN`, else those of the session that `login` has made. */
+/** The admin's tokens for one gate: `INTENT_GATE_TOKEN`, else those of the session that `login` has made. */
 export function openTokens(baseUrl: string, environment: NodeJS.ProcessEnv = process.env): Tokens {
   let renewing: Promise<string> | undefined;
   return {
@@ -74,7 +74,7 @@ function readLocalToken(stackFile: string, baseUrl: string): string {
 }
 
 async function renewSession(baseUrl: string, session: Extract<Session, { kind: 'cognito' }>): Promise<string> {
-  // the SDK takes a while to load, and most commands do without
+  // the SDK takes a while to load, and most commands do not need it
   const { renewTokens } = await import('./cognito.ts');
   const renewed = { ...session, ...(await renewTokens(session)) };
   saveSession(baseUrl, renewed);

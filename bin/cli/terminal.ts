@@ -12,28 +12,28 @@ export interface Progress {
   end(): void;
 }
 
-/** Where a command speaks to people and programs. Results go to stdout; questions, progress and complaints to stderr. */
+/** How a command talks to people and programs. Results go to stdout; questions, progress and errors to stderr. */
 export interface Terminal {
   /** whether results are JSON */
   isJson: boolean;
-  /** whether somebody can be asked */
+  /** whether there is a person to ask */
   isInteractive: boolean;
-  /** a line for people; nothing where results are JSON */
+  /** a line for people; nothing if results are JSON */
   say(line?: string): void;
   /** a remark for people beside the result, on stderr */
   remark(line: string): void;
-  /** the result for programs; nothing where results are for people */
+  /** the result for programs; nothing if results are for people */
   json(result: unknown): void;
-  /** a text as it is, such as a file's content */
+  /** a text as it is, such as the content of a file */
   write(text: string): void;
-  /** colour follows NO_COLOR and whether somebody watches */
+  /** coloured if output goes to a terminal and NO_COLOR is not set */
   style(style: Style, text: string): string;
   /** aligned columns */
   table(rows: readonly (readonly string[])[]): void;
   ask(question: string): Promise<string>;
   askSecret(question: string): Promise<string>;
   confirm(question: string): Promise<boolean>;
-  /** a line that counts; nothing where nobody watches */
+  /** a progress counter on one line; nothing if output does not go to a terminal */
   progress(what: string, total: number): Progress;
 }
 
@@ -47,7 +47,8 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
   const style = (format: Style, text: string) => styleText(format, text, { stream: stdout });
 
   async function prompt(question: string, output: NodeJS.WritableStream): Promise<string> {
-    if (!isInteractive) throw usageFailure(`Nobody can be asked here: ${question.trim()} Give the answer as an option; --help lists them.`);
+    if (!isInteractive)
+      throw usageFailure(`There is no terminal to ask on: ${question.trim()} Give the answer as an option; --help lists them.`);
     const reader = createInterface({ input: stdin, output, terminal: true });
     const stopped = new AbortController();
     // Ctrl-C and Ctrl-D end the reader without an answer

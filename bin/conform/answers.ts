@@ -27,7 +27,7 @@ export const checkEmptied = (answer: Exchange): string[] => {
   return answer.text === '' ? [] : [`${answer.request} was answered with a body, but 204 has none`];
 };
 
-/** A status, or all of its class if the specification names the class alone. */
+/** A status, or any of its class if the specification names only the class. */
 export type WantedStatus = number | '4xx';
 
 /** What is wrong with an answer that should be a refusal: its status, its name (specification section 7.2), its form (7.1). */
@@ -39,7 +39,7 @@ export function checkRefusal(answer: Exchange, status: WantedStatus, code: strin
   return codeOf(answer) === code ? [] : [`${answer.request} was refused as ${codeOf(answer)}, but should be refused as ${code}`];
 }
 
-/** What is wrong with the answers to requests of which each should be refused as invalid, with the name of the case. */
+/** What is wrong with the answers to requests that should each be refused as invalid, with the name of the case. */
 export const checkInvalid = <T>(cases: readonly T[], ask: (one: T) => Promise<Exchange>, nameOf: (one: T) => string): Promise<string[]> =>
   inEach(cases, async (one) => checkRefusal(await ask(one), 400, 'INVALID_PARAMETER').map((finding) => `${nameOf(one)}: ${finding}`));
 

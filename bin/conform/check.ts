@@ -1,17 +1,17 @@
 import type { CheckContext } from './context.ts';
 
-/** One thing that the specification requires, and how to see whether it is so. */
+/** One requirement of the specification, and how to check it. */
 export interface Check {
   /** stays the same over time, for reports to be compared */
   id: string;
-  /** section of the specification, with the row of the endpoint table where it is about an endpoint */
+  /** section of the specification, with the row of the endpoint table if it is about an endpoint */
   clause: string;
   title: string;
   /** only made with an admin token */
   isAdmins?: true;
   /**
-   * What is wrong, in sentences; nothing where all is well.
-   * @throws Unmet where the check cannot be made
+   * What is wrong, in sentences; nothing if all is well.
+   * @throws Unmet if the check cannot be made
    */
   run(context: CheckContext): Promise<string[]>;
 }

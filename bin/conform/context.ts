@@ -7,7 +7,7 @@ import { parseClaims } from '../probes.ts';
 import { freshId, type IntentBody, makeIntentBody, makeServiceBody, type ServiceBody } from './bodies.ts';
 import { claimsShape, searchShape } from './shapes.ts';
 
-/** Why a check cannot be made here: not a fault of what it checks. */
+/** Why a check cannot be made here, through no fault of the gate. */
 export class Unmet extends Error {
   override readonly name = 'Unmet';
 }
@@ -19,7 +19,7 @@ export interface Subject {
   http: Http;
   protocol: string;
   adminToken?: string | undefined;
-  /** a demo upstream that the service under test can reach */
+  /** a demo upstream that the gate under test can reach */
   upstreamUrl?: string | undefined;
 }
 
@@ -55,12 +55,12 @@ export interface CheckContext {
   freshId(): string;
   serviceBody(): ServiceBody;
   intentBody(): IntentBody;
-  /** the id of a service that stands until the end */
+  /** the id of a service that exists until the end */
   serviceId(): Promise<string>;
-  /** an intent that stands until the end: made for the checks, or found where there is no admin token */
+  /** an intent that exists until the end: made for the checks, or found if there is no admin token */
   intent(): Promise<KnownIntent>;
   executable(): Promise<ExecutableIntent>;
-  /** has what was made with this answer removed at the end, unless a check does so before */
+  /** has the record that this answer created removed at the end, unless a check does so before */
   remember(saved: Exchange, collection: '/api/services' | '/api/intents'): void;
   /** removes what was made, and names what cannot be removed */
   cleanUp(): Promise<string[]>;
@@ -68,7 +68,7 @@ export interface CheckContext {
 
 /**
  * The id of what was just made.
- * @throws Unmet where there is none: what was to be checked with it cannot be
+ * @throws Unmet if there is none, because what needs it cannot be checked
  */
 export function idOf({ request, status, body }: Exchange, member: 'service_id' | 'intent_id'): string {
   const id = (body as Record<string, unknown> | undefined)?.[member];
@@ -76,7 +76,7 @@ export function idOf({ request, status, body }: Exchange, member: 'service_id' |
   throw new Unmet(`needs the ${member} of what was made, but ${request} was answered ${status} without one`);
 }
 
-/** Does the work at the first call and hands out what came of it afterwards. */
+/** Does the work at the first call, and returns its outcome at every call. */
 function once<T>(work: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | undefined;
   return () => {
@@ -103,7 +103,7 @@ export function createContext({ http, protocol, adminToken, upstreamUrl }: Subje
     const { service_id, intent_id } = (body ?? {}) as Record<string, unknown>;
     const id = collection === '/api/services' ? service_id : intent_id;
     if (typeof id === 'string') made.push(`${collection}/${encodeURIComponent(id)}`);
-    else nameless.push(`what ${request} made, whose answer holds no id`);
+    else nameless.push(`what ${request} made, whose answer contains no id`);
   };
   const intentBody = () => makeIntentBody(upstreamUrl);
 
@@ -164,7 +164,7 @@ export function createContext({ http, protocol, adminToken, upstreamUrl }: Subje
     serviceId: async () => (await madeService()).id,
     intent: adminToken === undefined ? foundIntent : madeIntent,
     executable: async () => {
-      if (upstreamUrl === undefined) throw new Unmet('needs an upstream that the service can reach');
+      if (upstreamUrl === undefined) throw new Unmet('needs an upstream that the gate can reach');
       const { intent_uid } = await madeIntent();
       return { intent_uid, parameters: { text: 'three little words' }, outputs: ['words'] };
     },

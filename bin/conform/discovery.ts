@@ -15,7 +15,7 @@ const search = (context: CheckContext, query: Record<string, string>): Promise<E
 
 const uidsIn = ({ body }: Exchange): string[] => (searchShape.safeParse(body).data?.intents ?? []).map(({ intent_uid }) => intent_uid);
 
-/** What is wrong with a page's numbers, which have to agree with each other. */
+/** What is wrong with the numbers of a page, which have to be consistent. */
 export function checkPagination({ request, body }: Exchange, page: number, pageSize: number, resultCount: number): string[] {
   const { total_results, total_pages, current_page, page_size } = (body as { pagination: Pagination }).pagination;
   const expected = Math.max(0, Math.min(pageSize, total_results - (page - 1) * pageSize));
@@ -25,7 +25,9 @@ export function checkPagination({ request, body }: Exchange, page: number, pageS
     ...(total_pages === Math.ceil(total_results / pageSize)
       ? []
       : [`${request}: pagination.total_pages is ${total_pages}, which does not go with ${total_results} results of ${pageSize} a page`]),
-    ...(resultCount === expected ? [] : [`${request}: holds ${resultCount} intents, but should hold ${expected} of ${total_results}`]),
+    ...(resultCount === expected
+      ? []
+      : [`${request}: contains ${resultCount} intents, but should contain ${expected} of ${total_results}`]),
   ];
 }
 

@@ -6,7 +6,7 @@ import { checkAnswer, checkInvalid, checkRefusal } from './answers.ts';
 import { type Check, inEach } from './check.ts';
 import { type CheckContext, Unmet } from './context.ts';
 
-/** Limits of more calls are not tried out. */
+/** Higher limits are not tried out. */
 const maxTriedRate = 300;
 
 const execute = (context: CheckContext, body: unknown, bearer?: string): Promise<Exchange> =>
@@ -59,7 +59,7 @@ export const executionChecks: readonly Check[] = [
   {
     id: 'execute-other-version',
     clause: '9.3, 7.2',
-    title: 'Execution of a version that the service does not have is a version conflict',
+    title: 'Execution of a version that does not exist is a version conflict',
     run: async (context) => {
       const { namespace, slug } = splitIntentUid((await context.intent()).intent_uid);
       const body = { intent_uid: `${namespace}:${slug}:v99999`, parameters: {} };
@@ -100,7 +100,7 @@ export const executionChecks: readonly Check[] = [
   },
 ];
 
-/** Uses up what the PAT allows, so it comes last. */
+/** Uses up the quota of the PAT, so it comes last. */
 export const rateLimitCheck: Check = {
   id: 'execute-rate-limit',
   clause: '4.2 (3), 2.4, 8',

@@ -20,7 +20,7 @@ export const policyAndPatChecks: readonly Check[] = [
   {
     id: 'pat-claims',
     clause: '2.4',
-    title: 'The PAT carries its claims, and holds now',
+    title: 'The PAT carries its claims, and is valid now',
     run: async ({ pat }) => {
       const claims = claimsShape.safeParse(parseClaims(await pat()), { reportInput: true });
       if (!claims.success) return issuesOf(claims.error).map(({ path, problem }) => `the PAT: ${path || 'its payload'} ${problem}`);
@@ -38,7 +38,7 @@ export const policyAndPatChecks: readonly Check[] = [
       const second = parseClaims(String((other.body as Record<string, unknown> | undefined)?.[`${context.protocol}-pat`])) as {
         jti?: string;
       };
-      return (await context.claims()).jti === second?.jti ? ['two PATs bear the same jti'] : [];
+      return (await context.claims()).jti === second?.jti ? ['two PATs have the same jti'] : [];
     },
   },
   {

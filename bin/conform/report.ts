@@ -1,4 +1,4 @@
-/** What became of one check. */
+/** The outcome of one check. */
 export interface CheckOutcome {
   id: string;
   /** section of the specification */

@@ -17,9 +17,9 @@ import { serviceChecks } from './services.ts';
 export interface ConformanceOptions {
   /** with it the checks of management and of execution are made; what they write is removed at the end */
   adminToken?: string | undefined;
-  /** what stands for `proto` in the names of members; default `proto` */
+  /** what replaces `proto` in the names of members; default `proto` */
   protocol?: string | undefined;
-  /** a demo upstream that the service can reach; by default one is started where the service runs on this machine */
+  /** a demo upstream that the gate can reach; by default one is started if the gate runs on this machine */
   upstreamUrl?: string | undefined;
   /** ids of the checks to make; by default all */
   only?: readonly string[] | undefined;
@@ -39,7 +39,7 @@ export const checks: readonly Check[] = [
 ];
 
 /**
- * Checks whether the service at `url` does what the specification says.
+ * Checks whether the gate at `url` does what the specification says.
  * @param url - base URL, absolute
  * @throws Unreachable if nothing answers there, CliFailure if the admin token is refused
  */
@@ -47,7 +47,7 @@ export async function runConformance(url: string, options: ConformanceOptions = 
   const { adminToken, protocol = 'proto', only, onOutcome } = options;
   const baseUrl = url.replace(/\/+$/, '');
   const http = openHttp({ url: baseUrl });
-  // something harmless: the deletion of what does not exist, if there is a token for that
+  // something harmless: deleting what does not exist, if there is a token for that
   const [method, path] = adminToken === undefined ? ['GET', '/api/policy'] : ['DELETE', `/api/services/${freshId()}`];
   const { status } = await http.exchange(method, path, { bearer: adminToken });
   if (adminToken !== undefined && [401, 403].includes(status))

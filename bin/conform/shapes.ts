@@ -6,7 +6,7 @@ import { parameterSummary } from '../../schemas/parameter.ts';
 import { billing, patClaims, rateLimit } from '../../schemas/pat.ts';
 import { constraint, duty, obligation, permission, policy, prohibition } from '../../schemas/policy.ts';
 
-// The forms that the specification requires. It closes none of them, so members that it does not name are let through.
+// The forms that the specification requires. All of them are open: members that it does not name are allowed.
 
 const uri = z.string().refine((text) => URL.canParse(text), 'must be a URI');
 
@@ -72,7 +72,7 @@ export const patShape = (protocol: string) =>
     expires_at: z.iso.datetime({ offset: true, error: 'must be a date and time of ISO 8601' }).optional(),
   });
 
-/** An answer that holds these values, whatever else it holds. */
+/** An answer that contains these values, whatever else it contains. */
 export const holding = (values: Record<string, unknown>) =>
   z.looseObject(
     Object.fromEntries(

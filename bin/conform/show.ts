@@ -3,7 +3,7 @@ import type { CheckOutcome, Report } from './report.ts';
 
 const marks = { passed: styleText('green', '✓'), failed: styleText('red', '✗'), skipped: styleText('yellow', '-') };
 
-/** An outcome for people. Colour follows NO_COLOR and whether somebody watches. */
+/** An outcome for people. Coloured if output goes to a terminal and NO_COLOR is not set. */
 export function showOutcome({ id, clause, title, outcome, notes }: CheckOutcome): void {
   console.log(`${marks[outcome]} ${title} ${styleText('dim', `section ${clause}, ${id}`)}`);
   for (const note of notes) console.log(`    ${note}`);

@@ -1,13 +1,13 @@
 import { prices } from './prices.ts';
 
-/** What of a template costs something. */
+/** The parts of a template that cost something. */
 export interface Deployment {
   /** memory of each function in GB, by name */
   memoryGb: Record<string, number>;
   keys: number;
   alarms: number;
   dashboards: number;
-  /** runs in a month of the function that the clock starts */
+  /** runs a month of the scheduled functions */
   scheduledRuns: number;
   firewallRules: number;
   isTraced: boolean;
@@ -19,10 +19,10 @@ interface Resource {
   Properties?: Record<string, any>;
 }
 
-/** What traffic is made of, for each execution of an intent. Change it to what you expect. */
+/** What each execution of an intent entails. Change it to what you expect. */
 export const usage = {
   searchesPerExecution: 0.1,
-  /** one PAT for sixty executions */
+  /** PATs that are issued, as a share of executions */
   issuesPerExecution: 1 / 60,
   /** mean time that the intent's own endpoint takes, in seconds */
   upstreamSeconds: 0.3,
@@ -38,7 +38,7 @@ export const usage = {
   readsPerSearch: 1,
   logBytesPerRequest: 1_500,
   registryGigabytes: 0.1,
-  /** series that refusals and outcomes make, once there is traffic */
+  /** metric series of refusals and outcomes, once there is traffic */
   metrics: 30,
   /** share of requests that X-Ray samples beyond the first in a second */
   tracedShare: 0.05,
@@ -59,7 +59,7 @@ export function readDeployment(resources: Record<string, Resource>): Deployment 
   };
 }
 
-/** Dollars a month by part, for so many executions a month. */
+/** Dollars a month by part, for a number of executions a month. */
 export function estimate(deployment: Deployment, executions: number): Record<string, number> {
   const searches = executions * usage.searchesPerExecution;
   const issues = executions * usage.issuesPerExecution;

@@ -9,22 +9,22 @@ import { policy } from '../../schemas/policy.ts';
 import { CliFailure } from '../cli/failure.ts';
 import { expectStatus, readAnswer, readError, tamper } from '../probes.ts';
 
-/** One thing that was looked at, and what was seen in a few words. */
+/** One thing that was checked, and the result in a few words. */
 export type Observation = [name: string, answer: Exchange, seen: string];
 
 export interface HandshakeOptions {
-  /** what stands for `proto`; default: whatever the gate says */
+  /** what replaces `proto`; default: what the gate uses */
   protocol?: string | undefined;
   /** an intent to run */
   intentUid?: string | undefined;
   parameters: object;
 }
 
-/** No deployment has it; asking for it shows that a PAT is accepted without running anything. */
+/** An intent that no deployment has: asking for it shows that a PAT is accepted, without running anything. */
 const nobodysIntent = 'smoke.example:nobody-has-this:v1';
 
 /**
- * Plays an agent against a deployment, from its health to a forged PAT. Registers nothing, and runs nothing unless it is told an intent.
+ * Plays an agent against a deployment, from its health to a forged PAT. Registers nothing, and runs nothing unless an intent is given.
  * @param url - without a trailing slash
  * @throws CliFailure or IntentGateError at the first thing that is not as it should be
  */
@@ -46,14 +46,14 @@ export async function* shakeHands(url: string, { protocol, intentUid, parameters
   const read = await get('/api/policy');
   yield ['policy', read, readAnswer(policy, read).uid];
 
-  // what is signed is what was served, not a copy whose members stand in another order
+  // what is signed is what was served, not a copy whose members are in another order
   const terms = read.body as ReturnType<typeof policy.parse>;
   const signing = { audience: addressIn(terms, url), nowMs: http.now() };
   const body = await makePatRequest(await obtainNamedKey('smoke'), terms, signing);
   const issued = expectStatus(await http.exchange('POST', issuePath, { body }), 200);
   const { text: pat } = readPat(issued, http.now());
   if (protocol !== undefined && !Object.hasOwn(issued.body as object, `${protocol}-pat`))
-    throw new CliFailure('failure', `The PAT is not in the member ${protocol}-pat of the answer. Is the protocol called otherwise?`);
+    throw new CliFailure('failure', `The PAT is not in the member ${protocol}-pat of the answer. Does the gate use another protocol name?`);
   const claims = await verify(pat, keySet);
   yield ['PAT', issued, `verifies, for ${claims.scope.join(', ')}, until ${new Date(claims.exp * 1000).toISOString()}`];
 

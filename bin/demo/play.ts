@@ -11,7 +11,7 @@ import { exhaust, expectStatus, findProhibited, parseClaims, readAnswer, readErr
 export interface Step {
   title: string;
   answer: Exchange;
-  /** what came of it, in words: the first line is the gist */
+  /** the outcome, in words: the first line is the gist */
   outcome: string[];
 }
 
@@ -21,10 +21,10 @@ const meeting = { local_time: '2027-03-30T09:30', from_time_zone: 'Europe/Zurich
 
 const failure = (message: string) => new CliFailure('failure', message);
 
-/** A limit of more calls would take an attack to show, and one of a shorter period would pass while it is shown. */
+/** A higher limit would take too many calls to demonstrate, and a shorter period would be over before the demonstration ends. */
 const isShowable = ({ rate, period }: RateLimit): boolean => rate <= 300 && period >= 30;
 
-/** A body on one line: keys and tokens are only hinted at. */
+/** A body on one line, with keys and tokens abbreviated. */
 const preview = (body: unknown): string =>
   JSON.stringify(body, (_, value) => (typeof value === 'string' && value.length > 64 ? `${value.slice(0, 12).trimEnd()}...` : value));
 
@@ -68,7 +68,7 @@ export async function* play(url: string): AsyncGenerator<Step, void, undefined> 
   if (claims === undefined) throw failure('The PAT does not carry the claims of the specification (section 2.4).');
   const { exp, cnf, scope, lmt } = claims;
   const grant = [
-    `The PAT is for ${signer.agentId} and holds until ${new Date(exp * 1000).toISOString()}.`,
+    `The PAT is for ${signer.agentId} and is valid until ${new Date(exp * 1000).toISOString()}.`,
     `It is bound to the key ${cnf.jkt}`,
     `and allows ${scope.join(', ')} (* stands for any)${lmt ? `, ${lmt.rate} times in any ${lmt.period} seconds` : ''}.`,
   ];
@@ -119,7 +119,7 @@ function describeRefusal(answer: Exchange): string[] {
 /** Calls until the rate limit refuses. */
 async function reachLimit(execute: () => Promise<Exchange>, { rate, period }: RateLimit): Promise<Step> {
   const { admitted, refused } = await exhaust(execute, rate);
-  // the call of an earlier step counts as well
+  // the call in an earlier step counts as well
   const count = admitted + 1;
   if (refused === undefined || count > rate)
     throw failure(`${count} calls were answered, although the PAT allows ${rate} in ${period} seconds.`);

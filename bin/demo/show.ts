@@ -3,7 +3,7 @@ import type { Step } from './play.ts';
 
 const indent = '   ';
 
-/** Lines of at most `width` characters, broken between words; those after the first stand under the text of a list item. */
+/** Lines of at most `width` characters, broken between words; those after the first are indented to the text of a list item. */
 function wrap(text: string, width: number): string[] {
   const hanging = text.startsWith('- ') ? '  ' : '';
   const lines: string[] = [];
@@ -15,7 +15,7 @@ function wrap(text: string, width: number): string[] {
   return lines;
 }
 
-/** Prints a step for people. Colour follows NO_COLOR and whether somebody watches. */
+/** Prints a step for people. Coloured if output goes to a terminal and NO_COLOR is not set. */
 export function showStep({ title, answer: { request, status, durationMs }, outcome }: Step, number: number): void {
   const width = Math.min(process.stdout.columns ?? 100, 100) - indent.length;
   const code = styleText(status < 400 ? 'green' : 'yellow', String(status));

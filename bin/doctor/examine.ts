@@ -1,9 +1,9 @@
 import type { Settings } from '../../lib/settings.ts';
 
-/** What the doctor knows of the machine and the account. */
+/** What the doctor knows about the machine and the account. */
 export interface Findings {
   nodeVersion: string;
-  /** of the command line that is installed; undefined where it is not */
+  /** version of the installed command line; undefined if there is none */
   cdkVersion: string | undefined;
   /** that package.json asks for */
   wantedCdkVersion: string;
@@ -13,13 +13,13 @@ export interface Findings {
   account: AccountFindings;
 }
 
-/** `unreachable`: AWS could not be asked; `unknown`: it was, and would not say. */
+/** `unreachable`: AWS could not be asked; `unknown`: it was asked, and refused to answer. */
 export type AccountFindings =
   | { state: 'no credentials' | 'refused' | 'unreachable' }
   | {
       state: 'known';
       isBootstrapped: boolean | 'unknown';
-      /** of Lambda: runs at once that no function has reserved */
+      /** Lambda's concurrent executions that no function has reserved */
       unreservedConcurrency: number | 'unknown';
       /** whether the account has a role with which API Gateway writes logs */
       hasApiLogRole: boolean | 'unknown';
@@ -29,7 +29,7 @@ export interface Diagnosis {
   subject: string;
   isWell: boolean;
   detail: string;
-  /** what to do, as a command where there is one */
+  /** what to do, as a command if there is one */
   remedy?: string;
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type LocalValues, resolveText, resourcesOf, type Template } from './template.ts';
 
-/** An answer that the gateway gives by itself. */
+/** An answer that the gateway gives itself. */
 export interface StaticAnswer {
   status: number | undefined;
   /** mapping expressions: a quoted literal, or a variable of the context */
@@ -20,7 +20,7 @@ export interface Resource {
   path: string;
   children: Map<string, Resource>;
   variable?: { name: string; resource: Resource };
-  /** by method; `ANY` takes those that are not named */
+  /** by method; `ANY` is for methods that are not named */
   methods: Map<string, Integration>;
 }
 
@@ -58,7 +58,7 @@ const methodProperties = z.object({
   ]),
 });
 
-/** Reads the REST API of a template: its paths, what stands behind their methods, and what the gateway answers by itself. */
+/** Reads the REST API of a template: its paths, the functions behind their methods, and the answers that the gateway gives itself. */
 export function readApi(template: Template): ApiDefinition {
   const root: Resource = { path: '', children: new Map(), methods: new Map() };
   const resources = new Map([['root', root]]);

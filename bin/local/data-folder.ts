@@ -10,7 +10,7 @@ export class StartError extends Error {
 
 /** Where a running stack keeps what it has. */
 export interface DataFolder {
-  /** stays when the stack ends; undefined where nothing is to be kept */
+  /** stays when the stack ends; undefined if nothing is to be kept */
   kept: string | undefined;
   /** gone when the stack ends */
   scratch: string;
@@ -18,8 +18,8 @@ export interface DataFolder {
 }
 
 /**
- * Makes the folders of one stack, and takes `path` for it alone.
- * @throws StartError where another stack has it, or it cannot be written to
+ * Makes the folders of one stack, and locks `path` for it.
+ * @throws StartError if another stack has it, or if it cannot be written to
  */
 export function openDataFolder(path?: string): DataFolder {
   const kept = path === undefined ? undefined : resolve(path);
@@ -47,8 +47,8 @@ function lock(folder: string): () => void {
 }
 
 /**
- * Takes a folder for the caller alone: by a transaction that never ends, so that the operating system takes the lock back however the process ends.
- * @returns gives it back; undefined if somebody else has it
+ * Locks a folder for the caller by a transaction that never ends, so that the operating system releases the lock however the process ends.
+ * @returns a function that releases it; undefined if another process has it
  */
 export function tryLock(folder: string): (() => void) | undefined {
   const database = new DatabaseSync(join(folder, 'lock'));
@@ -65,7 +65,7 @@ export function tryLock(folder: string): (() => void) | undefined {
 const sqliteBusy = 5;
 const scratchPrefix = 'intent-gate-';
 
-/** Removes what stacks left behind that were killed. */
+/** Removes what killed stacks left behind. */
 function sweep(): void {
   for (const name of readdirSync(tmpdir())) {
     const owner = new RegExp(`^${scratchPrefix}(\\d+)-`).exec(name)?.[1];

@@ -13,7 +13,7 @@ export interface Endpoints {
   secretsManager: string;
 }
 
-/** What points the SDK's clients at what stands in for AWS. */
+/** Points the SDK's clients at the stand-ins for AWS. */
 export function awsEnvironment({ dynamodb, kms, s3, secretsManager }: Endpoints): Record<string, string> {
   const { accessKeyId, secretAccessKey, sessionToken } = localCredentials();
   return {

@@ -11,7 +11,7 @@ export interface GatewayRequest {
   /** names as sent, in the order sent */
   headers: [name: string, value: string][];
   requestId: string;
-  /** the host and port that the stack is called by */
+  /** the host and port at which the stack is called */
   domainName: string;
   sourceIp: string;
   startedMs: number;

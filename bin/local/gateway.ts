@@ -34,7 +34,7 @@ export interface GatewayOptions {
   host?: string;
   /** 0 takes a free one */
   port?: number;
-  /** what is served; requests that come before it is there wait for it */
+  /** what is served; requests that come before it is ready wait for it */
   api: Promise<Api>;
   onAnswered?(answered: Answered): void;
 }
@@ -52,7 +52,7 @@ interface Answer {
 
 /**
  * Serves a REST API as API Gateway does. The stage is not part of the address.
- * @throws Error of Node (EADDRINUSE and so on) where it cannot listen
+ * @throws Error of Node (EADDRINUSE and so on) if it cannot listen
  */
 export async function startGateway({ host, port, api, onAnswered = () => {} }: GatewayOptions): Promise<RunningGateway> {
   const server = createServer({ maxHeaderSize: 4 * maxHeaderBytes, keepAliveTimeout: 60_000 });
@@ -69,7 +69,7 @@ export async function startGateway({ host, port, api, onAnswered = () => {} }: G
     onAnswered({ method: incoming.method ?? '', path, status, durationMs: performance.now() - startedMs });
   };
 
-  /** For what is not HTTP at all, or has headers beyond what Node reads. */
+  /** For input that is not HTTP at all, or has more headers than Node reads. */
   const refuseGarbage = async (code: string | undefined, socket: Socket): Promise<void> => {
     const { definition } = await api;
     const { status, headers, body } = gatewayAnswer(definition, 'DEFAULT_4XX', randomUUID(), code === 'HPE_HEADER_OVERFLOW' ? 431 : 400);
@@ -116,7 +116,7 @@ async function answerRequest(
     return toAnswer(proxyResult.parse(JSON.parse(result ?? 'null')));
   } catch (error) {
     if (error instanceof LambdaThrottled) return refuse('THROTTLED');
-    // API Gateway calls a function's own time-out a bad answer too; a caller is better served by the truth.
+    // API Gateway calls a function's own time-out a bad answer too; the real reason serves callers better.
     return error instanceof LambdaTimeout ? refuse('INTEGRATION_TIMEOUT') : refuse('DEFAULT_5XX', 502);
   }
 }

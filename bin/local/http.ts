@@ -20,7 +20,7 @@ export const close = (server: Server): Promise<void> =>
     server.closeAllConnections();
   });
 
-/** The whole body, or undefined where it is longer than `maxBytes`; the rest is then read and thrown away. */
+/** The whole body, or undefined if it is longer than `maxBytes`; the rest is then read and discarded. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
   const hasNone = request.headers['content-length'] === undefined && request.headers['transfer-encoding'] === undefined;
   if (hasNone) return Buffer.alloc(0);

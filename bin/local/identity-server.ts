@@ -9,7 +9,7 @@ process.once('disconnect', () => process.exit());
 const require = createRequire(import.meta.url);
 const { key }: { key: string } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'));
 
-// Two SDKs that the package loads for triggers, which this pool has none of: a third of its memory, half of its start.
+// Two SDKs that the package loads for triggers, which this pool has none of. They take much of its memory and its start.
 const requireThere = createRequire(require.resolve('cognito-local'));
 for (const [name, exports] of Object.entries({
   'aws-sdk': { Lambda: class {} },
@@ -19,7 +19,7 @@ for (const [name, exports] of Object.entries({
   require.cache[path] = Object.assign(new Module(path), { exports, loaded: true });
 }
 
-// The package brings one key pair for everybody: with it anyone could write admin tokens.
+// The package comes with one key pair for everybody, with which anyone could write admin tokens.
 const publicKey = require('cognito-local/lib/keys/cognitoLocal.public.json');
 const privateKey = require('cognito-local/lib/keys/cognitoLocal.private.json');
 privateKey.pem = key;

@@ -34,7 +34,7 @@ export interface RunningIdentity {
 
 const issuerDomain = `https://cognito-idp.${region}.amazonaws.com`;
 
-/** What makes the pool the same after a restart. */
+/** What keeps the pool the same across restarts. */
 const seedSchema = z.object({
   pool_id: z.string(),
   client_id: z.string(),
@@ -92,7 +92,7 @@ async function signIn(endpoint: string, clientId: string, person: Person, passwo
 
 const signInAnswer = z.object({ AuthenticationResult: z.object({ AccessToken: z.string(), IdToken: z.string() }) });
 
-/** The seed in a file that only its owner reads; made where there is none. */
+/** The seed in a file that only its owner reads; made if there is none. */
 async function keepSeed(path: string): Promise<Seed> {
   const kept = readJson(path);
   if (kept !== undefined) return seedSchema.parse(kept);
@@ -114,7 +114,7 @@ const randomText = (alphabet: string, length: number): string =>
 const newUser = () => ({ sub: randomUUID(), password: `aA1-${randomBytes(18).toString('base64url')}` });
 
 /**
- * Writes cognito-local's own files. What it has kept from an earlier run stays, unless it was killed in the middle of writing it:
+ * Writes cognito-local's own files. Its files of an earlier run stay, unless it was killed while writing them:
  * it does not write atomically.
  */
 function seedPool(folder: string, { pool_id, client_id, users }: Seed, accessTokenMinutes: number): void {

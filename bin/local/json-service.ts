@@ -6,7 +6,7 @@ import { close, listen, readBody } from './http.ts';
 export const account = '000000000000';
 export const region = 'eu-west-1';
 
-/** What an operation answers instead of a result; `name` is the type of the error on the wire. */
+/** What an operation answers in place of a result; `name` is the type of the error on the wire. */
 export class ServiceError extends Error {
   constructor(name: string, message: string) {
     super(message);
@@ -20,8 +20,8 @@ export interface WireAnswer {
 }
 
 /**
- * Sees each call with its honest answer and says what is sent instead: may wait, alter or replace it.
- * Where it throws, the connection is cut without an answer. Made for tests that inject faults.
+ * Sees each call with its real answer and returns what is sent instead: it may wait, or alter or replace the answer.
+ * If it throws, the connection is cut without an answer. Made for tests that inject faults.
  */
 export type Disturb = (operation: string, answer: WireAnswer) => WireAnswer | Promise<WireAnswer>;
 

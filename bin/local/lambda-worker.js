@@ -8,7 +8,7 @@ import './redirect-fetch.js';
 
 const { folder, handler, functionName, memoryMb, timeoutMs, compileCache } = workerData;
 
-// What is logged goes along with the outcome: a thread's own streams take several messages for each line.
+// Log lines are sent along with the outcome: a thread's own streams take several messages for each line.
 let log = '';
 const send = (message) => {
   parentPort.postMessage({ ...message, log });
@@ -43,7 +43,7 @@ parentPort.on('message', async ({ requestId, event }) => {
     getRemainingTimeInMillis: () => Math.max(0, deadlineMs - Date.now()),
   };
   try {
-    // Lambda hands events and results on as JSON.
+    // Lambda passes events and results as JSON.
     send({ result: JSON.stringify(await handle(JSON.parse(event), context)) });
   } catch (error) {
     send({ failure: inspect(error) });

@@ -12,7 +12,7 @@ export async function locateDynamo(endpoint: string | undefined, folder: string 
   return endpoint ? { endpoint, stop: notOurs } : startDynamo(folder);
 }
 
-/** The KMS in use, and what the template's keys are in it. */
+/** The KMS in use, and the ids that the template's keys have in it. */
 export async function locateKms(endpoint: string | undefined, ids: string[], kept: string | undefined) {
   const valuesOf = (entries: [id: string, keyId: string, arn: string][]): LocalValues =>
     Object.fromEntries(entries.map(([id, keyId, arn]) => [id, { Ref: keyId, Arn: arn }]));
@@ -43,7 +43,7 @@ async function createKeys(endpoint: string, ids: string[]): Promise<[id: string,
   }
 }
 
-/** Nothing that stands in for AWS checks them; what stands elsewhere may. */
+/** No stand-in for AWS checks them; a service elsewhere may. */
 export function localCredentials() {
   const {
     AWS_ACCESS_KEY_ID: accessKeyId = 'local',

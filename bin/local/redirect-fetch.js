@@ -1,5 +1,5 @@
 /**
- * Sends requests of `fetch` elsewhere: what begins with the first address that FETCH_REDIRECT names goes to the second. A preload for functions
+ * Redirects requests of `fetch`: addresses that begin with the first one in FETCH_REDIRECT are called at the second. A preload for functions
  * that ask an issuer of tokens for its keys: its name has to be the real one, but a stand-in has its keys. Plain JavaScript, because
  * an environment that strips types first starts later and takes more memory.
  */

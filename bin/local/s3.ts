@@ -9,7 +9,7 @@ import { close, listen } from './http.ts';
 export interface S3Options {
   /** keeps the objects, in files that only its owner may read */
   folder: string;
-  /** the buckets that there are */
+  /** the existing buckets */
   buckets: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export interface RunningS3 {
   stop(): Promise<void>;
 }
 
-/** An error as S3 words it. */
+/** An error in the form of S3. */
 class S3Error extends Error {
   readonly status: number;
   constructor(status: number, code: string, message: string) {
@@ -30,7 +30,7 @@ class S3Error extends Error {
 
 /**
  * A stand-in for S3 on a loopback port, behind its wire protocol: PutObject, GetObject and DeleteObject of whole objects in buckets that are
- * part of the path, as the SDK asks for at an address that is a number. Bodies may come in chunks with a CRC-32 behind them, which is checked.
+ * part of the path, as the SDK has it if the host is an IP address. Bodies may come in chunks with a CRC-32 at the end, which is checked.
  * Takes any credentials.
  */
 export async function startS3({ folder, buckets }: S3Options): Promise<RunningS3> {
@@ -88,7 +88,7 @@ async function send(file: string, response: ServerResponse): Promise<void> {
   await pipeline(handle.createReadStream(), response);
 }
 
-/** Writes a body beside the object and puts it in the object's place once all of it has come. */
+/** Writes a body beside the object, and replaces the object once all of the body has arrived. */
 async function store(request: IncomingMessage, file: string): Promise<void> {
   await mkdir(join(file, '..'), { recursive: true, mode: 0o700 });
   const draft = `${file}.${randomUUID()}`;
@@ -114,7 +114,7 @@ async function* readPlain(request: IncomingMessage): AsyncGenerator<Buffer> {
 async function* readChunks(request: IncomingMessage): AsyncGenerator<Buffer> {
   const check = startCheck(request.headers['x-amz-decoded-content-length']);
   let held = Buffer.alloc(0);
-  /** bytes of the chunk at hand that have not come yet; undefined between chunks */
+  /** bytes of the current chunk that have not arrived yet; undefined between chunks */
   let missing: number | undefined;
   let isLast = false;
   for await (const part of request) {
@@ -143,7 +143,7 @@ async function* readChunks(request: IncomingMessage): AsyncGenerator<Buffer> {
 
 const incomplete = () => new S3Error(400, 'IncompleteBody', 'The body does not have as many bytes as its header fields say.');
 
-/** Holds a body to the length and the checksum (base64) that it is announced with. */
+/** Checks a body against its announced length and checksum (base64). */
 function startCheck(announced: string | string[] | undefined) {
   let length = 0;
   let checksum = 0;

@@ -29,7 +29,7 @@ export const readSchedules = (template: Template): Schedule[] =>
     Targets.map(({ Arn }) => ({ functionId: Arn['Fn::GetAtt'][0], everyMs: ScheduleExpression })),
   );
 
-/** Runs them, as EventBridge does. A run that fails is for the function's log alone. */
+/** Runs them, as EventBridge does. A failed run appears in the function's log only. */
 export function startSchedules(schedules: Schedule[], invoke: Api['invoke']): { stop(): Promise<void> } {
   const timers = schedules.map(({ functionId, everyMs }) => setInterval(() => invoke(functionId, {}).catch(() => {}), everyMs));
   return {

@@ -4,7 +4,7 @@ import { readJson, writeJson } from './files.ts';
 import { account, type Disturb, operation, type RunningService, region, ServiceError, startJsonService } from './json-service.ts';
 
 export interface SecretsOptions {
-  /** a file that only its owner may read, where secrets are kept; without it they live in memory */
+  /** a file that only its owner may read, in which secrets are kept; without it they are kept in memory */
   file?: string | undefined;
   disturb?: Disturb;
 }
@@ -58,7 +58,7 @@ export async function startSecrets({ file, disturb }: SecretsOptions = {}): Prom
         const { value: SecretString, version_id } = find(SecretId);
         return { ...describe(SecretId), SecretString, VersionId: version_id, VersionStages: ['AWSCURRENT'] };
       }),
-      // Deleting without recovery what is not there is no error.
+      // Deleting a missing secret without recovery is not an error.
       DeleteSecret: operation(deleteInput, ({ SecretId }) => {
         if (secrets.delete(SecretId)) keep();
         return describe(SecretId);

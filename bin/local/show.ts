@@ -26,7 +26,7 @@ export function showAnswered({ method, path, status, durationMs }: Answered): vo
   console.log(`${code} ${method} ${path.replace(/[^\x21-\x7e]/g, '?')} ${durationMs.toFixed(0)} ms`);
 }
 
-/** Of the functions' logs, what is worth a look: errors, and what is no log line at all. */
+/** The parts of the functions' logs that are worth a look: errors, and output that is not a log line. */
 export function showLog(line: string, functionName: string): void {
   if (/"level":"(ERROR|CRITICAL)"/.test(line) || !line.startsWith('{')) console.error(styleText('red', `${functionName}: ${line}`));
 }

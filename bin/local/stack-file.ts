@@ -7,12 +7,12 @@ import type { RunningStack, StackDescription } from './stack.ts';
 const path = resolve('.local', 'stack.json');
 const refreshMs = 30 * 60 * 1_000;
 
-/** What the stack that runs here says of itself, if one does. Its tokens are good for half an hour at least. */
+/** The description of the stack that runs here, if one does. Its tokens are valid for at least half an hour. */
 export const readDescription = (): StackDescription | undefined => readJson(path) as StackDescription | undefined;
 
 /**
- * Describes a running stack in `.local/stack.json`, with tokens that never grow old.
- * @returns removes the description, unless another stack has put its own there
+ * Describes a running stack in `.local/stack.json`, with tokens that are kept fresh.
+ * @returns a function that removes the description, unless another stack has written its own
  */
 export function keepDescribed({ table_name, signIn, stop, ...description }: RunningStack): () => void {
   mkdirSync(dirname(path), { recursive: true });

@@ -24,17 +24,17 @@ export interface StackOptions {
   host?: string;
   /** keeps data, keys and users there; without it nothing is kept */
   dataFolder?: string;
-  /** default: the shipped policy and one prohibition more */
+  /** default: the shipped policy and one more prohibition */
   policyFile?: string;
-  /** settings of the deployment besides those that the local stack makes */
+  /** settings of the deployment besides those that the local stack sets */
   context?: Record<string, unknown>;
-  /** variables of every function besides its own */
+  /** environment variables for every function besides its own */
   environment?: Record<string, string>;
-  /** without the demo upstream and its intents where false */
+  /** false: without the demo upstream and its intents */
   demo?: boolean;
   /** says nothing while it starts */
   quiet?: boolean;
-  /** table or KMS that stand elsewhere; default: what DYNAMODB_ENDPOINT and KMS_ENDPOINT say */
+  /** addresses of a DynamoDB or KMS elsewhere; default: DYNAMODB_ENDPOINT and KMS_ENDPOINT */
   dynamodbEndpoint?: string;
   kmsEndpoint?: string;
   onAnswered?(answered: Answered): void;
@@ -44,7 +44,7 @@ export interface StackOptions {
   signal?: AbortSignal;
 }
 
-/** What `.local/stack.json` holds. */
+/** The content of `.local/stack.json`. */
 export interface StackDescription {
   base_url: string;
   admin_token: string;
@@ -53,13 +53,13 @@ export interface StackDescription {
   client_id: string;
   dynamodb_endpoint: string;
   kms_endpoint: string;
-  /** empty where the stack was started without the demo */
+  /** empty if the stack was started without the demo */
   upstream_url: string;
 }
 
 export interface RunningStack extends StackDescription {
   table_name: string;
-  /** a fresh access token, good for an hour */
+  /** a fresh access token, valid for an hour */
   signIn(person: Person): Promise<string>;
   stop(): Promise<void>;
 }
@@ -71,8 +71,8 @@ interface Stoppable {
 const tableName = 'intent-gate';
 
 /**
- * Starts the whole service on this machine: the synthesized template, its functions unchanged, over stand-ins for what AWS runs.
- * @throws StartError where it is for the person who starts it to put something right
+ * Starts the whole gate on this machine: the synthesized template and its unmodified functions, over stand-ins for AWS.
+ * @throws StartError if the person who starts it has to put something right
  */
 export async function startStack(options: StackOptions = {}): Promise<RunningStack> {
   const { host = '127.0.0.1', demo = true, onAnswered, signal } = options;
@@ -121,7 +121,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const environment = {
       ...awsEnvironment({ dynamodb: dynamo.endpoint, kms: kms.endpoint, s3: s3.endpoint, secretsManager: secrets.endpoint }),
       FETCH_REDIRECT: `${identity.issuer}/.well-known/jwks.json ${identity.jwksUrl}`,
-      // Not in the template, which is the same at every port.
+      // Not in the template, which is the same for every port.
       [variables.baseUrl]: baseUrl,
       ...options.environment,
     };
@@ -158,7 +158,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     };
   } catch (error) {
     await stop();
-    // Whatever broke after the word to give up broke because of it.
+    // Anything that failed after the abort failed because of it.
     signal?.throwIfAborted();
     throw error;
   }
@@ -170,7 +170,7 @@ function findPolicy(given: string | undefined): string {
   return file;
 }
 
-/** The address by which a listening host is called. */
+/** The address at which a listening host is called. */
 const urlHost = (host: string): string => {
   if (['0.0.0.0', '::'].includes(host)) return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;

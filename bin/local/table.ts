@@ -17,9 +17,9 @@ export interface RunningDynamo {
 
 /**
  * dynalite in a thread of its own, so that it and the gateway do not wait for each other.
- * @param folder - keeps the items there; without it they live in memory. Each write is handed to the operating system before it
- *   is acknowledged: it outlives the end of the process, though not a power cut.
- * @throws Error where the folder is in use by another process
+ * @param folder - keeps the items; without it they are kept in memory. Each write is passed to the operating system before it
+ *   is acknowledged: it survives the end of the process, but not a power cut.
+ * @throws Error if the folder is in use by another process
  */
 export async function startDynamo(folder?: string): Promise<RunningDynamo> {
   const worker = new Worker(fileURLToPath(new URL('./table-worker.ts', import.meta.url)), {
@@ -46,7 +46,7 @@ export interface TableLocation {
   credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
 }
 
-/** Creates the table where it does not exist yet, and waits until it can be used. */
+/** Creates the table if it does not exist yet, and waits until it can be used. */
 export async function createTable(location: TableLocation, table: CreateTableCommandInput): Promise<void> {
   const client = new DynamoDBClient({ ...location, maxAttempts: 3, requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000 } });
   try {

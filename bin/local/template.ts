@@ -30,7 +30,7 @@ export function resourcesOf<T extends z.ZodType>(template: Template, type: strin
 
 export const resourceIds = (template: Template, type: string): string[] => resourcesOf(template, type, z.unknown()).map(([id]) => id);
 
-/** What `Ref` and `Fn::GetAtt` give locally: by logical id, `Ref` or the name of the attribute. */
+/** Local values of `Ref` and `Fn::GetAtt`: by logical id, then by `Ref` or the name of the attribute. */
 export type LocalValues = Record<string, Record<string, string>>;
 
 const pseudoParameters: Record<string, string> = {

@@ -10,7 +10,7 @@ export interface ApiErrorOptions {
   cause?: unknown;
 }
 
-/** The one error that a caller gets to see. Anything else that is thrown is answered as INTERNAL_SERVER_ERROR. */
+/** The only error that a caller gets to see. Anything else that is thrown is answered as INTERNAL_SERVER_ERROR. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ErrorCode;
@@ -27,7 +27,7 @@ export class ApiError extends Error {
     this.headers = headers;
   }
 
-  /** The same refusal with more headers; its own win. */
+  /** The same refusal with more headers; its own take precedence. */
   withHeaders(headers: Record<string, string>): ApiError {
     const { code, message, status, details, cause } = this;
     return new ApiError(code, message, { status, details, cause, headers: { ...headers, ...this.headers } });

@@ -7,9 +7,9 @@ export const variables = {
   table: 'TABLE_NAME',
   /** version of the product */
   version: 'INTENT_GATE_VERSION',
-  /** what stands for `proto` in member names and error references */
+  /** what replaces `proto` in member names and error references */
   protocol: 'PROTOCOL',
-  /** the public address, if one is configured; else the address that the gate is called by */
+  /** the public address, if one is configured; else the address at which the gate is called */
   baseUrl: 'BASE_URL',
   /** origins whose pages may read answers, separated by commas; `*` for all */
   allowedOrigins: 'ALLOWED_ORIGINS',
@@ -31,11 +31,11 @@ export const variables = {
   adminClients: 'ADMIN_CLIENT_IDS',
   /** scope that makes a machine client an admin */
   adminScope: 'ADMIN_SCOPE',
-  /** ports besides 443 that intents may be called at, separated by commas */
+  /** additional ports besides 443 at which intents may be called, separated by commas */
   egressPorts: 'EGRESS_PORTS',
-  /** `true`: intents may be called at loopback addresses over http (local stack only) */
+  /** `true`: intents may be called at loopback addresses, over http (local stack only) */
   egressLoopback: 'EGRESS_ALLOW_LOOPBACK',
-  /** what the names of the services' secrets begin with in Secrets Manager, for example `intent-gate/prod/services/` */
+  /** prefix of the names of the services' secrets in Secrets Manager, for example `intent-gate/prod/services/` */
   credentialPrefix: 'CREDENTIAL_PREFIX',
   /** bucket of search index snapshots */
   snapshotBucket: 'SNAPSHOT_BUCKET',

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
- * Until when work may go on: aborted when the invocation has answered because its time was up, or when a step of it took too long.
- * It travels with the asynchronous context, so that every edge to another service finds it without each function on the way handing it on.
+ * A signal until which work may go on: aborted when the invocation has answered because its time was up, or when one of its steps took too long.
+ * It travels with the asynchronous context, so that every call of another service finds it without each function on the way passing it on.
  */
 const signals = new AsyncLocalStorage<AbortSignal | undefined>();
 
@@ -19,8 +19,8 @@ export const withinInvocation = <T>(signal: AbortSignal, work: () => T): T => si
 export const beyondInvocation = <T>(work: () => T): T => signals.run(undefined, work);
 
 /**
- * Runs one step, which ends after `timeoutMs` or with what it is a part of. Nothing begins once that has ended.
- * @param step - may be handed the signal, or asks {@link currentSignal} for it
+ * Runs one step, which ends after `timeoutMs` or with the work that it is part of. No step begins once that has ended.
+ * @param step - is passed the signal, or asks {@link currentSignal} for it
  */
 export async function bounded<T>(timeoutMs: number, step: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const outer = currentSignal();
@@ -28,7 +28,7 @@ export async function bounded<T>(timeoutMs: number, step: (signal: AbortSignal) 
   const controller = new AbortController();
   const end = () => controller.abort(outer?.reason);
   outer?.addEventListener('abort', end, { once: true });
-  // Not AbortSignal.timeout: its timer cannot be cleared, and would keep everything that listens to it for as long.
+  // Not AbortSignal.timeout: its timer cannot be cleared, and would keep everything that listens to it alive for as long.
   const timer = setTimeout(() => controller.abort(new DOMException('the step took too long', 'TimeoutError')), timeoutMs);
   try {
     return await signals.run(controller.signal, step, controller.signal);

@@ -38,7 +38,7 @@ export function parseJson(text: string): JsonValue {
   return value;
 }
 
-/** Walks the tokens of a text that is known to be JSON. Iterative: depth costs no stack. */
+/** Walks the tokens of a text that is known to be JSON. Iterative, so that depth costs no stack. */
 function checkTokens(text: string): void {
   const open: (Set<string> | undefined)[] = [];
   let isMemberNext = false;
@@ -97,7 +97,7 @@ function describe(issue: z.core.$ZodIssue): Issue[] {
   }
 }
 
-/** Of a union's branches, the one that fails deepest is the one that the sender meant. */
+/** The branch of a union that fails deepest is the one that the sender meant. */
 function closestBranch(issue: Extract<z.core.$ZodIssue, { code: 'invalid_union' }>): Issue[] {
   const depth = (issues: readonly z.core.$ZodIssue[]) =>
     Math.max(...issues.map(({ path, code }) => path.length + (code === 'invalid_type' ? 0 : 0.5)));

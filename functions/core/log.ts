@@ -1,10 +1,10 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 
-/** One JSON object a line. Nothing that a caller sent is ever handed to it: no bodies, headers, tokens or messages of foreign errors. */
+/** One JSON object a line. It is never given anything that a caller sent: no bodies, headers, tokens or messages of foreign errors. */
 export const log = new Logger({ serviceName: process.env.AWS_LAMBDA_FUNCTION_NAME ?? 'intent-gate' });
 
 /**
- * What may be logged of an error: its name, its AWS metadata and the places in its stack, cause by cause. Messages may quote input, so they stay out.
+ * What may be logged about an error: its name, its AWS metadata and the places in its stack, cause by cause. Messages may quote input, so they stay out.
  */
 export function describeCause(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error };

@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../schemas/errors.ts';
 import { log } from './log.ts';
 import { newUlid } from './ulid.ts';
 
-/** What becomes known of an execution while it runs. */
+/** What becomes known about an execution while it runs. */
 interface Notes {
   intent_uid?: string;
   service_id?: string;
@@ -52,7 +52,7 @@ export function openReceipt({ requestId }: { requestId: string }, agentId: strin
   };
 }
 
-/** Each count is published by itself: the dimensions of one are not those of the other. */
+/** Each count is published separately, because they have different dimensions. */
 function countOutcome(outcome: string): void {
   metrics.addDimension('outcome', outcome).addMetric('Executions', MetricUnit.Count, 1);
   metrics.publishStoredMetrics();

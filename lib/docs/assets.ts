@@ -7,9 +7,9 @@ import { buildSync } from 'esbuild';
 
 /** A file that the reference page loads. */
 export interface Asset {
-  /** as its source is called, for example `reference.js` */
+  /** the name of its source, for example `reference.js` */
   file: string;
-  /** with a digest of its text, so that it may be kept for good */
+  /** with a digest of its text, so that it may be cached for good */
   name: string;
   text: string;
 }
@@ -39,7 +39,7 @@ function bundleScript(): string {
   return outputFiles[0]?.text ?? '';
 }
 
-/** Swagger UI as it is published, and the page's own style and script. */
+/** Swagger UI as published, and the page's own style and script. */
 export const listAssets = (): Asset[] =>
   [...sources.map((source) => ({ source, text: readFileSync(source, 'utf8') })), { source: 'reference.js', text: bundleScript() }].map(
     (asset) => {

@@ -2,7 +2,7 @@ import { escapeHtml, policyPlace } from '../../functions/core/documents/policy-p
 import { type ErrorCode, errorTable } from '../../schemas/errors.ts';
 import type { Asset } from './assets.ts';
 
-/** Prose of the error table: its code spans are those of Markdown. */
+/** Prose of the error table, with code spans as in Markdown. */
 const toHtml = (text: string): string => escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 
 function errorRow(code: ErrorCode, protocol: string): string {
@@ -16,8 +16,8 @@ function errorRow(code: ErrorCode, protocol: string): string {
 }
 
 /**
- * The reference page. All its addresses are relative, so that it works below any path; the place of the policy is for the function to fill,
- * which knows the address that the service is called by.
+ * The reference page. All its addresses are relative, so that it works below any path; the function fills the place of the policy,
+ * because it knows the address at which the gate is called.
  */
 export function renderPage(protocol: string, assets: readonly Asset[]): string {
   const nameOf = (file: string): string => {
@@ -73,7 +73,7 @@ ${policyPlace}
 </section>
 <section id="operations" aria-labelledby="operations-title">
 <h2 id="operations-title">Operations</h2>
-<p>“Execute” sends a real request to this service. Operations with a lock want a PAT or an admin's token: give one with “Authorize”.</p>
+<p>“Execute” sends a real request to this gate. Operations with a lock need a PAT or an admin's token: give one with “Authorize”.</p>
 <noscript><p>This part needs JavaScript. All that it shows is in the <a href="openapi.json">OpenAPI document</a>.</p></noscript>
 <div id="reference"><p id="loading">Loading …</p></div>
 </section>

@@ -17,7 +17,7 @@ function followColorScheme() {
   apply();
 }
 
-/** The page has a heading of its own, calls the service that it came from, and has places of its own that addresses lead to. */
+/** The page has its own heading, calls the gate that it came from, and has its own targets for links. */
 const partOfPage = () => ({
   wrapComponents: { InfoContainer: () => () => null, ServersContainer: () => () => null },
   statePlugins: {
@@ -25,7 +25,7 @@ const partOfPage = () => ({
   },
 });
 
-/** Shows the operations, and leads to the one that the address names. */
+/** Shows the operations, and scrolls to the one that the address names. */
 function showOperations(description) {
   return new Promise((resolve) => {
     const ui = SwaggerUIBundle({
@@ -43,7 +43,7 @@ function showOperations(description) {
   });
 }
 
-/** Links such as #/Discovery/search-intents lead to the operation, as they do when the page is loaded with one. */
+/** Links such as #/Discovery/search-intents lead to the operation, as they do when the page is loaded with such an address. */
 function openFromLinks() {
   addEventListener('hashchange', () => {
     if (!location.hash.startsWith('#/')) return;
@@ -53,7 +53,7 @@ function openFromLinks() {
   });
 }
 
-/** The sentences that stand on the page. */
+/** The sentences shown on the page. */
 const listSentences = () => [...document.querySelectorAll('#policy .sentences li')].map(({ textContent }) => textContent);
 
 function showSentences(sentences) {
@@ -61,14 +61,14 @@ function showSentences(sentences) {
   document.querySelector('#policy .sentences').replaceChildren(...items);
 }
 
-/** Agrees to what the page says: where the policy says something else by now, the page says so, and nothing is signed. */
+/** Agrees to what the page says: if the policy has changed since, the page says so, and nothing is signed. */
 function isAsShown(_, inWords) {
   const isShown = JSON.stringify(inWords) === JSON.stringify(listSentences());
   if (!isShown) showSentences(inWords);
   return isShown;
 }
 
-/** Gets a PAT for a new key, and hands it to the operations. */
+/** Gets a PAT for a new key, and passes it to the operations. */
 async function agree(ui, publicUrl) {
   const agentId = `docs-${crypto.randomUUID()}`;
   const gate = await connect(base.href, { agentId, publicUrl, onPolicy: isAsShown });
@@ -100,9 +100,9 @@ try {
   const description = await (await read('openapi.json')).json();
   const ui = await showOperations(description);
   openFromLinks();
-  // What has come in above it has moved it away.
+  // Content that was inserted above has moved it.
   document.querySelector(':target')?.scrollIntoView();
-  // Web Crypto is there for secure addresses alone, which http on other machines is not.
+  // Web Crypto exists only on secure addresses, which http on other machines is not.
   if (crypto.subtle) offerPat(ui, description.servers[0].url);
 } catch (error) {
   document.getElementById('reference').textContent = `The operations cannot be shown: ${error.message}. Load the page again.`;

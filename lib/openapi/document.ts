@@ -10,15 +10,15 @@ import { describeOperations, type OperationText, tags } from './operations.ts';
 import { openSchemas } from './schemas.ts';
 
 export interface DocumentOptions {
-  /** what stands for `proto` */
+  /** what replaces `proto` */
   protocol: string;
   /** the deployment's policy file, which the examples show */
   policy: string;
 }
 
 /**
- * The OpenAPI 3.1 document of the service, from the table of endpoints and the schemas. Its server is an example: the address that the
- * service is called by takes its place when it is served.
+ * The OpenAPI 3.1 document of the gate, from the table of endpoints and the schemas. Its server is an example: the address at which the
+ * gate is called replaces it when the document is served.
  */
 export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
   const schemas = openSchemas();
@@ -32,8 +32,12 @@ export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
       description: 'the uid of the intent, which is its `intent_id` too',
       schema: schemas.refer(intentUid, 'input'),
     },
-    service_id: { name: 'service_id', description: 'what registering the service has answered', schema: { type: 'string' } },
-    agent_id: { name: 'agent_id', description: 'what the agent calls itself', schema: { type: 'string', minLength: 1, maxLength: 256 } },
+    service_id: {
+      name: 'service_id',
+      description: 'the id from the answer to the registration of the service',
+      schema: { type: 'string' },
+    },
+    agent_id: { name: 'agent_id', description: "the agent's name for itself", schema: { type: 'string', minLength: 1, maxLength: 256 } },
     asset: { name: 'asset', description: 'name of the file', schema: { type: 'string' } },
   };
 
@@ -87,7 +91,7 @@ export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
       }),
       responses: {
         [success]: describeAnswer(success === 204 ? 'Done.' : `${summary}.`, text, example),
-        ...(isConditional && { 304: { description: 'The copy that you hold is still good.' } }),
+        ...(isConditional && { 304: { description: 'The copy that you have is still current.' } }),
         ...errors.of(endpoint),
       },
     };
@@ -106,7 +110,7 @@ export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
       version,
       summary: 'Lets agents find, get authorised for, and execute intents: described operations of web services.',
       description: [
-        'An agent finds an intent, signs the usage policy with a key of its own, gets a Policy Adherence Token (PAT) for it, and executes the intent with that.',
+        'An agent finds an intent, signs the usage policy with a key of its own, gets a Policy Adherence Token (PAT) in return, and executes the intent with it.',
         `Every answer that is not 2xx is an \`Error\`: \`code\` says what kind it is, \`message\` what to do next, and \`details.issues\` names every place that is wrong.`,
       ].join('\n\n'),
     },

@@ -2,7 +2,7 @@ import { type ErrorCode, errorTable } from '../../schemas/errors.ts';
 import type { ApiResponse, Reference } from '../../schemas/openapi.ts';
 import type { Endpoint } from '../endpoints.ts';
 
-/** What any endpoint may answer besides the refusals of its own: the gateway's limit and time-out, a fault, a dependency that is down. */
+/** What any endpoint may answer besides its own refusals: the gateway's limit and time-out, a fault, a dependency that is down. */
 const common: ErrorCode[] = ['TOO_MANY_REQUESTS', 'INTERNAL_SERVER_ERROR', 'SERVICE_UNAVAILABLE', 'GATEWAY_TIMEOUT'];
 
 /** Statuses besides the code's own. */
@@ -34,7 +34,7 @@ const example = (code: ErrorCode, protocol: string) => {
   return { summary: code, value: { error: { code, message: meaning.replaceAll('`', ''), details } } };
 };
 
-/** The refusals of endpoints: each kind of answer once, among the components. */
+/** The refusals of endpoints as components, each kind of answer once. */
 export function openErrorResponses(protocol: string) {
   const responses: Record<string, ApiResponse> = {
     Refusal: { description: 'Any other refusal.', headers: headers(['X-Request-Id']), content: content([]) },

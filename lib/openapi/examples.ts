@@ -2,12 +2,12 @@ import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { fillTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import type { EndpointName } from '../endpoints.ts';
 
-/** A request that is answered as shown, where these examples are played in order against a service at {@link exampleBaseUrl}. */
+/** A request that is answered as shown if these examples are played in order against a gate at {@link exampleBaseUrl}. */
 export interface Example {
   path?: Record<string, string>;
   query?: Record<string, string>;
   body?: unknown;
-  /** left out where the answer has no JSON body */
+  /** left out if the answer has no JSON body */
   answer?: unknown;
 }
 
@@ -137,11 +137,11 @@ const published = (protocol: string) => ({
   [`${protocol}-api-discovery`]: `${exampleBaseUrl}/api/intents/search`,
 });
 
-/** Of an endpoint whose answer is a document of its own, or another protocol's message. */
+/** For an endpoint whose answer is a document of its own, or a message of another protocol. */
 export const noExample: Example = {};
 
 /**
- * An example of each endpoint, in an order in which each finds what the ones before have left.
+ * An example of each endpoint, in an order in which each finds what the earlier ones have left.
  * @param policyText - the deployment's policy file
  */
 export function listExamples(protocol: string, policyText: string): Record<EndpointName, Example> {
@@ -224,7 +224,7 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
             service_name: 'Intent Gate',
             intent_name: 'Read the usage policy',
             description:
-              'Sign these bytes, or a JWS with this document as its payload. A PAT holds for exactly this policy and ends with it. With `view=words` the same in plain sentences, to show to a person.',
+              'Sign these bytes, or a JWS with this document as its payload. A PAT is valid for exactly this policy and ends with it. With `view=words`, the same in plain sentences, to show to a person.',
             input_parameters: [
               {
                 name: 'view',

@@ -15,25 +15,25 @@ import type { EndpointName } from '../endpoints.ts';
 import type { RequestHeader, ResponseHeader } from './headers.ts';
 
 export const tags = {
-  Discovery: 'Find intents, by a question in plain words or by filters.',
-  Policy: 'Read the usage policy, and get a Policy Adherence Token (PAT) for signing it.',
+  Discovery: 'Find intents by a question in plain words or by filters.',
+  Policy: 'Read and sign the usage policy, and get a Policy Adherence Token (PAT).',
   Execution: 'Run an intent.',
-  Services: 'Register services. For admins, but for the reads.',
-  Intents: 'Register the intents of a service. For admins, but for the reads.',
+  Services: 'Register services. For admins, except for the reads.',
+  Intents: 'Register the intents of a service. For admins, except for the reads.',
   Agents: 'See and revoke agents. For admins.',
-  'This service': 'What it says of itself.',
+  'This gate': 'What the gate publishes about itself.',
 };
 
-/** What the document says of an endpoint besides its row in the table of endpoints. */
+/** What the document says about an endpoint besides its row in the table of endpoints. */
 export interface OperationText {
   tag: keyof typeof tags;
   description: string;
   query?: z.ZodObject;
   body?: z.ZodType;
   requestHeaders?: RequestHeader[];
-  /** left out where the answer has no body */
+  /** left out if the answer has no body */
   answer?: z.ZodType;
-  /** where the answer is not JSON */
+  /** if the answer is not JSON */
   mediaType?: string;
   headers?: ResponseHeader[];
 }
@@ -43,19 +43,19 @@ const paged: ResponseHeader[] = ['ETag', 'Link'];
 const limited: ResponseHeader[] = ['RateLimit', 'RateLimit-Policy'];
 const guarded: RequestHeader[] = ['If-Match'];
 
-/** What the document says of each endpoint. */
+/** What the document says about each endpoint. */
 export const describeOperations = (protocol: string): Record<EndpointName, OperationText> => ({
   'search-intents': {
     tag: 'Discovery',
     description:
-      'All filters that are given must hold together. With `query` the best matches come first; without it the order is that of `intent_uid`. What an admin has written is found by the very next search. Deprecated intents are found by `uid` alone.',
+      'An intent must match all filters that are given. With `query`, the best matches come first; without it, the order is that of `intent_uid`. What an admin has written is found by the very next search. Deprecated intents are found only by `uid`.',
     query: searchQuery,
     answer: intentPage,
     headers: paged,
   },
   'get-intent': {
     tag: 'Discovery',
-    description: 'With `view=full` everything that was registered, which is what a PUT takes.',
+    description: 'With `view=full`, everything that was registered, in the form that a PUT takes.',
     query: viewQuery,
     answer: z.union([intentDetails, fullIntent]),
     headers: revision,
@@ -63,7 +63,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'execute-intent': {
     tag: 'Execution',
     description:
-      'Checks the PAT, the policy, the parameters and the rate limit, calls the endpoint of the intent, and answers what that answered: its members are the output parameters of the intent. A request that is refused for its parameters costs nothing of the limit. Send an `Idempotency-Key` where you may have to ask again: nothing is executed twice under it.',
+      'Checks the PAT, the policy, the parameters and the rate limit, calls the endpoint of the intent, and returns its answer: the members are the output parameters of the intent. A request that is refused for its parameters does not count against the limit. Send an `Idempotency-Key` if you may have to send the request again: nothing is executed twice under one key.',
     body: executionRequest,
     requestHeaders: ['Idempotency-Key', 'DPoP'],
     answer: z.record(z.string(), z.unknown()),
@@ -72,7 +72,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'get-policy': {
     tag: 'Policy',
     description:
-      'Sign these bytes, or a JWS with this document as its payload. A PAT holds for exactly this policy and ends with it. With `view=words` the same in plain sentences, to show to a person.',
+      'Sign these bytes, or a JWS with this document as its payload. A PAT is valid for exactly this policy and ends with it. With `view=words`, the same in plain sentences, to show to a person.',
     query: policyQuery,
     answer: z.union([policy, policyWords]),
     headers: revision,
@@ -82,7 +82,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     description: [
       `\`signed_policy\` is a compact JWS whose payload is the policy, a detached one (nothing between the dots), or a bare signature over the bytes of the policy in hex, base64 or base64url. Algorithms: ${jwsAlgorithmNames.join(', ')}.`,
       '`agent_public_key` is a public key as PEM, as base64 of PEM or DER, or as a JWK in JSON: RSA of 2048 bits or more, P-256, P-384 or Ed25519.',
-      'The first key that presents an `agent_id` keeps it. With a `DPoP` proof the PAT can only be used with one.',
+      'The first key that presents an `agent_id` keeps it. If a `DPoP` proof is sent, the PAT can only be used with one.',
     ].join('\n\n'),
     body: patRequest,
     requestHeaders: ['DPoP'],
@@ -91,7 +91,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   },
   'create-service': {
     tag: 'Services',
-    description: 'Names are unique, whatever their case and the white space around them.',
+    description: 'Names are unique, regardless of case and surrounding white space.',
     body: serviceInput,
     answer: savedService,
     headers: ['ETag', 'Location'],
@@ -120,7 +120,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'create-intent': {
     tag: 'Intents',
     description:
-      '`endpoint` is an address, which is then called by POST with a JSON body, or an object with `url`, `method` and `content_type`. The address may hold places of RFC 6570, `{name}` and `{?name}`, that input parameters fill; what is left goes into the query of GET and DELETE, and else into the body.',
+      '`endpoint` is an address, which is then called by POST with a JSON body, or an object with `url`, `method` and `content_type`. The address may hold places of RFC 6570, `{name}` and `{?name}`, that input parameters fill; the remaining parameters go into the query of GET and DELETE, or else into the body.',
     body: intentInput,
     answer: savedIntent,
     headers: ['Location'],
@@ -133,57 +133,57 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     answer: savedIntent,
     headers: revision,
   },
-  'delete-intent': { tag: 'Intents', description: 'Its uid is free again.', requestHeaders: guarded },
-  'get-agent': { tag: 'Agents', description: 'When the agent was first seen, and by which key it is known.', answer: agent },
+  'delete-intent': { tag: 'Intents', description: 'Its uid becomes free again.', requestHeaders: guarded },
+  'get-agent': { tag: 'Agents', description: 'When the agent was first seen, and the key to which its id is bound.', answer: agent },
   'revoke-agent': {
     tag: 'Agents',
-    description: 'No PAT that was issued to the agent until now is accepted any more. It may ask for a new one.',
+    description: 'PATs that were issued to the agent until now are no longer accepted. It may ask for a new one.',
     answer: agent,
   },
-  'delete-agent': { tag: 'Agents', description: 'Ends its PATs, too; the next key that presents the `agent_id` gets it.' },
+  'delete-agent': { tag: 'Agents', description: 'Also ends its PATs; the next key that presents the `agent_id` gets it.' },
   'put-service-credential': {
     tag: 'Services',
     description:
-      'Every call of the intents of this service carries the header field, and is signed (RFC 9421) with the key of the answer. The key is shown once, the value of the field never.',
+      'Every call of the intents of this service carries the header field, and is signed (RFC 9421) with the key in the answer. The key is shown once, the value of the field never.',
     body: credentialInput,
     answer: savedCredential,
   },
-  'delete-service-credential': { tag: 'Services', description: 'Calls carry it no more, and are no longer signed.' },
+  'delete-service-credential': { tag: 'Services', description: 'Calls no longer carry it, and are no longer signed.' },
   'get-service-description': {
     tag: 'Discovery',
     description:
-      'What the service publishes for agents, its deprecated intents among them and marked. Where there are more intents than a page has, `Link` leads on.',
+      'What the service publishes for agents; deprecated intents are included and marked. If there are more intents than fit on a page, `Link` leads to the next one.',
     query: descriptionQuery,
     answer: serviceDescription(protocol),
     headers: paged,
   },
   'get-own-description': {
-    tag: 'This service',
-    description: 'This gate in the form that it describes services in. Its intents are the operations that agents use, to begin with.',
+    tag: 'This gate',
+    description: 'The gate itself, in the form of a service description. Its intents are the operations with which agents start.',
     answer: serviceDescription(protocol),
     headers: revision,
   },
   'get-jwks': {
-    tag: 'This service',
+    tag: 'This gate',
     description: 'A key is published before it signs. A copy may be kept for five minutes.',
     answer: keySet,
     headers: revision,
   },
-  'get-openapi': { tag: 'This service', description: 'OpenAPI 3.1.', answer: z.looseObject({ openapi: z.string() }), headers: revision },
+  'get-openapi': { tag: 'This gate', description: 'OpenAPI 3.1.', answer: z.looseObject({ openapi: z.string() }), headers: revision },
   'get-docs': {
-    tag: 'This service',
-    description: 'This reference with the policy in plain words, to read and to try. It loads nothing from any other host.',
+    tag: 'This gate',
+    description: 'This reference, with the policy in plain words, to read and to try. It loads nothing from other hosts.',
     answer: z.string(),
     mediaType: 'text/html',
     headers: revision,
   },
   'get-docs-asset': {
-    tag: 'This service',
-    description: 'Their names change with their content, so they may be kept for good.',
+    tag: 'This gate',
+    description: 'Their names change with their content, so they may be cached for good.',
     answer: z.string(),
     mediaType: 'text/*',
   },
-  'get-health': { tag: 'This service', description: 'Asks nothing of the parts behind the API.', answer: health },
+  'get-health': { tag: 'This gate', description: 'Does not depend on the parts behind the API.', answer: health },
   mcp: {
     tag: 'Discovery',
     description: 'JSON-RPC messages of the Model Context Protocol, without sessions.',

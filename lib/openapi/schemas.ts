@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import type { ApiParameter, JsonSchema } from '../../schemas/openapi.ts';
 
-/** Which side of a schema's transformations is shown: what is sent to the service, or what it sends. */
+/** Which side of a schema's transformations is shown: what is sent to the gate, or what it sends. */
 type Side = 'input' | 'output';
 
-/** Turns zod schemas into JSON Schema; those with an id are collected, and referred to by it. */
+/** Turns zod schemas into JSON Schema; those with an id are collected, and referred to by the id. */
 export function openSchemas() {
   const components: Record<string, JsonSchema> = {};
 
@@ -25,7 +25,7 @@ export function openSchemas() {
   return {
     components,
     refer,
-    /** The parameters of a query; all may be left out. */
+    /** The parameters of a query; all are optional. */
     listQueryParameters: (query: z.ZodObject, examples: Record<string, string> = {}): ApiParameter[] =>
       Object.entries(query.shape).map(([name, schema]) => {
         const { description, ...rest } = refer(schema as z.ZodType, 'output');
@@ -48,7 +48,7 @@ function convert(schema: z.ZodType, side: Side): JsonSchema {
   return JSON.parse(JSON.stringify(converted, tidy));
 }
 
-/** Dates say what they are by their format; the pattern that checks them helps no reader. */
+/** The format of a date says enough; the pattern that checks it is of no use to readers. */
 function simplify(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.format === 'date-time') delete schema.pattern;
   delete schema.id;

@@ -5,14 +5,14 @@ import { type BrowserContext, chromium } from 'playwright-core';
 
 const candidates = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/usr/bin/google-chrome-stable'];
 
-/** A Chromium of this machine; `CHROMIUM` names another one. */
+/** A Chromium on this machine; `CHROMIUM` names another one. */
 export const chromiumPath = [process.env.CHROMIUM ?? '', ...candidates].find((path) => path !== '' && existsSync(path));
 
 export interface Browser {
   context: BrowserContext;
   /** addresses of all requests of all pages */
   requests: string[];
-  /** what pages have complained of in their consoles, and errors that none of their scripts has caught */
+  /** warnings and errors in the pages' consoles, and errors that none of their scripts has caught */
   complaints: string[];
   close(): Promise<void>;
 }

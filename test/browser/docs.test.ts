@@ -19,7 +19,7 @@ given('the reference page', () => {
   const serviceUrl = api?.stack.base_url ?? '';
   let staged: Server;
   let browser: Browser;
-  /** addresses that the service is called by: as it stands, and below a stage */
+  /** addresses at which the gate is called: at the root, and below a stage */
   const bases: Record<string, string> = {};
 
   beforeAll(async () => {
@@ -43,7 +43,7 @@ given('the reference page', () => {
     expect(browser.requests.splice(0).filter((url) => !allowed.some((base) => url.startsWith(`${base}/`)))).toEqual([]);
   });
 
-  /** What API Gateway does with the name of a stage: takes it off. */
+  /** Removes the name of a stage, as API Gateway does. */
   async function forward(path: string) {
     const answer = await fetch(`${serviceUrl}${path.replace(/^\/live(?=\/)/, '')}`);
     const headers = Object.fromEntries(
@@ -67,8 +67,8 @@ given('the reference page', () => {
     return JSON.parse((await answer.locator('code').textContent()) ?? '');
   }
 
-  test.each(Object.keys({ root: '', stage: '' }))('shows policy, operations and errors (%s)', async (where) => {
-    const page = await open('', bases[where]);
+  test.each(Object.keys({ root: '', stage: '' }))('shows policy, operations and errors (%s)', async (base) => {
+    const page = await open('', bases[base]);
     expect(await page.locator('#policy li').allTextContents()).toEqual(
       expect.arrayContaining([
         'You may execute every intent, at most 60 times a minute.',
@@ -80,8 +80,8 @@ given('the reference page', () => {
     await page.close();
   });
 
-  test.each(Object.keys({ root: '', stage: '' }))('is for searching, too (%s)', async (where) => {
-    const page = await open('#/Discovery/search-intents', bases[where]);
+  test.each(Object.keys({ root: '', stage: '' }))('can also be used to search (%s)', async (base) => {
+    const page = await open('#/Discovery/search-intents', bases[base]);
     await page.getByPlaceholder('query', { exact: true }).fill('what time is it in Tokyo');
     await page.getByPlaceholder('page_size', { exact: true }).fill('1');
     expect(await execute(page, 'Discovery-search-intents')).toMatchObject({
@@ -113,7 +113,7 @@ given('the reference page', () => {
     await page.close();
   });
 
-  test('leads to an error by its code', async () => {
+  test('has an anchor for each error code', async () => {
     const page = await open('#VERSION_CONFLICT');
     const row = page.locator('#VERSION_CONFLICT');
     await page.waitForFunction("document.querySelector('#VERSION_CONFLICT').getBoundingClientRect().top >= 0");

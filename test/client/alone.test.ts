@@ -1,10 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 
-/** What runs in Node alone. */
+/** Files that run only in Node. */
 const forNode = ['client/file-agreement-store.ts', 'client/file-key-store.ts', 'client/private-files.ts', 'client/mcp-stdio.ts'];
 
-test('the client imports nothing but itself, and Node where it says so', () => {
+test("the client imports only its own files, and Node's modules only in the files listed here", () => {
   const imports = globSync('client/*.ts').flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(/from '([^']+)'/g)].map(([, target = '']) => ({ file, target })),
   );

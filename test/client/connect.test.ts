@@ -87,7 +87,7 @@ describe('the policy', () => {
     ['false', false],
     ['undefined', undefined],
     ['a text', 'no'],
-  ])('is not signed where onPolicy returns %s', async (_, result) => {
+  ])('is not signed if onPolicy returns %s', async (_, result) => {
     const client = await open({ onPolicy: (() => result) as unknown as OnPolicy });
     const error = await run(client).catch((caught) => caught);
     expect(error).toBeInstanceOf(PolicyDeclined);
@@ -116,7 +116,7 @@ describe('the policy', () => {
     expect(await run(client)).toEqual({ name: 'France' });
   });
 
-  test('is shown again, with what is different, when it has changed', async () => {
+  test('is shown again, with the differences, when it has changed', async () => {
     const onPolicy = allow();
     const client = await open({ onPolicy });
     await run(client);
@@ -129,7 +129,7 @@ describe('the policy', () => {
     expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`), upstream.seen.length]).toEqual([2, 2, 2]);
   });
 
-  test('is shown with what is different also when a PAT has grown old before it changed', async () => {
+  test('is shown with the differences even if a PAT had expired before it changed', async () => {
     service.rewrite = (path, body) => (path === issuePath ? { ...body, expires_at: new Date(0).toISOString() } : body);
     const onPolicy = allow();
     const client = await open({ onPolicy });
@@ -158,7 +158,7 @@ describe('the policy', () => {
 describe('the sentences', () => {
   const ofAnother = (body: Record<string, unknown>) => ({ ...body, policy: `${baseUrl}/api/policy#sha-256=another` });
 
-  test('are those of the policy that is signed: others are read again', async () => {
+  test('are those of the policy that is signed: otherwise they are read again', async () => {
     let reads = 0;
     service.rewrite = (_, body) =>
       body.sentences && ++reads === 1 ? { ...ofAnother(body), sentences: ['You may do as you like.'] } : body;
@@ -175,17 +175,17 @@ describe('the sentences', () => {
       name: 'IntentGateError',
       code: 'UNEXPECTED_ANSWER',
       message:
-        'The sentences that the gate answers are not those of the policy that it serves, so nothing was signed. Try again; if it stays, tell its operators.',
+        'The sentences that the gate returns do not describe the policy that it serves, so nothing was signed. Try again; if the problem persists, tell its operators.',
     });
     expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`)]).toEqual([0, 0]);
   });
 
-  test('that are none are no consent', async () => {
+  test('that are malformed are no basis for consent', async () => {
     service.rewrite = (_, body) => (body.sentences ? { ...body, sentences: [] } : body);
     await expect(run(await open({ onPolicy: () => false }))).rejects.toThrow(PolicyDeclined);
   });
 
-  test('are the policy itself at a gate that has none', async () => {
+  test('are the policy itself if the gate has none', async () => {
     service.rewrite = (_, body) => (body.sentences ? { policy: 'x' } : body);
     const onPolicy = allow();
     await run(await open({ onPolicy }));
@@ -233,7 +233,7 @@ test('the PAT is for programs that send it by themselves, too', async () => {
 });
 
 describe('the PAT', () => {
-  test('is renewed when its life ends, without asking about the same policy again', async () => {
+  test('is renewed before it expires, without asking about the same policy again', async () => {
     service.rewrite = (path, body) => (path === issuePath ? { ...body, expires_at: new Date(0).toISOString() } : body);
     const onPolicy = allow();
     const client = await open({ onPolicy });
@@ -242,7 +242,7 @@ describe('the PAT', () => {
     expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`)]).toEqual([1, 2]);
   });
 
-  test('is kept where the answer does not say when it expires', async () => {
+  test('is kept if the answer does not say when it expires', async () => {
     service.rewrite = (path, { expires_at, ...body }) =>
       path === issuePath ? body : { ...body, ...(expires_at !== undefined && { expires_at }) };
     const client = await open();
@@ -251,7 +251,7 @@ describe('the PAT', () => {
     expect(service.count(`POST ${issuePath}`)).toBe(1);
   });
 
-  test('is replaced once it is refused, once for all who had it', async () => {
+  test('is replaced when it is refused, once for all callers that had it', async () => {
     const agentId = `agent-${randomUUID()}`;
     const client = await open({ agentId });
     await run(client);
@@ -260,13 +260,13 @@ describe('the PAT', () => {
     expect(service.count(`POST ${issuePath}`)).toBe(2);
   });
 
-  test('is not asked for without end', async () => {
+  test('is not requested endlessly', async () => {
     service.rewrite = (path, body) => (path === issuePath ? { ...body, 'proto-pat': 'not.a.pat' } : body);
     await expect(run(await open())).rejects.toMatchObject({ name: 'Refusal', code: 'UNAUTHORIZED', status: 401 });
     expect(service.count(`POST ${issuePath}`)).toBe(3);
   });
 
-  test('may bear the name of another protocol', async () => {
+  test('may have the name of another protocol', async () => {
     service.rewrite = (path, { 'proto-pat': pat, ...body }) => (path === issuePath ? { ...body, 'uim-pat': pat } : body);
     expect(await run(await open())).toEqual({ name: 'France' });
   });
@@ -292,7 +292,7 @@ describe('what is lost on the way', () => {
     expect(service.count(`POST ${issuePath}`)).toBe(2);
   });
 
-  test('a service that is away is asked again after Retry-After', async () => {
+  test('an unavailable gate is called again after Retry-After', async () => {
     const away = Response.json(
       { error: { code: 'SERVICE_UNAVAILABLE', message: 'Away.', details: {} } },
       { status: 503, headers: { 'Retry-After': '0' } },
@@ -301,7 +301,7 @@ describe('what is lost on the way', () => {
     expect(await run(await open())).toEqual({ name: 'France' });
   });
 
-  test('in the end it is said that nothing answers', async () => {
+  test('in the end, the error says that nothing answers', async () => {
     service.faults[executePath] = ['lost before', 'lost before'];
     const error = await run(await open({ maxAttempts: 2 })).catch((caught) => caught);
     expect(error).toBeInstanceOf(Unreachable);
@@ -313,7 +313,7 @@ describe('what is lost on the way', () => {
     expect(service.count(`POST ${executePath}`)).toBe(2);
   });
 
-  test('an answer of something else is named as such', async () => {
+  test('an answer from something else is reported as such', async () => {
     service.faults[policyPath] = [new Response('<html>', { status: 200 })];
     const error = await run(await open()).catch((caught) => caught);
     expect(error).toBeInstanceOf(UnexpectedAnswer);
@@ -326,7 +326,7 @@ describe('what is lost on the way', () => {
 });
 
 describe('the rate limit', () => {
-  test('is kept to: calls wait for quota instead of being refused', async () => {
+  test('is respected: calls wait for quota instead of being refused', async () => {
     service.setPolicy(policyWithRate(2, 'second'));
     const client = await open();
     for (let call = 0; call < 4; call++) await run(client);
@@ -341,7 +341,7 @@ describe('the rate limit', () => {
     expect(upstream.seen).toHaveLength(4);
   });
 
-  test('is told where waiting would take too long', async () => {
+  test('is reported if waiting would take too long', async () => {
     service.setPolicy(policyWithRate(1));
     const client = await open({ maxWaitMs: 1_000 });
     await run(client);
@@ -356,7 +356,7 @@ describe('the rate limit', () => {
   });
 });
 
-test('a refusal says all that the service said', async () => {
+test('a refusal contains everything that the gate said', async () => {
   const client = await open();
   const error = await client.execute(uid, {}).catch((caught) => caught);
   expect(error).toBeInstanceOf(Refusal);
@@ -391,7 +391,7 @@ describe('with proofs of possession', () => {
     expect(thief.status).toBe(401);
   });
 
-  test('a request that is sent again is proven anew', async () => {
+  test('a request that is sent again gets a new proof', async () => {
     const client = await open({ dpop: true });
     service.faults[executePath] = ['lost after'];
     expect(await run(client)).toEqual({ name: 'France' });
@@ -422,7 +422,7 @@ describe('an AbortSignal', () => {
     await expect(waiting).rejects.toThrow('enough');
   });
 
-  test('that is aborted already sends nothing', async () => {
+  test('that is already aborted sends nothing', async () => {
     const client = await open();
     await expect(run(client, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
     expect(service.count(`POST ${executePath}`)).toBe(0);
@@ -435,7 +435,7 @@ test.each([
   ['Ed25519', { name: 'Ed25519' }],
   ['RSA', { name: 'RSASSA-PKCS1-v1_5', modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }],
   ['RSA-PSS', { name: 'RSA-PSS', modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }],
-])('a key of the kind %s will do', async (_, algorithm) => {
+])('a key of the kind %s is accepted', async (_, algorithm) => {
   const key = (await crypto.subtle.generateKey(algorithm, false, ['sign', 'verify'])) as unknown as ConnectOptions['key'];
   expect(await run(await open({ ...(key && { key }), dpop: true }))).toEqual({ name: 'France' });
 });

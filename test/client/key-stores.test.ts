@@ -21,14 +21,14 @@ const stores: [string, () => KeyStore][] = [
 ];
 
 describe.each(stores)('a key store %s', (_, open) => {
-  test('gives an agent the same key again, and another agent another', async () => {
+  test('gives an agent the same key again, and another agent a different one', async () => {
     const store = open();
     const [first, again, other] = [await obtainKey('one', store), await obtainKey('one', store), await obtainKey('two', store)];
     expect(await publicJwk(again)).toEqual(await publicJwk(first));
     expect(await publicJwk(other)).not.toEqual(await publicJwk(first));
   });
 
-  test('keeps the first of keys that are made at the same time', async () => {
+  test('keeps the first of several keys that are made at the same time', async () => {
     const store = open();
     const pairs = await Promise.all(Array.from({ length: 5 }, () => obtainKey('one', store)));
     const kept = await publicJwk(await obtainKey('one', store));
@@ -50,7 +50,7 @@ test('a file that others can read is refused, and so is one that is damaged', as
   chmodSync(path, 0o644);
   await expect(store.load('one')).rejects.toMatchObject({
     code: 'UNSAFE_FILE',
-    message: `Others can read ${path}, which holds secrets. Make it yours alone: chmod 600 ${path}`,
+    message: `Others can read ${path}, which contains secrets. Make it private: chmod 600 ${path}`,
   });
   chmodSync(path, 0o600);
   writeFileSync(path, '{');
@@ -75,7 +75,7 @@ test('agreements are kept in files, one for each gate', async () => {
   for (const file of files) expect(statSync(join(place, file)).mode & 0o777).toBe(0o600);
 });
 
-test('files are for their owner alone, and nothing else is left behind', async () => {
+test('only their owner can read the files, and nothing else is left behind', async () => {
   const place = join(folder, 'own', 'keys');
   await obtainKey('../../somewhere else', openFileKeyStore(place));
   const [file = '', ...more] = readdirSync(place);

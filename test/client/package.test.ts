@@ -9,7 +9,7 @@ import { build } from 'esbuild';
 import { type RunningStack, startStack } from '../../bin/local/stack.ts';
 
 const run = promisify(execFile);
-/** The oldest Node that this machine has: npm scripts put a newer one first, so the one that the rest of the path leads to. */
+/** The oldest Node on this machine: npm scripts put a newer one first in the PATH, so this is the next one in it. */
 const systemPath = (process.env.PATH ?? '')
   .split(delimiter)
   .filter((folder) => !folder.includes('node_modules'))
@@ -49,7 +49,7 @@ const gate = await connect(process.env.BASE_URL, { agentId: 'agent-' + crypto.ra
 console.log((await gate.execute('world.example:get-country:v1', { code: 'JP' })).name);
 `;
 
-test('brings nothing along', async () => {
+test('has no dependencies', async () => {
   const { dependencies } = JSON.parse(await readFile(inFolder('package-lock.json'), 'utf8')).packages['node_modules/intent-gate-client'];
   expect(dependencies).toBeUndefined();
   expect(await installed('dist/connect.js')).not.toMatch(/from '[^.]/);
@@ -120,7 +120,7 @@ export const isRefusal = (error: unknown): boolean => error instanceof Refusal &
   });
 });
 
-test('the blocks of its page do what they say', async () => {
+test('the code blocks of its README do what they say', async () => {
   const blocks = [...(await installed('README.md')).matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
   expect(blocks).toHaveLength(2);
   const outputs = [];

@@ -5,16 +5,16 @@ import { createAction as createGetPolicy } from '../../functions/get-policy.ts';
 import type { Gate } from '../support/gate.ts';
 import { invoke } from '../support/invoke.ts';
 
-/** What befalls a request instead of being answered. */
+/** What happens to a request instead of an answer. */
 export type Fault = 'lost before' | 'lost after' | Response;
 
 export interface Service {
   fetch: typeof fetch;
   /** what was sent: method and path, and headers by their lower-case names */
   requests: { what: string; headers: Headers; status: number | undefined }[];
-  /** what befalls the next requests to a path, one each */
+  /** faults for the next requests to a path, one each */
   faults: Record<string, (Fault | undefined)[]>;
-  /** what is made of an answer before the client sees it */
+  /** changes an answer before the client sees it */
   rewrite?: (path: string, body: Record<string, unknown>) => Record<string, unknown>;
   setPolicy(template: PolicyTemplate): void;
   count(what: string): number;
@@ -29,7 +29,7 @@ export function policyWithRate(rate: number, unit = 'minute'): PolicyTemplate {
   return template;
 }
 
-/** The service's own handlers behind a `fetch`, with faults on demand. */
+/** The gate's own handlers behind a `fetch`, with faults on demand. */
 export function serviceOver(gate: Gate): Service {
   let endpoints: Record<string, Action>;
   const service: Service = {

@@ -30,7 +30,7 @@ const run = promisify(execFile);
 const country = 'world.example:get-country:v1';
 
 describe('in Node', () => {
-  test('finds, reads and executes; the next run goes by the same key', async () => {
+  test('finds, reads and executes; the next run uses the same key', async () => {
     const agentId = `agent-${randomUUID()}`;
     const open = () => connect(baseUrl, { agentId, onPolicy: () => true, dpop: true, keyStore: openFileKeyStore(join(folder, 'keys')) });
     const client = await open();
@@ -89,7 +89,7 @@ describe('as a server of MCP on standard input and output', () => {
     }
   });
 
-  test('accepts nothing without being told so', async () => {
+  test('accepts nothing without consent', async () => {
     const asked = run(process.execPath, ['client/mcp-stdio.ts', 'accept', baseUrl, '--folder', join(folder, 'nobody')]);
     asked.child.stdin?.end('n\n');
     const failed = await asked.catch((error) => error);
@@ -98,7 +98,7 @@ describe('as a server of MCP on standard input and output', () => {
 });
 
 (chromiumPath === undefined ? describe.skip : describe)('in a browser', () => {
-  test('keeps a key that cannot be copied, over a reload', async () => {
+  test('keeps a key that cannot be copied, across a reload', async () => {
     const { outputFiles } = await build({
       stdin: {
         contents: "export * from './client/connect.ts'; export * from './client/indexed-db-key-store.ts';",
@@ -206,7 +206,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     expect(failed.stderr).toContain('  /parameters/code is required');
   });
 
-  test('signs nothing that is not accepted', async () => {
+  test('does not sign a policy that is not accepted', async () => {
     const declined = python('-m', 'intent_gate', '--key', join(folder, 'third.key'), 'execute', country, '{"code":"JP"}');
     declined.child.stdin?.end('n\n');
     const failed = await declined.catch((error) => error);
@@ -217,7 +217,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     );
   });
 
-  test('waits for quota, sends again what was lost, and accepts a changed policy anew', async () => {
+  test('waits for quota, resends what was lost, and asks again about a changed policy', async () => {
     const { stdout } = await python('test/client/python_faults.py');
     expect(stdout.trim().split('\n')).toEqual([
       'sent again under one key: True',

@@ -35,7 +35,7 @@ const settings = {
   policyFile: 'bin/local/policy.json',
   retainData: 'false',
 };
-/** What the smoke test is told on the command line. */
+/** Command-line options of the smoke test. */
 const smokeOptions = { protocol: 'proto', intentUid: 'world.example:get-country:v1', parameters: { code: 'CH' } };
 const rows = [...endpoints, ...scheduledFunctions];
 
@@ -57,7 +57,7 @@ let adminToken: string;
 let agent: Signer;
 let pat: string;
 
-/** What a person's shell has who deploys to the emulated account. */
+/** The environment of a shell that deploys to the emulated account. */
 const shell = () => ({
   PATH: process.env.PATH,
   HOME: folder,
@@ -72,7 +72,7 @@ const shell = () => ({
 
 const cdk = (...parameters: string[]) => run('cdk', [...parameters, '--ci'], { env: shell(), maxBuffer: 1e8 });
 
-/** What stands in the account, or what a function answers. */
+/** Queries the account, or invokes a function. */
 const askAccount = async (...parameters: string[]) =>
   JSON.parse((await run('.venv/bin/python', ['test/deploy/account.py', ...parameters], { env: shell(), maxBuffer: 1e8 })).stdout);
 
@@ -114,7 +114,7 @@ async function createAdmin(): Promise<string> {
 const call = (method: string, url: string, options: ExchangeOptions = {}): Promise<Exchange> =>
   openHttp({ url: api() }).exchange(method, url.slice(api().length), options);
 
-/** A new PAT for the agent, whatever it has. */
+/** A new PAT for the agent, even if it has one. */
 async function requestPat(): Promise<string> {
   const { policy } = await fetchPolicy(openHttp({ url: api() }));
   const gate = await connect(api(), { ...agent, onPolicy: () => true, publicUrl: addressIn(policy, api()) });
@@ -152,7 +152,7 @@ afterAll(async () => {
 });
 
 describe('a deployment', () => {
-  test('goes up at the first try', async () => {
+  test('succeeds at the first try', async () => {
     await deploy();
     expect(Object.keys(outputs).sort()).toEqual([
       'AdminClientId',
@@ -203,7 +203,7 @@ describe('a deployment', () => {
     expect(left_behind).toEqual([]);
   }, 300_000);
 
-  test('answers refusals of the gateway itself in our form', async () => {
+  test("answers the gateway's own refusals in the gate's form", async () => {
     const [unknownPath, wrongMethod] = [await call('GET', `${api()}/nothing/here`), await call('DELETE', `${api()}/api/services`)];
     expect([unknownPath.status, readError(unknownPath).code]).toEqual([404, 'NOT_FOUND']);
     expect([wrongMethod.status, readError(wrongMethod).code]).toEqual([405, 'METHOD_NOT_ALLOWED']);
@@ -212,7 +212,7 @@ describe('a deployment', () => {
     expect(readError(wrongMethod).details?.request_id).toBe('$context.requestId');
   });
 
-  test('serves what is beyond the thirteen endpoints', async () => {
+  test('serves the endpoints that the specification does not list', async () => {
     agent = await obtainNamedKey('deploy');
     pat = await requestPat();
     const { body } = await call('GET', `${api()}/api/intents/${smokeOptions.intentUid}?view=full`);
@@ -258,7 +258,7 @@ describe('a deployment', () => {
     expect(await askAccount('invoke', name ?? '')).toMatchObject({ error: null });
   });
 
-  test('takes a changed setting, and keeps data and PATs', async () => {
+  test('applies a changed setting, and keeps data and PATs', async () => {
     agent = await obtainNamedKey('deploy');
     pat = await requestPat();
     expect(await getCountry(pat)).toMatchObject({ status: 200, body: { name: 'Switzerland' } });
@@ -277,7 +277,7 @@ describe('a deployment', () => {
     expect(await getCountry(renewed)).toMatchObject({ status: 200 });
   }, 300_000);
 
-  test('deletes what it is told to', async () => {
+  test('deletes on request', async () => {
     const { body } = await call('GET', `${api()}/api/intents/world.example:get-country:v1?view=full`);
     const { service_id: serviceId } = body as { service_id: string };
     const authorization = { method: 'DELETE', headers: { Authorization: `Bearer ${adminToken}` } };
@@ -300,7 +300,7 @@ describe('a deployment', () => {
     expect(gateway.calls.length).toBeGreaterThan(100);
   });
 
-  test('comes down and leaves nothing', async () => {
+  test('is destroyed without a trace', async () => {
     const context = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     // AWS tags the bucket when it makes it; the emulator does not, and the CDK empties no bucket without the tag.
     const [bucket = ''] = ((await askAccount('list')) as Account).buckets.filter((name) => name.includes('snapshots'));

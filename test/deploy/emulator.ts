@@ -18,7 +18,7 @@ export interface Emulator {
   stop(): Promise<void>;
 }
 
-/** Puts the emulator into a virtual environment of the project, unless it is there in the version that is asked for. */
+/** Installs the emulator into a virtual environment of the project, unless the required version is there already. */
 export async function installEmulator(): Promise<void> {
   const stamp = join(environmentFolder, 'requirements.txt');
   const wanted = await readFile(requirements, 'utf8');
@@ -30,7 +30,7 @@ export async function installEmulator(): Promise<void> {
 
 /**
  * Starts the emulator on a loopback port, over TLS (the bootstrap's bucket policy refuses anything else), with IAM in force.
- * @param lambdaEnvironment - what its Lambdas get besides their own environment
+ * @param lambdaEnvironment - additional environment variables for its Lambdas
  */
 export async function startEmulator(lambdaEnvironment: (port: number) => Record<string, string>): Promise<Emulator> {
   const folder = await mkdtemp(join(tmpdir(), 'emulator-'));
@@ -54,7 +54,7 @@ export async function startEmulator(lambdaEnvironment: (port: number) => Record<
       S3_DATA_DIR: join(folder, 's3'),
       STATE_DIR: join(folder, 'state'),
       TMPDIR: folder,
-      // The runtime has the SDK, which the CDK's own function for emptying buckets counts on.
+      // The runtime contains the SDK, which the CDK's own function for emptying buckets needs.
       NODE_PATH: resolve('node_modules'),
       // Nothing here may find a container runtime.
       DOCKER_HOST: `unix://${join(folder, 'none')}`,

@@ -17,7 +17,7 @@ export interface AwsCall {
 export interface Gateway {
   url: string;
   calls: AwsCall[];
-  /** sends what is asked of `/live` to this REST API */
+  /** sends requests to `/live` to this REST API */
   pointTo(apiId: string): void;
   stop(): Promise<void>;
 }
@@ -25,8 +25,8 @@ export interface Gateway {
 const services: Record<string, string> = { DynamoDB_20120810: 'dynamodb', TrentService: 'kms' };
 
 /**
- * Stands before the emulator. Clients of the API reach it by the path that it has on AWS, and every call that a Lambda makes of DynamoDB
- * and KMS is noted.
+ * A proxy in front of the emulator. Clients reach the API by the path that it has on AWS, and every call that a Lambda makes of DynamoDB
+ * and KMS is recorded.
  */
 export async function startGateway(): Promise<Gateway & { forwardTo(port: number): void }> {
   let emulatorPort = 0;

@@ -33,6 +33,6 @@ export const isGranted = ({ needs }: Row, call: AwsCall): boolean =>
       (!partitions || partitionsOf(call).every((pk) => partitions.some((partition) => pk.startsWith(partition.replace('*', ''))))),
   );
 
-/** A call in a few words, for a person. */
+/** A call in a few words, for people. */
 export const describeCall = (call: AwsCall): string =>
   [call.action, ...new Set(partitionsOf(call).map((pk) => pk.split('#', 1)[0]))].join(' ');

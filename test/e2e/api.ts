@@ -18,7 +18,7 @@ export interface Call {
   headers?: Record<string, string>;
 }
 
-/** A client of a running service that holds every answer to what holds for all of them. */
+/** A client of a running gate that checks every answer for what applies to all of them. */
 export interface Api {
   stack: RunningStack;
   call(method: string, path: string, call?: Call): Promise<Answer>;
@@ -33,7 +33,7 @@ export interface Api {
 
 /**
  * Starts the local stack: the synthesized template, unmodified bundles, real HTTP. Test files start it before they define their tests, so that
- * what keeps it from starting is said once a file.
+ * an error at its start is reported once a file.
  */
 export async function startApi(options: Parameters<typeof startStack>[0] = {}): Promise<Api> {
   const stack = await startStack({ port: 0, demo: false, quiet: true, signal: AbortSignal.timeout(120_000), ...options });
@@ -87,13 +87,13 @@ export async function startApi(options: Parameters<typeof startStack>[0] = {}): 
   };
 }
 
-/** The body of an answer of this status. Of another one the test says status and body. */
+/** The body of an answer of this status. With another status, the test reports status and body. */
 export function bodyOf({ status, body }: Answer, expected = 200): Answer['body'] {
   expect({ status, body }).toEqual({ status: expected, body });
   return body;
 }
 
-/** What holds for every answer whatever was asked. */
+/** What applies to every answer, whatever the request. */
 export function checkInvariants({ status, headers, body }: Answer): void {
   expect(headers.get('x-request-id')).toBeTruthy();
   if (status < 400) return;
@@ -101,7 +101,7 @@ export function checkInvariants({ status, headers, body }: Answer): void {
   expect(errorBody.parse(body).error.details?.request_id).toBe(headers.get('x-request-id'));
 }
 
-/** The refusal as it has to read, but for its request id. */
+/** The expected refusal, except for its request id. */
 export const refusal = (status: number, code: string, message: string, details: Record<string, unknown> = {}) =>
   expect.objectContaining({
     status,

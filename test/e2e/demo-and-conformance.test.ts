@@ -42,7 +42,7 @@ describe('the demo', () => {
     });
   });
 
-  test('is free of colour where nobody wants it', async () => {
+  test('has no colour if NO_COLOR is set or output is not a terminal', async () => {
     const { stdout } = await run('--url', registration.baseUrl);
     expect(stdout).not.toContain('\u001b');
     expect(stdout).toContain('5. Run the intent\n');
@@ -61,7 +61,7 @@ describe('the demo', () => {
     await expect(run(...args)).rejects.toMatchObject({ code, stderr });
   });
 
-  test('fails where the service is not what it should be', async () => {
+  test('fails if the gate does not do what it should', async () => {
     const steps = play(`${registration.baseUrl}/nowhere`);
     await expect(steps.next()).rejects.toThrow(CliFailure);
     await expect(play(`${registration.baseUrl}/nowhere`).next()).rejects.toThrow(
@@ -71,7 +71,7 @@ describe('the demo', () => {
 });
 
 describe('the smoke test', () => {
-  test('sees that the gate is well, and runs an intent', async () => {
+  test('sees that the gate is healthy, and runs an intent', async () => {
     const { stdout } = await runCommand(
       'smoke',
       registration.baseUrl,
@@ -97,7 +97,7 @@ describe('the smoke test', () => {
       'the protocol is called otherwise',
       ['--protocol', 'uim'],
       1,
-      'The PAT is not in the member uim-pat of the answer. Is the protocol called otherwise?\n',
+      'The PAT is not in the member uim-pat of the answer. Does the gate use another protocol name?\n',
     ],
     ['the parameters are none', ['--parameters', '{'], 3, '--parameters takes the parameters of the intent as JSON.\n'],
   ])('says so if %s', async (_, args, code, stderr) => {
@@ -128,7 +128,7 @@ describe('registering the demo', () => {
     expect(await readDemo()).toEqual(before);
   });
 
-  test('takes up again what was cut short after the service', async () => {
+  test('continues after an interruption between service and intents', async () => {
     const before = await readDemo();
     const { intents } = bodyOf(await api.call('GET', `/api/services/${before.service_id}/intents?page_size=100`));
     for (const { intent_id } of intents) await api.asAdmin('DELETE', `/api/intents/${intent_id}`);
@@ -143,7 +143,7 @@ describe('registering the demo', () => {
   });
 });
 
-test('the service conforms to the specification', async () => {
+test('the gate conforms to the specification', async () => {
   const report = await runConformance(registration.baseUrl, { adminToken: registration.adminToken });
   expect(report.checks.filter(({ outcome }) => outcome !== 'passed')).toEqual([]);
   expect(report).toMatchObject({ passed: checks.length, left_behind: [] });

@@ -7,7 +7,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { startStack } from '../../bin/local/stack.ts';
 import { installPythonClient } from '../support/python.ts';
 
-/** Run where a command line is logged in, by test/bin/cli/stack.test.ts; that of the client as a package, by test/client/package.test.ts. */
+/** Pages that test/bin/cli/stack.test.ts runs, with a logged-in command line, or test/client/package.test.ts, with the client as a package. */
 const elsewhere = ['docs/command-line.md', 'docs/import.md'];
 
 const python = await installPythonClient();
@@ -19,7 +19,7 @@ const pages = ['README.md', ...globSync('docs/*.md'), ...(python ? ['client/pyth
 const blocksOf = (page: string, language: string): string[] =>
   [...readFileSync(page, 'utf8').matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, code = '']) => code);
 
-/** The commands of a page are typed one after the other into one shell; programs stand for themselves. */
+/** The commands of a page are run one after the other in one shell; programs are run separately. */
 const programs = pages.flatMap((page) => {
   const commands = blocksOf(page, 'sh').join('\n');
   return [

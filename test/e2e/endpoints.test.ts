@@ -59,7 +59,7 @@ async function patRequest(changes: object = {}) {
   };
 }
 
-/** Every error that the specification lists for an endpoint (section 4.2) and that a request can bring about, and the request that does. */
+/** Every error that the specification lists for an endpoint (section 4.2) and that a request can cause, with that request. */
 const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => Promise<Answer>>>>> = {
   'search-intents': { INVALID_PARAMETER: () => api.call('GET', '/api/intents/search?page=0') },
   'get-intent': {
@@ -180,7 +180,7 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
   },
 };
 
-/** What refuses every endpoint of admins alike. */
+/** The refusals that all admin endpoints share. */
 function adminCases({ method, path, errors }: Endpoint): Partial<Record<ErrorCode, () => Promise<Answer>>> {
   const concrete = path
     .replace('{service_id}', unknownService)
@@ -229,7 +229,7 @@ describe.each(refusing)('$title', ({ cases }) => {
   });
 });
 
-/** One takes 20 seconds, the other a deployment that lacks a part. */
+/** The exceptions: one takes many seconds, the other needs a deployment that lacks a part. */
 const untried: ErrorCode[] = ['GATEWAY_TIMEOUT', 'NOT_IMPLEMENTED'];
 
 test('every other refusal that the endpoint table lists has a case', () => {
@@ -239,7 +239,7 @@ test('every other refusal that the endpoint table lists has a case', () => {
   }
 });
 
-test('an admin registers, an agent finds, is authorised and executes, the admin takes it away again', async () => {
+test('an admin registers, an agent finds, is authorised and executes, the admin deletes', async () => {
   const body = serviceBody();
   const created = await api.asAdmin('POST', '/api/services', { ...body, policy_url: 'https://world.example/policy' });
   expect(savedService.parse(bodyOf(created, 201))).toEqual({ ...body, service_id: expect.any(String) });
@@ -335,7 +335,7 @@ test.each(['/', '/api', '/api/nothing', '/api/services/x/y/z', '/api/intents/a/b
   expect(await api.call('GET', path)).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
 });
 
-test('what needs no token ignores one', async () => {
+test('an endpoint that needs no token ignores one', async () => {
   for (const path of ['/api/policy', '/api/intents/search', `/api/services/${await api.createService()}`]) {
     expect((await api.call('GET', path, { token: 'rubbish' })).status).toBe(200);
   }

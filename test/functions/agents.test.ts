@@ -52,7 +52,7 @@ test('an agent can be read', async () => {
   expect((await call('get', encodeURIComponent(agentId.normalize('NFD')))).body).toEqual(record);
 });
 
-test('revoking says when, and gives another generation every time', async () => {
+test('revoking returns the time, and makes a new generation every time', async () => {
   const agents = openAgents(store.table);
   const generations = [(await agents.find(agentId))?.generation];
   for (let count = 0; count < 2; count++) {
@@ -87,7 +87,7 @@ describe.each(['get', 'revoke', 'delete'] as const)('%s', (kind) => {
     expect(await openAgents(store.table).find('nobody')).toBeUndefined();
   });
 
-  test('is for admins, who are asked for before anything is looked at', async () => {
+  test('is for admins only, which is checked before anything else', async () => {
     store.operations.length = 0;
     const refused = refusalOf(await call(kind, undefined, refuseAll));
     expect(refused).toEqual({ status: 403, code: 'FORBIDDEN', message: 'no admin', details: {} });

@@ -21,7 +21,7 @@ const create = (body: unknown, service_id = serviceId, headers: Headers = regist
 
 testAdminsAlone(registry, (headers) => create('no intent', 'unknown', headers));
 
-test('creates an intent with all its members, and answers where it is', async () => {
+test('creates an intent with all its members, and answers with its address', async () => {
   const uid = 'tides.example:next-high-tide:v1.2';
   const input = intentOf(uid, { tags: ['sea', 'harbours'], category: 'geography', version: 'v1.2', deprecated: true });
   const { status, headers, body } = await create(input);
@@ -36,7 +36,7 @@ test('creates an intent with all its members, and answers where it is', async ()
   expect(found?.service.service_id).toBe(serviceId);
 });
 
-test('takes an address for an endpoint that is called by POST with JSON', async () => {
+test('takes a plain address as an endpoint that is called by POST with JSON', async () => {
   const uid = 'tides.example:address:v1';
   const url = 'https://tides.example/next';
   expect((await create({ ...intentOf(uid), endpoint: url })).status).toBe(201);
@@ -53,7 +53,7 @@ test('refuses a uid that another intent has, of whichever service', async () => 
   });
 });
 
-test.each(unknownServiceIds)('refuses the service %j, which there is not', async (id) => {
+test.each(unknownServiceIds)('refuses the service %j, which does not exist', async (id) => {
   expect(refusalOf(await create(intentOf('nobody.example:a:v1'), id))).toEqual(refusals.noSuchService);
   expect(await registry.intents.find('nobody.example:a:v1')).toBeUndefined();
 });
@@ -84,7 +84,7 @@ test.each<[issues: [path: string, problem: string][], change: object]>([
       ],
     },
   ],
-  // what only the relay knows: definitions that contradict themselves, and where no call may go
+  // checked by the relay only: contradictory definitions, and addresses that may not be called
   [
     [['/input_parameters/0/minimum', 'must not be greater than maximum']],
     { input_parameters: [{ name: 'a', type: 'number', minimum: 2, maximum: 1 }] },

@@ -13,7 +13,7 @@ const create = (body: unknown, headers: Headers = registry.asAdmin) =>
 
 testAdminsAlone(registry, (headers) => create('no service', headers));
 
-test('registers a service with all its members, and answers where it is', async () => {
+test('registers a service with all its members, and answers with its address', async () => {
   const input = {
     ...serviceNamed('Tides'),
     policy_url: 'https://tides.example/policy',

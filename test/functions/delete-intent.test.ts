@@ -42,6 +42,6 @@ test('takes the tag of the full view, too', async () => {
   expect((await remove(uid, { ...registry.asAdmin, 'If-Match': intentTag(found, 'full') })).status).toBe(204);
 });
 
-test.each(unknownIntentUids)('refuses the intent %j, which there is not', async (uid) => {
+test.each(unknownIntentUids)('refuses the intent %j, which does not exist', async (uid) => {
   expect(refusalOf(await remove(uid))).toEqual(refusals.noSuchIntent);
 });

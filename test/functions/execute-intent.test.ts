@@ -92,7 +92,7 @@ test('costs one read and one write of the table and none of KMS once warm', asyn
   expect(gate.kms.operations).toEqual([]);
 });
 
-describe('refuses, and calls nobody:', () => {
+describe('refuses, and calls no upstream:', () => {
   test.each<[string, unknown, { path: string; problem: string }[]]>([
     ['a missing parameter', {}, [{ path: '/parameters/code', problem: 'is required and must be a string' }]],
     ['a number for a string', { code: 1 }, [{ path: '/parameters/code', problem: 'must be a string' }]],
@@ -149,7 +149,7 @@ describe('refuses, and calls nobody:', () => {
     });
   });
 
-  test('the deprecated, naming the latest successor', async () => {
+  test('a deprecated intent, naming the latest successor', async () => {
     await register({ deprecated: true });
     expectRefusal(await run(), {
       status: 410,
@@ -166,7 +166,7 @@ describe('refuses, and calls nobody:', () => {
     });
   });
 
-  test('an intent whose service was deleted a moment ago, on an instance that knew it', async () => {
+  test('an intent whose service has just been deleted, on an instance that had cached it', async () => {
     const doomed = await gate.services.create(serviceNamed(`Doomed ${slug}`));
     await gate.intents.create(
       doomed.service_id,
@@ -295,7 +295,7 @@ describe('the limit', () => {
     expect(refused.length).toBeGreaterThan(0);
   });
 
-  test('costs no write and no call once it is known to be used up', async () => {
+  test('costs no write and no call once the quota is known to be used up', async () => {
     await register();
     await Promise.all(Array.from({ length: 60 }, () => run()));
     await run();
@@ -334,7 +334,7 @@ describe('an Idempotency-Key', () => {
     expect(upstream.seen[0]?.headers['idempotency-key']).toBe('k1');
   });
 
-  test('of another request is a conflict', async () => {
+  test('with another request is a conflict', async () => {
     await register();
     await run({ code: 'FR' }, { 'Idempotency-Key': 'k2' });
     expect(await run({ code: 'DE' }, { 'Idempotency-Key': 'k2' })).toMatchObject({
@@ -350,7 +350,7 @@ describe('an Idempotency-Key', () => {
     for (const { status, body } of answers) expect(status === 200 || body.error.details.reason === 'running').toBe(true);
   });
 
-  test('keeps what the upstream refused, and is free again where nothing was sent', async () => {
+  test('keeps what the upstream refused, and is free again if nothing was sent', async () => {
     await register();
     answer = { status: 422, body: '{"why":"no such code"}', headers: {} };
     const first = await run({ code: 'XX' }, { 'Idempotency-Key': 'k4' });

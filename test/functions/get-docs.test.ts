@@ -19,11 +19,11 @@ const html = renderPage('uim', assets);
 const docs = (template = parsePolicyTemplate(policyText)): Action => createPage({ readPage: () => html, findPolicy: openPolicy(template) });
 const files = createAsset({ readAsset: (name) => assets.find((asset) => asset.name === name)?.text });
 
-/** As the gateway gets it: these bodies are no JSON. */
+/** The response as the gateway gets it: these bodies are not JSON. */
 const answer = (steps: Action, call: Call) => serve(steps, { protocol: 'proto' })(eventOf(call), {} as Context);
 
 describe('the page', () => {
-  test('is HTML that may run its own files and call this service, and nothing else', async () => {
+  test('is HTML that may run its own files and call this gate, and nothing else', async () => {
     const { statusCode, headers, body } = await answer(docs(), { path: '/docs' });
     expect(statusCode).toBe(200);
     expect(headers).toEqual({
@@ -39,14 +39,14 @@ describe('the page', () => {
     expect(body).not.toMatch(/<script(?! [^>]*src=)|<style|\son\w+=|javascript:/i);
   });
 
-  test('has relative addresses alone, of files that there are', () => {
+  test('has only relative addresses, of existing files', () => {
     const addresses = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, address = '']) => address);
     expect(addresses.filter((address) => /^(\/|https?:)/.test(address))).toEqual([]);
     const named = addresses.filter((address) => address.startsWith('docs/')).map((address) => address.slice('docs/'.length));
     expect(named.sort()).toEqual(assets.map(({ name }) => name).sort());
   });
 
-  test('says the policy in plain words, whatever stands in it', async () => {
+  test('gives the policy in plain words, whatever its content', async () => {
     const template = { ...parsePolicyTemplate(policyText), profile: 'https://policy.example/?a=<b>&c=$&' };
     const { body } = await answer(docs(template), { path: '/docs' });
     expect(body).toContain('<li>You may execute every intent, at most 60 times a minute.</li>');
@@ -60,7 +60,7 @@ describe('the page', () => {
     expect(html).not.toContain('PROTO-');
   });
 
-  test('is not sent again to those who have it', async () => {
+  test('is not sent again to callers that have it', async () => {
     const { headers } = await answer(docs(), { path: '/docs' });
     const again = await answer(docs(), { path: '/docs', headers: { 'If-None-Match': String(headers?.ETag) } });
     expect(again).toMatchObject({ statusCode: 304, body: '' });
@@ -70,7 +70,7 @@ describe('the page', () => {
 describe('its files', () => {
   const types: Record<string, string> = { js: 'text/javascript', css: 'text/css', txt: 'text/plain' };
 
-  test.each(assets)('$file may be kept for good', async ({ name, text }) => {
+  test.each(assets)('$file may be cached for good', async ({ name, text }) => {
     const { statusCode, headers, body } = await answer(files, { path: `/docs/${name}`, pathParameters: { asset: name } });
     expect(statusCode).toBe(200);
     expect(headers).toMatchObject({
@@ -79,7 +79,7 @@ describe('its files', () => {
       'X-Content-Type-Options': 'nosniff',
     });
     expect(body).toBe(text);
-    // API Gateway takes 6 MB from a function
+    // the limit of API Gateway for an answer of a function
     expect(Buffer.byteLength(text)).toBeLessThan(5_000_000);
   });
 
@@ -87,7 +87,7 @@ describe('its files', () => {
     expect(refusalOf(await invoke(files, { path: `/docs/${asset}`, pathParameters: { asset } }))).toEqual({
       status: 404,
       code: 'NOT_FOUND',
-      message: 'There is no such file. Load GET /docs again: it names the files that there are.',
+      message: 'There is no such file. Load GET /docs again, which names the current files.',
       details: {},
     });
   });

@@ -3,7 +3,7 @@ import { createAction } from '../../functions/get-health.ts';
 import { health } from '../../schemas/well-known.ts';
 import { invoke } from '../support/invoke.ts';
 
-test('says that the API answers, to be asked anew every time', async () => {
+test('says that the API answers, and may not be cached', async () => {
   const { status, headers, body } = await invoke(createAction(), { path: '/health' });
   expect({ status, body }).toEqual({ status: 200, body: { status: 'ok' } });
   health.parse(body);

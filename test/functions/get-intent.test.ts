@@ -32,7 +32,7 @@ const details = {
   tags: ['geo'],
 };
 
-test('shows what an agent has to know', async () => {
+test('shows what an agent needs to know', async () => {
   const { status, headers, body } = await get(uid);
   expect({ status, body }).toEqual({ status: 200, body: details });
   intentDetails.parse(body);
@@ -59,7 +59,7 @@ test('shows everything that was registered with view=full', async () => {
   expect(headers).toMatchObject({ ETag: intentTag(found, 'full'), 'Cache-Control': 'no-cache' });
 });
 
-test('says that a copy of the same view is still good', async () => {
+test('says that a copy of the same view is still current', async () => {
   const held = { 'If-None-Match': intentTag(found, 'details') };
   expect(await get(uid, {}, held)).toMatchObject({ status: 304, body: undefined });
   expect((await get(uid, { view: 'full' }, held)).status).toBe(200);
@@ -75,7 +75,7 @@ test('shows the new name of a renamed service, under another tag', async () => {
   expect(after.headers.ETag).not.toBe(before.headers.ETag);
 });
 
-test('refuses an intent that there is not, or no longer', async () => {
+test('refuses an intent that does not exist, or no longer does', async () => {
   expect(refusalOf(await get('test.example:nothing:v1'))).toEqual(refusals.noSuchIntent);
   const { uid, service } = await registry.createIntent();
   await registry.services.remove(service.service_id, () => true);

@@ -10,7 +10,7 @@ afterAll(() => registry.stop());
 const get = (service_id: string, headers: Headers = {}) =>
   invoke(createAction(registry), { path: `/api/services/${service_id}`, pathParameters: { service_id }, headers });
 
-test('shows what was registered, and nothing else of the record', async () => {
+test('shows what was registered, and no other part of the record', async () => {
   const addresses = { policy_url: 'https://world.example/policy', service_privacy_policy_url: 'https://world.example/privacy' };
   const { service_id, service_name, rev } = await registry.createService(addresses);
   const { status, headers, body } = await get(service_id);
@@ -22,7 +22,7 @@ test('shows what was registered, and nothing else of the record', async () => {
   expect(headers).toMatchObject({ ETag: `"${rev}"`, 'Cache-Control': 'no-cache' });
 });
 
-test('says that a copy is still good, until the service changes', async () => {
+test('says that a copy is still current, until the service changes', async () => {
   const { service_id, service_name, rev } = await registry.createService();
   const held = { 'If-None-Match': `"${rev}"` };
   expect(await get(service_id, held)).toMatchObject({ status: 304, body: undefined, headers: { ETag: `"${rev}"` } });
@@ -37,6 +37,6 @@ test('refuses a service that has been deleted', async () => {
   expect(refusalOf(await get(service_id))).toEqual(refusals.noSuchService);
 });
 
-test.each(unknownServiceIds)('refuses the service %j, which there is not', async (id) => {
+test.each(unknownServiceIds)('refuses the service %j, which does not exist', async (id) => {
   expect(refusalOf(await get(id))).toEqual(refusals.noSuchService);
 });

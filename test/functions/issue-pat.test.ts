@@ -22,7 +22,7 @@ import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
 import { judgePat } from '../support/second-verifier.ts';
 import { startTable, type TestTable } from '../support/table.ts';
 
-/** where `invoke` calls the service */
+/** the address at which `invoke` calls the gate */
 const address = 'https://api.example/test';
 const url = `${address}/api/pat/issue`;
 const template = loadPolicyTemplate();
@@ -97,7 +97,7 @@ function expectRefusal(answer: Answer, expected: { status: number; code: string;
   errorBody.parse(body);
 }
 
-/** The claims of an issued PAT, once both verifiers have taken it. */
+/** The claims of an issued PAT, after both verifiers have accepted it. */
 async function readClaims({ status, body }: Answer) {
   expect(status).toBe(200);
   const nowMs = Date.now();
@@ -122,7 +122,7 @@ describe('GET /api/policy', () => {
     expect(again.status).toBe(304);
   });
 
-  test('says it in plain sentences, and which policy they are about', async () => {
+  test('gives it in plain sentences, and names the policy that they describe', async () => {
     const ask = (query: Record<string, string>, headers = {}) =>
       invoke(createGetPolicy({ findPolicy }), { path: '/api/policy', query, headers });
     const answer = await ask({ view: 'words' });
@@ -142,7 +142,7 @@ describe('GET /api/policy', () => {
 });
 
 describe('GET /.well-known/jwks.json', () => {
-  test('may be kept for five minutes', async () => {
+  test('may be cached for five minutes', async () => {
     const { status, headers, body } = await invoke(createGetJwks({ signingKeys }), { path: '/.well-known/jwks.json' });
     expect({ status, body }).toEqual({ status: 200, body: await signingKeys.jwks() });
     expect(headers).toMatchObject({ 'Cache-Control': 'public, max-age=300', ETag: expect.any(String) });
@@ -186,7 +186,7 @@ describe('POST /api/pat/issue', () => {
     expect({ table: store.operations, kms: kms.operations }).toEqual({ table: ['UpdateItem', 'UpdateItem'], kms: ['Sign'] });
   });
 
-  test('grants what the policy says, bills where that is configured, and speaks the protocol of the deployment', async () => {
+  test('grants what the policy says, bills if that is configured, and uses the protocol name of the deployment', async () => {
     const paid: Policy = {
       ...template,
       permission: [
@@ -378,7 +378,7 @@ describe('POST /api/pat/issue', () => {
       message: 'The jti of the signed policy has been used. Sign the policy again with a new one.',
     };
 
-    test('is good for one PAT, and not spent by a signature that does not hold', async () => {
+    test('is valid for one PAT, and not spent by an invalid signature', async () => {
       const agent = await makeAgent();
       const request = await requestOf(agent, { signed_policy: await signJws(agent, current.text, { jti: 'once' }) });
       const forged = request.signed_policy.replace(
@@ -395,7 +395,7 @@ describe('POST /api/pat/issue', () => {
       );
     });
 
-    test('gives one PAT to 200 requests at once, and the others count for nothing', async () => {
+    test('gives one PAT to 200 requests at once, and the others do not count', async () => {
       const agent = await makeAgent();
       const request = await requestOf(agent, { signed_policy: await signJws(agent, current.text, { jti: 'once' }) });
       const answers = await Promise.all(Array.from({ length: 200 }, () => issue(request)));
@@ -405,7 +405,7 @@ describe('POST /api/pat/issue', () => {
       expect(headers.RateLimit).toMatch(/^"issue";r=58;/);
     });
 
-    test('may be asked for with iat, exp and aud', async () => {
+    test('may be required together with iat, exp and aud', async () => {
       const agent = await makeAgent();
       const ask = openGate({ isFreshRequired: true });
       expectRefusal(await ask(await requestOf(agent)), {
@@ -477,7 +477,7 @@ describe('POST /api/pat/issue', () => {
   });
 
   describe('a revocation', () => {
-    test('reaches every PAT before it and none after it, within one millisecond', async () => {
+    test('affects every PAT before it and none after it, within one millisecond', async () => {
       const agents = openAgents(store.table);
       const agent = await makeAgent();
       const request = await requestOf(agent);
@@ -489,7 +489,7 @@ describe('POST /api/pat/issue', () => {
       expect(isRevoked(record, await readClaims(after))).toBe(false);
     });
 
-    test('by deletion frees the agent_id, and brings no earlier PAT back', async () => {
+    test('by deletion frees the agent_id, and does not restore earlier PATs', async () => {
       const agents = openAgents(store.table);
       const [first, second] = [await makeAgent(), await makeAgent()];
       const agent_id = randomUUID();
@@ -512,7 +512,7 @@ describe('POST /api/pat/issue', () => {
       expect(claims.dpop).toBe(true);
     });
 
-    test('is held to where it is sent', async () => {
+    test('is valid only at the address to which it is sent', async () => {
       const agent = await makeAgent();
       expectRefusal(await issue(await requestOf(agent), { DPoP: await signProof(await makeAgent(), { url }) }), {
         status: 400,
@@ -528,7 +528,7 @@ describe('POST /api/pat/issue', () => {
       });
     });
 
-    test('may be asked for', async () => {
+    test('may be required', async () => {
       const agent = await makeAgent();
       const ask = openGate({ isProofRequired: true });
       expectRefusal(await ask(await requestOf(agent)), {

@@ -58,7 +58,7 @@ test('is empty for a service without intents', async () => {
   });
 });
 
-test.each(unknownServiceIds)('refuses the service %j, which there is not', async (id) => {
+test.each(unknownServiceIds)('refuses the service %j, which does not exist', async (id) => {
   expect(refusalOf(await list(id))).toEqual(refusals.noSuchService);
 });
 

@@ -20,7 +20,7 @@ async function connect(revision: string, headers: Record<string, string> = {}): 
   return client;
 }
 
-/** What a tool says: its structured content and its text. */
+/** The result of a tool: its structured content and its text. */
 async function callTool(client: Client, name: string, args: Record<string, unknown> = {}) {
   const result = await client.callTool({ name, arguments: args });
   const [content] = result.content as { type: string; text: string }[];
@@ -31,7 +31,7 @@ async function callTool(client: Client, name: string, args: Record<string, unkno
 const sign = (privateKey: KeyObject, text: string) => createSign('sha256').update(text).sign(privateKey, 'base64');
 const publicPem = (privateKey: KeyObject) => createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString();
 
-/** Accepts the policy as a model would: by what the tool says alone. */
+/** Accepts the policy as a model would, using only what the tool says. */
 async function acceptPolicy(client: Client, agentId = `agent-${randomUUID()}`): Promise<string> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const asked = await callTool(client, 'accept_policy');
@@ -99,7 +99,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
     await client.close();
   });
 
-  test('is refused as HTTP if the PAT of its connection does not hold', async () => {
+  test('is refused as HTTP if the PAT of its connection is not valid', async () => {
     await expect(connect(revision, { Authorization: 'Bearer not.a.pat' })).rejects.toThrow();
   });
 });
@@ -332,7 +332,7 @@ describe('mistakes in the protocol are JSON-RPC errors', () => {
     expect({ status: answer.status, error: answer.body.error, jsonrpc: answer.body.jsonrpc }).toEqual({ status, error, jsonrpc: '2.0' });
   });
 
-  test.each(['', '{', '{"a":1,"a":2}', 'null\u0000'])('%j is no JSON', async (body) => {
+  test.each(['', '{', '{"a":1,"a":2}', 'null\u0000'])('%j is not JSON', async (body) => {
     expect(await post(body)).toEqual({
       status: 400,
       body: { jsonrpc: '2.0', error: { code: -32700, message: expect.any(String), data: { issues: [expect.any(Object)] } } },
@@ -360,7 +360,7 @@ test.each([
   expect(answer.body).toMatchObject({ id: 7, result: { protocolVersion: agreed, capabilities: { tools: {} } } });
 });
 
-test('a notification is taken and answered with nothing', async () => {
+test('a notification is accepted without an answer', async () => {
   expect(await post({ jsonrpc: '2.0', method: 'notifications/initialized' })).toEqual({ status: 202, body: undefined });
 });
 
@@ -374,7 +374,7 @@ test('a page of the same origin is let in', async () => {
   expect((await post(request('ping'), { Origin: api.stack.base_url })).status).toBe(200);
 });
 
-test('if signatures have to be fresh, the policy is explained with what a JWS must say', async () => {
+test('if signatures have to be fresh, the policy is explained with the claims that a JWS must have', async () => {
   const { body: policy } = await api.call('GET', '/api/policy');
   const { text, data } = explainPolicy(policy, api.stack.base_url, true);
   expect(text).toContain(`iat and exp (seconds since 1970), aud "${api.stack.base_url}", and a jti that is new each time`);

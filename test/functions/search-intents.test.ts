@@ -37,7 +37,7 @@ afterAll(async () => {
 const ask = (query: Record<string, string | string[]> = {}, engine = engines[0] as SearchEngine, headers = {}): Promise<Answer> =>
   invoke(createAction({ engine }), { path, query, headers });
 
-/** What both instances find, which must be the same. */
+/** The results of both instances, which must be the same. */
 async function find(query: Record<string, string>): Promise<string[]> {
   const [first, second] = await Promise.all(engines.map((engine) => ask(query, engine)));
   expect(first?.body).toEqual(second?.body);
@@ -90,7 +90,7 @@ describe('an answer', () => {
     expect(intentPage.parse(plain.body).intents[0]?.match).toBeUndefined();
   });
 
-  test('is not sent again to whoever holds it', async () => {
+  test('is not sent again to a caller that has it', async () => {
     const { headers } = await ask({ tags: 'answer' });
     const again = await ask({ tags: 'answer' }, engines[1], { 'If-None-Match': String(headers.ETag) });
     expect(again).toMatchObject({ status: 304, body: undefined });
@@ -158,7 +158,7 @@ describe('the next search, from any instance,', () => {
     expect((await ask({ query: 'wombat' })).body.intents[0].service_name).toBe('Wombat');
   });
 
-  test('shows what a writer that crashed, or was slow, between pointer and record wrote at last', async () => {
+  test('shows what a writer that crashed, or was slow, between pointer and record wrote in the end', async () => {
     const { service_id } = await services.create(serviceNamed('Slow'));
     const uid = 'slow.example:crawl:v1';
     await announceChange(started.table, { rev: newUlid(), kind: 'intent', id: uid });
@@ -188,7 +188,7 @@ describe('the next search, from any instance,', () => {
     expect(await find({ namespace: 'many.example', page_size: '100' })).toEqual(uids);
   });
 
-  test('asks the table one question where nothing has changed', async () => {
+  test('sends one query to the table if nothing has changed', async () => {
     await find({});
     started.operations.length = 0;
     await ask();
@@ -196,7 +196,7 @@ describe('the next search, from any instance,', () => {
   });
 });
 
-test('pages that follow their links hold everything that stood throughout once, whatever is written meanwhile', async () => {
+test('following the links of pages gives everything that existed throughout exactly once, whatever is written meanwhile', async () => {
   const { service_id } = await services.create(serviceNamed('Pages'));
   const uidOf = (n: number) => `paging.example:number-${String(n).padStart(3, '0')}:v1`;
   const lasting = Array.from({ length: 30 }, (_, n) => uidOf(n * 10 + 5));
@@ -218,7 +218,7 @@ describe('without its parts', () => {
     error: { code: 'SERVICE_UNAVAILABLE', message, details: { reference: 'PROTO-SRV-002', request_id: 'request-1' } },
   });
 
-  test('says so where the table cannot be reached, rather than answer from what it knows', async () => {
+  test('says so if the table cannot be reached, rather than answer from stale data', async () => {
     const broken = await startTable();
     const engine = openSqliteEngine(openRegistry(broken.table));
     expect((await ask({}, engine)).status).toBe(200);
@@ -229,7 +229,7 @@ describe('without its parts', () => {
     await engine.close();
   });
 
-  test('says so where the index takes longer to open than the invocation may run', async () => {
+  test('says so if the index takes longer to open than the invocation may run', async () => {
     const never: SearchEngine = { search: () => new Promise(() => {}), close: async () => {} };
     const answer = await invoke(createAction({ engine: never }), { path, remainingMs: 501 });
     expect(answer).toMatchObject({

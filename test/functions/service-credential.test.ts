@@ -21,7 +21,7 @@ let client: SecretsManagerClient;
 let services: Services;
 let credentials: Credentials;
 let serviceId: string;
-/** the admin token that is good */
+/** the valid admin token */
 const token = 'Bearer good';
 const verifyAdmin: VerifyAdmin = async (request) => {
   if (request.header('authorization') !== token) throw unauthorized('Send the header Authorization: Bearer <token>.');
@@ -71,7 +71,7 @@ test('a credential is set without being shown, replaced with another key, and re
   expect(await call('DELETE', undefined)).toMatchObject({ status: 204 });
 });
 
-test('a service takes its credential along when it is deleted', async () => {
+test('the credential is deleted with the service', async () => {
   const { service_id } = await services.create(serviceNamed('Deleted with its credential'));
   await call('PUT', input, service_id);
   const removeService = () =>
@@ -84,19 +84,19 @@ test('a service takes its credential along when it is deleted', async () => {
   expect(await removeService()).toMatchObject({ status: 204 });
   expect(await credentials.find(service_id)).toBeUndefined();
 
-  // as a deletion leaves it that was cut short between the record and the credential
+  // the state after a deletion was interrupted between the record and the credential
   await credentials.replace(service_id, input);
   expect(await removeService()).toMatchObject({ status: 404 });
   expect(await credentials.find(service_id)).toBeUndefined();
 });
 
 describe.each(['PUT', 'DELETE'] as const)('%s', (method) => {
-  test('is for admins alone', async () => {
+  test('is for admins only', async () => {
     const { status, body } = await call(method, input, serviceId, { Authorization: 'Bearer bad' });
     expect({ status, body }).toEqual({ status: 401, body: refusal('UNAUTHORIZED', 'Send the header Authorization: Bearer <token>.') });
   });
 
-  test.each(['01JD0000000000000000000000', 'unknown', '../x'])('of service %s, which there is not', async (id) => {
+  test.each(['01JD0000000000000000000000', 'unknown', '../x'])('of service %s, which does not exist', async (id) => {
     const { status, body } = await call(method, input, id);
     const message = 'No service has this service_id. Register it with POST /api/services, or check the id.';
     expect({ status, body }).toEqual({ status: 404, body: refusal('NOT_FOUND', message) });

@@ -86,7 +86,7 @@ describe('the description of a service', () => {
     });
   });
 
-  test('is there for registered services alone', async () => {
+  test('exists only for registered services', async () => {
     expect(refusalOf(await ask({}, '01ARZ3NDEKTSV4RRFFQ69G5FAV'))).toEqual({
       status: 404,
       code: 'NOT_FOUND',
@@ -95,7 +95,7 @@ describe('the description of a service', () => {
     });
   });
 
-  test('refuses pages that there cannot be, all at once', async () => {
+  test('refuses impossible pages, with every issue at once', async () => {
     const issues = [
       { path: '/page', problem: 'must be a whole number from 1 to 1000000000' },
       { path: '/page_size', problem: 'must be a whole number from 1 to 100' },
@@ -143,7 +143,7 @@ describe('the description of the gate', () => {
     ]);
   });
 
-  test('speaks the name of the protocol', async () => {
+  test('uses the name of the protocol', async () => {
     const { body } = await ask('uim');
     expect(body).toMatchObject({
       'service-info': { name: 'Intent Gate', service_url: 'https://api.example/test' },

@@ -46,18 +46,18 @@ describe.each(['details', 'full'] as const)('the view %s', (view) => {
   });
 });
 
-test.each(unknownIntentUids)('refuses the intent %j, which there is not', async (uid) => {
+test.each(unknownIntentUids)('refuses the intent %j, which does not exist', async (uid) => {
   expect(refusalOf(await update(uid, intentOf(uid)))).toEqual(refusals.noSuchIntent);
 });
 
-test('refuses another uid than that of the path', async () => {
+test('refuses a uid other than that of the path', async () => {
   const { uid } = await registry.createIntent();
   expect(refusalOf(await update(uid, intentOf(uid.replace('v1', 'v2'))))).toEqual(
     refusals.invalid(['/intent_uid', 'must equal the intent_uid in the path; a new uid is a new intent']),
   );
 });
 
-test('refuses a body that could not be created either, and leaves the record', async () => {
+test('refuses a body with which no intent could be created, and leaves the record', async () => {
   const { uid, intent } = await registry.createIntent();
   const endpoint = 'https://api.example/test/api/intents/execute';
   expect(refusalOf(await update(uid, { ...intentOf(uid), description: '', intent_id: uid }))).toEqual(

@@ -53,11 +53,11 @@ testIfMatch(200, async () => {
   };
 });
 
-test.each(unknownServiceIds)('refuses the service %j, which there is not', async (id) => {
+test.each(unknownServiceIds)('refuses the service %j, which does not exist', async (id) => {
   expect(refusalOf(await update(id, serviceNamed('Nobody')))).toEqual(refusals.noSuchService);
 });
 
-test('refuses a body that could not be registered either, and leaves the record', async () => {
+test('refuses a body with which no service could be registered, and leaves the record', async () => {
   const { service_id, rev } = await registry.createService();
   const refused = await update(service_id, { ...serviceNamed('Refused'), description: '', service_id });
   expect(refusalOf(refused)).toEqual(

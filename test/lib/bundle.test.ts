@@ -15,7 +15,7 @@ const folder = await synthesize({});
 
 const bundle = (name: string): string => bundleOf(readTemplate(folder), folder, name);
 
-/** Runs the app as `cdk synth` does, but for CloudFormation's own rules, which template.test.ts asks. */
+/** Runs the app as `cdk synth` does, except for CloudFormation's own rules, which template.test.ts checks. */
 const synthesizeApp = (outdir: string, context: Record<string, unknown> = {}) =>
   spawnSync(process.execPath, ['bin/app.ts'], {
     env: { ...process.env, NODE_OPTIONS: '', CDK_VALIDATION: 'false', CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: JSON.stringify(context) },
@@ -32,7 +32,7 @@ function functionResource(name: string): Resource {
   return found[1];
 }
 
-/** Loads a bundle in a thread that has the environment of the template and nothing else; what it says when it cannot. */
+/** Loads a bundle in a thread that has the environment of the template and nothing else; returns the error if that fails. */
 async function load(name: string): Promise<string> {
   const { Environment } = functionResource(name).Properties;
   const given = Object.entries(Environment.Variables).map(([key, value]) => [
@@ -57,7 +57,7 @@ test.each(rows)('$name starts with the environment that the template gives it', 
 });
 
 describe('bundles', () => {
-  /** In thousands of bytes. What is beyond the usual, and why. */
+  /** Sizes in thousands of bytes: the exceptions, and why. */
   const budgets: Record<string, number> = {
     // the clients of DynamoDB, KMS and Secrets Manager
     'execute-intent': 600,
@@ -79,7 +79,7 @@ describe('bundles', () => {
     }
   });
 
-  test.each(rows)('$name holds no client that it does not use', ({ name, needs }) => {
+  test.each(rows)('$name contains no client that it does not use', ({ name, needs }) => {
     const text = readFileSync(bundle(name), 'utf8');
     const held = {
       table: text.includes('DynamoDB_20120810'),
@@ -95,7 +95,7 @@ describe('bundles', () => {
     });
   });
 
-  test.each(rows)('the policy lies beside $name exactly where it needs it', ({ name, needs }) => {
+  test.each(rows)('the policy is beside $name exactly if it needs it', ({ name, needs }) => {
     expect(existsSync(join(dirname(bundle(name)), 'policy.json'))).toBe(needs.policy === true);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Prints what cdk-nag and CloudFormation's own rules find, which `bin/app.ts` refuses to synthesize with: a list for each of the settings
- * that are given as JSON. A program of its own, because these rules take three times as long inside Jest.
+ * Prints what cdk-nag and CloudFormation's own rules find, with which `bin/app.ts` refuses to synthesize: a list for each of the settings
+ * that are given as JSON. A separate program, because these rules take much longer inside Jest.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

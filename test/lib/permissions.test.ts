@@ -10,7 +10,7 @@ import { logicalPrefix, type Synthesis, synthesize } from './synthesize.ts';
 let standard: Synthesis;
 
 beforeAll(() => {
-  // with two keys, so that what is allowed with one of them stands apart
+  // with two keys, so that permissions for only one of them show
   standard = synthesize({ signingKeys: 'b,a' });
 });
 
@@ -23,7 +23,7 @@ interface Statement {
 
 const listed = (value: string | string[]): string[] => [value].flat();
 
-/** The statements of a function's role, short of those that every function has: its log, and traces. */
+/** The statements of a function's role, except those that every function has: its log, and traces. */
 function statementsOf(name: string): Statement[] {
   const prefix = `${logicalPrefix(name)}RoleDefaultPolicy`;
   const policies = Object.entries(standard.resources('AWS::IAM::Policy')).filter(([id]) => id.startsWith(prefix));
@@ -51,7 +51,7 @@ describe('roles', () => {
     expect(sorted(granted)).toEqual(sorted(needed));
   });
 
-  test('no action is a wildcard, and of the resources only those that are documented', () => {
+  test('no action is a wildcard, and only the documented resources are', () => {
     const wild = new Set<string>();
     for (const { Properties } of Object.values(standard.resources('AWS::IAM::Policy'))) {
       for (const { Action, Resource } of Properties.PolicyDocument.Statement as Statement[]) {
@@ -72,7 +72,7 @@ describe('roles', () => {
     ]);
   });
 
-  test('PATs are signed with one key, where they are issued', () => {
+  test('PATs are signed with one key, only by the function that issues them', () => {
     const signers = [...endpoints, ...scheduledFunctions].filter(({ needs }) => needs.kms?.includes('sign'));
     expect(signers.map(({ name }) => name)).toEqual(['issue-pat']);
     const statements: Statement[] = Object.values(standard.resources('AWS::IAM::Policy')).flatMap(
@@ -84,7 +84,7 @@ describe('roles', () => {
   });
 });
 
-test('the partitions are those that keys are made in', () => {
+test('the partitions are those of the keys', () => {
   const uid = 'a.example:b:v1';
   const made = {
     service: keys.service('1'),

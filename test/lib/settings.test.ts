@@ -107,7 +107,7 @@ describe('parseSettings', () => {
     expect(mistakes(given)).toEqual([expected]);
   });
 
-  test('tells every mistake at once', () => {
+  test('reports every mistake at once', () => {
     expect(mistakes({ stage: '', waf: 1, typo: true, allowLoopback: true, hostedZoneId: 'Z1' })).toEqual([
       'stage: must be 1 to 20 lower-case letters, digits and hyphens, a letter first',
       'waf: must be true or false',

@@ -29,8 +29,8 @@ export interface Synthesis {
 }
 
 /**
- * Synthesizes the app with settings, without bundles, and reads what came of it.
- * @param isChecked - whether by cdk-nag and CloudFormation's own rules, too; to load the latter takes seconds
+ * Synthesizes the app with settings, without bundles, and reads the result.
+ * @param isChecked - whether to apply cdk-nag and CloudFormation's own rules; loading the latter takes seconds
  */
 export function run<T>(settings: Record<string, unknown>, isChecked: boolean, read: (stack: IntentGate, assembly: CloudAssembly) => T): T {
   process.env.CDK_VALIDATION = String(isChecked);
@@ -48,7 +48,7 @@ export function run<T>(settings: Record<string, unknown>, isChecked: boolean, re
 
 const made = new Map<string, Synthesis>();
 
-/** What settings make of the app, unchecked. Made once a test file. */
+/** The unchecked synthesis with settings, made once a test file. */
 export function synthesize(settings: Record<string, unknown> = {}): Synthesis {
   const key = JSON.stringify(settings);
   const synthesis = made.get(key) ?? run(settings, false, readSynthesis);

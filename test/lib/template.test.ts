@@ -71,13 +71,13 @@ describe('functions', () => {
     for (const { Properties } of Object.values(standard.resources('AWS::Logs::LogGroup'))) expect(Properties.RetentionInDays).toBe(30);
   });
 
-  test('the clock starts what it should', () => {
+  test('scheduled functions run on their schedule', () => {
     expect(standard.only('AWS::Events::Rule').Properties).toMatchObject({ ScheduleExpression: 'rate(1 hour)', State: 'ENABLED' });
   });
 });
 
 describe('the API', () => {
-  test('has the methods of the endpoint table, each by its own function, and an answer to every other method', () => {
+  test('has the methods of the endpoint table, each with its own function, and an answer to every other method', () => {
     const methods = listMethods(standard);
     const expected = endpoints.flatMap(({ method, path }) => [`${method} ${path}`, `ANY ${path}`]);
     expect([...methods.keys()].sort()).toEqual([...new Set(expected)].sort());
@@ -145,7 +145,7 @@ describe('the API', () => {
     ['UNAUTHORIZED', 401, 'UNAUTHORIZED', 'AUT-001'],
     ['UNSUPPORTED_MEDIA_TYPE', 415, 'UNSUPPORTED_MEDIA_TYPE', 'PRO-003'],
     ['WAF_FILTERED', 429, 'TOO_MANY_REQUESTS', 'AUZ-004'],
-  ])('answers %s in our form', (type, status, code, reference) => {
+  ])("answers %s in the gate's form", (type, status, code, reference) => {
     const responses = Object.values(standard.resources('AWS::ApiGateway::GatewayResponse'));
     expect(responses).toHaveLength(types.length);
     const { Properties } = responses.find(({ Properties }) => Properties.ResponseType === type) ?? {};
@@ -167,7 +167,7 @@ describe('the API', () => {
     for (const setting of MethodSettings) expect(setting.DataTraceEnabled).toBe(false);
   });
 
-  test('speaks the name of the protocol', () => {
+  test('uses the name of the protocol', () => {
     const { resources } = synthesize({ protocol: 'uim' });
     for (const { Properties } of Object.values(resources('AWS::ApiGateway::GatewayResponse'))) {
       expect(Properties.ResponseTemplates['application/json']).toMatch(/"reference":"UIM-/);
@@ -175,7 +175,7 @@ describe('the API', () => {
     expect(functionOf('issue-pat', { resources } as Synthesis).Properties.Environment.Variables.PROTOCOL).toBe('uim');
   });
 
-  test('throttles each method, and some otherwise', () => {
+  test('throttles each method, some with other rates', () => {
     const { only } = synthesize({ throttling: { 'issue-pat': { requestsPerSecond: 5, burst: 10 } } });
     expect(only('AWS::ApiGateway::Stage').Properties.MethodSettings).toEqual([
       {
@@ -197,7 +197,7 @@ describe('the API', () => {
     ]);
   });
 
-  test('lets pages of other origins in where it is told to', () => {
+  test('admits pages of other origins if configured', () => {
     const open = synthesize({ corsOrigins: 'https://a.example,https://b.example' });
     const preflight = listMethods(open).get('OPTIONS /api/pat/issue')?.Properties.Integration.IntegrationResponses[0];
     expect(preflight.ResponseParameters).toMatchObject({
@@ -209,7 +209,7 @@ describe('the API', () => {
     }
   });
 
-  test('has a firewall where it is told to', () => {
+  test('has a firewall if configured', () => {
     expect(standard.resources('AWS::WAFv2::WebACL')).toEqual({});
     const { only } = synthesize({ waf: true, wafRequestsPerFiveMinutes: 100 });
     const rules = only('AWS::WAFv2::WebACL').Properties.Rules.map(
@@ -222,7 +222,7 @@ describe('the API', () => {
     expect(flatten(only('AWS::WAFv2::WebACLAssociation').Properties.ResourceArn)).toContain('/stages/<ApiRestDeploymentStagelive');
   });
 
-  test('gets a domain name where it is told to, and is reached by no other', () => {
+  test('gets a domain name if configured, and is reachable under no other', () => {
     const { only, resources, template } = synthesize({ domainName: 'api.example.com', hostedZoneId: 'Z1', hostedZoneName: 'example.com' });
     expect(only('AWS::ApiGateway::DomainName').Properties).toMatchObject({ DomainName: 'api.example.com', SecurityPolicy: 'TLS_1_2' });
     expect(only('AWS::ApiGateway::RestApi').Properties.DisableExecuteApiEndpoint).toBe(true);
@@ -289,7 +289,7 @@ describe('data', () => {
     expect(flatten(order)).toBe(`<${ids[0]}.Arn>,<${ids[1]}.Arn>`);
   });
 
-  test('a key lets nobody sign but the endpoint that issues PATs', () => {
+  test('a key lets only the endpoint that issues PATs sign', () => {
     const { Statement } = standard.only('AWS::KMS::Key').Properties.KeyPolicy;
     const [account, ...signers] = Statement;
     expect(flatten(account.Principal.AWS)).toMatch(/:root$/);
@@ -303,7 +303,7 @@ describe('data', () => {
 });
 
 describe('admins', () => {
-  test('nobody signs themselves up, and nobody writes what decides', () => {
+  test('nobody can sign up, or write an attribute that grants rights', () => {
     expect(standard.only('AWS::Cognito::UserPool').Properties).toMatchObject({
       AdminCreateUserConfig: { AllowAdminCreateUserOnly: true },
       DeletionProtection: 'ACTIVE',
@@ -336,7 +336,7 @@ test('outputs are few, and their names stay', () => {
   ]);
 });
 
-test('only the local stage calls loopback', () => {
+test('only the local stage may call loopback addresses', () => {
   const { resources } = synthesize({ stage: 'local', allowLoopback: true });
   expect(functionOf('execute-intent').Properties.Environment.Variables.EGRESS_ALLOW_LOOPBACK).toBeUndefined();
   for (const name of ['execute-intent', 'create-intent', 'update-intent']) {
@@ -344,7 +344,7 @@ test('only the local stage calls loopback', () => {
   }
 });
 
-describe("cdk-nag and CloudFormation's own rules are content", () => {
+describe("cdk-nag and CloudFormation's own rules are satisfied", () => {
   const variants: Record<string, Record<string, unknown>> = {
     'as it is': {},
     'with everything': {
@@ -413,7 +413,7 @@ test('names that are global in an account name the region', () => {
   expect(flatten(standard.only('AWS::CloudWatch::Dashboard').Properties.DashboardName)).toBe('IntentGate-<AWS::Region>');
 });
 
-test('what holds data or addresses keeps its logical id: a new id would be a new, empty resource', () => {
+test('resources with data or addresses keep their logical ids: a new id would be a new, empty resource', () => {
   const pinned = {
     'AWS::DynamoDB::Table': ['TableCD117FA1'],
     'AWS::KMS::Key': ['SigningKeyfirst375D5524'],
@@ -428,7 +428,7 @@ describe('alarms', () => {
   const alarmOf = (name: string, { resources }: Synthesis = standard) =>
     Object.entries(resources('AWS::CloudWatch::Alarm')).find(([id]) => id.startsWith(`Alarms${name}`))?.[1].Properties;
 
-  test('watch what can go wrong', () => {
+  test('cover what can go wrong', () => {
     const names = Object.keys(standard.resources('AWS::CloudWatch::Alarm')).map((id) => id.replace(/^Alarms(.*)[0-9A-F]{8}$/, '$1'));
     expect(names.sort()).toEqual([
       'ApiErrors',
@@ -459,7 +459,7 @@ describe('alarms', () => {
     expect(expressions).toEqual(['IF(failures > 5, 100 * failures / requests, 0)']);
   });
 
-  test('sound if a scheduled function falls silent', () => {
+  test('alarm if a scheduled function stops running', () => {
     expect(alarmOf('SnapshotAge')).toMatchObject({
       ComparisonOperator: 'LessThanThreshold',
       Threshold: 1,
@@ -469,7 +469,7 @@ describe('alarms', () => {
     expect(alarmOf('FeedAge', synthesize({ search: 'opensearch' }))).toMatchObject({ TreatMissingData: 'breaching', Period: 1_800 });
   });
 
-  test('sound before the runs that are reserved for a function are used up', () => {
+  test('alarm before the reserved concurrency of a function is used up', () => {
     expect(functionOf('execute-intent').Properties.ReservedConcurrentExecutions).toBe(300);
     expect(functionOf('mcp').Properties.ReservedConcurrentExecutions).toBe(100);
     expect(functionOf('search-intents').Properties.ReservedConcurrentExecutions).toBeUndefined();

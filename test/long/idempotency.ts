@@ -1,6 +1,6 @@
 /**
- * The promise about idempotency keys, at length: the same request many times at once from clients of their own, while a part of the table's
- * answers is lost after the writes took effect, and now and then the one that calls the upstream dies before it has recorded the outcome.
+ * The promise about idempotency keys, at length: the same request many times at once from separate clients, while a part of the table's
+ * answers is lost after the writes took effect, and now and then the execution that calls the upstream dies before it has recorded the outcome.
  * `node test/long/idempotency.ts [--rounds 1000] [--parallel 200] [--lost 0.2] [--deaths 0.1] [--seed 1]`
  */
 import { parseArgs } from 'node:util';
@@ -44,7 +44,7 @@ for (let round = 0; round < rounds; round++) {
     await calls.finish(request, { status: 200, body: request.executionId });
   };
   await Promise.allSettled(Array.from({ length: parallel }, (_, index) => execute(index)));
-  // those who come back: at once, and when the first cannot be running any more
+  // retries: at once, and when the first cannot be running any more
   await Promise.allSettled([0, 1, 2, 3].map((index) => execute(index)));
   await Promise.allSettled([0, 1, 2, 3].map((index) => execute(index, Date.now() + 60_000)));
   totals[upstreamCalls === 0 ? 'never' : upstreamCalls === 1 ? 'once' : 'twice']++;

@@ -1,4 +1,4 @@
-/** A process of {@link ./rate-limit.ts}: executes as often as it is let, and says when, until its parent disconnects. */
+/** A process of {@link ./rate-limit.ts}: executes as often as it may, and reports when, until its parent disconnects. */
 import { setTimeout } from 'node:timers/promises';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import type { RateLimit } from '../../schemas/pat.ts';

@@ -1,6 +1,6 @@
 /**
- * The promise about the rate, at length: processes of their own execute for agents that share counters, while a part of the table's answers is
- * lost after the writes took effect, delayed or doubled. Then every window of `period` seconds of every agent is looked at.
+ * The promise about the rate, at length: separate processes execute for agents that share counters, while a part of the table's answers is
+ * lost after the writes took effect, delayed or doubled. Then every window of `period` seconds of every agent is checked.
  * `node test/long/rate-limit.ts [--executions 1000000] [--processes 4] [--concurrency 8] [--lost 0.2] [--delayed 0.05] [--doubled 0.05] [--seed 1]`
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -67,7 +67,7 @@ clearInterval(progress);
 await proxy.stop();
 await store.stop();
 
-/** How many calls began a window of `period` that holds more than `rate`. */
+/** How many calls began a window of `period` that contains more than `rate` calls. */
 const violations = made.map((timesMs, agent) => {
   const { rate, period } = (agents[agent] as (typeof agents)[0]).limit;
   const sorted = timesMs.toSorted((a, b) => a - b);

@@ -19,7 +19,7 @@ const operationOf = ({ path, method }: Endpoint): ApiOperation => {
   return found;
 };
 
-/** What a reference refers to. */
+/** The target of a reference. */
 function follow(reference: string): unknown {
   return reference
     .replace(/^#\//, '')
@@ -28,7 +28,7 @@ function follow(reference: string): unknown {
 }
 
 describe('the document', () => {
-  test.each(['proto', 'uim'])('is valid OpenAPI 3.1 where the protocol is called %s', async (protocol) => {
+  test.each(['proto', 'uim'])('is valid OpenAPI 3.1 if the protocol is called %s', async (protocol) => {
     expect(await new Validator().validate({ ...toOpenApi({ protocol, policy }) })).toEqual({ valid: true });
   });
 
@@ -36,14 +36,14 @@ describe('the document', () => {
     expect(JSON.parse(readFileSync('openapi.json', 'utf8'))).toEqual(JSON.parse(JSON.stringify(document)));
   });
 
-  test('speaks the name of the protocol everywhere', () => {
+  test('uses the name of the protocol everywhere', () => {
     const text = JSON.stringify(toOpenApi({ protocol: 'uim', policy }));
     expect(text).not.toMatch(/proto-|PROTO-/);
     expect(text).toContain('"uim-pat"');
     expect(text).toContain('"UIM-VAL-002"');
   });
 
-  test('refers to nothing that is not there', () => {
+  test('has no broken references', () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference = '']) => reference);
     expect(references.length).toBeGreaterThan(100);
     expect(references.filter((reference) => follow(reference) === undefined)).toEqual([]);
@@ -67,7 +67,7 @@ describe.each(endpoints)('$name', (endpoint) => {
     expect(operation.security).toEqual(endpoint.credential === 'none' ? [] : [{ [endpoint.credential]: [] }]);
   });
 
-  test('tells each of its refusals, with code and meaning', () => {
+  test('lists each of its refusals, with code and meaning', () => {
     const answers = Object.entries(operation.responses).map(([status, response]) => ({
       status,
       response: ('$ref' in response ? follow(response.$ref) : response) as ApiResponse,

@@ -11,13 +11,13 @@ const texts = describeOperations('proto');
 const api = await startApi({ demo: true, policyFile: 'policy.json', environment: { BASE_URL: exampleBaseUrl } });
 afterAll(() => api.stop());
 
-/** What is never twice the same, and what changes with the ranking of searches. */
+/** Values that are never the same twice, or that change with the ranking of searches. */
 const volatile = [
   ...['proto-pat', 'proto-public-key', 'signing_key', 'x', 'y', 'kid', 'service_id'],
   ...['expires_at', 'first_seen', 'last_issue', 'revoked_at', 'total_results', 'total_pages'],
 ];
 
-/** The actual answer, with what is volatile in it as the example has it. */
+/** The actual answer, with its volatile values replaced by those of the example. */
 function align(actual: unknown, example: unknown): unknown {
   if (Array.isArray(actual) && Array.isArray(example)) return actual.map((element, index) => align(element, example[index]));
   if (typeof actual !== 'object' || actual === null || typeof example !== 'object' || example === null) return actual;
@@ -34,12 +34,12 @@ const exampleServiceId = examples['get-service'].path?.service_id ?? '';
 let serviceId: string;
 let pat: string;
 
-/** They build on one another, so they are played in the order that they stand in. */
+/** They build on one another, so they are played in their order. */
 const played = Object.keys(examples)
   .flatMap((name) => endpoints.filter((endpoint) => endpoint.name === name))
   .filter(({ name }) => examples[name] !== noExample);
 
-test.each(played)('the example of $name is answered as it says', async ({ name, ...endpoint }) => {
+test.each(played)('the example of $name is answered as shown', async ({ name, ...endpoint }) => {
   const example = examples[name];
   const path = endpoint.path.replace(/\{(\w+)\}/g, (_, place) => example.path?.[place] ?? '').replace(exampleServiceId, serviceId);
   const { status, body } = await api.call(endpoint.method, `${path}?${new URLSearchParams(example.query)}`, {
@@ -53,7 +53,7 @@ test.each(played)('the example of $name is answered as it says', async ({ name, 
   if (example.answer === undefined) return expect(body).toBeUndefined();
   expect(texts[name].answer?.safeParse(body).error).toBeUndefined();
   const shown = JSON.parse(JSON.stringify(body).replaceAll(api.stack.upstream_url, 'https://world.example'));
-  // of the many intents of this description the example shows one
+  // the example shows one of the many intents of this description
   if (name === 'get-own-description')
     shown.intents = shown.intents.filter(
       (intent: object) => 'intent_uid' in intent && intent.intent_uid === 'intent-gate.example:get-policy:v1',

@@ -9,7 +9,7 @@ import { type Parameter, parameter } from '../../schemas/parameter.ts';
 const copy = mkdtempSync(join(tmpdir(), 'parameter-'));
 afterAll(() => rmSync(copy, { recursive: true }));
 
-/** Places of the copied project that do not compile, as `file: code`. */
+/** Places in the copied project that do not compile, as `file: code`. */
 function compile(): string[] {
   try {
     execFileSync(process.execPath, [resolve('node_modules/typescript/bin/tsc'), '-p', '.', '--pretty', 'false'], {
@@ -23,7 +23,7 @@ function compile(): string[] {
   }
 }
 
-test('a member of parameters that nothing deals with does not compile, wherever it has to be dealt with', () => {
+test('a member of parameters that is not handled does not compile, in every place that has to handle it', () => {
   for (const folder of ['bin/cli', 'client', 'functions', 'schemas']) cpSync(folder, join(copy, folder), { recursive: true });
   for (const file of ['package.json', 'test/schemas/parameter.test.ts']) cpSync(file, join(copy, file));
   symlinkSync(resolve('node_modules'), join(copy, 'node_modules'));

@@ -6,7 +6,7 @@ import { openAdminVerifier, type VerifyAdmin } from '../../functions/core/admin/
 
 export interface Admins {
   verifyAdmin: VerifyAdmin;
-  /** access tokens of an admin, and of a user who is none */
+  /** access tokens of an admin, and of a user who is not one */
   adminToken: string;
   userToken: string;
   stop(): Promise<void>;
@@ -21,7 +21,7 @@ export async function startAdmins(): Promise<Admins> {
   const issuer = `https://cognito-idp.eu-west-1.amazonaws.com/${userPool}`;
   const port = await listen(server);
   const { fetch } = globalThis;
-  // Asks the stand-in in place of the issuer, which nothing here may reach.
+  // Calls the stand-in in place of the issuer, which nothing here may reach.
   const redirected = jest.spyOn(globalThis, 'fetch').mockImplementation((address, options) => {
     return fetch(address === `${issuer}/.well-known/jwks.json` ? `http://127.0.0.1:${port}` : address, options);
   });

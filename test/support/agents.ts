@@ -41,7 +41,7 @@ export async function makeAgent(kind = 'P-256'): Promise<TestAgent> {
 export const signJws = (agent: TestAgent, payload: string | Buffer, header: object = {}): Promise<string> =>
   new CompactSign(Buffer.from(payload)).setProtectedHeader({ alg: agent.algorithms[0] as string, ...header }).sign(agent.privateKey);
 
-/** A compact JWS with detached payload; with `b64: false` where the header says so (RFC 7797). */
+/** A compact JWS with detached payload; with `b64: false` if the header says so (RFC 7797). */
 export async function signDetached(agent: TestAgent, payload: string, header: object = {}): Promise<string> {
   const { protected: segment, signature } = await new FlattenedSign(Buffer.from(payload))
     .setProtectedHeader({ alg: agent.algorithms[0] as string, ...header })
@@ -49,7 +49,7 @@ export async function signDetached(agent: TestAgent, payload: string, header: ob
   return `${segment}..${signature}`;
 }
 
-/** A DPoP proof (RFC 9449 section 4.2); `claims` and `header` replace what an honest one has. */
+/** A DPoP proof (RFC 9449 section 4.2); `claims` and `header` replace those of a valid one. */
 export function signProof(
   agent: TestAgent,
   { method = 'POST', url, token }: { method?: string; url: string; token?: string },

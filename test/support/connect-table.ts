@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { openTable, type Table } from '../../functions/core/store/table.ts';
 
-/** Another client of a table that stands already, as another process would have it. */
+/** Another client of an existing table, as another process would have. */
 export const connectTable = (endpoint: string, tableName: string): Table =>
   openTable(
     tableName,

@@ -2,7 +2,7 @@ import { Agent, createServer, type IncomingHttpHeaders, request as send } from '
 import type { AddressInfo } from 'node:net';
 import { seededRandom } from './random.ts';
 
-/** How often each fault befalls a request: probabilities of 0 to 1, tried in this order; at most one befalls it. */
+/** How often each fault occurs: probabilities of 0 to 1, tried in this order; at most one occurs for each request. */
 export interface Faults {
   /** the connection breaks before the request reaches the target */
   dropBefore?: number;
@@ -20,9 +20,9 @@ export interface FaultyProxy {
   endpoint: string;
   /** may be changed at any time */
   faults: Faults;
-  /** what befalls the next requests, one each, instead of a drawn fault */
+  /** faults for the next requests, one each, instead of random ones */
   next: (Fault | 'none')[];
-  /** how many requests passed, and how many met with each fault */
+  /** how many requests passed, and how many had each fault */
   counts: Record<Fault | 'requests', number>;
   stop(): Promise<void>;
 }

@@ -24,7 +24,7 @@ import { createAction as createIssuePat } from '../../functions/issue-pat.ts';
 import { type Answer, invoke } from './invoke.ts';
 import { startTable, type TestTable } from './table.ts';
 
-/** The address that {@link invoke} calls by. */
+/** The address that {@link invoke} calls. */
 export const baseUrl = 'https://api.example/test';
 
 export interface Agent {
@@ -33,7 +33,7 @@ export interface Agent {
   publicJwk: string;
 }
 
-/** The parts of the service that deal with agents, over a table and a KMS of their own: real ones, in this process. */
+/** The parts of the gate that deal with agents, over a real table and a real KMS of their own, in this process. */
 export async function startGate() {
   const database = await startTable();
   const kms = await startKms();
@@ -46,7 +46,7 @@ export async function startGate() {
   const relay = openRelay({ rules: { ports: [443], allowLoopback: true, ownHosts: [] } });
   const { table } = database;
 
-  /** Endpoint 5, as an instance of its own. */
+  /** A new instance of endpoint 5. */
   const openIssue = (template: PolicyTemplate = loadPolicyTemplate()): Action => {
     const archive = openPolicyArchive(table);
     const usedJtis = openUsedJtis(table);
@@ -63,7 +63,7 @@ export async function startGate() {
     });
   };
 
-  /** Endpoint 3, as an instance of its own. */
+  /** A new instance of endpoint 3. */
   const openExecute = ({
     template = loadPolicyTemplate(),
     over = table,

@@ -47,7 +47,7 @@ export async function invoke(steps: Action, call: Call): Promise<Answer> {
   return { status: statusCode, headers, body: body === '' ? undefined : withoutHelp(JSON.parse(body)) };
 }
 
-/** What a refusal says, short of the members that every refusal has. An answer that is no refusal has its status alone to show. */
+/** The content of a refusal, without the members that every refusal has. Of any other answer, only the status. */
 export function refusalOf({ status, body }: Pick<Answer, 'status' | 'body'>) {
   const { code, message, details: { reference, request_id, ...details } = {} as Record<string, unknown> } = body?.error ?? {};
   return { status, code, message, details };

@@ -12,7 +12,7 @@ export interface PythonEnvironment {
   remove(): Promise<void>;
 }
 
-/** An environment of its own with the Python client as pip installs it; nothing, and a word why, if this machine cannot make one. */
+/** A virtual environment with the Python client as pip installs it; nothing, with a warning, if this machine cannot make one. */
 export async function installPythonClient(): Promise<PythonEnvironment | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'intent-gate-python-'));
   const remove = () => rm(folder, { recursive: true, force: true });

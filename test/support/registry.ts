@@ -8,7 +8,7 @@ import { startTable } from './table.ts';
 
 export type Headers = Record<string, string>;
 
-/** What the endpoints of services and intents work with: a table and a user pool of their own, real ones, in this process. */
+/** The parts that the endpoints of services and intents work with: a real table and a real user pool of their own, in this process. */
 export async function startRegistry() {
   const [database, admins] = await Promise.all([startTable(), startAdmins()]);
   const services = openServices(database.table);
@@ -22,10 +22,10 @@ export async function startRegistry() {
     /** the headers that an admin sends with a body */
     asAdmin: { Authorization: `Bearer ${admins.adminToken}`, 'Content-Type': 'application/json' },
     userToken: admins.userToken,
-    /** registers a service under a name that no other has */
+    /** registers a service under a unique name */
     createService: async (more: Partial<ReturnType<typeof serviceNamed>> = {}) =>
       services.create({ ...serviceNamed(`Service ${++count}`), ...more }),
-    /** registers a service and an intent of it under a uid that no other has */
+    /** registers a service and an intent of it under a unique uid */
     createIntent: async (more: Parameters<typeof intentOf>[1] = {}) => {
       const service = await services.create(serviceNamed(`Service ${++count}`));
       const uid = `test.example:intent-${count}:v1`;
@@ -47,7 +47,7 @@ export const unknownServiceIds = ['01ARZ3NDEKTSV4RRFFQ69G5FAV', 'no-ulid', '../x
 /** Uids that no intent has. */
 export const unknownIntentUids = ['test.example:nothing:v1', 'a.b:c:v1.0'];
 
-/** Where intents of a deployment may be called. */
+/** The addresses at which intents of a deployment may be called. */
 export const egress = { ports: [443], allowLoopback: false, ownHosts: [] };
 
 /** Refusals that several endpoints share, in the form of {@link refusalOf}. */
@@ -87,13 +87,13 @@ export const refusals = {
 };
 
 /**
- * Defines the tests of an endpoint that only admins may call: everybody else is refused before the body or the table is looked at.
- * @param call - calls it with these headers, and with a body that is not acceptable if it takes one
+ * Defines the tests of an endpoint that only admins may call: everyone else is refused before the body or the table is read.
+ * @param call - calls it with these headers, and with an invalid body if it takes one
  */
 export function testAdminsAlone({ userToken, operations }: TestRegistry, call: (headers: Headers) => Promise<Answer>): void {
   const challenge = 'Bearer realm="intent-gate"';
   const badToken = 'The admin token does not verify: it must be an unexpired access token of this deployment. Log in again.';
-  describe('is for admins alone, and refuses', () => {
+  describe('is for admins only, and refuses', () => {
     test.each<[string, Headers, Answer['headers'], object]>([
       [
         'whoever sends no token',
@@ -114,7 +114,7 @@ export function testAdminsAlone({ userToken, operations }: TestRegistry, call: (
         {
           status: 403,
           code: 'FORBIDDEN',
-          message: 'The token is genuine, but its bearer is no admin. Ask for membership of the group admins.',
+          message: "The token is genuine, but it is not an admin's. Ask for membership of the group admins.",
           details: { reason: 'not_admin' },
         },
       ],
@@ -128,11 +128,11 @@ export function testAdminsAlone({ userToken, operations }: TestRegistry, call: (
   });
 }
 
-/** A record that an endpoint is about to change. */
+/** A record for an endpoint to change. */
 export interface Guarded {
   etag: string;
   call(headers: Headers): Promise<Answer>;
-  /** the record as it stands */
+  /** the current record */
   read(): Promise<unknown>;
 }
 

@@ -10,8 +10,8 @@ export interface Expectations {
 const halfOrder = 0x7fffffff800000007fffffffffffffffde737d56d38bcf4279dce5617e3192a8n;
 
 /**
- * Judges a PAT from what is public alone: the key set, and what the documents say a PAT is. A second opinion beside the service's own verifier,
- * with node:crypto and nothing else.
+ * Verifies a PAT from public information only: the key set, and the documented form of a PAT. A check on the gate's own verifier,
+ * using only node:crypto.
  * @returns the claims, or why there are none
  */
 export function judgePat(token: string, { jwks, address, now }: Expectations): { claims: Record<string, unknown> } | { reason: string } {

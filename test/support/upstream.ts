@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 
 export interface Upstream {
   port: number;
-  /** connections that were taken */
+  /** connections that were accepted */
   connections: number;
   stop(): Promise<void>;
 }
@@ -38,11 +38,11 @@ async function listen(server: Server): Promise<Upstream> {
   return upstream;
 }
 
-/** A server on loopback that says over TCP whatever `answer` makes it say, once the head of a request is in. */
+/** A server on loopback that sends over TCP whatever `answer` returns, once the head of a request has arrived. */
 export const startRawUpstream = (answer: (socket: Socket) => void): Promise<Upstream> =>
   listen(createServer((socket) => socket.once('data', () => answer(socket))));
 
-/** A real HTTP (or, with a certificate, HTTPS) server on loopback that remembers what it was asked. */
+/** A real HTTP (or, with a certificate, HTTPS) server on loopback that records its requests. */
 export async function startUpstream(
   answer: (request: SeenRequest, response: ServerResponse) => void,
   tls?: { cert: string; key: string },
@@ -61,7 +61,7 @@ export async function startUpstream(
   return Object.assign(await listen(server), { seen });
 }
 
-/** Counts every client socket that is opened in this process, whoever opens it: the witness that nothing was connected to. */
+/** Counts every client socket that is opened in this process, to prove that nothing was connected to. */
 export function watchSockets(): { opened: () => number; stop: () => void } {
   let count = 0;
   const onSocket = () => {

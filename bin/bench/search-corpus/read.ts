@@ -38,10 +38,10 @@ function parseQuestion(line: string): Corpus['queries'][number] {
 }
 
 /**
- * The corpus that comes with the project: operations of services that nobody has heard of, and questions as people ask them, in words
- * of their own: more than a fifth share none with the operations that answer
- * them, so that no engine of words can answer all.
- * @throws Error where a question names an operation that is not there
+ * The corpus that comes with the project: operations of invented services, and questions as people ask them, in words
+ * of their own. Many share none with the operations that answer
+ * them, so no engine that matches words can answer all.
+ * @throws Error if a question names an operation that does not exist
  */
 export async function builtInCorpus(): Promise<Corpus> {
   const documents = parseOperations(await lines('operations.txt'));

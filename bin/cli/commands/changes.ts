@@ -73,7 +73,7 @@ export function showApplied(terminal: Terminal, name: string, { created, updated
   );
 }
 
-/** @throws CliFailure where something failed */
+/** @throws CliFailure if something failed */
 export function requireSuccess(applied: readonly Applied[]): void {
   const count = applied.reduce((sum, { failed }) => sum + failed.length, 0);
   if (count > 0)

@@ -22,11 +22,11 @@ export function addDemo(program: Command): void {
     )
     .option('--intent <uid>', 'also run this intent')
     .option('--parameters <json>', 'its parameters', '{}')
-    .option('--protocol <name>', 'what stands for "proto" in the names of members; whatever the gate says otherwise')
+    .option('--protocol <name>', 'what replaces "proto" in the names of members; default: what the gate uses')
     .action((address: string, options: SmokeOptions) => runSmoke(chooseBaseUrl(address), options));
 }
 
-/** The gate to play against: the one that is named, else the one that `npm start` runs here; what a killed one left behind does not count. */
+/** The gate to play against: the one that is named, else the one that `npm start` runs here, unless that was killed and only its file is left. */
 async function findGate(url: string | undefined): Promise<string | undefined> {
   if (url ?? process.env.INTENT_GATE_URL) return chooseBaseUrl(url);
   const running = readLocalStack()?.base_url;

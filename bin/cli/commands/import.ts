@@ -95,7 +95,7 @@ async function makePlan(source: string, options: ImportCommandOptions, registryU
   });
 }
 
-/** The ports are the deployment's to allow, so the one that is asked for is left to it. */
+/** Which ports are allowed is up to the deployment, so the port that is asked for is not checked here. */
 function chooseRules({ allowLoopback, baseUrl }: ImportCommandOptions, registryUrl: string): EgressRules {
   const port = Number(URL.parse(baseUrl ?? '')?.port || 443);
   return { ports: [...new Set([443, port])], allowLoopback: allowLoopback === true || isLoopback(registryUrl), ownHosts: [] };
@@ -111,7 +111,7 @@ const describeAll = ({ skipped, notes, credentials }: ImportPlan, changes: Servi
 function showPlan(terminal: Terminal, { skipped, notes, credentials }: ImportPlan, isVerbose: boolean): void {
   if (skipped.length > 0) terminal.say('Skipped:');
   for (const { operation, path, reason } of skipped) terminal.say(`  ${operation} ${reason} ${terminal.style('dim', `(${path})`)}`);
-  if (notes.length > 0) terminal.say('Done otherwise than the document says:');
+  if (notes.length > 0) terminal.say('Done differently from what the document says:');
   for (const [note, places] of groupNotes(notes, isVerbose)) {
     terminal.say(`  ${note} ${terminal.style('dim', `(${places[0]}${places.length > 1 ? ` and ${places.length - 1} more` : ''})`)}`);
   }
@@ -119,7 +119,7 @@ function showPlan(terminal: Terminal, { skipped, notes, credentials }: ImportPla
   for (const credential of credentials) terminal.say(`  ${credential}`);
 }
 
-/** One of each kind: notes that differ in names alone are of one kind. */
+/** One of each kind: notes that differ only in names are of one kind. */
 function groupNotes(notes: readonly Note[], isVerbose: boolean): [string, string[]][] {
   if (isVerbose) return notes.map(({ path, note }) => [note, [path]]);
   const groups = Map.groupBy(notes, ({ note }) =>

@@ -16,7 +16,7 @@ interface LoginOptions {
   passwordStdin?: boolean;
 }
 
-/** What the last deployment from this folder said of itself. */
+/** The outputs of the last deployment from this folder. */
 function readOutputs(): { AdminClientId?: string; UserPoolId?: string } {
   try {
     return Object.assign({}, ...Object.values(JSON.parse(readFileSync('cdk-outputs.json', 'utf8'))));

@@ -73,7 +73,8 @@ function readFile<T>(file: string, use: (template: ReturnType<typeof parsePolicy
   try {
     return use(parsePolicyTemplate(readFileSync(file, 'utf8')));
   } catch (error) {
-    if (error instanceof PolicyError) throw usageFailure(`The file ${file} holds no policy that can be put into effect:`, error.issues);
+    if (error instanceof PolicyError)
+      throw usageFailure(`The file ${file} does not contain a policy that can be put into effect:`, error.issues);
     if (error instanceof Error && 'code' in error) throw usageFailure(`The file ${file} cannot be read.`);
     throw error;
   }

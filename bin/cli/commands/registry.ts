@@ -42,7 +42,7 @@ export function addRegistry(program: Command): void {
     .action((options: ExportOptions, command: Command) => runExport(openContext(command), options));
   program
     .command('diff <file>')
-    .description('Show where the registry is not as the file says. Exit code 2 where it is not')
+    .description('Show where the registry differs from the file. Exit code 2 if it does')
     .option(...concurrencyOption)
     .action((file: string, { concurrency }: { concurrency: string }, command: Command) => runDiff(openContext(command), file, concurrency));
   program
@@ -93,7 +93,7 @@ async function findNames({ api }: CliContext): Promise<string[]> {
   return names.sort();
 }
 
-/** A service's intents with all that is registered of them, page by page, in the order of their uids. What is deleted meanwhile is left out. */
+/** A service's intents in full, page by page, ordered by uid. Anything deleted in the meantime is left out. */
 async function* readFully({ api, terminal }: CliContext, serviceId: string, concurrency: number): AsyncGenerator<IntentInput[]> {
   let progress: ReturnType<typeof terminal.progress> | undefined;
   for await (const { intents, pagination } of listIntents(api, serviceId)) {

@@ -32,9 +32,9 @@ export function addTry(program: Command): void {
     .command('try [words...]')
     .description('Be an agent: find an intent in plain words, accept the policy, execute the intent, see the answer')
     .option('--intent <uid>', 'this intent, in place of a search')
-    .option('-p, --param <name=value...>', 'a parameter; what is no text is written as JSON')
+    .option('-p, --param <name=value...>', 'a parameter; anything but a string is written as JSON')
     .option('--params <file>', 'all parameters as a JSON or YAML object in a file; - for stdin')
-    .option('--public-url <address>', 'the address that the gate calls itself by, if it is not the one that it is reached at')
+    .option('--public-url <address>', "the gate's own address for itself, if it differs from the one at which it is reached")
     .option('--accept-policy', 'sign the policy without asking; read it first with "policy show"')
     .action((words: string[], options: TryOptions, command: Command) => runTry(openContext(command), words, options));
 }
@@ -53,7 +53,7 @@ async function runTry(context: CliContext, words: string[], options: TryOptions)
   terminal.json({ agent_id: agentId, intent_uid: intent.intent_uid, parameters: complete, answer });
 }
 
-/** A person waits no longer than this for quota or a gate that is away. */
+/** A person waits no longer than this for quota or for an unavailable gate. */
 const maxWaitMs = 10_000;
 
 /** This command line is an agent: one key and one name for all gates, and a PAT for each. */
@@ -61,13 +61,13 @@ async function execute({ api, terminal }: CliContext, uid: string, parameters: V
   const onPolicy: OnPolicy = async (policy, inWords, changes = []) => {
     const address = addressIn(policy, api.baseUrl);
     if (address !== (publicUrl ?? api.baseUrl))
-      throw usageFailure(`The policy is that of ${address}. If this is the gate that you mean, say --public-url ${address}`);
+      throw usageFailure(`The policy is that of ${address}. If this is the gate that you mean, give --public-url ${address}`);
     terminal.remark('Before the first call an agent has to accept the policy of the gate:');
     for (const sentence of inWords) terminal.remark(`  ${sentence}`);
     if (changes.length > 0) terminal.remark('What is different from the policy that was accepted before:');
     for (const change of changes) terminal.remark(`  ${change}`);
     if (acceptPolicy) return true;
-    if (!terminal.isInteractive) throw usageFailure('Nobody can be asked here whether the policy is accepted: say --accept-policy.');
+    if (!terminal.isInteractive) throw usageFailure('There is no terminal to ask on whether the policy is accepted; give --accept-policy.');
     return terminal.confirm('Sign it?');
   };
   const folder = join(privateFolder(), 'agent');
@@ -77,7 +77,7 @@ async function execute({ api, terminal }: CliContext, uid: string, parameters: V
   return { agentId: agent.agentId, answer: await gate.execute(uid, parameters) };
 }
 
-/** The best hit, or the one that is picked where somebody can be asked. */
+/** The best hit, or the one that the person picks if there is a terminal to ask on. */
 async function choose({ api, terminal }: CliContext, words: string[]): Promise<string> {
   if (words.length === 0) throw usageFailure('What should the intent do? Say it in plain words, or name one with --intent.');
   const query = { query: words.join(' '), page_size: shownHits };
@@ -117,13 +117,13 @@ function readPairs({ input_parameters }: FullIntent, pairs: string[]): Values {
   );
 }
 
-/** A text is meant as it is written, anything else as JSON. Of what may be both, what is JSON is JSON. */
+/** A string is taken as written, anything else as JSON. If a parameter may be either, a valid JSON value is taken as JSON. */
 function readValue(written: string, parameter: Parameter | undefined): unknown {
   if (parameter?.type === 'string') return written;
   try {
     return JSON.parse(written);
   } catch {
-    // the service says what is wrong with it
+    // the gate says what is wrong with it
     return written;
   }
 }

@@ -4,7 +4,7 @@ import { node, pathOf, resolve, text, Unfit } from './node.ts';
 import type { TakeNote } from './notes.ts';
 import { type Form, type Operation, type Reading, readForms } from './operation.ts';
 
-/** How a list or object is written as text: repeated (`form`, exploded), with commas, or in a way that no intent has. */
+/** How a list or object is written as text: repeated (`form`, exploded), with commas, or in a way that intents do not support. */
 export type Spelling = 'repeated' | 'commas' | 'other';
 
 /** A value that becomes an input parameter, before its name and place are settled. */
@@ -83,7 +83,7 @@ function fitFormMember(input: Input, form: Form, take: TakeNote): Input[] {
 
 export const joinedOtherwise = 'its values are joined in a way that a call does not use';
 
-/** Whether a value may be a list or object. What may be anything most often is not. */
+/** Whether a value may be a list or object. A value that may be anything usually is neither. */
 export const isCompound = ({ types }: Facts): boolean => types !== undefined && (types.has('array') || types.has('object'));
 
 /**

@@ -9,14 +9,14 @@ export const readCredentialHeaders = (schemes: Node): Set<string> =>
       .map(({ name }) => (text(name) ?? '').toLowerCase()),
   );
 
-/** What the document says of credentials, for the one who has to give the service one. */
+/** What the document says about credentials, for the admin who sets the service's credential. */
 export const describeCredentials = (schemes: Node): string[] =>
   Object.entries(schemes).map(([name, scheme]) => `${name}: ${describeScheme(node(scheme))}`);
 
-function describeScheme({ type, in: where, name, scheme, $ref }: Node): string {
+function describeScheme({ type, in: place, name, scheme, $ref }: Node): string {
   switch (type) {
     case 'apiKey':
-      return where === 'header' ? `a key in the header ${name}` : `a key in the ${where} (${name}), which a service's credential cannot be`;
+      return place === 'header' ? `a key in the header ${name}` : `a key in the ${place} (${name}), which a service's credential cannot be`;
     case 'http':
       return /^basic$/i.test(String(scheme))
         ? 'the header Authorization: Basic <name and password>'

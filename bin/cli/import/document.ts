@@ -19,7 +19,7 @@ export function readDocument(text: string): unknown {
   return /^\s*[{[]/.test(content) ? readJson(content) : readYaml(content);
 }
 
-/** YAML takes braces as well, so what is not quite JSON may still be YAML. */
+/** YAML has braces as well, so a text that is not quite JSON may still be YAML. */
 function readJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -35,7 +35,7 @@ function readYaml(text: string): unknown {
   if (error) throw new DocumentError(`The document is neither JSON nor YAML: ${error.message.trim()}`);
   try {
     const value: unknown = document.toJS({ maxAliasCount: 1000 });
-    // an alias may stand for what holds it; such a document has no JSON form, and could not be walked
+    // an alias may refer to its own ancestor; such a document has no JSON form and cannot be walked
     if (text.includes('*')) JSON.stringify(value);
     return value;
   } catch (error) {

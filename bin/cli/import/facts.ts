@@ -2,7 +2,7 @@ import type { ConstraintName, ConstraintValue } from '../../../schemas/parameter
 
 export type Constraints = { [Name in ConstraintName]?: ConstraintValue<Name> | undefined };
 
-/** What a schema says of the values at one place, once its references and combinations are worked out. */
+/** What a schema says about the values at one place, once its references and combinations are resolved. */
 export interface Facts extends Constraints {
   /** JSON types that a value may have; undefined: any */
   types?: ReadonlySet<string> | undefined;
@@ -12,18 +12,18 @@ export interface Facts extends Constraints {
   isWriteOnly?: true | undefined;
   /** where it is written */
   path?: string | undefined;
-  /** read when they are asked for, since a schema may hold itself */
+  /** read on demand, since a schema may contain itself */
   properties: ReadonlyMap<string, () => Facts>;
   required: ReadonlySet<string>;
 }
 
 export const anything: Facts = { properties: new Map(), required: new Set() };
 
-/** How what several schemas say becomes one. */
+/** How the statements of several schemas are combined. */
 interface Combination<Value> {
-  /** what holds if both hold */
+  /** what applies if both apply */
   both: (left: Value, right: Value) => Value;
-  /** what surely holds if one of them holds, if anything does */
+  /** what certainly applies if one of them applies, if anything does */
   either: (values: Value[]) => Value | undefined;
 }
 
@@ -94,7 +94,7 @@ function joinProperties(maps: Facts['properties'][], join: (members: Facts[]) =>
   return new Map([...readers].map(([name, found]) => [name, once(() => join(found.map(([, read]) => read())))]));
 }
 
-/** @param isSure - whether all of them hold, or only one of them does: then what not all say does not hold */
+/** @param isSure - whether all of them apply; if only one does, what not all of them say is dropped */
 function combine<Name extends FactName>(name: Name, all: readonly Facts[], isSure: boolean): Facts[Name] | undefined {
   const combination: Combination<FactValue<Name>> = combinations[name];
   const values = all.map((facts) => facts[name]).filter((value) => value !== undefined) as FactValue<Name>[];
@@ -107,9 +107,9 @@ const combineAll = (all: readonly Facts[], isSure: boolean): Facts => ({
   ...Object.fromEntries(Object.keys(combinations).map((name) => [name, combine(name as FactName, all, isSure)])),
 });
 
-/** What holds if both hold (`allOf`). */
+/** What applies if both apply (`allOf`). */
 export const both = (left: Facts, right: Facts): Facts => combineAll([left, right], true);
 
-/** What surely holds if one of them holds (`oneOf`, `anyOf`). */
+/** What certainly applies if one of them applies (`oneOf`, `anyOf`). */
 export const either = (branches: readonly Facts[]): Facts =>
   branches.length < 2 ? (branches[0] ?? anything) : combineAll(branches, false);

@@ -9,13 +9,13 @@ const maxBytes = 100 * 1024 * 1024;
 
 const complaints: Record<DialError['failure'], string> = {
   no_address: 'its host has no address',
-  refused_address: 'its host leads to where no connection is made: only public addresses are called',
+  refused_address: 'its host has an address that may not be called: only public addresses are',
   unreachable: 'it cannot be reached',
   tls_failed: 'its certificate is not valid for its name',
 };
 
 /**
- * Fetches a document under the same rules as intents are called: https, public addresses, checked on the connection; no redirects.
+ * Fetches a document under the rules that calls of intents follow: https, public addresses, checked on the connection; no redirects.
  * @throws CliFailure
  */
 export async function fetchDocument(address: string, rules: EgressRules): Promise<string> {
@@ -37,7 +37,7 @@ export async function fetchDocument(address: string, rules: EgressRules): Promis
     throw new CliFailure('failure', `The document was answered with status ${status}.${hint}`);
   } catch (error) {
     if (error instanceof CliFailure) throw error;
-    const reason = error instanceof DialError ? complaints[error.failure] : 'the connection broke off, took too long or brought too much';
+    const reason = error instanceof DialError ? complaints[error.failure] : 'the connection broke, took too long or sent too much';
     throw new CliFailure('failure', `The document was not fetched: ${reason}.`, { cause: error });
   } finally {
     client.close();

@@ -9,10 +9,10 @@ import { keepMost, makeParameter, maxParameters } from './parameter.ts';
 
 const places = ['path', 'query', 'header', 'cookie'] as const;
 
-/** What a place of a URL template may be called. */
+/** The names that a place in a URL template may have. */
 const placeName = /^[A-Za-z0-9_.-]+$/;
 
-/** Header fields that every call of an intent carries, or that no API has to be given. */
+/** Header fields that every call of an intent carries, or that no API needs from its callers. */
 const suppliedHeaders = ['accept', 'content-type', 'user-agent', 'x-request-id', 'accept-encoding', 'host', 'content-length'];
 const credentialHeader =
   /^(authorization|(x-)?(api|access|auth|subscription)[-_]?(key|token)|x-functions-key|ocp-apim-subscription-key|private-token)$/i;
@@ -37,9 +37,9 @@ export interface RequestContext extends Reading {
 export function makeRequest(operation: Operation, context: RequestContext): Request {
   const { take } = context;
   const parameters = Map.groupBy(readParameters(operation.pathItem, operation.node), (parameter) => {
-    const where = places.find((known) => known === parameter.in);
-    if (where === undefined) throw unplaced(parameter, operation.node);
-    return where;
+    const place = places.find((known) => known === parameter.in);
+    if (place === undefined) throw unplaced(parameter, operation.node);
+    return place;
   });
   for (const place of ['header', 'cookie'] as const)
     for (const parameter of parameters.get(place) ?? []) leaveHeaderOut(parameter, context);
@@ -59,7 +59,7 @@ export function makeRequest(operation: Operation, context: RequestContext): Requ
   return { inputs: made, template: path + expansion, contentType: body.contentType };
 }
 
-/** A call sends no header or cookie of a caller's. */
+/** A call sends none of the caller's headers or cookies. */
 function leaveHeaderOut(parameter: Node, { credentialHeaders, take }: RequestContext): void {
   const what = `${parameter.in} ${parameter.name}`;
   const name = String(parameter.name).toLowerCase();
@@ -67,7 +67,7 @@ function leaveHeaderOut(parameter: Node, { credentialHeaders, take }: RequestCon
   const isHeader = parameter.in === 'header';
   if (isHeader && suppliedHeaders.includes(name)) return;
   if (isHeader && (credentialHeaders.has(name) || credentialHeader.test(name))) {
-    take(path, `the ${what} was left out: it is the service's credential, which the service adds to its calls`);
+    take(path, `the ${what} was left out: it is the service's credential, which the gate adds to its calls`);
   } else if (isHeader && name === 'idempotency-key') {
     take(path, 'the header Idempotency-Key was left out: a call carries the one that the agent sends');
   } else if (parameter.required === true) {
@@ -92,7 +92,7 @@ function readQuery(parameter: Node, operation: Operation, reading: Reading): Inp
   return [input];
 }
 
-function readParameter(parameter: Node, where: 'path' | 'query', { readSchema, take }: Reading): Input {
+function readParameter(parameter: Node, place: 'path' | 'query', { readSchema, take }: Reading): Input {
   const name = String(parameter.name);
   const path = pathOf(parameter);
   const [content] = Object.values(node(parameter.content));
@@ -100,27 +100,27 @@ function readParameter(parameter: Node, where: 'path' | 'query', { readSchema, t
   const described = both({ ...anything, description: text(parameter.description) }, schema);
   const input: Input = {
     name,
-    in: where,
+    in: place,
     isRequired: parameter.required === true,
-    spelling: readSpelling(parameter, where),
+    spelling: readSpelling(parameter, place),
     facts: described,
     path,
   };
   if (content === undefined) return input;
-  take(path, `${name} is JSON written into the ${where}; it was made a text`);
+  take(path, `${name} is JSON written into the ${place}; it was made a text`);
   const description = [described.description, 'Written as JSON text.'].filter(Boolean).join(' ');
   return { ...input, spelling: 'repeated', facts: { ...anyText, description } };
 }
 
 const anyText: Facts = { ...anything, types: new Set(['string']) };
 
-function readSpelling({ style, explode }: Node, where: 'path' | 'query'): Spelling {
-  const usual = where === 'query' ? 'form' : 'simple';
+function readSpelling({ style, explode }: Node, place: 'path' | 'query'): Spelling {
+  const usual = place === 'query' ? 'form' : 'simple';
   if ((text(style) ?? usual) !== usual) return 'other';
-  return where === 'path' || explode === false ? 'commas' : 'repeated';
+  return place === 'path' || explode === false ? 'commas' : 'repeated';
 }
 
-/** One parameter has one value: of two that share a name, one has to go. */
+/** One parameter has one value: if two share a name, one is left out. */
 function settle(inputs: Input[], take: TakeNote): Input[] {
   const kept = new Map<string, Input>();
   for (const input of inputs) {
@@ -137,7 +137,7 @@ function settle(inputs: Input[], take: TakeNote): Input[] {
   return [...kept.values()];
 }
 
-/** The places of the path, each with its parameter. Their names are nobody's business but the template's, so they give way. */
+/** The places of the path, each with its parameter. Their names matter only inside the template, so they give way to others. */
 function readPath(operation: Operation, parameters: Node[], taken: Set<string>, reading: Reading): { path: string; inputs: Input[] } {
   const { take } = reading;
   const known = new Map(parameters.map((parameter) => [parameter.name, parameter]));
@@ -175,7 +175,7 @@ function rename(name: string, taken: Set<string>): string {
   for (let candidate = plain; ; candidate = `path_${candidate}`) if (!taken.has(candidate) && candidate !== '__proto__') return candidate;
 }
 
-/** Percent-encodes what may not stand in a URL as it is. */
+/** Percent-encodes what may not appear in a URL as it is. */
 const encodeLiteral = (text: string): string =>
   text.replace(/%(?![0-9a-f]{2})|[^\w\-.~:/?#[\]@!$&'()*+,;=%]/giu, (character) => encodeURIComponent(character));
 

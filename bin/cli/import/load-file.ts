@@ -22,7 +22,7 @@ export async function loadFile(file: string): Promise<unknown> {
     treeShake: false,
     traversal: 'document',
     preserveReference: (reference, { origin: from }) => isLeft(reference, from),
-    // what is to be read is looked at again: a schema's $id can make it another file than the one that its reference names
+    // the file is checked again before it is read: a schema's $id can turn a reference into one to another file
     plugins: [
       { type: 'loader', validate: () => true, exec: async (path) => (isFileBelow(folder, path) ? readPart(path, folder) : { ok: false }) },
     ],
@@ -31,7 +31,7 @@ export async function loadFile(file: string): Promise<unknown> {
 
 const pathTo = (reference: string, from: string): string => resolve(dirname(from), reference.split('#')[0] ?? '');
 
-/** Links are followed first, so that none leads out of the folder. */
+/** Symbolic links are resolved first, so that none leads out of the folder. */
 function isFileBelow(folder: string, path: string): boolean {
   try {
     return /\.(json|ya?ml)$/i.test(path) && realpathSync(path).startsWith(folder.replace(/[\\/]?$/, sep));

@@ -1,10 +1,10 @@
 import { pointer } from '../../../functions/core/json.ts';
 import { DocumentError } from './document.ts';
 
-/** Where an object stands in the documents as they were given: a JSON pointer (RFC 6901), behind the file if there are several. */
+/** The place of an object in the documents as they were given: a JSON pointer (RFC 6901), preceded by the file if there are several. */
 export const place = Symbol('place');
 
-/** An object of a document. What its `$ref` refers to is its `$ref-value`. */
+/** An object of a document. The target of its `$ref` is its `$ref-value`. */
 export interface Node {
   readonly [member: string | symbol]: unknown;
 }
@@ -35,10 +35,10 @@ export function locate(value: unknown, path = '', depth = 0): unknown {
 
 export const pathOf = (value: unknown): string => text(node(value)[place]) ?? '';
 
-/** Why an operation cannot be an intent. It is left out and reported. */
+/** Why an operation cannot become an intent. The operation is left out and reported. */
 export class Unfit extends Error {
   override readonly name: string = 'Unfit';
-  /** place of what stands in the way */
+  /** place of the obstacle */
   readonly path: string;
 
   /** @param reason - ends the sentence "the operation ..." */

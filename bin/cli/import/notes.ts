@@ -1,4 +1,4 @@
-/** Something that an import does otherwise than the document says, and where that stands in the document. */
+/** Something that an import does differently from what the document says, and the place in the document. */
 export interface Note {
   /** JSON pointer */
   path: string;
@@ -8,7 +8,7 @@ export interface Note {
 
 export type TakeNote = (path: string, note: string) => void;
 
-/** Collects notes. What several operations share is noted once. */
+/** Collects notes. What concerns several operations is noted once. */
 export function openNotes(): { take: TakeNote; all(): Note[] } {
   const notes = new Map<string, Note>();
   return {

@@ -23,7 +23,7 @@ export function openOpenApi(document: unknown): OpenApi {
   return { root: createMagicProxy<Node, Node>(upgraded), problems };
 }
 
-/** An object that the upgrader made takes the place of the one that holds it. */
+/** An object that the upgrader made gets the place of the object that contains it. */
 function inheritPlaces(value: unknown, inherited: string): void {
   for (const item of list(value)) inheritPlaces(item, inherited);
   if (!isNode(value)) return;
@@ -36,7 +36,7 @@ function upgradeTo31(document: Node): Node {
   try {
     return node(upgrade(document, '3.1'));
   } catch (error) {
-    throw new DocumentError(`The document is not as its version of OpenAPI has it: ${(error as Error).message}`);
+    throw new DocumentError(`The document does not conform to its version of OpenAPI: ${(error as Error).message}`);
   }
 }
 
@@ -84,7 +84,7 @@ function followItem(item: unknown): Node | undefined {
   }
 }
 
-/** What the upgrader would lose is written out first: parameters and answers that are shared, lists, the media types of forms. */
+/** What the upgrader would lose is written out first: shared parameters and answers, lists, the media types of forms. */
 function upgradeOperation(document: Node, pathItem: Node, operation: Node): Node {
   const parameters = readParameters(pathItem, operation).map(writeOut);
   const form = parameters.filter((parameter) => parameter.in === 'formData');
@@ -133,7 +133,7 @@ function chooseFormTypes(form: readonly Node[], consumes: readonly string[]): st
   return types.length > 0 ? types : ['application/x-www-form-urlencoded'];
 }
 
-/** What an operation says for itself, or else the document for all; JSON if neither does. */
+/** What the operation says, else what the document says for all; JSON if neither says anything. */
 function listOr(keyword: 'consumes' | 'produces', operation: Node, document: Node): string[] {
   const listed = texts((operation[keyword] === undefined ? document : operation)[keyword]);
   return listed.length > 0 ? listed : ['application/json'];

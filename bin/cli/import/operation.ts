@@ -11,7 +11,7 @@ export interface Operation {
   node: Node;
 }
 
-/** What the reading of one operation needs of the reading of its document. */
+/** What reading one operation needs from reading its document. */
 export interface Reading {
   readSchema: ReadSchema;
   take: TakeNote;
@@ -25,7 +25,7 @@ export interface Form {
   node: Node;
 }
 
-/** The parameters of an operation and those that its path has for all; one of the operation takes the place of its namesake. */
+/** The parameters of an operation and those that its path has for all; the operation's own override those of the same name. */
 export function readParameters(pathItem: Node, operation: Node): Node[] {
   const found = new Map<string, Node>();
   for (const parameter of [...list(pathItem.parameters), ...list(operation.parameters)].map(resolve)) {

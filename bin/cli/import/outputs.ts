@@ -10,7 +10,7 @@ const isJson = (mediaType: string): boolean => isJsonType(mediaType) || mediaTyp
 
 /**
  * The output parameters of an operation: the members of its successful answer. A list or a single value has one, `items` or `value`, under
- * which the answer is returned. If there are several successful answers, only what all of them hold is required.
+ * which the answer is returned. If there are several successful answers, only what all of them contain is required.
  * @throws Unfit if no successful answer is JSON
  */
 export function makeOutputs({ node: operation }: Operation, { readSchema, take }: Reading): Parameter[] {

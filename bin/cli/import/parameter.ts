@@ -7,7 +7,7 @@ import { fitDescription } from './text.ts';
 
 export const maxParameters = 100;
 
-/** As many as an intent may have, in their order; the required ones go first. */
+/** As many parameters as an intent may have, in their order; required ones take precedence. */
 export function keepMost<T>(items: readonly T[], isRequired: (item: T) => boolean): T[] {
   const ranked = [...items.filter(isRequired), ...items.filter((item) => !isRequired(item))];
   const chosen = new Set(ranked.slice(0, maxParameters));
@@ -23,24 +23,24 @@ function chooseType({ types }: Facts, path: string, take: TakeNote): Parameter['
   if (values.length === 0) return known.length > 0 ? 'null' : 'any';
   const [first, ...others] = values.includes('number') ? values.filter((type) => type !== 'integer') : values;
   if (first !== undefined && others.length === 0) return first;
-  take(path, `may be ${values.join(' or ')}; a parameter has one type, so any was taken`);
+  take(path, `may be ${values.join(' or ')}; a parameter has one type, so "any" was used`);
   return 'any';
 }
 
-/** What is undefined or says nothing is left out. */
+/** Members that are undefined or empty are left out. */
 const present = <T extends object>(members: T): Partial<T> =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>;
 
 /**
- * Makes a parameter from what a schema says. What the registry would refuse of it is left out and noted.
- * @param holder - JSON pointer to what it is a part of
+ * Makes a parameter from what a schema says. Whatever the registry would refuse is left out and noted.
+ * @param holder - JSON pointer to what it is part of
  * @returns undefined if no parameter may have the name
  */
 export function makeParameter(name: string, isRequired: boolean, facts: Facts, holder: string, take: TakeNote): Parameter | undefined {
   const path = facts.path ?? holder;
   const type = chooseType(facts, path, take);
   const description = fitDescription(facts.description, path, take);
-  // a value that may be null as well is one that may be left out
+  // a value that may also be null is one that may be left out
   const allowed = type === 'any' || type === 'null' ? facts.enum : facts.enum?.filter((value) => value !== null);
   const constraints = Object.fromEntries(constraintNames.map((name) => [name, facts[name]]));
   const candidate: Parameter = {

@@ -4,7 +4,7 @@ import { openNotes } from './notes.ts';
 import { checkPlanned, describeIssues, type ImportOptions, type ImportPlan } from './plan.ts';
 import { makeService } from './service.ts';
 
-/** Members that a description may show of an intent, but that are the registry's to say. */
+/** Members of an intent that a description may show, but that the registry sets. */
 const assigned = ['intent_id', 'service_id', 'service_name', 'match'];
 
 /** Plans the import of a service description (specification section 2.6). Its intents keep their uids. */
@@ -38,7 +38,7 @@ export function planServiceDescription(root: Node, options: ImportOptions): Impo
     const skip = (reason: string) => plan.skipped.push({ operation, path, reason });
     const checked = checkPlanned(Object.fromEntries(Object.entries(node(given)).filter(([name]) => !assigned.includes(name))), options);
     if ('issues' in checked) skip(`would be refused: ${describeIssues(checked.issues)}`);
-    else if (seen.has(operation)) skip('has the intent_uid of another one');
+    else if (seen.has(operation)) skip('has the same intent_uid as another one');
     else {
       if (typeof node(given).endpoint === 'string')
         notes.take(`${path}/endpoint`, 'the endpoint is an address alone; it will be called with POST and JSON');

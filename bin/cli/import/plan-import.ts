@@ -7,7 +7,7 @@ import { planOpenApi } from './plan-openapi.ts';
 /**
  * Plans the import of a parsed document: OpenAPI 3.0 or 3.1, Swagger 2.0, or a service description (specification section 2.6).
  * Every intent that is planned passes the checks of the registry.
- * @throws DocumentError if the document is none of these, or an option is missing that it cannot do without
+ * @throws DocumentError if the document is none of these, or if a required option is missing
  */
 export function planImport(document: unknown, options: ImportOptions): ImportPlan {
   const { openapi, swagger, registry, ...members } = node(document);
@@ -15,7 +15,7 @@ export function planImport(document: unknown, options: ImportOptions): ImportPla
   if (members['service-info'] !== undefined && members.intents !== undefined) return planServiceDescription(members, options);
   throw new DocumentError(
     registry === undefined
-      ? 'The document is none that can be imported: OpenAPI 3.0 or 3.1 (openapi: 3.x), Swagger 2.0 (swagger: "2.0") or a service description (service-info and intents).'
+      ? 'The document cannot be imported. It must be OpenAPI 3.0 or 3.1 (openapi: 3.x), Swagger 2.0 (swagger: "2.0") or a service description (service-info and intents).'
       : 'The document is a registry file. Use "apply" for it.',
   );
 }

@@ -18,7 +18,7 @@ import { fitDescription, fitName } from './text.ts';
 const knownMethods = new Map(methods.map((method) => [method.toLowerCase(), method]));
 const otherMethods = ['head', 'options', 'trace', 'query'];
 
-/** An operation that has got its name. */
+/** An operation that has its name. */
 interface Listed extends Operation {
   /** what people call it, such as `GET /orders` */
   title: string;
@@ -40,7 +40,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
   const intents: IntentInput[] = [];
   for (const operation of resolveCollisions(listOperations(root, skipped), skipped, notes.take)) {
     const skip = (path: string, reason: string) => skipped.push({ operation: operation.title, path, reason });
-    // what is noted of an operation matters only if the operation is imported
+    // notes on an operation matter only if the operation is imported
     const ownNotes = openNotes();
     try {
       const problem = problems.get(operation.title);
@@ -79,8 +79,8 @@ function readServiceUrl(root: Node, options: ImportOptions): string {
     if (!(error instanceof Unfit)) throw error;
   }
   throw new DocumentError(
-    'The document does not say at which absolute address the API is. Give it with --base-url, for example https://api.example.com/v1.',
-    [{ path: '/servers', problem: 'must hold an absolute address' }],
+    'The document does not give the absolute address of the API. Give it with --base-url, for example https://api.example.com/v1.',
+    [{ path: '/servers', problem: 'must contain an absolute address' }],
   );
 }
 
@@ -94,7 +94,7 @@ function readNamespace(serviceUrl: string, { namespace }: ImportOptions): string
 
 function readVersion(info: Node, { version }: ImportOptions, take: TakeNote): string {
   const major = version ?? majorVersion(String(info.version ?? ''));
-  if (major === undefined) take('/info/version', 'holds no number; v1 was taken');
+  if (major === undefined) take('/info/version', 'contains no number; v1 was used');
   return major ?? 'v1';
 }
 
@@ -110,7 +110,7 @@ function* listOperations(root: Node, skipped: Skipped[]): Generator<Listed> {
           const slug = makeSlug(text(operation.operationId) ?? '') || makePathSlug(method, path);
           yield { title, path, method, pathItem, node: operation, slug };
         } else if (otherMethods.includes(name)) {
-          skipped.push({ operation: title, path: pathOf(operation), reason: `uses ${name.toUpperCase()}, which no intent does` });
+          skipped.push({ operation: title, path: pathOf(operation), reason: `uses ${name.toUpperCase()}, which intents do not support` });
         }
       }
     } catch (error) {
@@ -120,7 +120,7 @@ function* listOperations(root: Node, skipped: Skipped[]): Generator<Listed> {
   }
 }
 
-/** Operations whose ids come to one slug are all named by method and path, so that their order does not matter. Who then still collides is skipped. */
+/** Operations whose ids give the same slug are all named by method and path, whatever their order. Any that still collide are skipped. */
 function resolveCollisions(operations: Iterable<Listed>, skipped: Skipped[], take: TakeNote): Listed[] {
   const listed = [...operations];
   const bySlug = Map.groupBy(listed, ({ slug }) => slug);
@@ -163,7 +163,7 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
   };
 }
 
-/** A comma separates tags in a search, so none may stand in one. */
+/** A comma separates tags in a search, so a tag must not contain one. */
 function readTags({ tags }: Node): string[] {
   const fitted = texts(tags).map((tag) => fitName(tag.replaceAll(',', ' '), 64));
   return [...new Set(fitted.filter((tag) => tag !== undefined))].slice(0, 50);

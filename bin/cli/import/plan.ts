@@ -12,7 +12,7 @@ import type { Addresses } from './server.ts';
 export interface Skipped {
   /** what people call it, such as `GET /orders` */
   operation: string;
-  /** JSON pointer to what stands in the way */
+  /** JSON pointer to the obstacle */
   path: string;
   /** ends the sentence "the operation ..." */
   reason: string;
@@ -33,15 +33,15 @@ export interface ImportOptions extends Addresses {
   /** such as `v2`; otherwise the major version of the document */
   version?: string;
   serviceName?: string;
-  /** intents of operations that are marked as deprecated can be executed all the same */
+  /** intents of deprecated operations can still be executed */
   keepDeprecated?: boolean;
-  /** what the registry checks endpoints by */
+  /** the rules by which the registry checks endpoints */
   rules: EgressRules;
   /** the address of the registry itself */
   registryUrl: string;
 }
 
-/** What the registry would refuse of an intent; what it takes comes back as the registry will keep it. */
+/** What the registry would refuse in an intent; an accepted intent is returned in the form in which the registry will keep it. */
 export function checkPlanned(candidate: unknown, { rules, registryUrl }: ImportOptions): { intent: IntentInput } | { issues: Issue[] } {
   const parsed = intentInput.safeParse(candidate, { reportInput: true });
   if (!parsed.success) return { issues: issuesOf(parsed.error) };

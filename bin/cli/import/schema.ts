@@ -19,7 +19,7 @@ const readers: { readonly [Name in ConstraintName]: Reader<ConstraintValue<Name>
   format: ({ format }) => parameterFormats.find((known) => known === format),
 };
 
-/** Constraints that a parameter of an intent has no member for. */
+/** Constraints for which a parameter of an intent has no member. */
 const inexpressible = [
   'multipleOf',
   'not',
@@ -36,13 +36,13 @@ const inexpressible = [
   'dependentSchemas',
 ].filter((keyword) => !(keyword in readers));
 
-/** Works out JSON schemas. What cannot be worked out stands for anything, and is noted. */
+/** Resolves JSON schemas. One that cannot be resolved allows anything, and is noted. */
 export type ReadSchema = (schema: unknown) => Facts;
 
-/** How many schemas may be made of each other, one in another. */
+/** How deep schemas may be nested in each other. */
 const maxOpen = 500;
 
-/** A reader for one document. What is referred to is worked out once, however many schemas are made of it. */
+/** A reader for one document. The target of a reference is resolved once, however many schemas use it. */
 export function openSchemaReader(take: TakeNote): ReadSchema {
   const referred = new Map<Node, Facts>();
   const open = new Set<Node>();
@@ -73,19 +73,19 @@ export function openSchemaReader(take: TakeNote): ReadSchema {
       return [facts];
     } catch (error) {
       if (!(error instanceof BrokenReference)) throw error;
-      take(error.path, `${error.problem}; anything is taken in its place`);
+      take(error.path, `${error.problem}; anything is allowed in its place`);
       return [];
     }
   }
 
   function readOwn(schema: Node): Facts {
     const note = (words: string) => take(pathOf(schema), words);
-    for (const keyword of inexpressible) if (schema[keyword] !== undefined) note(`${keyword} was left out: a parameter cannot say it`);
+    for (const keyword of inexpressible) if (schema[keyword] !== undefined) note(`${keyword} was left out: a parameter cannot express it`);
     for (const [keyword, bound] of Object.entries(inclusive)) {
       if (!isInteger(schema) && number(schema[keyword]) !== undefined)
         note(`${keyword} was made ${bound}: a parameter's bounds are inclusive`);
     }
-    // a member is worked out when it is asked for: by then its holder is no longer open, so a schema may have itself as a member
+    // a member is resolved on demand: by then its parent is no longer open, so a schema may have itself as a member
     const properties = Object.entries(node(schema.properties)).map(([name, member]) => [name, once(() => read(member))] as const);
     return {
       types: readTypes(schema),
@@ -117,7 +117,7 @@ function readAlternatives(branches: Facts[], schema: Node, take: TakeNote): Fact
   return isNullable && united.types ? { ...united, types: new Set([...united.types, 'null']) } : united;
 }
 
-/** `type` is a text or a list. Without it, other keywords tell. `nullable` is left of what is older than 3.1 and could not be upgraded. */
+/** `type` is a string or a list. Without it, other keywords tell. `nullable` remains in parts older than 3.1 that could not be upgraded. */
 function readTypes(schema: Node): Set<string> | undefined {
   const listed = texts([schema.type].flat());
   const types = listed.length > 0 ? listed : impliedTypes(schema);
@@ -150,7 +150,7 @@ function isInteger(schema: Node): boolean {
   return types?.has('integer') === true && !types.has('number');
 }
 
-/** A parameter's bounds are inclusive: for integers the next one takes the place of an exclusive bound. */
+/** A parameter's bounds are inclusive: for integers, the next one replaces an exclusive bound. */
 function readBound(schema: Node, keyword: 'minimum' | 'maximum'): number | undefined {
   const isLower = keyword === 'minimum';
   const exclusive = number(isLower ? schema.exclusiveMinimum : schema.exclusiveMaximum);

@@ -1,15 +1,15 @@
 import { list, type Node, node, pathOf, text, Unfit } from './node.ts';
 
-/** Where the paths of a document are called, if the one who imports it says more than the document. */
+/** The address at which the paths of a document are called, if the importing admin says more than the document. */
 export interface Addresses {
-  /** takes the place of every server that the document names */
+  /** replaces every server that the document names */
   baseUrl?: string;
   /** where the document was fetched: its relative servers are relative to that */
   documentUrl?: string;
 }
 
 /**
- * The address that an operation's path is appended to, without a trailing slash: of the servers of the first that names any, the first with https.
+ * The address that an operation's path is appended to, without a trailing slash: the first one with https
  * @param holders - the operation, its path and its document
  * @throws Unfit if there is none
  */

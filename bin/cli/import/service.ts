@@ -4,7 +4,7 @@ import { fitDescription, fitName } from './text.ts';
 
 const addresses = ['policy_url', 'service_logo_url', 'service_terms_of_service_url', 'service_privacy_policy_url'] as const;
 
-/** What a document says of its service. */
+/** What a document says about its service. */
 export type ServiceText = { service_url: string } & { [Member in keyof ServiceInput]?: string | undefined };
 
 /** The service that an import registers. Addresses that the registry would refuse are left out and noted. */

@@ -9,7 +9,7 @@ const invisible = /\p{Default_Ignorable_Code_Point}/gu;
 
 const isBlank = (text: string): boolean => text.replace(invisible, '').trim() === '';
 
-/** Cuts a text to a number of characters (code points); an ellipsis says so. */
+/** Cuts a text to a number of characters (code points), and marks the cut with an ellipsis. */
 function cut(text: string, maximum: number): string {
   const characters = [...text];
   return characters.length <= maximum

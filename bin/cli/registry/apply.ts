@@ -34,9 +34,9 @@ export interface ApplyOptions {
 const foreignMessage = 'Another service has this intent_uid. Choose another namespace, slug or version, or delete that one.';
 
 /**
- * Brings a service to where it should be. What was begun and broken off is finished by the next run: each change is complete in itself, and a
+ * Brings a service into the wanted state. An interrupted run is finished by the next one: each change is complete in itself, and a
  * change whose answer was lost is recognised.
- * @throws CliFailure or IntentGateError where going on makes no sense: the token is refused, nothing answers, the service itself cannot be saved
+ * @throws CliFailure or IntentGateError if going on makes no sense: the token is refused, nothing answers, the service itself cannot be saved
  */
 export async function applyChanges(
   api: Api,
@@ -53,7 +53,7 @@ export async function applyChanges(
     try {
       applied[await work()]++;
     } catch (error) {
-      // refused tokens and silence concern every other intent as well
+      // a refused token or no answer affects every other intent as well
       if (!(error instanceof Refusal) || [401, 403].includes(error.status)) throw error;
       failed.push({ intent_uid: uid, message: error.message, issues: error.issues });
     }
@@ -80,7 +80,7 @@ async function saveService(api: Api, { serviceId, service }: ServiceChanges): Pr
   return serviceId;
 }
 
-/** The name may be that of a service that no search finds, since it has no intents yet, such as one whose import was cut short: that is the one that is meant. */
+/** The name may belong to a service that no search finds because it has no intents yet, for example after an interrupted import: that one is meant. */
 async function createService(api: Api, input: ServiceChanges['service']['input']): Promise<string> {
   try {
     return readAnswer(savedService, await api.call('POST', '/api/services', { body: input, isAdmin: true })).service_id;
@@ -106,7 +106,7 @@ async function saveIntent(api: Api, serviceId: string, { kind, intent, etag }: I
   return 'created';
 }
 
-/** A create whose answer was lost, or that another run made, finds its intent there: that is what was wanted. */
+/** If the answer to a create was lost, or another run made the intent, it is already there, as wanted. */
 async function recognize(api: Api, serviceId: string, intent: IntentChange['intent'], conflict: Refusal): Promise<void> {
   const stands = await findIntent(api, intent.intent_uid);
   if (stands === undefined) throw conflict;
@@ -117,7 +117,7 @@ async function recognize(api: Api, serviceId: string, intent: IntentChange['inte
   }
 }
 
-/** Gone is gone, whoever has removed it. */
+/** An intent that is already gone counts as removed. */
 async function removeIntent(api: Api, uid: string): Promise<'removed'> {
   try {
     await api.call('DELETE', intentPath(uid), { isAdmin: true });

@@ -11,19 +11,19 @@ import { findIntent, findService, findServiceByName, listUids } from './read.ts'
 export interface Wanted {
   service: ServiceInput;
   intents: readonly IntentInput[];
-  /** the service that is meant, whatever it is called; its own record is then left as it is */
+  /** the service that is meant, whatever its name; its own record is then left as it is */
   into?: Service;
 }
 
 export interface IntentChange {
   kind: 'create' | 'update';
   intent: IntentInput;
-  /** for an update: where it differs, and the entity tag of what was compared */
+  /** for an update: the differences, and the entity tag of what was compared */
   differences: Difference[];
   etag?: string;
 }
 
-/** What it takes to bring a service to where it should be. */
+/** What it takes to bring a service into the wanted state. */
 export interface ServiceChanges {
   name: string;
   /** undefined if the service is to be created */
@@ -40,14 +40,14 @@ export interface ServiceChanges {
 export interface CompareOptions {
   concurrency: number;
   progress(what: string, total: number): Progress;
-  /** also looks whether other services have the uids that are to be created; without it that shows when they are */
+  /** also checks whether other services have the uids that are to be created; otherwise that shows when they are created */
   isThorough: boolean;
 }
 
-/** Intents that are asked for when a service is not found by its name. */
+/** How many intents are looked up when a service is not found by its name. */
 const maxProbes = 20;
 
-/** A service is known by its name; if none is found by that, by the intents that it should have. */
+/** A service is found by its name, else by the intents that it should have. */
 async function findWanted(api: Api, { service, intents, into }: Wanted): Promise<{ service: Service; etag: string } | undefined> {
   if (into !== undefined) return findService(api, into.service_id);
   const named = await findServiceByName(api, service.service_name);
@@ -59,7 +59,7 @@ async function findWanted(api: Api, { service, intents, into }: Wanted): Promise
   return undefined;
 }
 
-/** Compares what is wanted with what stands. Nothing is changed. */
+/** Compares the wanted state with the registry. Nothing is changed. */
 export async function compareService(api: Api, wanted: Wanted, options: CompareOptions): Promise<ServiceChanges> {
   const { concurrency, isThorough } = options;
   const found = await findWanted(api, wanted);
@@ -104,6 +104,6 @@ function compareRecord({ service, into }: Wanted, found: { service: Service; eta
   return { kind: differences.length > 0 ? 'update' : 'same', input: service, differences, etag: found.etag };
 }
 
-/** Whether anything is not as it should be. */
+/** Whether anything differs. */
 export const hasDrift = ({ service, intents, extra, foreign }: ServiceChanges): boolean =>
   service.kind !== 'same' || intents.length + extra.length + foreign.length > 0;

@@ -1,5 +1,5 @@
 /**
- * Does the same with each item, several at a time, in no certain order. The first that throws stops the others from being begun.
+ * Does the same with each item, several at a time, in no particular order. After the first failure no further item is begun.
  * @param concurrency - how many at a time, at least 1
  */
 export async function concurrently<T>(items: Iterable<T>, concurrency: number, work: (item: T) => Promise<void>): Promise<void> {

@@ -1,13 +1,13 @@
 import canonicalize from 'canonicalize';
 import { pointer } from '../../../functions/core/json.ts';
 
-/** One place where what is wanted is not what stands. */
+/** One place in which the wanted state differs from the registry. */
 export interface Difference {
   /** JSON pointer; parameters are named, not numbered */
   path: string;
   /** undefined if there is nothing yet */
   before?: unknown;
-  /** undefined if it is to go */
+  /** undefined if it is to be removed */
   after?: unknown;
 }
 
@@ -20,7 +20,7 @@ const isNamed = (value: unknown): value is { name: string }[] =>
 
 const byName = (list: { name: string }[]): Members => Object.fromEntries(list.map((item) => [item.name, item]));
 
-/** Every place where two JSON values differ, in normal form. Lists of named things are compared by name, and by order if that is all. */
+/** Every place in which two JSON values differ, in normal form. Lists of named things are compared by name, and by order if nothing else differs. */
 export function findDifferences(before: unknown, after: unknown, path: readonly string[] = []): Difference[] {
   if (isObject(before) && isObject(after)) {
     const names = new Set([...Object.keys(before), ...Object.keys(after)]);
@@ -37,5 +37,5 @@ export function findDifferences(before: unknown, after: unknown, path: readonly 
     : [{ path: pointer(path), ...(before !== undefined && { before }), ...(after !== undefined && { after }) }];
 }
 
-/** The order of members does not count: values such as defaults may come back in another one. */
+/** The order of members does not count: values such as defaults may come back in another order. */
 const isSame = (left: unknown, right: unknown): boolean => canonicalize(left) === canonicalize(right);

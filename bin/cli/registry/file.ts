@@ -21,7 +21,7 @@ const registryFile = z
     for (const [at, { intents }] of services.entries()) {
       for (const [place, { intent_uid }] of intents.entries()) {
         if (seen.has(intent_uid)) {
-          const message = 'must not be in the file twice';
+          const message = 'must not appear in the file twice';
           context.addIssue({ code: 'custom', path: ['services', at, 'intents', place, 'intent_uid'], message });
         }
         seen.add(intent_uid);
@@ -33,12 +33,12 @@ const registryFile = z
 export function readRegistryFile(document: unknown): FileService[] {
   const { success, data, error } = registryFile.safeParse(document, { reportInput: true });
   if (success) return data.services.map(({ intents, ...service }) => ({ service, intents }));
-  throw usageFailure('The file is no registry file as "export" writes it. Correct these places:', issuesOf(error));
+  throw usageFailure('The file is not a registry file as written by "export". Correct these places:', issuesOf(error));
 }
 
 export type FileFormat = 'yaml' | 'json';
 
-/** Writes a registry file piece by piece, so that a large registry need not fit into memory. Equal registries give equal texts. */
+/** Writes a registry file piece by piece, so that a large registry need not fit into memory. Equal registries give equal files. */
 export interface FileWriter {
   begin(): string;
   service(service: ServiceInput): string;
@@ -48,7 +48,7 @@ export interface FileWriter {
 
 const indent = (text: string, spaces: number): string => text.replace(/^(?=.)/gm, ' '.repeat(spaces));
 
-/** No folding: a line that changes is one line in a review. What YAML 1.1 would read as something else is quoted. */
+/** No folding: a line that changes is one line in a review. Anything that YAML 1.1 would read as something else is quoted. */
 const toYaml = (value: unknown): string => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' });
 
 function writeYaml(): FileWriter {

@@ -2,7 +2,7 @@ import type { FullIntent, IntentInput } from '../../../schemas/intent.ts';
 import { type Parameter, parameter } from '../../../schemas/parameter.ts';
 import { type Service, type ServiceInput, serviceInput } from '../../../schemas/service.ts';
 
-/** The members of a schema, in its order. What is undefined is left out, so that what says the same is the same. */
+/** The members of a schema, in its order. Undefined members are left out, so that equal records have equal texts. */
 const pick = <T extends object>(shape: { readonly [Name in keyof T]: unknown }, given: T): T =>
   Object.fromEntries(
     (Object.keys(shape) as (keyof T)[]).map((name) => [name, given[name]]).filter(([, value]) => value !== undefined),
@@ -10,7 +10,7 @@ const pick = <T extends object>(shape: { readonly [Name in keyof T]: unknown }, 
 
 const normalizeParameter = (given: Parameter): Parameter => pick(parameter.shape, { ...given, required: given.required || undefined });
 
-/** An intent as its owner would write it: in one order, without what the registry adds and without what says nothing. */
+/** An intent as its owner would write it: in one order, without what the registry adds and without empty members. */
 export const normalizeIntent = (given: IntentInput | FullIntent): IntentInput => ({
   intent_uid: given.intent_uid,
   intent_name: given.intent_name,

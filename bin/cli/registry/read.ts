@@ -26,7 +26,7 @@ async function* readPages<T extends z.ZodType>(
   for (let asked: Record<string, string> | undefined = query; asked !== undefined; ) {
     const reply = await api.call('GET', path, { query: { ...asked, page_size: pageSize } });
     yield readAnswer(schema, reply);
-    // the path of a link may be that of another name of the service; its query is what counts
+    // a link may use another address of the gate, with another path; only its query counts
     asked = nextPage(reply.headers)?.query;
   }
 }
@@ -53,7 +53,7 @@ async function findOrNothing(read: Promise<Exchange>): Promise<Exchange | undefi
   }
 }
 
-/** An intent with all that was registered of it, and its entity tag. */
+/** An intent in full, and its entity tag. */
 export async function findIntent(api: Api, uid: string): Promise<{ intent: FullIntent; etag: string } | undefined> {
   const reply = await findOrNothing(api.call('GET', intentPath(uid), { query: { view: 'full' } }));
   return reply && { intent: readAnswer(fullIntent, reply), etag: reply.headers.get('etag') ?? '*' };
@@ -64,7 +64,7 @@ export async function findService(api: Api, serviceId: string): Promise<{ servic
   return reply && { service: readAnswer(service, reply), etag: reply.headers.get('etag') ?? '*' };
 }
 
-/** The names of services that have intents which a search finds, each with one of those. */
+/** The names of the services that have intents which a search finds, each with one such intent. */
 export async function* searchServices(api: Api, serviceName = ''): AsyncGenerator<{ name: string; uid: string }> {
   const seen = new Set<string>();
   for await (const { intents } of readPages(api, '/api/intents/search', { service_name: serviceName }, intentPage)) {
@@ -77,7 +77,7 @@ export async function* searchServices(api: Api, serviceName = ''): AsyncGenerato
 }
 
 /**
- * Finds a service by its id or by its name. By name it is found if a search finds one of its intents: the API has no list of services.
+ * Finds a service by its id or by its name. It is found by name if a search finds one of its intents: the API has no list of services.
  * @throws CliFailure if there is none
  */
 export async function requireService(api: Api, nameOrId: string): Promise<{ service: Service; etag: string }> {
@@ -85,7 +85,7 @@ export async function requireService(api: Api, nameOrId: string): Promise<{ serv
   if (found) return found;
   throw new CliFailure(
     'failure',
-    'No service is found by this name or id. By its name a service is found once it has an intent that is not deprecated; by its id always.',
+    'There is no service with this name or id. A service is found by its name only if it has an intent that is not deprecated; by its id, always.',
   );
 }
 

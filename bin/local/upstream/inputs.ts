@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { isCountry } from './world.ts';
 
-/** Whether `use` accepts the value: Intl tells what it does not know by throwing a RangeError. */
+/** Whether `use` accepts the value: Intl throws a RangeError for a value that it does not know. */
 function accepts(use: () => unknown): boolean {
   try {
     return Boolean(use());

@@ -4,7 +4,7 @@ import type { ServiceInput } from '../../../schemas/service.ts';
 
 export const namespace = 'world.example';
 
-/** What registers the demo upstream at `upstreamUrl` as a service. */
+/** The body that registers the demo upstream at `upstreamUrl` as a service. */
 export const demoServiceInput = (upstreamUrl: string): ServiceInput => ({
   service_name: 'World facts',
   service_url: upstreamUrl,
@@ -20,7 +20,7 @@ const [string, number, integer, boolean, array] = [input('string'), input('numbe
 
 const required = { required: true };
 
-/** An output that every answer holds. */
+/** An output that every answer contains. */
 const output = (type: Parameter['type'], name: string, description: string): Parameter => ({ name, type, required: true, description });
 
 const languageTag = '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$';
@@ -359,7 +359,7 @@ const intents: readonly DemoIntent[] = [
   },
 ];
 
-/** What registers the intents of the demo upstream at `upstreamUrl`. */
+/** The bodies that register the intents of the demo upstream at `upstreamUrl`. */
 export const demoIntentInputs = (upstreamUrl: string): IntentInput[] =>
   intents.map(({ id, method, path, ...intent }) => ({
     intent_uid: `${namespace}:${id}`,

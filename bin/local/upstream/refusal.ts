@@ -1,4 +1,4 @@
-/** What the demo upstream refuses on its own account: becomes a JSON answer with this status. */
+/** A refusal by the demo upstream itself: becomes a JSON answer with this status. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;

@@ -14,7 +14,7 @@ interface Saved {
 /**
  * Registers the demo upstream's service and intents through the public API. Doing it again, also for an upstream that has moved to another
  * address, leads to the same registry.
- * @throws Error in one sentence where the API answers otherwise than expected
+ * @throws Error in one sentence if the API does not answer as expected
  */
 export async function registerDemo({ baseUrl, adminToken, upstreamUrl }: Registration): Promise<void> {
   async function send(method: 'POST' | 'PUT', path: string, body: object): Promise<{ isTaken: boolean; saved: Saved }> {

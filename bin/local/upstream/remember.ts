@@ -1,7 +1,7 @@
 const maxRemembered = 200;
 
 /**
- * Remembers what `make` made of its arguments, the last of them. For Intl's objects: each holds tens of kilobytes that V8 does not count as its own,
+ * Caches the last results of `make` by its arguments. For Intl's objects: each takes tens of kilobytes that V8 does not count as its own,
  * so that they pile up long before they are collected.
  */
 export function remember<A extends string[], T>(make: (...given: A) => T): (...given: A) => T {

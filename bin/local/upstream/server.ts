@@ -53,7 +53,7 @@ async function answer(request: IncomingMessage) {
   return { status: 200, body: match.route.answer({ ...given, ...match.places }) };
 }
 
-/** The values of a path's places, or nothing where the path is another. */
+/** The values of a path's places, or nothing if the path does not match. */
 function matchPath(pattern: Route['path'], pathname: string): Record<string, string> | undefined {
   const [wanted, given] = [pattern, pathname].map((path) => path.split('/'));
   if (wanted?.length !== given?.length) return undefined;
@@ -93,7 +93,7 @@ async function readBody(request: IncomingMessage): Promise<object> {
   throw new Refusal(400, 'The body must be a JSON object.');
 }
 
-/** Errors in this service's own form, which is not that of the gateway in front of it. */
+/** Errors in the upstream's own form, which is not that of the gate in front of it. */
 function describe(error: unknown): { status: number; body: object } {
   if (error instanceof Refusal) return { status: error.status, body: { message: error.message } };
   if (error instanceof z.ZodError) {

@@ -42,7 +42,7 @@ export function convertInstant(instantMs: number, zone: string) {
 }
 
 /**
- * The instants at which a zone's clocks show `local`: none where clocks are put forward over it, two where they are put back.
+ * The instants at which a zone's clocks show `local`: none if clocks are put forward over it, two if they are put back.
  * @param localMs - what the clocks show, read as if it were UTC
  */
 const instantsOf = (localMs: number, zone: string): number[] =>
@@ -51,7 +51,7 @@ const instantsOf = (localMs: number, zone: string): number[] =>
     .filter((instant) => instant + offsetMs(zone, instant) === localMs)
     .sort((a, b) => a - b);
 
-/** @throws Refusal 422 where the clocks of `from` skip `local` */
+/** @throws Refusal 422 if the clocks of `from` skip `local` */
 export function convertLocalTime(local: string, from: string, to: string[], language: string) {
   const localMs = Date.parse(`${local}Z`);
   const [instant, later] = instantsOf(localMs, from);

@@ -37,7 +37,7 @@ const nameOf = (type: Intl.DisplayNamesType, language: string, code: string): st
 
 const zonesOf = (code: string): string[] => readLocale(`und-${code}`).getTimeZones() ?? [];
 
-/** The language that ICU takes for the likeliest where only the country is known. */
+/** The language that ICU considers the likeliest if only the country is known. */
 const likelyLanguage = (code: string): string => readLocale(`und-${code}`).maximize().language;
 
 /** The name of a day of the week, 1 being Monday. */

@@ -50,7 +50,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 _opener = urllib.request.build_opener(_NoRedirects)
 
 
-#: how often policy and sentences are read until they belong together
+#: how often policy and sentences are read to get a matching pair
 _MAX_READS = 3
 
 
@@ -59,8 +59,8 @@ class IntentGate:
 
     on_policy(policy, in_words) decides whether the usage policy is accepted; nothing is signed unless it returns True. in_words are the sentences
     of the gate about exactly this policy. key is a Key, or the path of the file that keeps one, made at the first execution. public_url is the
-    address that the gate calls itself by, if it is not the one that it is reached at. A call waits at most max_wait seconds for quota or for a
-    gate that is away, and is sent max_attempts times at most.
+    gate's own address for itself, if it differs from the one at which it is reached. A call waits at most max_wait seconds for quota or for an
+    unavailable gate, and is sent at most max_attempts times.
     """
 
     def __init__(self, url, agent_id, key, on_policy, public_url=None, max_attempts=4, max_wait=90, timeout=35):
@@ -87,19 +87,19 @@ class IntentGate:
         return self._send("GET", f"/api/intents/{urllib.parse.quote(intent_uid, safe='')}?view=full")
 
     def policy(self):
-        """The usage policy, and what the gate says that it means, in plain sentences."""
+        """The usage policy, and its meaning according to the gate, in plain sentences."""
         for _ in range(_MAX_READS):
             policy = self._send("GET", "/api/policy")
             words = self._read_words()
-            if words is None:  # a gate that does not put it into words: the policy itself is what can be shown
+            if words is None:  # the gate does not describe it in words: the policy itself is shown
                 return policy, json.dumps(policy, indent=2, ensure_ascii=False).split("\n")
             # the sentences have to be those of the policy that would be signed
             if words["policy"] == f"{policy['uid']}#sha-256={canonical_digest(policy)}":
                 return policy, words["sentences"]
         raise IntentGateError(
             "UNEXPECTED_ANSWER",
-            "The sentences that the gate answers are not those of the policy that it serves, so nothing was signed. "
-            "Try again; if it stays, tell its operators.",
+            "The sentences that the gate returns do not describe the policy that it serves, so nothing was signed. "
+            "Try again; if the problem persists, tell its operators.",
         )
 
     def _read_words(self):
@@ -114,7 +114,7 @@ class IntentGate:
         return words if is_in_words and all(isinstance(one, str) for one in sentences) else None
 
     def execute(self, intent_uid, parameters, idempotency_key=None):
-        """Executes an intent, and gets a PAT first if that is due. With the same idempotency_key it is done once, however often it is asked for."""
+        """Executes an intent, and gets a PAT first if necessary. With the same idempotency_key it is executed once, however often it is requested."""
         key = idempotency_key or str(uuid.uuid4())
         body = {"intent_uid": intent_uid, "parameters": parameters}
         replacements = 0
@@ -147,7 +147,7 @@ class IntentGate:
     def _request_pat(self):
         policy, in_words = self.policy()
         if policy != self._accepted:
-            # a copy, so that nothing else is signed than what was fetched
+            # a copy, so that nothing is signed but what was fetched
             if self._on_policy(json.loads(json.dumps(policy)), in_words) is not True:
                 raise IntentGateError("POLICY_DECLINED", "The usage policy was not accepted, so nothing was signed and no intent can be executed.")
             self._accepted = policy
@@ -166,7 +166,7 @@ class IntentGate:
         self._renew_at = time.time() + 0.9 * _life_seconds(self._pat)
 
     def _send(self, method, path, prepare=lambda: ({}, None), uses_quota=False):
-        """Sends a request until it is answered: again if nothing answers or the gate is away, later if quota is used up."""
+        """Sends a request until it is answered: again if nothing answers or the gate is unavailable, later if quota is used up."""
         waited, failures = 0.0, 0
 
         def wait(seconds, error):
@@ -216,7 +216,7 @@ class IntentGate:
 
 
 def _life_seconds(pat):
-    """How long a PAT holds, by its own dates: the clock of the gate need not agree with the one here."""
+    """How long a PAT is valid, by its own dates: the clock of the gate need not agree with the one here."""
     segment = pat.split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4)))
     return claims["exp"] - claims["iat"]

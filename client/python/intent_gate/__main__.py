@@ -17,8 +17,8 @@ def _ask_on_terminal(_, in_words):
 def main():
     parser = argparse.ArgumentParser(prog="intent-gate-agent", description="Find and execute intents.")
     parser.add_argument("--url", default=os.environ.get("BASE_URL", "http://127.0.0.1:8080"), help="address of the gate (BASE_URL)")
-    parser.add_argument("--agent-id", help="how the agent calls itself; default: a name made of its key")
-    parser.add_argument("--key", default="intent-gate.key", help="file that keeps the key; made if it is not there")
+    parser.add_argument("--agent-id", help="the agent's name for itself; default: a name derived from its key")
+    parser.add_argument("--key", default="intent-gate.key", help="file that keeps the key; created if it does not exist")
     parser.add_argument("--accept-policy", action="store_true", help="accept the usage policy without asking")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("policy", help="show the usage policy in words")

@@ -29,7 +29,7 @@ class Key:
 
     @classmethod
     def at(cls, path):
-        """The key in a file that its owner alone may read; made if it is not there."""
+        """The key in a file that only its owner may read; created if it does not exist."""
         if not os.path.exists(path):
             made = Ed25519PrivateKey.generate().private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
             draft = f"{path}.{uuid.uuid4()}"
@@ -44,12 +44,12 @@ class Key:
         with open(path, encoding="ascii") as file:
             seed = bytes.fromhex(file.read().strip())
         if len(seed) != 32:
-            raise ValueError(f"{path} does not hold a key of this program")
+            raise ValueError(f"{path} does not contain a key of this program")
         return cls(seed)
 
     @property
     def agent_id(self):
-        """A name that is made of the key, for agents that nobody has named."""
+        """A name derived from the key, for agents that were given none."""
         return "agent-" + self.jwk["x"][:12]
 
     def sign(self, header, payload):
@@ -59,7 +59,7 @@ class Key:
 
 
 class AsWritten(float):
-    """A number that keeps how it was written: gates write JSON by the rules of ECMAScript, which are those of RFC 8785."""
+    """A number that keeps its original spelling: gates write JSON by the rules of ECMAScript, which are those of RFC 8785."""
 
     def __new__(cls, text):
         number = super().__new__(cls, text)

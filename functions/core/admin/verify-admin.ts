@@ -16,13 +16,13 @@ export interface AdminSettings {
   adminScope: string;
 }
 
-/** Lets admins pass; throws for everybody else. */
+/** Admits admins; throws for everyone else. */
 export type VerifyAdmin = (request: ApiRequest) => Promise<void>;
 
 /**
  * Admins are the members of the group `admins`, and machine clients with the admin scope. Only Cognito access tokens count:
  * never an ID token, never an attribute that a user may write.
- * @returns a check that throws ApiError UNAUTHORIZED (no or bad token), FORBIDDEN (no admin) or SERVICE_UNAVAILABLE (no key set)
+ * @returns a check that throws ApiError UNAUTHORIZED (no token or a bad one), FORBIDDEN (not an admin) or SERVICE_UNAVAILABLE (no key set)
  */
 export function openAdminVerifier({ userPool, clientIds, adminScope }: AdminSettings): VerifyAdmin {
   const verifier = CognitoJwtVerifier.create(
@@ -37,10 +37,10 @@ export function openAdminVerifier({ userPool, clientIds, adminScope }: AdminSett
         ? unavailable('The key set of the admin tokens cannot be fetched. Try again after Retry-After.', error)
         : badToken(error);
     });
-    // the library takes a token without an expiry for one that never expires
+    // to the library, a token without an expiry never expires
     if (!Number.isSafeInteger(claims.exp)) throw badToken();
     if (!isAdmin(claims, adminScope)) {
-      throw new ApiError('FORBIDDEN', `The token is genuine, but its bearer is no admin. Ask for membership of the group ${adminGroup}.`, {
+      throw new ApiError('FORBIDDEN', `The token is genuine, but it is not an admin's. Ask for membership of the group ${adminGroup}.`, {
         details: { reason: 'not_admin' },
       });
     }
@@ -56,7 +56,7 @@ export function isAdmin(claims: { 'cognito:groups'?: unknown; scope?: unknown },
   return (Array.isArray(groups) && groups.includes(adminGroup)) || (typeof scope === 'string' && scope.split(' ').includes(adminScope));
 }
 
-/** The key set could not be fetched or is none: the token may be good. */
+/** The key set could not be fetched or read; the token may be valid. */
 class KeySetError extends Error {
   override readonly name = 'KeySetError';
 }

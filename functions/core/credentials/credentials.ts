@@ -4,7 +4,7 @@ import type { CredentialInput } from '../../../schemas/credential.ts';
 import { readEnvironment } from '../environment.ts';
 import { emptyVault, openSecretsManager, type Vault } from './vault.ts';
 
-/** How a service's upstream knows calls that come from here. */
+/** How a service's upstream recognises calls from this gate. */
 export interface Credential extends CredentialInput {
   /** base64url of the 32 bytes of an HMAC-SHA-256 key */
   signing_key: string;
@@ -12,11 +12,11 @@ export interface Credential extends CredentialInput {
 
 export interface Credentials {
   /**
-   * A service's credential; that it has none is remembered too.
-   * @throws ApiError SERVICE_UNAVAILABLE where that cannot be found out
+   * Finds a service's credential; the absence of one is remembered too.
+   * @throws ApiError SERVICE_UNAVAILABLE if the credential cannot be looked up
    */
   find(serviceId: string): Promise<Credential | undefined>;
-  /** Makes the next `find` ask again: for when an upstream does not accept the credential. */
+  /** Makes the next `find` ask again, for when an upstream does not accept the credential. */
   forget(serviceId: string): void;
   /** Sets a service's credential, with a new signing key. */
   replace(serviceId: string, input: CredentialInput): Promise<Credential>;

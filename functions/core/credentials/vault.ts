@@ -11,15 +11,15 @@ import { ApiError, unavailable } from '../api-error.ts';
 import { awsClientSettings } from '../aws-client.ts';
 import { bounded } from '../invocation.ts';
 
-/** Where secrets are kept, by name. */
+/** Keeps secrets by name. */
 export interface Vault {
-  /** @throws ApiError SERVICE_UNAVAILABLE where it cannot be asked: no answer is not the same as no secret */
+  /** @throws ApiError SERVICE_UNAVAILABLE if it cannot be reached: no answer is not the same as no secret */
   read(name: string): Promise<string | undefined>;
   write(name: string, secret: string): Promise<void>;
   remove(name: string): Promise<void>;
 }
 
-/** Longest that one operation may take with all its retries, in milliseconds. */
+/** Longest time that one operation may take with all its retries, in milliseconds. */
 const operationTimeoutMs = 2_500;
 
 /** The client with bounded waits. `AWS_ENDPOINT_URL_SECRETS_MANAGER` redirects it. */
@@ -55,7 +55,7 @@ export function openSecretsManager(prefix: string, client: SecretsManagerClient 
   };
 }
 
-/** What `send` returns, or undefined where it throws the one error that is expected. */
+/** What `send` returns, or undefined if it throws the one error that is expected. */
 async function unless<T>(expected: abstract new (...parameters: never[]) => Error, send: () => Promise<T>): Promise<T | undefined> {
   try {
     return await send();
@@ -74,11 +74,11 @@ async function reach<T>(operation: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Where a deployment has nowhere to keep secrets: there are none. */
+/** For a deployment that has nowhere to keep secrets: there are none. */
 export const emptyVault: Vault = {
   read: async () => undefined,
   write: async () => {
-    throw new ApiError('NOT_IMPLEMENTED', 'This deployment keeps no credentials of services. Deploy it with a place for them.');
+    throw new ApiError('NOT_IMPLEMENTED', 'This deployment cannot keep credentials of services. Deploy it with a place for them.');
   },
   remove: async () => {},
 };

@@ -2,12 +2,12 @@ import type { ApiDocument, ApiOperation, ApiParameter, JsonSchema } from '../../
 import { type ParameterSummary, parameterTypes } from '../../../schemas/parameter.ts';
 import type { DescribedIntent } from '../../../schemas/service-description.ts';
 
-/** The operations that an agent begins with; all others are for admins, or of no use to an agent. */
+/** The operations that an agent starts with; all others are for admins, or of no use to an agent. */
 const operationIds = ['search-intents', 'get-intent', 'get-policy', 'issue-pat', 'execute-intent'];
 
 /**
  * This gate's own operations in the form of intents, in the namespace of its host.
- * Headers are left out, credentials among them: the descriptions say what to send.
+ * Headers are left out, including credentials: the descriptions say what to send.
  */
 export function listOwnIntents(document: ApiDocument, baseUrl: string): DescribedIntent[] {
   const namespace = new URL(baseUrl).hostname.replace(/[^a-zA-Z0-9.-]/g, '-');

@@ -1,7 +1,7 @@
 import type { Policy } from '../../../schemas/policy.ts';
 import { describePolicy } from '../policy/describe.ts';
 
-/** Where the reference page has the sentences of the policy. */
+/** The place in the reference page for the sentences of the policy. */
 export const policyPlace = '<!-- policy -->';
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };

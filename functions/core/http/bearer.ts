@@ -10,7 +10,7 @@ const credentials = {
 /**
  * The bearer token of a request.
  * @param scheme - with `DPoP` that scheme is accepted beside `Bearer`; whether a proof has to come with it is for the caller to check
- * @throws ApiError UNAUTHORIZED where there is none, more than one, or no well-formed one
+ * @throws ApiError UNAUTHORIZED if there is none, more than one, or a malformed one
  */
 export function bearerToken(request: ApiRequest, scheme: keyof typeof credentials = 'Bearer'): string {
   const [field, ...more] = request.headerValues('authorization');
@@ -24,6 +24,6 @@ export function bearerToken(request: ApiRequest, scheme: keyof typeof credential
 export const unauthorized = (message: string) =>
   new ApiError('UNAUTHORIZED', message, { headers: { 'WWW-Authenticate': 'Bearer realm="intent-gate"' } });
 
-/** 401 for a token that does not hold. */
+/** 401 for an invalid token. */
 export const invalidToken = (message: string, cause?: unknown) =>
   new ApiError('UNAUTHORIZED', message, { cause, headers: { 'WWW-Authenticate': 'Bearer realm="intent-gate", error="invalid_token"' } });

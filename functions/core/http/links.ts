@@ -2,7 +2,7 @@ import type { Pagination } from '../../../schemas/pagination.ts';
 import type { ApiRequest } from './request.ts';
 
 /**
- * The `Link` header of a paged answer (RFC 8288): `next` and `prev`, with the query that was asked.
+ * The `Link` header of a paged answer (RFC 8288): `next` and `prev`, with the query of the request.
  * @param next - query parameters that only the next page's link carries
  */
 export function pageLinks(

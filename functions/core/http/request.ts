@@ -4,7 +4,7 @@ import { ApiError, invalidParameter } from '../api-error.ts';
 import { isObject, type JsonValue, parse, parseJson, pointer } from '../json.ts';
 import { matchesEntityTag } from './response.ts';
 
-/** Greatest size of a request body: 256 KiB. */
+/** Maximum size of a request body, in bytes. */
 const maxBodyBytes = 256 * 1024;
 
 /** A request as the action of an endpoint sees it, whatever the gateway made of it. */
@@ -13,7 +13,7 @@ export interface ApiRequest {
   /** the path below the base URL, undecoded */
   path: string;
   requestId: string;
-  /** the address that the gate is called by, without a trailing slash */
+  /** the address at which the gate is called, without a trailing slash */
   baseUrl: string;
   /** a path variable, decoded */
   pathParameter(name: string): string;
@@ -25,7 +25,7 @@ export interface ApiRequest {
   query<T extends z.ZodObject>(schema: T): z.output<T>;
   /** every query parameter as it was given, the first value of each */
   queryValues(): Record<string, string>;
-  /** the body, once media type, size and JSON grammar are checked */
+  /** the body, after media type, size and JSON grammar have been checked */
   json(): JsonValue;
   /** the body, parsed with `schema` */
   body<T extends z.ZodType>(schema: T): z.output<T>;
@@ -36,7 +36,7 @@ export interface ApiRequest {
 }
 
 /**
- * @param publicBaseUrl - the configured public address; without it the address is the one that the gateway was called by
+ * @param publicBaseUrl - the configured public address; without it, the address at which the gateway was called
  */
 export function readRequest(event: APIGatewayProxyEvent, context: Context, publicBaseUrl?: string): ApiRequest {
   const header = (name: string) => {

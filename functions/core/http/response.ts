@@ -25,17 +25,17 @@ export const entityTag = (text: string): string => `"${createHash('sha256').upda
 export const recordTag = ({ rev }: { rev: string }): string => `"${rev}"`;
 
 /**
- * A read that may be asked for again: carries `ETag` and `Cache-Control: no-cache` (store it, but ask before using it),
+ * The answer to a cacheable read: carries `ETag` and `Cache-Control: no-cache` (store it, but ask before using it),
  * because what an admin wrote has to be seen by the next read.
  */
 export const revalidated = (body: unknown, etag = entityTag(JSON.stringify(body)), headers: Record<string, string> = {}): ApiResponse =>
   ok(body, { ETag: etag, 'Cache-Control': 'no-cache', ...headers });
 
-/** Whether an `If-Match` field holds `etag` (RFC 9110 section 13.1.1, strong comparison); `*` holds every one. */
+/** Whether an `If-Match` field matches `etag` (RFC 9110 section 13.1.1, strong comparison); `*` matches every tag. */
 export const matchesEntityTag = (field: string, etag: string): boolean =>
   field.split(',').some((candidate) => ['*', etag].includes(candidate.trim()));
 
-/** The one place where a response takes the gateway's form. */
+/** The only place in which a response is put into the gateway's form. */
 export const serialize = ({ status, body, text, headers }: ApiResponse, requestId: string): APIGatewayProxyResult => ({
   statusCode: status,
   headers: {
@@ -48,7 +48,7 @@ export const serialize = ({ status, body, text, headers }: ApiResponse, requestI
   body: text ?? (body === undefined ? '' : JSON.stringify(body)),
 });
 
-/** The one place where an error becomes a response (specification section 7.1). Of an error that is no ApiError, nothing is shown. */
+/** The only place in which an error becomes a response (specification section 7.1). An error other than an ApiError reveals nothing. */
 export function describeError(
   error: unknown,
   { protocol, requestId, baseUrl }: { protocol: string; requestId: string; baseUrl: string },
@@ -58,7 +58,7 @@ export function describeError(
       ? error
       : new ApiError(
           'INTERNAL_SERVER_ERROR',
-          'Something went wrong on our side. Try again; if it stays, give details.request_id to the operators.',
+          'Something went wrong on our side. Try again; if the problem persists, give details.request_id to the operators.',
         );
   const reference = `${protocol.toUpperCase()}-${errorTable[shown.code].reference}`;
   const body: ErrorBody = {

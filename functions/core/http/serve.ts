@@ -14,14 +14,14 @@ export type Action = (request: ApiRequest) => Promise<ApiResponse>;
 export type LambdaHandler = (event: APIGatewayProxyEvent, context: Context) => Promise<APIGatewayProxyResult>;
 
 export interface ServeSettings {
-  /** what stands for `proto` in error references */
+  /** what replaces `proto` in error references */
   protocol: string;
   baseUrl?: string;
   /** origins whose pages may read answers, separated by commas */
   allowedOrigins?: string;
 }
 
-/** What is kept of an invocation's time to answer that it is over, in milliseconds. */
+/** Time reserved at the end of an invocation to answer that its time is over, in milliseconds. */
 const answeringMs = 500;
 
 /** How middy ends an invocation whose time is nearly over: the signal that it gives to the handler is aborted, and this is thrown. */
@@ -36,7 +36,7 @@ const endInTime = {
 
 /**
  * Makes a Lambda handler of an endpoint's action: the chain that every endpoint shares.
- * None of middy's own middlewares is in it: they answer errors as text, and none of them knows this protocol's error form and headers.
+ * It uses none of middy's own middlewares: they answer errors as text, and do not know this protocol's error form and headers.
  */
 export function serve(
   action: Action,
@@ -55,14 +55,14 @@ export function serve(
     );
 }
 
-/** Makes a Lambda handler of work that runs on a schedule. A run that fails is an error of the function: it is counted, and alarms are set on it. */
+/** Makes a Lambda handler of work that runs on a schedule. A failed run is an error of the function, which is counted and covered by alarms. */
 export function serveSchedule(run: () => Promise<void>): (event: unknown, context: Context) => Promise<void> {
   return middy<unknown, void, Error, Context, Internal>(endInTime)
     .use(runLog())
     .handler((_event, _context, { signal }) => withinInvocation(signal, run));
 }
 
-/** What the middlewares of one invocation know of it. */
+/** What the middlewares of one invocation know about it. */
 interface Internal extends Record<string, unknown> {
   /** milliseconds since the epoch */
   startedMs?: number;
@@ -73,7 +73,7 @@ type Chain = Parameters<NonNullable<Middleware['before']>>[0];
 
 const durationMs = ({ startedMs = Date.now() }: Internal): number => Date.now() - startedMs;
 
-/** What may be logged of an error; a refusal itself says nothing that its code does not. */
+/** What may be logged about an error; a refusal says nothing that its code does not. */
 const causeOf = (error: unknown): Record<string, unknown> => {
   const cause = error instanceof ApiError ? error.cause : error;
   return cause === undefined || cause === null ? {} : { cause: describeCause(cause) };
@@ -88,10 +88,10 @@ const errorResponse = (settings: ServeSettings): Middleware => ({
   },
 });
 
-/** What a 304 carries (RFC 9110 section 15.4.5), and the headers of every answer that say nothing of the content. */
+/** What a 304 carries (RFC 9110 section 15.4.5), and those headers of every answer that do not depend on the content. */
 const notModifiedHeader = /^(cache-control|content-location|date|etag|expires|vary|x-request-id|x-content-type-options)$/i;
 
-/** Answers 304 where the caller already holds what would be sent (RFC 9110 section 13.1.2, weak comparison). */
+/** Answers 304 if the caller already has what would be sent (RFC 9110 section 13.1.2, weak comparison). */
 const conditionalGet = (): Middleware => ({
   after: ({ event, response }) => {
     const etag = response?.headers?.ETag;
@@ -112,7 +112,7 @@ const start = ({ internal }: { internal: Internal }): void => {
   internal.startedMs = Date.now();
 };
 
-/** One line a request: what was asked by name, how it ended, how long it took. */
+/** One line a request: the name of the endpoint, the outcome, the duration. */
 const accessLog = (): Middleware => {
   const write = ({ event, response, error, internal }: Chain) => {
     const entry = {
@@ -128,7 +128,7 @@ const accessLog = (): Middleware => {
   return { before: start, after: write, onError: write };
 };
 
-/** One line a run. The error goes on to Lambda. */
+/** One line a run. The error is passed on to Lambda. */
 const runLog = (): middy.MiddlewareObj<unknown, void, Error, Context, Internal> => ({
   before: start,
   after: ({ internal }) => log.info('ran', { duration_ms: durationMs(internal) }),

@@ -17,7 +17,7 @@ const madeWithinBuckets = 0.5;
 export interface Window {
   /** the newest bucket, counted from the epoch */
   bucket: number;
-  /** calls of the live buckets; where each stands, {@link slotOf} says */
+  /** calls of the live buckets; {@link slotOf} gives the place of each */
   counts: readonly number[];
   /** sum of the counts */
   total: number;

@@ -3,7 +3,7 @@ import type { Parameter } from '../../../schemas/parameter.ts';
 import { pointer } from '../json.ts';
 import { compileDefinition, types } from './constraints.ts';
 
-/** Most unknown parameters that are named one by one, and the longest name that a pointer repeats. */
+/** Maximum number of unknown parameters that are named one by one, and the longest name that a pointer repeats. */
 const maxUnknownCount = 100;
 const maxNameLength = 200;
 
@@ -39,14 +39,14 @@ function describeUnknown(names: string[]): Issue[] {
     .slice(0, maxUnknownCount)
     .map((name) =>
       name.length > maxNameLength
-        ? { path: '/parameters', problem: `holds a name of more than ${maxNameLength} characters, which no parameter has; remove it` }
+        ? { path: '/parameters', problem: `contains a name of more than ${maxNameLength} characters, which no parameter has; remove it` }
         : { path: pointer(['parameters', name]), problem: 'is not a parameter of this intent; remove it' },
     );
   const unnamed = names.length - issues.length;
-  return unnamed > 0 ? [...issues, { path: '/parameters', problem: `holds ${unnamed} more unknown parameters; remove them` }] : issues;
+  return unnamed > 0 ? [...issues, { path: '/parameters', problem: `contains ${unnamed} more unknown parameters; remove them` }] : issues;
 }
 
-/** What is missing or of another type in an upstream's answer, with pointers into that answer. An optional member may be null. */
+/** What is missing or has the wrong type in an upstream's answer, with pointers into that answer. An optional member may be null. */
 export const checkOutput = (definitions: readonly Parameter[], answer: object): Issue[] =>
   definitions.flatMap(({ name, type, required }): Issue[] => {
     const value: unknown = Object.hasOwn(answer, name) ? Reflect.get(answer, name) : undefined;

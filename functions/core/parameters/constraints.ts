@@ -16,7 +16,7 @@ interface TypeRule {
 export const types: Record<Parameter['type'], TypeRule> = {
   string: { holds: (value) => typeof value === 'string', problem: 'must be a string' },
   number: { holds: (value) => typeof value === 'number', problem: 'must be a number' },
-  // JSON does not tell 1.0 from 1; beyond 2^53 a JSON reader no longer sees the number that was written.
+  // JSON does not tell 1.0 from 1; beyond 2^53 a JSON reader may see another number than the one that was written.
   integer: { holds: Number.isSafeInteger, problem: 'must be an integer from -9007199254740991 to 9007199254740991' },
   boolean: { holds: (value) => typeof value === 'boolean', problem: 'must be true or false' },
   array: { holds: Array.isArray, problem: 'must be an array' },
@@ -27,21 +27,21 @@ export const types: Record<Parameter['type'], TypeRule> = {
 
 /** What a constraint of a parameter means. */
 interface Constraint<Value> {
-  /** the types that it means something for; all if not given */
+  /** the types to which it applies; all if not given */
   types?: readonly Parameter['type'][];
   /** what is wrong with the constraint itself, as a sentence that begins with "must" */
   findProblem?: (value: Value, definition: Parameter) => string | undefined;
-  /** the check of values; it is compiled once, and never of a constraint that has a problem */
+  /** the check of values; compiled once, and never for a constraint that has a problem */
   compile: (value: Value) => Check;
 }
 
-/** A check of numbers alone: other values pass, as JSON Schema has it. */
+/** A check for numbers only: other values pass, as in JSON Schema. */
 const ofNumber =
   (holds: (value: number) => boolean, problem: string): Check =>
   (value) =>
     typeof value !== 'number' || holds(value) ? [] : [problem];
 
-/** A check of strings alone. */
+/** A check for strings only. */
 const ofText =
   (holds: (text: string) => boolean, problem: string): Check =>
   (value) =>
@@ -50,7 +50,7 @@ const ofText =
 const numeric: readonly Parameter['type'][] = ['number', 'integer', 'any'];
 const textual: readonly Parameter['type'][] = ['string', 'any'];
 
-/** Every constraint that a parameter can have: registration checks definitions by it, and execution values. */
+/** Every constraint that a parameter can have: registration checks definitions with it, and execution checks values. */
 const constraints: { readonly [Name in ConstraintName]: Constraint<ConstraintValue<Name>> } = {
   enum: { compile: compileEnum },
   minimum: {
@@ -115,7 +115,7 @@ function readConstraint<Name extends ConstraintName>(name: Name, definition: Par
 export const constraintsOf = (definition: Parameter) =>
   constraintNames.map((name) => readConstraint(name, definition)).filter((constraint) => constraint !== undefined);
 
-/** All checks of one definition. A value of the wrong type gets that one problem, every other value all that apply. */
+/** All checks of one definition. A value of the wrong type gets that one problem, every other value all the problems that apply. */
 export function compileDefinition(definition: Parameter): Check {
   const type = types[definition.type];
   const checks = constraintsOf(definition).map(({ compile }) => compile());

@@ -14,7 +14,7 @@ const daysInMonth = (year: number, month: number): number =>
     ? 29
     : ([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1] ?? 0);
 
-/** RFC 3339 full-date, of a day that the calendar has. */
+/** RFC 3339 full-date, for a day that exists in the calendar. */
 function isDate(text: string): boolean {
   const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text) ?? [];
   return day !== undefined && Number(day) >= 1 && Number(day) <= daysInMonth(Number(year), Number(month));
@@ -44,7 +44,7 @@ function isEmail(text: string): boolean {
   );
 }
 
-/** RFC 3986 appendix B takes any text apart; what may stand in each part is section 3. */
+/** The expression of RFC 3986 appendix B splits any text; section 3 says what each part may contain. */
 const uriParts = /^(?:([^:/?#]+):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s;
 const pathCharacters = /^(?:[\w\-.~!$&'()*+,;=:@/]|%[0-9a-f]{2})*$/i;
 const queryCharacters = /^(?:[\w\-.~!$&'()*+,;=:@/?]|%[0-9a-f]{2})*$/i;

@@ -4,7 +4,7 @@ import type { RE2JS } from 're2js';
 /** The engine is loaded when the first pattern is compiled: many intents have none, and reading it would delay every start. */
 const load = createRequire(import.meta.url);
 
-/** Greatest size of a compiled pattern. Matching takes time proportional to this times the length of the text. */
+/** Maximum size of a compiled pattern. Matching takes time proportional to this times the length of the text. */
 const maxProgramSize = 2500;
 
 /** A pattern that is longer than this with its repetitions written out is not compiled at all: that would take seconds. */
@@ -19,8 +19,8 @@ export class PatternError extends Error {
 
 /**
  * Compiles a pattern for an engine that takes linear time whatever the text (RE2). It matches anywhere in the text, as in JSON Schema.
- * The pattern must also be ECMAScript, since RE2 reads a few spellings that nobody who writes JSON Schema means.
- * Two things differ from ECMAScript: `.` leaves out the line feed alone, and `\s` is white space of ASCII.
+ * The pattern must also be ECMAScript, since RE2 accepts a few spellings that have no meaning in JSON Schema.
+ * Two things differ from ECMAScript: `.` excludes only the line feed, and `\s` is ASCII white space.
  * @throws PatternError whose message ends the sentence "the pattern ..."
  */
 export function compilePattern(source: string): (text: string) => boolean {
@@ -40,7 +40,7 @@ const tooLarge = 'is too large when its repetitions are written out; use smaller
 const needed =
   'must be one that RE2 can match in linear time: no back-references, no look-around, counts of at most 1000 (nested ones multiplied), no surrogate pairs as escapes';
 
-/** What RE2JS would take for something else instead of refusing it: named back-references, and characters written as two surrogates. */
+/** What RE2JS would misread instead of refusing it: named back-references, and characters written as two surrogates. */
 const misread = /(?:^|[^\\])(?:\\\\)*\\(?:k|u[dD][89a-fA-F])/;
 
 function compileLinear(source: string): RE2JS {
@@ -62,13 +62,13 @@ export function countAtoms(source: string): number {
   const groups = [0];
   let repeatable = 0;
   const add = (count: number) => groups.push((groups.pop() ?? 0) + count);
-  for (const [text, least, most] of source.matchAll(lexeme)) {
+  for (const [text, min, max] of source.matchAll(lexeme)) {
     if (text.startsWith('(')) groups.push(0);
     else if (text === ')') {
       repeatable = groups.pop() ?? 0;
       add(repeatable);
-    } else if (least !== undefined) {
-      const times = Math.max(Number(least), Number(most), 1);
+    } else if (min !== undefined) {
+      const times = Math.max(Number(min), Number(max), 1);
       add(repeatable * (times - 1));
     } else if (!/^[*+?|^$]$/.test(text)) {
       repeatable = 1;

@@ -20,7 +20,7 @@ const namePayment = ({ amount, currency, every }: Payment): string =>
 /**
  * A policy in plain sentences, one for each thing that it grants or asks.
  * @param policy - with `{base_url}` filled in
- * @throws PolicyError where it cannot be put into effect
+ * @throws PolicyError if it cannot be put into effect
  */
 export function describePolicy(policy: Policy, baseUrl: string): string[] {
   const { permissions, prohibitions, isExceedingProhibited, limits, isSigningObliged } = interpretPolicy(policy, baseUrl);
@@ -37,7 +37,7 @@ export function describePolicy(policy: Policy, baseUrl: string): string[] {
   ];
 }
 
-/** What has changed from one policy to another, in plain sentences; empty where they say the same. */
+/** What has changed from one policy to another, in plain sentences; empty if they say the same. */
 export function describeChanges(before: Policy, after: Policy, baseUrl: string): string[] {
   const [earlier, now] = [describePolicy(before, baseUrl), describePolicy(after, baseUrl)];
   const changes = [

@@ -7,7 +7,7 @@ export interface SpecialRange {
   source: string;
 }
 
-/** IANA IPv4 Special-Purpose Address Registry, and multicast. Nothing in it is an intent's endpoint, whatever the registry says of its reach. */
+/** IANA IPv4 Special-Purpose Address Registry, and multicast. None of it can be an intent's endpoint, whatever reachability the registry states. */
 export const specialIPv4: readonly SpecialRange[] = [
   { cidr: '0.0.0.0/8', name: 'this network', source: 'RFC 791' },
   { cidr: '10.0.0.0/8', name: 'private use', source: 'RFC 1918' },
@@ -29,7 +29,7 @@ export const specialIPv4: readonly SpecialRange[] = [
   { cidr: '240.0.0.0/4', name: 'reserved, limited broadcast', source: 'RFC 1112' },
 ];
 
-/** The part of IPv6 that global unicast addresses are given out from (RFC 4291 section 2.4). All else is refused unseen. */
+/** The part of IPv6 from which global unicast addresses are assigned (RFC 4291 section 2.4). Everything else is refused without a closer look. */
 const globalIPv6 = '2000::/3';
 
 /** The rows of the IANA IPv6 Special-Purpose Address Registry inside 2000::/3. Those that embed an IPv4 address are refused as a whole. */
@@ -50,7 +50,7 @@ export type AddressKind = 'public' | 'loopback' | 'special';
 
 /**
  * What an address is, decided on its bytes: `public` is global unicast that no special-purpose registry lists. An IPv4-mapped IPv6 address is the
- * IPv4 address in it. What is no address, or bears a zone, is `special`.
+ * IPv4 address in it. A text that is not an address, or that has a zone, is `special`.
  */
 export function classifyAddress(text: string): AddressKind {
   if (isIP(text) === 0 || text.includes('%')) return 'special';

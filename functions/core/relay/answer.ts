@@ -10,12 +10,12 @@ type Body = { [member: string]: JsonValue };
 /** Largest answer that a refusal passes on, in bytes. */
 const maxShownBytes = 4096;
 
-/** Longest time that a busy upstream can have its callers told to wait, in seconds; also what is told where it says nothing of use. */
+/** Maximum number of seconds that callers of a busy upstream are told to wait; also used if the upstream says nothing useful. */
 const maxRetryAfterSeconds = 3600;
 const usualRetryAfterSeconds = 5;
 
 /**
- * Turns an upstream's answer into the body of ours (specification section 4.2, endpoint 3). Where the upstream refused the parameters, or did not
+ * Turns an upstream's answer into the body of ours (specification section 4.2, endpoint 3). If the upstream refused the parameters, or did not
  * answer with what was promised, the agent gets its body too if that is JSON of at most 4 KB: always below `error.details`, so that no upstream can
  * speak in the gate's name.
  * @throws ApiError INTENT_EXECUTION_FAILED, INTENT_NOT_SUPPORTED, INTENT_DEPRECATED or SERVICE_UNAVAILABLE
@@ -40,12 +40,12 @@ function readBody(answer: UpstreamAnswer, outputs: Intent['output_parameters']):
   if (isObject(value)) return value;
   const [only, ...others] = outputs;
   if (only === undefined || others.length > 0) {
-    throw failed(answer, "The intent's endpoint answered no JSON object. Tell the service's operators.");
+    throw failed(answer, "The intent's endpoint did not answer with a JSON object. Tell the service's operators.");
   }
   return { [only.name]: value };
 }
 
-/** The same strict reading as of requests: what two readers could see differently is not passed on. */
+/** As strict as the reading of requests: what two readers could interpret differently is not passed on. */
 function readJson(bytes: Buffer): JsonValue | undefined {
   try {
     return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -57,7 +57,7 @@ function readJson(bytes: Buffer): JsonValue | undefined {
 function describeRefusal(answer: UpstreamAnswer): ApiError {
   const { status } = answer;
   if (status === 429) {
-    return refused(answer, 'SERVICE_UNAVAILABLE', "The intent's endpoint takes no more calls for now. Try again after Retry-After.", {
+    return refused(answer, 'SERVICE_UNAVAILABLE', "The intent's endpoint accepts no more calls for now. Try again after Retry-After.", {
       headers: { 'Retry-After': String(retryAfterSeconds(answer.retryAfter)) },
     });
   }
@@ -69,7 +69,7 @@ function describeRefusal(answer: UpstreamAnswer): ApiError {
     return refused(
       answer,
       'INTENT_EXECUTION_FAILED',
-      "The intent's endpoint refused the parameters. details.upstream_body says why where it did.",
+      "The intent's endpoint refused the parameters. details.upstream_body says why, if the endpoint gave a reason.",
       {
         status: 422,
         details: shownBody(answer),
@@ -104,6 +104,6 @@ function shownBody({ body }: UpstreamAnswer): Record<string, unknown> {
   return value === undefined ? {} : { upstream_body: value };
 }
 
-/** Whole seconds only (RFC 9110 section 10.2.3 also knows dates, which depend on somebody else's clock). */
+/** Whole seconds only (RFC 9110 section 10.2.3 also allows dates, which depend on the upstream's clock). */
 const retryAfterSeconds = (field = ''): number =>
   /^[0-9]{1,15}$/.test(field) ? Math.min(Math.max(Number(field), 1), maxRetryAfterSeconds) : usualRetryAfterSeconds;

@@ -6,11 +6,11 @@ const failuresToOpen = 5;
 /** How long a host is left alone before one call may try it again, in milliseconds. */
 const openMs = 10_000;
 
-/** Keeps calls from hosts that cannot be connected to. It remembers in this process only, at most 1,000 hosts. */
+/** Keeps calls away from hosts that cannot be connected to. It remembers a limited number of hosts, in this process only. */
 export interface Breaker {
-  /** @returns 0 where a call may be made, else the seconds to wait. After a while it lets one call through, the probe. */
+  /** @returns 0 if a call may be made, else the seconds to wait. After a while it lets one call through, the probe. */
   secondsToWait(host: string): number;
-  /** Tells how the connecting went. What happens after that is no matter of the breaker. */
+  /** Reports whether the connection was made. What happens after that does not concern the breaker. */
   record(host: string, hasConnected: boolean): void;
 }
 
@@ -22,7 +22,7 @@ export function openBreaker(now: () => number = Date.now): Breaker {
       if (state === undefined || state.failures < failuresToOpen) return 0;
       const waitMs = state.retryAtMs - now();
       if (waitMs > 0) return Math.ceil(waitMs / 1000);
-      // This call is the probe: the others go on waiting until it is known how it went.
+      // This call is the probe: the others wait until its outcome is known.
       state.retryAtMs = now() + openMs;
       return 0;
     },

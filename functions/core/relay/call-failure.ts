@@ -35,7 +35,7 @@ const failures: Record<CallFailure, FailureRule> = {
   },
   refused_address: {
     code: 'INTENT_EXECUTION_FAILED',
-    message: "The intent's endpoint leads to where this gate makes no calls. Nothing was sent; tell those who registered the intent.",
+    message: "The intent's endpoint has an address that this gate does not call. Nothing was sent; tell those who registered the intent.",
     outcome: 'not_sent',
   },
   tls_failed: {
@@ -65,7 +65,7 @@ const failures: Record<CallFailure, FailureRule> = {
   },
 };
 
-/** A call without an answer, as the agent gets to see it. `Retry-After` is given if trying again can help. */
+/** A call without an answer, as the agent sees it. `Retry-After` is given if trying again can help. */
 export class CallFailed extends ApiError {
   /** whether the upstream may have seen the call; the agent reads the same in `details.outcome` */
   readonly outcome: FailureRule['outcome'];
@@ -78,7 +78,7 @@ export class CallFailed extends ApiError {
   }
 }
 
-/** What an error of a call means; a DOMException says that its time was up. Any other error is a fault of ours, and returned as it is. */
+/** What an error of a call means; a DOMException says that its time was up. Any other error is a fault of the gate, and is returned as it is. */
 export function describeCallError(error: unknown): unknown {
   if (error instanceof DialError) return new CallFailed(error.failure, error);
   return error instanceof DOMException ? new CallFailed('deadline', error) : error;

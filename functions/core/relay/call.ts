@@ -21,8 +21,8 @@ export interface UpstreamAnswer {
 export interface Relay {
   /**
    * Calls an intent's endpoint once: no redirect is followed, nothing is sent twice.
-   * @throws ApiError INTENT_EXECUTION_FAILED, SERVICE_UNAVAILABLE or GATEWAY_TIMEOUT; `details.outcome` is `not_sent` where the upstream
-   * cannot have seen the call, `unknown` where it may have
+   * @throws ApiError INTENT_EXECUTION_FAILED, SERVICE_UNAVAILABLE or GATEWAY_TIMEOUT; `details.outcome` is `not_sent` if the upstream
+   * cannot have seen the call, `unknown` if it may have
    */
   call(execution: Execution): Promise<UpstreamAnswer>;
   close(): void;
@@ -32,7 +32,7 @@ export interface RelayOptions {
   rules: EgressRules;
   resolve?: Resolve;
   breaker?: Breaker;
-  /** where the credentials of services are; without it no call carries one */
+  /** the credentials of services; without it no call carries one */
   credentials?: Pick<Credentials, 'find' | 'forget'>;
   trustedCertificate?: string;
 }
@@ -78,7 +78,7 @@ export function openRelay({
   }
 
   async function send(execution: Execution, url: URL, signal: AbortSignal): Promise<Omit<UpstreamAnswer, 'durationMs'>> {
-    // Not over http, where anyone on the way could read it.
+    // Not over http, which anyone on the way could read.
     const credential = url.protocol === 'https:' ? await findCredential(execution.serviceId) : undefined;
     const { method, body } = execution.request;
     const answer = await client.send({ method, url, headers: buildHeaders(execution, url, credential), body, signal });
@@ -106,7 +106,7 @@ export function openRelay({
   };
 }
 
-/** The client heeds a signal only once it is connected. */
+/** The client observes a signal only once it is connected. */
 const whenAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
 

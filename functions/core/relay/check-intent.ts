@@ -6,7 +6,7 @@ import { checkEndpoint } from './endpoint.ts';
 
 /**
  * Checks at registration that an intent can be executed: its parameters' definitions and where its endpoint leads.
- * @param baseUrl - the address that this service was called by, which no endpoint may lead back to
+ * @param baseUrl - the address at which this gate was called, to which no endpoint may lead back
  * @throws ApiError INVALID_PARAMETER with every issue at once
  */
 export function checkIntent(intent: IntentInput, rules: EgressRules, baseUrl: string): void {

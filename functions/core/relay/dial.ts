@@ -15,7 +15,7 @@ export const resolveBySystem: Resolve = (hostname) => lookup(hostname, { all: tr
 
 export type DialFailure = 'no_address' | 'refused_address' | 'unreachable' | 'tls_failed';
 
-/** No connection came about, so nothing was sent. */
+/** No connection was made, so nothing was sent. */
 export class DialError extends Error {
   override readonly name = 'DialError';
   readonly failure: DialFailure;
@@ -49,8 +49,8 @@ export interface DialOptions {
 }
 
 /**
- * Opens a connection for one target after checking every address that its name has, and the peer that answered. One address that may not be
- * called refuses the name: which of several is taken would be up to whoever runs the name server.
+ * Opens a connection to one target after checking every address of its name, and the peer that answered. One address that may not be
+ * called is enough to refuse the name, because the name server would decide which of several is used.
  * @throws DialError
  */
 export async function dial(target: Target, options: DialOptions): Promise<Socket> {
@@ -75,7 +75,7 @@ async function resolveAllowed({ protocol, hostname, port }: Target, { rules, res
   return addresses;
 }
 
-/** The name is resolved once: the connection is given the addresses that were checked. */
+/** The name is resolved once: the connection uses the addresses that were checked. */
 const openTcp = ({ hostname, port }: Target, addresses: ResolvedAddress[]): Socket =>
   connectTcp({ host: hostname, port, noDelay: true, autoSelectFamily: true, lookup: (_, __, callback) => callback(null, addresses) });
 
@@ -92,7 +92,7 @@ const openTls = (socket: Socket, { hostname }: Target, trustedCertificate: strin
 const opened = (socket: Socket, event: 'connect' | 'secureConnect', failure: DialFailure, signal: AbortSignal): Promise<Socket> =>
   within(
     new Promise<Socket>((resolve, reject) => {
-      // Stays on: an error between two listeners must not end the process.
+      // Never removed: an error between two listeners must not end the process.
       socket.on('error', (cause) => reject(new DialError(failure, cause)));
       const giveUp = () => socket.destroy();
       signal.addEventListener('abort', giveUp, { once: true });

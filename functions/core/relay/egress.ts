@@ -4,15 +4,15 @@ import { classifyAddress } from './addresses.ts';
 
 /** Where intents may be called. */
 export interface EgressRules {
-  /** ports that https may go to */
+  /** ports that may be called over https */
   ports: number[];
-  /** also lets http and every port through, and loopback addresses; for local development only */
+  /** also allows http, every port, and loopback addresses; for local development only */
   allowLoopback: boolean;
-  /** this service's own hosts, with their ports where these are not the usual ones; never called */
+  /** the gate's own hosts, with their ports unless these are the usual ones; never called */
   ownHosts: string[];
 }
 
-/** @throws TypeError where a port is none */
+/** @throws TypeError if a port is not valid */
 export function readEgressRules(variables: { egressPorts?: string; egressLoopback?: string; baseUrl?: string }): EgressRules {
   const ports = [...new Set([443, ...splitList(variables.egressPorts).map(Number)])];
   const wrong = ports.filter((port) => !Number.isInteger(port) || port < 1 || port > 65_535);
@@ -27,13 +27,13 @@ export function readEgressRules(variables: { egressPorts?: string; egressLoopbac
 export const egressRulesFromEnvironment = (): EgressRules =>
   readEgressRules(readEnvironment([], ['egressPorts', 'egressLoopback', 'baseUrl']));
 
-/** The rules, with the address that the service was just called by among its own hosts. */
+/** The rules, with the address at which the gate was just called among its own hosts. */
 export const withOwnHost = (rules: EgressRules, baseUrl: string): EgressRules => ({
   ...rules,
   ownHosts: [...rules.ownHosts, new URL(baseUrl).host],
 });
 
-/** Whether a connection to this address is allowed. Asked of every resolved address and of the connected peer. */
+/** Whether a connection to this address is allowed. Checked for every resolved address and for the connected peer. */
 export function mayConnect(rules: EgressRules, protocol: string, port: number, address: string): boolean {
   const kind = classifyAddress(address);
   if (kind === 'loopback') return rules.allowLoopback;
@@ -46,7 +46,7 @@ const authority = /^https?:\/\/(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::[0-9]{1,5})?$/i;
 
 /**
  * What is wrong with scheme, host and port of an endpoint, as sentences that begin with "must". `origin` is the URL up to its path, as written:
- * what two readers could take for different hosts is refused, so that the host which is checked is the host which is called.
+ * what two readers could take for different hosts is refused, so that the host that is checked is the host that is called.
  */
 export function checkOrigin(origin: string, rules: EgressRules): string[] {
   if (!(rules.allowLoopback ? /^https?:\/\//i : /^https:\/\//i).test(origin)) return ['must begin with https://'];

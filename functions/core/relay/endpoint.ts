@@ -4,10 +4,10 @@ import type { Parameter } from '../../../schemas/parameter.ts';
 import { checkOrigin, type EgressRules } from './egress.ts';
 import { parseUrlTemplate, placesOf, type UrlTemplate } from './url-template.ts';
 
-/** What RFC 3986 lets stand in a URL, besides the braces of places. */
+/** The characters that RFC 3986 allows in a URL, and the braces of places. */
 const urlCharacters = /^(?:[\w\-.~:/?#[\]@!$&'()*+,;={}]|%[0-9a-f]{2})*$/i;
 
-/** The media types that parameters can be sent as. */
+/** The media types in which parameters can be sent. */
 export const isJsonType = (contentType: string): boolean => /^application\/(?:[a-z0-9.-]+\+)?json$/i.test(contentType);
 export const isFormType = (contentType: string): boolean => /^application\/x-www-form-urlencoded$/i.test(contentType);
 
@@ -35,7 +35,7 @@ function checkPath({ parts }: UrlTemplate): string[] {
   const written = parts.map((part) => (typeof part === 'string' ? part : part.operator === '' ? 'x' : '')).join('');
   if (written.includes('#')) return ['must not have a fragment'];
   const [path = ''] = written.split('?');
-  // A path that a URL reader would change is one that two readers could read differently: dot segments in any spelling.
+  // If a URL parser would change the path, two readers could read it differently: dot segments in any spelling.
   return new URL(`https://host.example${written}`).pathname !== (path || '/') ? ['must not hold . or .. segments in its path'] : [];
 }
 

@@ -2,10 +2,10 @@ import type { Credential } from '../credentials/credentials.ts';
 import type { Execution } from './request.ts';
 import { signCall } from './signature.ts';
 
-/** Header fields take visible ASCII; what else an id holds is percent-encoded, and the percent sign with it. */
+/** Header fields take visible ASCII; all other characters of an id are percent-encoded, as is the percent sign. */
 const headerText = (id: string): string => id.replace(/[^\x21-\x24\x26-\x7e]/gu, encodeURIComponent);
 
-/** From scratch: nothing that the agent sent is passed on but its idempotency key. */
+/** Made from scratch: nothing that the agent sent is passed on but its idempotency key. */
 export function buildHeaders(execution: Execution, url: URL, credential: Credential | undefined): Record<string, string> {
   const { request, serviceId, idempotencyKey } = execution;
   const fields = {

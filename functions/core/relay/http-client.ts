@@ -18,12 +18,12 @@ export interface HttpAnswer {
   body: Buffer;
 }
 
-/** HTTP/1.1 over connections that are opened by somebody else and used again. */
+/** HTTP/1.1 over connections that the caller opens, and that are reused. */
 export interface HttpClient {
   /**
    * Sends one request and reads its answer. Nothing is sent twice, no redirect is followed.
    * @throws CallFailed `broken_answer`, `answer_too_large` or `encoded_answer`
-   * @throws DialError where there is no connection
+   * @throws DialError if no connection is made
    */
   send(request: HttpRequest): Promise<HttpAnswer>;
   close(): void;
@@ -31,15 +31,15 @@ export interface HttpClient {
 
 const maxHeaderBytes = 16 * 1024;
 
-/** Longest that a connection may have been idle when it is used again, in milliseconds. */
+/** Longest time that a connection may have been idle when it is reused, in milliseconds. */
 const maxIdleMs = 4_000;
 
-/** How long before an upstream closes an idle connection, as it announces, that is no longer used; in milliseconds. */
+/** How long before its announced closing an idle connection is no longer reused, in milliseconds. */
 const closingMarginMs = 1_000;
 
 /**
  * @param connect - opens a connection; it is TLS already if the target is https
- * @param maxAnswerBytes - size of the largest body of an answer; its headers have 16 KiB
+ * @param maxAnswerBytes - maximum size of the body of an answer; its headers have a limit of their own
  */
 export function openHttpClient(connect: (target: Target) => Promise<Socket>, maxAnswerBytes: number): HttpClient {
   /** when each idle connection may no longer be used, in milliseconds since the epoch */
@@ -47,7 +47,7 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
   const agents = { http: openAgent('http:'), https: openAgent('https:') };
 
   function openAgent(protocol: string): Agent {
-    // An agent passes over closed connections only where it takes the next one from, if that is the front.
+    // An agent skips closed connections only at the end it takes the next one from, and only if that is the front.
     const agent = new Agent({ keepAlive: true, scheduling: 'fifo' });
     agent.createConnection = ({ host, port }, callback) => {
       connect({ protocol, hostname: String(host), port: Number(port) }).then(
@@ -59,7 +59,7 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
     return agent;
   }
 
-  /** By the clock, not by a timer: a timer stands still while a Lambda environment is frozen, upstreams do not. */
+  /** By the clock, not by a timer: a timer stops while a Lambda environment is frozen, upstreams do not. */
   function closeStale(agent: Agent): void {
     const nowMs = Date.now();
     for (const sockets of Object.values(agent.freeSockets)) {
@@ -109,7 +109,7 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
                 resolve({ status, headers: response.headers, body: Buffer.concat(chunks, bytes) });
               });
           })
-          // What follows a whole answer closes the connection; the answer stands.
+          // Bytes after a complete answer close the connection; the answer is valid.
           .on('error', (error) => answer?.complete || fail(error))
           .on('close', () => answer?.complete || fail())
           .end(body);
@@ -127,7 +127,7 @@ function idleMs(announced: string): number {
   return seconds === undefined ? maxIdleMs : Math.min(maxIdleMs, Number(seconds) * 1_000 - closingMarginMs);
 }
 
-/** Whatever breaks a connection: the upstream may have seen the request. */
+/** For anything that breaks a connection: the upstream may have seen the request. */
 function describeFailure(error: (Error & { code?: string }) | undefined): Error {
   if (error instanceof DialError) return error;
   return new CallFailed(error?.code === 'HPE_HEADER_OVERFLOW' ? 'answer_too_large' : 'broken_answer', error);

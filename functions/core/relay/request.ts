@@ -14,7 +14,7 @@ export interface UpstreamRequest {
   body?: string;
 }
 
-/** One execution of an intent, as its upstream gets to know it. */
+/** One execution of an intent, as its upstream sees it. */
 export interface Execution {
   request: UpstreamRequest;
   intentUid: string;
@@ -23,9 +23,9 @@ export interface Execution {
   requestId: string;
   executionId: string;
   idempotencyKey?: string;
-  /** the address that this service was called by */
+  /** the address at which this gate was called */
   baseUrl: string;
-  /** longest time that the call may take in milliseconds; never more than 20,000 */
+  /** longest time that the call may take, in milliseconds */
   deadlineMs: number;
 }
 
@@ -35,11 +35,11 @@ type Pair = [name: string, value: string];
 /** Longest URL in characters, once its places are filled. */
 const maxUrlLength = 8192;
 
-/** Percent-encodes all but RFC 3986's unreserved characters, as RFC 6570 section 3.2.2 has it. */
+/** Percent-encodes all but RFC 3986's unreserved characters, as in RFC 6570 section 3.2.2. */
 const encode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** How a value is written where only text can stand: a string as it is, anything else as JSON. */
+/** A value as text: a string as it is, anything else as JSON. */
 const write = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** A value as comma-separated text (RFC 6570 without the explode modifier); an object is its names and values in turn. */
@@ -60,7 +60,7 @@ const formEncode = (pairs: Pair[]): string => pairs.map(([name, value]) => `${en
 /**
  * Makes the call of an intent: places in the URL first, the remaining parameters in the query or the body.
  * @param values - what the validator of the intent's input parameters returned
- * @throws ApiError INVALID_PARAMETER where the values do not fit the URL
+ * @throws ApiError INVALID_PARAMETER if the values do not fit the URL
  */
 export function buildRequest(
   { endpoint, input_parameters }: Pick<Intent, 'endpoint' | 'input_parameters'>,
@@ -87,7 +87,7 @@ export function buildRequest(
   return { method: endpoint.method, url, contentType: endpoint.content_type, body };
 }
 
-/** Fills the places, and adds to `issues` what cannot stand in the path. Query expansions are kept apart, to be joined by what is needed. */
+/** Fills the places, and adds to `issues` the values that may not appear in the path. Query expansions are kept apart, to be joined as needed. */
 function expand({ parts }: UrlTemplate, values: Values, issues: Issue[]): { path: string; query: string[] } {
   let text = '';
   const expansions: string[] = [];
@@ -116,7 +116,7 @@ function expand({ parts }: UrlTemplate, values: Values, issues: Issue[]): { path
 const expandQuery = ({ names }: Place, values: Values): string[] =>
   names.filter((name) => Object.hasOwn(values, name)).map((name) => `${encode(name)}=${list(values[name])}`);
 
-/** How servers fold the names of query parameters: many ignore case, some read `a[b]` and `a.b` as part of `a`. */
+/** The way servers fold the names of query parameters: many ignore case, some read `a[b]` and `a.b` as part of `a`. */
 const foldMember = (name: string): string => name.toLowerCase().replace(/[[.].*$/s, '');
 
 /** The names that a member of an object must not take over: those of parameters and of the query in the URL itself. */
@@ -128,7 +128,7 @@ function reservedNames({ parts }: UrlTemplate, inputs: Intent['input_parameters'
   return new Set([...inputs.map(({ name }) => name), ...new URLSearchParams(literalQuery.join('?')).keys()].map(foldMember));
 }
 
-/** The members of an object become parameters of their own, so none may pass itself off as another one. */
+/** The members of an object become parameters of their own, so none may take the name of another one. */
 function checkMembers(names: string[], values: Values, reserved: Set<string>): Issue[] {
   const taken = new Set(reserved);
   return names.flatMap((name) => {

@@ -17,7 +17,7 @@ export interface SignedCall {
 
 /**
  * The header fields of a signed call: an HTTP Message Signature (RFC 9421) with HMAC-SHA-256, and the digest of the body that it covers (RFC 9530).
- * A keyed hash, because an upstream checks it in a few lines, and because signing with KMS would cost a round trip before each call.
+ * A keyed hash, because an upstream can check it in a few lines, and because signing with KMS would cost a round trip before each call.
  */
 export function signCall({ request, fields, serviceId, createdSeconds }: SignedCall, { signing_key }: Credential): Record<string, string> {
   const digest = `sha-256=:${createHash('sha256')

@@ -5,7 +5,7 @@ export interface Place {
 }
 
 export interface UrlTemplate {
-  /** scheme and authority as written; never holds a place */
+  /** scheme and authority as written; never contains a place */
   origin: string;
   /** path and query: literal text and places in order */
   parts: (string | Place)[];
@@ -15,13 +15,13 @@ const originOf = /^[a-z][a-z0-9+.-]*:\/\/[^/?#{}\\]*/i;
 const place = /\{([?&]?)([\w-]+(?:[.,][\w-]+)*)\}/;
 
 /**
- * Takes a URL template apart.
+ * Parses a URL template.
  * @returns the template, or what would be right, as a sentence that begins with "must"
  */
 export function parseUrlTemplate(url: string): UrlTemplate | string {
   const [origin] = originOf.exec(url) ?? [];
   if (origin === undefined) return 'must be an absolute URL, for example https://api.example.com/orders/{id}';
-  // split with a pattern of two groups gives: literal, operator, names, literal, ...
+  // splitting by a pattern with two groups gives: literal, operator, names, literal, ...
   const pieces = url.slice(origin.length).split(place);
   const literals = pieces.filter((_, index) => index % 3 === 0);
   if (literals.some((literal) => /[{}]/.test(literal))) {

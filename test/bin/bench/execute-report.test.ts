@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { describeExecutions } from '../../../bin/bench/execute-report.ts';
 
-test('splits what an execution adds', () => {
+test('splits the time that an execution adds', () => {
   const mb = 1024 * 1024;
   const text = describeExecutions({
     executions: 100,

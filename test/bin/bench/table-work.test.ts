@@ -11,7 +11,7 @@ test.each([
   expect(itemBytes(item)).toBe(bytes);
 });
 
-test('adds up what a table was asked', () => {
+test('adds up the work of a table', () => {
   const work = newTableWork();
   const item = { pk: { S: 'a' }, sk: { S: 'bc' } };
   const operations: [string, object, object][] = [

@@ -15,7 +15,7 @@ const refusal = (code: string, details: object = {}) => JSON.stringify({ error: 
 
 type Answer = [status: number, body: string, headers?: Record<string, string>] | 'reset';
 
-/** A service that gives one prepared answer after another, and keeps what it was asked. */
+/** A server that gives one prepared answer after another, and records its requests. */
 async function openService(answers: Answer[]): Promise<{ api: Api; asked: string[]; waitedMs: number[] }> {
   const asked: string[] = [];
   const waitedMs: number[] = [];
@@ -104,14 +104,14 @@ describe('a call', () => {
     expect(asked).toHaveLength(8);
   });
 
-  test('says where it got no error of the specification', async () => {
+  test('says so if the answer is not an error of the specification', async () => {
     const { api } = await openService([[404, '<html>']]);
     const failure = await failureOf(api.call('GET', '/x'));
     expect(failure).toBeInstanceOf(UnexpectedAnswer);
     expect(failure.message).toBe('GET /x was answered 404, but not in the form of the specification. Is an Intent Gate at this address?');
   });
 
-  test('says at once where nothing answers', async () => {
+  test('says at once if nothing answers', async () => {
     const { api, waitedMs } = await openService([]);
     server?.close();
     await new Promise((resolve) => server?.once('close', resolve));

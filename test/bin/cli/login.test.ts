@@ -32,7 +32,7 @@ const asks = {
 const as = (username: string) => ({ region: 'eu-west-1', client_id: identity.clientId, endpoint: identity.endpoint, username });
 const passwordOf = (person: string): string => JSON.parse(readFileSync(join(folder, 'identity.json'), 'utf8')).users[person].password;
 
-test('a password gives tokens, and a refresh token others', async () => {
+test('a password gives tokens, and a refresh token gives new ones', async () => {
   const tokens = await signIn(as('admin'), passwordOf('admin'), asks);
   expect(decodeJwt(tokens.access_token)).toMatchObject({ token_use: 'access', client_id: identity.clientId, 'cognito:groups': ['admins'] });
   expect(tokens.expires_at - Date.now()).toBeGreaterThan(3_500_000);
@@ -61,7 +61,7 @@ test('a temporary password has to be replaced', async () => {
   expect(await signIn(as('new'), chosen, asks)).toHaveProperty('access_token');
 });
 
-test('login keeps the tokens where only their owner reads them, and tells nothing of them', async () => {
+test('login keeps the tokens in a file that only its owner can read, and prints none of them', async () => {
   const { run, home } = await openCommandLine(folder);
   const words = [
     '--url',
@@ -157,7 +157,7 @@ describe('a pool that requires a second factor', () => {
     return { steps, identity: { region: 'eu-west-1', client_id: 'client', endpoint, username: 'ada' }, stop: () => server.close() };
   }
 
-  test('has it enrolled at the first sign-in, from an address that authenticators read', async () => {
+  test('enrols it at the first sign-in, with an address that authenticators read', async () => {
     const pool = await startPool();
     const enrol = async (uri: string) => {
       const { protocol, host, pathname, searchParams } = new URL(uri);

@@ -78,7 +78,7 @@ describe('import', () => {
     expect(JSON.parse((await run(words)).stdout).applied).toMatchObject({ updated: 1, removed: 0, failed: [] });
     expect(await run([...words, '--prune'])).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('Remove 1 intents of Bakery orders? Nobody can be asked here: say --yes.'),
+      stderr: expect.stringContaining('Remove 1 intents of Bakery orders? There is no terminal to ask on; give --yes.'),
     });
     expect(JSON.parse((await run([...words, '--prune', '--yes'])).stdout).applied).toMatchObject({ updated: 0, removed: 1, failed: [] });
   });
@@ -116,7 +116,7 @@ describe('import', () => {
     expect(stdout).toContain('Rival: 1 created, 0 changed, 0 removed, 1 failed');
   });
 
-  test('goes on where an earlier import had registered the service alone', async () => {
+  test('continues after an earlier import that had registered only the service', async () => {
     const made = ['--name', 'Cut short', '--address', 'https://short.example', '--description', 'Was cut short'];
     const { service_id } = await succeedJson('services', 'create', ...made);
     const words = ['import', join(documents, 'bakery.yaml'), '--namespace', 'short.example', '--name', 'Cut short'];
@@ -154,7 +154,7 @@ describe('import', () => {
 });
 
 describe('registry as code', () => {
-  test('what is exported shows no drift; what is changed does, until it is applied', async () => {
+  test('an exported file shows no drift; a changed one does, until it is applied', async () => {
     const file = join(folder, 'registry.yaml');
     await succeed('export', '--service', 'World facts', '-o', file);
     expect(await run(['diff', file])).toEqual({ code: 0, stdout: 'The registry is as the file says.\n', stderr: '' });
@@ -175,7 +175,7 @@ describe('registry as code', () => {
     expect(await readFile(file, 'utf8')).toBe(exported.replace('intent_name: Describe a country', 'intent_name: Tell about a country'));
   });
 
-  test('makes a registry out of a file', async () => {
+  test('creates a registry from a file', async () => {
     const file = join(folder, 'new.json');
     const service = { service_name: 'From a file', service_url: 'https://file.example', description: 'Was written first' };
     const intent = {
@@ -241,7 +241,7 @@ describe('services and intents', () => {
     });
   });
 
-  test('what the service refuses is shown with every place', async () => {
+  test('what the gate refuses is shown with every place', async () => {
     const file = join(folder, 'wrong.yaml');
     await writeFile(
       file,
@@ -265,14 +265,14 @@ describe('try', () => {
     'to_time_zone=Asia/Tokyo',
   ];
 
-  test('signs nothing that was not accepted', async () => {
+  test('does not sign a policy that was not accepted', async () => {
     const { code, stderr } = await run(words);
     expect(code).toBe(3);
     expect(stderr).toContain('  You may execute every intent, at most 60 times a minute.\n');
-    expect(stderr).toContain('Nobody can be asked here whether the policy is accepted: say --accept-policy.\n');
+    expect(stderr).toContain('There is no terminal to ask on whether the policy is accepted; give --accept-policy.\n');
   });
 
-  test('signs for the address that it was told, and for no other that the gate may name', async () => {
+  test('signs for the address that it was given, and for no other that the gate may name', async () => {
     const { code, stderr } = await run([...words, '--accept-policy', '--public-url', 'https://gate.example']);
     expect(code).toBe(3);
     expect(stderr).toBe(`The policy is that of ${stack.base_url}. If this is the gate that you mean, say --public-url ${stack.base_url}\n`);
@@ -291,7 +291,7 @@ describe('try', () => {
   });
 });
 
-test.each(['command-line.md', 'import.md'])('what %s has to paste works', async (name) => {
+test.each(['command-line.md', 'import.md'])('the commands in %s work', async (name) => {
   const page = await readFile(new URL(`../../../docs/${name}`, import.meta.url), 'utf8');
   const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block);
   const outcome = await runScript(blocks.join('\n').replaceAll('/tmp/', `${folder}/`));
@@ -362,7 +362,7 @@ describe('everything else', () => {
     });
   });
 
-  test('a check that there is not', async () => {
+  test('an unknown check', async () => {
     expect(await run(['conform', '--only', 'path-unknown,nonsense'])).toMatchObject({
       code: 3,
       stderr: 'There is no check called nonsense. The report of all checks (--json) has their ids.\n',

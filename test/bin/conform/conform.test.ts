@@ -27,7 +27,7 @@ describe('on a server that keeps to the specification', () => {
     expect(server.countLeft()).toBe(0);
   });
 
-  test('without an admin token what needs one is skipped, and nothing is written', async () => {
+  test('without an admin token, the checks that need one are skipped, and nothing is written', async () => {
     const report = await check({}, { adminToken: undefined });
     const skipped = checks.filter(({ isAdmins }) => isAdmins).map(({ id }) => id);
     expect([ids(report, 'failed'), ids(report, 'skipped')]).toEqual([[], skipped]);
@@ -35,7 +35,7 @@ describe('on a server that keeps to the specification', () => {
     expect(server.countLeft()).toBe(0);
   });
 
-  test('under another protocol name the PAT is missed', async () => {
+  test('under another protocol name, the PAT is not found', async () => {
     const report = await check({}, { protocol: 'other', only: ['pat-issue', 'pat-claims'] });
     expect(report.checks.map(({ outcome, notes }) => [outcome, notes])).toEqual([
       ['failed', ['POST /api/pat/issue: /other-pat of the answer is required']],
@@ -55,12 +55,12 @@ describe('on a server that is broken', () => {
     }
   });
 
-  test('every check is failed by a fault', () => {
+  test('for every check there is a fault that fails it', () => {
     const failed = new Set(faults.flatMap(({ found }) => found));
     expect(checks.map(({ id }) => id).filter((id) => !failed.has(id))).toEqual([]);
   });
 
-  test('what cannot be removed is named', async () => {
+  test('records that cannot be removed are named', async () => {
     const isDelete = ({ method, bearer }: { method: string; bearer: string | undefined }) => method === 'DELETE' && bearer === 'the-admin';
     const report = await check(
       { after: (request, answer) => (isDelete(request) ? { status: 500 } : answer) },
@@ -70,13 +70,13 @@ describe('on a server that is broken', () => {
   });
 });
 
-test('where the admin token is refused it says so, and checks nothing', async () => {
+test('if the admin token is refused, it says so and checks nothing', async () => {
   await expect(check({}, { adminToken: 'expired' })).rejects.toThrow(
     new CliFailure('credentials', 'The admin token is refused (401). Get a fresh one of an admin, or check without.'),
   );
 });
 
-test('where nothing answers it says so', async () => {
+test('if nothing answers, it says so', async () => {
   server = await startSmallServer();
   await server.stop();
   const run = runConformance(server.url);

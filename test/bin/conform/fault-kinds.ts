@@ -2,7 +2,7 @@ import type { Fault, SmallAnswer, SmallRequest } from './small-http.ts';
 
 export interface PlantedFault extends Fault {
   name: string;
-  /** the checks that have to fail, and no others */
+  /** the checks that have to fail; all others pass */
   found: string[];
 }
 
@@ -34,7 +34,7 @@ export const paginationWith = (alter: (pagination: Record<string, number>) => Bo
   return { ...answer, body: { ...body, pagination: { ...body.pagination, ...alter(body.pagination) } } };
 };
 
-/** Takes a query parameter for something else, or for nothing. */
+/** Changes a query parameter, or drops it. */
 export const requery =
   (name: string, to: (value: string) => string | undefined) =>
   (request: SmallRequest): SmallRequest => {
@@ -50,13 +50,13 @@ export const requery =
 export const ignore = (name: string) => requery(name, () => undefined);
 export const misread = (name: string) => requery(name, () => 'nonsense');
 
-/** Takes a JSON object that is sent for another. */
+/** Replaces a JSON object that is sent by another. */
 export const rewrite =
   (applies: (request: SmallRequest) => boolean, alter: (body: Body) => Body) =>
   (request: SmallRequest): SmallRequest =>
     applies(request) && request.text.startsWith('{') ? { ...request, text: JSON.stringify(alter(JSON.parse(request.text))) } : request;
 
-/** Writes are let through whose token `isTaken` for one of an admin. */
+/** Lets writes through if `isTaken` accepts their token as an admin's. */
 export const admit =
   (isTaken: (bearer: string | undefined) => boolean) =>
   (request: SmallRequest): SmallRequest =>
@@ -68,7 +68,7 @@ export const pretendToDelete = (applies: (request: SmallRequest) => boolean): Fa
   after: (request, answer) => (applies(request) && request.method === 'DELETE' && answer.status === 200 ? { status: 204 } : answer),
 });
 
-/** Gives everybody what the first one got. */
+/** Gives every caller the answer that the first one got. */
 export const firstAnswer = (): NonNullable<Fault['after']> => {
   let first: SmallAnswer | undefined;
   return change(isIssue, 200, (answer) => {

@@ -14,7 +14,7 @@ const limit = { rate: 7, period: 60 };
 type Params = Record<string, string>;
 type Handler = (request: SmallRequest, params: Params) => SmallAnswer | Promise<SmallAnswer>;
 
-/** A small service that keeps to the specification, all in memory, and is broken only as `fault` says. */
+/** A small gate that keeps to the specification, all in memory, and is broken only as `fault` says. */
 export async function startSmallServer(fault: Fault = {}) {
   const services = new Map<string, Service>();
   const intents = new Map<string, { intent: IntentInput; serviceId: string }>();

@@ -13,7 +13,7 @@ describe('the cost of a deployment', () => {
     expect(readFileSync('docs/cost.md', 'utf8')).toBe(renderCost(standard));
   });
 
-  test('is small while nobody calls', () => {
+  test('is small without any calls', () => {
     const idle = estimate(standard, 0);
     expect(sum(idle)).toBeLessThan(6);
     expect(idle['API Gateway']).toBe(0);

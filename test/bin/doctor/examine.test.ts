@@ -15,7 +15,7 @@ const ready: Findings = {
 const login = 'aws sso login    (or export AWS_PROFILE=<profile>)';
 
 describe('the doctor', () => {
-  test('finds nothing where nothing is missing', () => {
+  test('finds nothing if nothing is missing', () => {
     expect(diagnose(ready)).toEqual([
       { subject: 'Node', isWell: true, detail: '24.21.0' },
       { subject: 'CDK command line', isWell: true, detail: '2.1148.1' },
@@ -94,7 +94,7 @@ describe('the doctor', () => {
       },
       [],
     ],
-  ])('of %j it says what to do', (change, expected) => {
+  ])('for %j it says what to do', (change, expected) => {
     const missing = diagnose({ ...ready, ...change }).filter(({ isWell }) => !isWell);
     expect(missing.map(({ subject, detail, remedy }) => [subject, detail, remedy])).toEqual(expected);
   });

@@ -83,7 +83,7 @@ async function send({ method = 'POST', path = '/items/a', headers = [], body = '
 }
 
 describe('the event', () => {
-  test('holds headers as sent, the query decoded, path parameters not', async () => {
+  test('has headers as sent, the query decoded, path parameters not', async () => {
     await send({
       path: '/items/a%2Fb?q=x+y&tag=1&tag=%C3%BC&empty=',
       headers: ['X-One', '1', 'x-one', '2', 'X-One', '3', 'User-Agent', 'jest'],
@@ -114,7 +114,7 @@ describe('the event', () => {
     });
   });
 
-  test('has nulls where there is nothing', async () => {
+  test('has null for what is absent', async () => {
     await send({});
     expect(events[0]).toMatchObject({
       body: null,
@@ -189,7 +189,7 @@ describe('what the function answers', () => {
 
 const large = 'x'.repeat(10 * 1024 * 1024);
 
-describe('what the gateway answers by itself', () => {
+describe('what the gateway answers itself', () => {
   test.each<[string, Sent, () => unknown, number, string]>([
     ['a path that is not there', { path: '/other' }, () => ({}), 404, 'MISSING_AUTHENTICATION_TOKEN'],
     ['a path without methods', { path: '/items' }, () => ({}), 404, 'MISSING_AUTHENTICATION_TOKEN'],
@@ -214,7 +214,7 @@ describe('what the gateway answers by itself', () => {
     expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test.each(['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD'])('%s where there is only POST', async (method) => {
+  test.each(['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD'])('%s if there is only POST', async (method) => {
     const { status, headers, body } = await send({ method });
     expect({ status, allow: headers.allow, body }).toEqual({
       status: 405,
@@ -253,7 +253,7 @@ test('onAnswered gets a line for each request, without its query', async () => {
   expect(answered).toEqual([{ method: 'POST', path: '/items/a', status: 200, durationMs: expect.any(Number) }]);
 });
 
-test('requests that come too early wait', async () => {
+test('requests that come before the stack is ready wait', async () => {
   const { promise, resolve } = Promise.withResolvers<{ definition: ApiDefinition; invoke: () => Promise<string> }>();
   const early = await startGateway({ port: 0, api: promise });
   try {

@@ -20,7 +20,7 @@ afterAll(async () => {
 
 const fetchKeys = async (url: string) => (await (await fetch(url)).json()) as { keys: JwkWithKid[] };
 
-/** Verifies as the functions do; only where the keys come from differs. */
+/** Verifies as the functions do, with keys from another source. */
 async function verify({ userPoolId, clientId, jwksUrl }: RunningIdentity, token: string) {
   const verifier = CognitoJwtVerifier.create({ userPoolId, clientId, tokenUse: 'access' });
   verifier.cacheJwks(await fetchKeys(jwksUrl));
@@ -42,7 +42,7 @@ test('access tokens verify; only the admin is in the group', async () => {
   expect(user).not.toHaveProperty('cognito:groups');
 });
 
-test('signs with a key of its own, not with the one that everybody has', async () => {
+test('signs with a key of its own, not with the one in the package', async () => {
   const other = mkdtempSync(join(tmpdir(), 'identity-'));
   const stranger = await startIdentity({ folder: other });
   try {
@@ -54,7 +54,7 @@ test('signs with a key of its own, not with the one that everybody has', async (
   }
 });
 
-test('keeps pool, key, users and passwords across a restart, also where a file was cut short', async () => {
+test('keeps pool, key, users and passwords across a restart, even if a file was truncated', async () => {
   const before = await identity.signIn('admin');
   const { userPoolId, clientId } = identity;
   await identity.stop();
@@ -65,7 +65,7 @@ test('keeps pool, key, users and passwords across a restart, also where a file w
   expect(fresh?.sub).toBe(old?.sub);
 });
 
-test('files with secrets are for their owner alone', () => {
+test('only their owner can read files with secrets', () => {
   expect(readdirSync(folder).sort()).toEqual(['.cognito', 'identity.json']);
   expect(statSync(join(folder, 'identity.json')).mode & 0o777).toBe(0o600);
 });

@@ -15,7 +15,7 @@ interface Opened {
   scratch: string;
 }
 
-/** Functions with this body, under as many names as are asked for; `threadId` and `event` are at hand. */
+/** Functions with this body, under the given names; `threadId` and `event` are in scope. */
 function open(body: string, { timeoutMs = 5_000, ...options }: LambdaOptions & { timeoutMs?: number } = {}): Opened {
   const folder = mkdtempSync(join(tmpdir(), 'lambda-'));
   const scratch = join(folder, 'scratch');
@@ -68,7 +68,7 @@ describe('openLambdas', () => {
     expect(new Set(results.map(({ threadId }) => threadId)).size).toBe(2);
   });
 
-  test('a time-out ends the environment, and those who wait get another', async () => {
+  test('a time-out ends the environment, and waiting invocations get another', async () => {
     const lambda = open('if (event.hang) for (;;); return threadId', { timeoutMs: 1_500, maxOfOne: 1 });
     await lambda.invoke({});
     const [hung, waiting] = await Promise.allSettled([lambda.invoke({ hang: true }), lambda.invoke({})]);
@@ -100,7 +100,7 @@ describe('openLambdas', () => {
     }
   });
 
-  test('hands on what the function logs, line by line', async () => {
+  test('passes on what the function logs, line by line', async () => {
     const lines: string[] = [];
     const lambda = open('console.log("one\\ntwo"); console.error("three"); return 1', {
       onLog: (line, name) => lines.push(`${name}: ${line}`),
@@ -119,7 +119,7 @@ describe('openLambdas', () => {
     expect(counts).toEqual([1, 1, 2, 1, 3, 1]);
   });
 
-  test('a function that waits without an environment gets the next that is free, however busy the others are', async () => {
+  test('a function that waits without an environment gets the next free one, however busy the others are', async () => {
     const lambda = open(later, { maxOfAll: 1 });
     const order: string[] = [];
     const invoke = (name: string) => lambda.invoke({}, name).then(() => order.push(name));
@@ -127,7 +127,7 @@ describe('openLambdas', () => {
     expect(order).toEqual(['busy', 'other', 'busy', 'busy']);
   });
 
-  test('more than may wait are refused at once, the others are served', async () => {
+  test('invocations beyond the queue limit are refused at once, the others are served', async () => {
     const lambda = open(later, { maxOfOne: 1, maxWaiting: 2 });
     const settled = await Promise.allSettled(Array.from({ length: 5 }, () => lambda.invoke({})));
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected']);

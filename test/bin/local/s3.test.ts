@@ -43,7 +43,7 @@ const read = async (key: string) => {
   return Buffer.from((await Body?.transformToByteArray()) ?? []);
 };
 
-test('objects of any key and content come back, and go', async () => {
+test('objects of any key and content are stored, read and deleted', async () => {
   const parts = fc.array(fc.uint8Array({ maxLength: 70_000 }), { maxLength: 4 });
   const key = fc.string({ minLength: 1, maxLength: 40, unit: 'grapheme' }).filter((text) => !/^\.{1,2}$|\/|\\/.test(text));
   await fc.assert(
@@ -58,7 +58,7 @@ test('objects of any key and content come back, and go', async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('an object is replaced as a whole, in a file for its owner alone that no key leads out of the folder', async () => {
+test('an object is replaced as a whole, in a file that only its owner can read, and no key leads out of the folder', async () => {
   await client.send(new PutObjectCommand({ ...at('a/b/c'), Body: 'one' }));
   await client.send(new PutObjectCommand({ ...at('a/b/c'), Body: 'two' }));
   expect((await read('a/b/c')).toString()).toBe('two');

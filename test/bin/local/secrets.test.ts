@@ -53,7 +53,7 @@ test('a secret is created, read, replaced and deleted', async () => {
   await expect(read('a/b')).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
 });
 
-test('secrets outlive the stand-in, in a file for their owner alone', async () => {
+test('secrets outlive the stand-in, in a file that only its owner can read', async () => {
   await client.send(new CreateSecretCommand({ Name: 'kept', SecretString: 'value' }));
   expect([readdirSync(folder), statSync(file).mode & 0o777]).toEqual([['secrets.json'], 0o600]);
   await stop();

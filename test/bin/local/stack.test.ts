@@ -36,12 +36,12 @@ test('the admin may write and the ordinary user may not', async () => {
   expect((await create(await stack.signIn('admin'))).status).toBe(201);
 });
 
-test('the service knows the address that it is called by', async () => {
+test('the gate knows the address at which it is called', async () => {
   const policy = (await (await fetch(`${stack.base_url}/api/policy`)).json()) as { uid: string };
   expect(policy.uid.startsWith(stack.base_url)).toBe(true);
 });
 
-test('what the functions log comes as lines of JSON', async () => {
+test('the functions log lines of JSON', async () => {
   while (!lines.some((line) => line.includes('"status":201'))) await sleep(10);
   expect(lines.map((line) => JSON.parse(line))).toEqual(
     expect.arrayContaining([expect.objectContaining({ message: 'answered', status: 404 }), expect.objectContaining({ status: 201 })]),

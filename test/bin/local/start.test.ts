@@ -93,7 +93,7 @@ const isGone = async (url: string) =>
     () => true,
   );
 
-test('with --data, data, keys and users outlive kill -9; the end leaves nothing behind', async () => {
+test('with --data, data, keys and users survive kill -9; a normal end leaves nothing behind', async () => {
   const args = ['--data', 'kept'];
   const first = start(args);
   const before = await waitUntilReady(first);

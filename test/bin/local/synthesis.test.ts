@@ -42,7 +42,7 @@ describe('the digest of the sources', () => {
     expect(digest()).not.toBe(before);
   });
 
-  test('changes with a setting and with what the policy says, not with where the policy lies or with what is read by nothing', () => {
+  test('changes with a setting and with the content of the policy, not with its path or with files that nothing reads', () => {
     write('elsewhere/policy.json', '{}');
     write('README.md', 'words');
     expect(digest({ policyFile: join(root, 'elsewhere/policy.json') })).toBe(digest());
@@ -53,7 +53,7 @@ describe('the digest of the sources', () => {
 });
 
 describe('synthesize', () => {
-  test('gives all who ask for the same the same folder, whoever comes first', async () => {
+  test('gives all callers with the same settings the same folder, whoever comes first', async () => {
     const [one, other] = await Promise.all([synthesize({}), synthesize({})]);
     expect(one).toBe(other);
     const startedMs = performance.now();
@@ -62,13 +62,13 @@ describe('synthesize', () => {
     expect(markUsed(one)).toBe(true);
   }, 180_000);
 
-  test('keeps nothing of settings that are refused, and lets the next one in', async () => {
+  test('keeps nothing of refused settings, and lets the next caller in', async () => {
     for (let times = 0; times < 2; times++) {
       await expect(synthesize({ stage: 'Dev' })).rejects.toThrow(/^The settings are not valid:\n {2}stage/);
     }
   }, 60_000);
 
-  test('gives up when it is told to', async () => {
+  test('gives up when it is aborted', async () => {
     await expect(synthesize({ stage: 'given-up' }, AbortSignal.timeout(50))).rejects.toThrow();
   });
 });

@@ -19,7 +19,7 @@ const definition = {
   KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' as const }],
 };
 
-/** Writes without end and names each item once its write is acknowledged. */
+/** Writes endlessly, and prints each item once its write is acknowledged. */
 const writer = `
 import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { createTable, startDynamo } from ${JSON.stringify(pathToFileURL(resolve('bin/local/table.ts')).href)};
@@ -32,7 +32,7 @@ for (let n = 0; ; n++) {
   process.stdout.write('item ' + n + '\\n');
 }`;
 
-test('every acknowledged write outlives kill -9', async () => {
+test('every acknowledged write survives kill -9', async () => {
   const child = spawn(process.execPath, ['--input-type=module', '-e', writer], { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   child.stdout.on('data', (chunk) => {

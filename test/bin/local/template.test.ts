@@ -29,7 +29,7 @@ const proxy = (HttpMethod: string, id: string, functionId: string) =>
 
 const template: Template = {
   Resources: {
-    // Children before their parents: the order of a template says nothing.
+    // Children before their parents: the order in a template has no meaning.
     Item: pathPart('{uid}', { Ref: 'Items' }),
     Search: pathPart('search', { Ref: 'Items' }),
     Items: pathPart('items', root),
@@ -130,7 +130,7 @@ test('readFunction reads what a Lambda needs to run', () => {
   });
 });
 
-test('readTable reads keys and leaves out what dynalite does not know', () => {
+test('readTable reads keys, and leaves out what dynalite does not support', () => {
   expect(readTable(template, 'local')).toEqual({
     id: 'Table',
     definition: {
@@ -169,7 +169,7 @@ describe('readApi', () => {
     },
   );
 
-  test('reads what the gateway answers by itself', () => {
+  test('reads what the gateway answers itself', () => {
     expect(Object.fromEntries(gatewayAnswers)).toEqual({
       REQUEST_TOO_LARGE: { status: 413, headers: { 'X-Request-Id': 'context.requestId' }, body: '{"id":"$context.requestId"}' },
     });

@@ -7,7 +7,7 @@ import { fillTemplate, parsePolicyTemplate } from '../../../functions/core/polic
 const read = (path: string) => parsePolicyTemplate(readFileSync(path, 'utf8'));
 const prohibited = 'world.example:export-countries:v1';
 
-test('the local policy is the one that ships and one prohibition', () => {
+test('the local policy is the shipped one and one prohibition', () => {
   const shipped = read('policy.json');
   const prohibition = { target: `{base_url}/api/intents/${prohibited}`, action: 'execute' };
   expect(read('bin/local/policy.json')).toEqual({ ...shipped, prohibition: [...(shipped.prohibition ?? []), prohibition] });

@@ -24,7 +24,7 @@ async function send(method: string, path: string, body?: string, contentType = '
 
 const post = (path: string, parameters: Parameters) => send('POST', path, JSON.stringify(parameters));
 
-/** Parameters for each demo intent and some of what the answer must hold. */
+/** Parameters for each demo intent, and part of what the answer must contain. */
 const samples: Record<string, [Parameters, object]> = {
   'find-countries:v1': [{ named: 'aland', limit: 1 }, { countries: [{ code: 'AX', name: 'Åland Islands' }] }],
   'get-country:v1': [
@@ -107,7 +107,7 @@ describe('the demo intents', () => {
     }
   });
 
-  test('have a sample each', () => {
+  test('each have a sample', () => {
     expect(Object.keys(samples)).toEqual(intents.map(({ intent_uid }) => intent_uid.replace('world.example:', '')));
   });
 
@@ -116,7 +116,7 @@ describe('the demo intents', () => {
     expect(new Set(reached)).toEqual(new Set(routes.map(({ method, path }) => `${method} ${path}`)));
   });
 
-  test.each(intents.map((intent) => [intent.intent_uid, intent] as const))('%s is answered as it says', async (uid, intent) => {
+  test.each(intents.map((intent) => [intent.intent_uid, intent] as const))('%s is answered as it promises', async (uid, intent) => {
     const [given, expected] = samples[uid.replace('world.example:', '')] ?? [{}, {}];
     const { values = {}, issues } = compileParameters(intent.input_parameters)(given);
     expect(issues).toBeUndefined();
@@ -142,7 +142,7 @@ describe('the demo upstream', () => {
     });
   });
 
-  test('lists each country once, and no country that is none', async () => {
+  test('lists each country once, and nothing but countries', async () => {
     const { body } = await send('GET', '/countries/all');
     const codes = (body as { code: string }[]).map(({ code }) => code);
     expect(new Set(codes).size).toBe(codes.length);

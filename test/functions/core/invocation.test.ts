@@ -31,7 +31,7 @@ test('a step that has ended leaves nothing behind', async () => {
   expect(signal.aborted).toBe(false);
 });
 
-test('invocations that run at once have each their own signal', async () => {
+test('invocations that run at once each have their own signal', async () => {
   const signals = [new AbortController().signal, new AbortController().signal];
   const seen = signals.map((signal) => withinInvocation(signal, () => setTimeout(10).then(currentSignal)));
   expect(await Promise.all(seen)).toEqual(signals);

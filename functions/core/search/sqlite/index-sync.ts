@@ -40,7 +40,7 @@ function isSettled(change: Change, record: RegistryRecord | undefined, nowMs: nu
 
 /**
  * Follows the changes of a registry.
- * @returns a function that brings the index to where the registry stands when it is called; calls must not overlap
+ * @returns a function that brings the index up to date with the registry as of the call; calls must not overlap
  */
 export function followChanges(source: RegistrySource, { index, asOfMs }: DatedIndex, now: () => number = Date.now): () => Promise<void> {
   let fromMs = asOfMs - announcedAheadMs;

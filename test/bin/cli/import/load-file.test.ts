@@ -27,7 +27,7 @@ const options = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, r
 const plan = async (file: string) => planImport(await loadFile(join(folder, file)), options);
 
 describe('a document in several files', () => {
-  test('is read as one; what is noted names the file', async () => {
+  test('is read as one; notes name the file', async () => {
     write({
       'api/openapi.yaml': `${openApi}paths: { /things: { $ref: paths/things.yaml } }\ncomponents: { schemas: { Size: { type: integer, minimum: 1 } } }`,
       'api/paths/things.yaml': [

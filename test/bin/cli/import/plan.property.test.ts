@@ -127,7 +127,7 @@ const document = fc.record({
 });
 
 /** Sooner or later every member of these documents meets every other. */
-test('every operation is planned or skipped, and every planned intent is one that the registry takes', () => {
+test('every operation is planned or skipped, and the registry accepts every planned intent', () => {
   fc.assert(
     fc.property(document, ({ dialect, schemas, ...rest }) => {
       const operations = Object.values(rest.paths).flatMap((item) => Object.keys(item));
@@ -146,7 +146,7 @@ test('every operation is planned or skipped, and every planned intent is one tha
   );
 }, 60_000);
 
-test('nothing that is read throws anything but DocumentError', () => {
+test('no document throws anything but DocumentError', () => {
   fc.assert(
     fc.property(
       fc.oneof(

@@ -8,7 +8,7 @@ const options: ImportOptions = { rules: { ports: [443], allowLoopback: false, ow
 
 const read = (file: string) => readDocument(readFileSync(new URL(`documents/${file}`, import.meta.url), 'utf8'));
 
-/** What the registry says of a pattern is its own affair. */
+/** The registry's own wording for patterns is not compared. */
 const shorten = (value: unknown): unknown => JSON.parse(JSON.stringify(value).replace(/(RE2 can match in linear time)[^"]*/g, '$1'));
 
 const plan = (document: unknown, more: Partial<ImportOptions> = {}) => planImport(document, { ...options, ...more });
@@ -221,7 +221,7 @@ describe('what an intent cannot carry is left out and noted', () => {
   });
 });
 
-test('a schema that is made of the same one over and over is worked out once', () => {
+test('a schema that uses the same one many times is resolved once', () => {
   const twice = (name: string) => [{ $ref: `#/components/schemas/${name}` }, { $ref: `#/components/schemas/${name}` }];
   const levels = Array.from({ length: 60 }, (_, at) => [
     [`A${at}`, { allOf: twice(`O${at}`) }],
@@ -233,7 +233,7 @@ test('a schema that is made of the same one over and over is worked out once', (
   expect(intents[0]?.input_parameters).toEqual([{ name: 'kind', type: 'string', enum: ['a', 'b'] }]);
 });
 
-describe('what would bring a reader down', () => {
+describe('documents that could crash a reader', () => {
   test.each([
     ['lists', '[', ']'],
     ['objects', '{"a":', '}'],
@@ -242,7 +242,7 @@ describe('what would bring a reader down', () => {
     expect(() => plan(readDocument(text))).toThrow(new DocumentError('The document is nested more than 500 deep.'));
   });
 
-  test('3,000 schemas that are made of each other', () => {
+  test('3,000 schemas nested in each other', () => {
     const schemas = Object.fromEntries(
       Array.from({ length: 3_000 }, (_, at) => [
         `S${at}`,
@@ -280,7 +280,7 @@ describe('Swagger 2.0', () => {
     ]);
   });
 
-  test('a form is sent as one, whatever the document says of bodies, and its lists are joined by commas if nothing else is said', () => {
+  test('a form is sent as one, whatever the document says about bodies, and its lists are joined by commas by default', () => {
     const { intents, notes } = plan(swagger(act(field('a'), field('b', { type: 'array' })), { consumes: ['application/json'] }));
     expect(intents[0]?.endpoint.content_type).toBe('application/x-www-form-urlencoded');
     expect(intents[0]?.input_parameters).toEqual([{ name: 'a', type: 'string' }]);
@@ -293,11 +293,11 @@ describe('Swagger 2.0', () => {
   });
 
   test.each(['pipes', 'ssv', 'tsv'])('lists that are joined by %s are left out', (collectionFormat) => {
-    const lists = ['query', 'formData'].map((where) => ({ name: where, in: where, type: 'array', collectionFormat }));
+    const lists = ['query', 'formData'].map((place) => ({ name: place, in: place, type: 'array', collectionFormat }));
     expect(plan(swagger(act(...lists))).intents[0]?.input_parameters).toEqual([]);
   });
 
-  test('an operation that is not as it should be is skipped alone', () => {
+  test('only the invalid operation is skipped', () => {
     const item = {
       ...act({ name: 'a', in: 'query', type: 'string' }),
       get: operation({ parameters: [null] }),
@@ -363,24 +363,24 @@ test('a deprecated operation can be kept executable', () => {
   expect(plan(document(paths), { keepDeprecated: true }).intents[0]).not.toHaveProperty('deprecated');
 });
 
-test('relative servers are relative to where the document was fetched', () => {
+test('relative servers are relative to the address of the document', () => {
   const { service } = plan(document({}, { servers: [{ url: '../v2/' }] }), { documentUrl: 'https://docs.example/specs/openapi.json' });
   expect(service.service_url).toBe('https://docs.example/v2');
 });
 
 describe('a document that nothing can be planned from', () => {
   const noAddress =
-    'The document does not say at which absolute address the API is. Give it with --base-url, for example https://api.example.com/v1.';
+    'The document does not give the absolute address of the API. Give it with --base-url, for example https://api.example.com/v1.';
   test.each([
     [
       'another format',
       { openapi: '4.0.0' },
-      'The document is none that can be imported: OpenAPI 3.0 or 3.1 (openapi: 3.x), Swagger 2.0 (swagger: "2.0") or a service description (service-info and intents).',
+      'The document cannot be imported. It must be OpenAPI 3.0 or 3.1 (openapi: 3.x), Swagger 2.0 (swagger: "2.0") or a service description (service-info and intents).',
     ],
     [
       'a text',
       'hello',
-      'The document is none that can be imported: OpenAPI 3.0 or 3.1 (openapi: 3.x), Swagger 2.0 (swagger: "2.0") or a service description (service-info and intents).',
+      'The document cannot be imported. It must be OpenAPI 3.0 or 3.1 (openapi: 3.x), Swagger 2.0 (swagger: "2.0") or a service description (service-info and intents).',
     ],
     ['a registry file', { registry: 1 }, 'The document is a registry file. Use "apply" for it.'],
     ['no server', { openapi: '3.0.0' }, noAddress],

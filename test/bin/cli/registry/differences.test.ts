@@ -22,7 +22,7 @@ describe('findDifferences', () => {
       ],
     ],
     [
-      'the order of parameters, where that is all',
+      'the order of parameters, if nothing else differs',
       { list: [parameter('a'), parameter('b')] },
       { list: [parameter('b'), parameter('a')] },
       [{ path: '/list', before: ['a', 'b'], after: ['b', 'a'] }],
@@ -32,7 +32,7 @@ describe('findDifferences', () => {
     expect(findDifferences(before, after)).toEqual(differences);
   });
 
-  test('finds none exactly where JSON says the same', () => {
+  test('finds none exactly if the JSON values are equal', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (left, right) => {
         expect(findDifferences(left, structuredClone(left))).toEqual([]);

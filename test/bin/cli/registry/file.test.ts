@@ -81,7 +81,7 @@ const services = fc
   );
 
 describe('a registry file', () => {
-  test.each(['yaml', 'json'] as const)('reads in %s as it was written', (format) => {
+  test.each(['yaml', 'json'] as const)('is read in %s as it was written', (format) => {
     fc.assert(
       fc.property(services, (list) => {
         const text = write(format, list);
@@ -92,7 +92,7 @@ describe('a registry file', () => {
     );
   });
 
-  test('reads the same in YAML 1.1', () => {
+  test('is read in the same way by YAML 1.1', () => {
     const text = write('yaml', [{ service, intents: [intent('a:b:v1', { intent_name: 'no', description: '12:30:45' })] }]);
     expect(parse(text, { version: '1.1' }).services[0].intents[0]).toMatchObject({ intent_name: 'no', description: '12:30:45' });
   });
@@ -108,12 +108,12 @@ describe('a registry file', () => {
     ];
     expect(readFailure(file)).toMatchObject({
       reason: 'usage',
-      message: 'The file is no registry file as "export" writes it. Correct these places:',
+      message: 'The file is not a registry file as written by "export". Correct these places:',
       issues,
     });
   });
 
-  test('holds a uid once', () => {
+  test('contains a uid only once', () => {
     const file = {
       registry: 1,
       services: [
@@ -121,7 +121,7 @@ describe('a registry file', () => {
         { ...service, intents: [intent('a:b:v1')] },
       ],
     };
-    expect(readFailure(file).issues).toEqual([{ path: '/services/1/intents/0/intent_uid', problem: 'must not be in the file twice' }]);
+    expect(readFailure(file).issues).toEqual([{ path: '/services/1/intents/0/intent_uid', problem: 'must not appear in the file twice' }]);
   });
 });
 

@@ -37,7 +37,7 @@ beforeAll(async () => {
     response.writeHead(keySet.status, { 'Content-Type': 'application/json' }).end(keySet.body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  // The issuer's own address is asked, which nothing here may reach.
+  // The verifier calls the issuer's own address, which nothing here may reach.
   const { port } = server.address() as AddressInfo;
   const { fetch } = globalThis;
   jest.spyOn(globalThis, 'fetch').mockImplementation((address, options) => {
@@ -67,7 +67,7 @@ async function knock(token: string | undefined, verifyAdmin = open()): Promise<A
 }
 
 const invalid = 'The admin token does not verify: it must be an unexpired access token of this deployment. Log in again.';
-const notAdmin = 'The token is genuine, but its bearer is no admin. Ask for membership of the group admins.';
+const notAdmin = "The token is genuine, but it is not an admin's. Ask for membership of the group admins.";
 const unfetchable = 'The key set of the admin tokens cannot be fetched. Try again after Retry-After.';
 const refused = (status: number, code: string, message: string) =>
   expect.objectContaining({ status, body: { error: { code, message, details: expect.objectContaining({ request_id: 'request-1' }) } } });
@@ -80,7 +80,7 @@ test.each([
   expect(await knock(await sign(claims))).toMatchObject({ status: 204 });
 });
 
-test('asks for a token where there is none', async () => {
+test('asks for a token if there is none', async () => {
   const answer = await knock(undefined);
   expect(answer).toEqual(refused(401, 'UNAUTHORIZED', 'Send the header Authorization: Bearer <token>.'));
   expect(answer.headers['WWW-Authenticate']).toBe('Bearer realm="intent-gate"');

@@ -9,7 +9,7 @@ import { emptyVault, openSecretsManager } from '../../../../functions/core/crede
 
 const input = { header_name: 'X-Api-Key', header_value: 'canary' };
 
-/** the error that the next operations are answered with, by their names */
+/** the errors with which the next operations are answered, by their names */
 let faults: Record<string, string> = {};
 let secrets: RunningService;
 let client: SecretsManagerClient;
@@ -34,7 +34,7 @@ beforeEach(() => {
   faults = {};
 });
 
-/** Where no other test writes. */
+/** A prefix under which no other test writes. */
 const newVault = () => openSecretsManager(`intent-gate/${randomUUID()}/`, client);
 
 test('a credential is set, replaced, read and removed', async () => {
@@ -53,7 +53,7 @@ test('a credential is set, replaced, read and removed', async () => {
   await credentials.remove('service-1');
 });
 
-test('the vault is asked once in a while, and again when a credential was forgotten', async () => {
+test('the vault is asked once in a while, and again after a credential was forgotten', async () => {
   const credentials = openCredentials(newVault());
   for (let count = 0; count < 3; count++) await credentials.find('unknown');
   expect(secrets.operations).toEqual(['GetSecretValue']);
@@ -93,12 +93,12 @@ test.each(['InternalServiceError', 'ThrottlingException', 'InvalidRequestExcepti
   },
 );
 
-test('without a place for them there are none, and none can be set', async () => {
+test('without a place for credentials there are none, and none can be set', async () => {
   const credentials = openCredentials(emptyVault);
   expect(await credentials.find('service-1')).toBeUndefined();
   await expect(credentials.replace('service-1', input)).rejects.toMatchObject({
     code: 'NOT_IMPLEMENTED',
     status: 501,
-    message: 'This deployment keeps no credentials of services. Deploy it with a place for them.',
+    message: 'This deployment cannot keep credentials of services. Deploy it with a place for them.',
   });
 });

@@ -18,7 +18,7 @@ describe('bearerToken', () => {
     expect(read(field, scheme)).toBe(token);
   });
 
-  test('says what to send where nothing is sent, and names no error', () => {
+  test('says what to send if nothing is sent, and names no error', () => {
     expect(() => read(undefined)).toThrow(
       expect.objectContaining({
         code: 'UNAUTHORIZED',
@@ -34,7 +34,7 @@ describe('bearerToken', () => {
     ['no scheme', 'abc'],
     ['no token', 'Bearer '],
     ['another scheme', 'Basic YTpi'],
-    ['DPoP where it is not asked for', 'DPoP x'],
+    ['DPoP if it is not accepted', 'DPoP x'],
     ['a scheme that only begins alike', 'Bearerx y'],
     ['two spaces', 'Bearer  x'],
     ['a tab', 'Bearer\tx'],

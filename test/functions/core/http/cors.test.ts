@@ -23,8 +23,8 @@ const exposed = expect.stringMatching(/RateLimit.*X-Request-Id/);
 
 describe.each(Object.entries(answers))('%s', (_, steps) => {
   test.each<[string, string | undefined, string | undefined, object]>([
-    ['no page where none is allowed', undefined, 'https://a.example', {}],
-    ['every page where all are', '*', 'https://a.example', { allowed: '*', exposed }],
+    ['no page if none is allowed', undefined, 'https://a.example', {}],
+    ['every page if all are', '*', 'https://a.example', { allowed: '*', exposed }],
     [
       'a page that is allowed',
       'https://a.example,https://b.example',

@@ -27,7 +27,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** What is written to the log from here on, line by line. */
+/** The lines that are written to the log from here on. */
 function captureLog(): string[] {
   const lines: string[] = [];
   log.setLogLevel('INFO');
@@ -114,7 +114,7 @@ describe('a body', () => {
     expect(JSON.stringify(answer.body)).not.toContain(canary);
   });
 
-  test('may have 262,144 bytes, not one more, however it comes', async () => {
+  test('may have 262,144 bytes, not one more, in whatever encoding it comes', async () => {
     const sized = (size: number) => {
       const empty = JSON.stringify({ ...valid, pad: '' });
       return JSON.stringify({ ...valid, pad: 'x'.repeat(size - empty.length) });
@@ -187,7 +187,7 @@ describe('query parameters', () => {
 });
 
 describe('an error', () => {
-  test('that nobody foresaw shows and logs nothing of itself but where it happened', async () => {
+  test('that was not expected reveals nothing, and logs only where it happened', async () => {
     const lines = captureLog();
     const failing: Action = async () => {
       throw new TypeError(canary, { cause: Object.assign(new Error(canary), { code: 'ECODE' }) });
@@ -198,7 +198,7 @@ describe('an error', () => {
       body: {
         error: {
           code: 'INTERNAL_SERVER_ERROR',
-          message: 'Something went wrong on our side. Try again; if it stays, give details.request_id to the operators.',
+          message: 'Something went wrong on our side. Try again; if the problem persists, give details.request_id to the operators.',
           details: { reference: 'PROTO-SRV-001', request_id: 'request-1' },
         },
       },
@@ -212,7 +212,7 @@ describe('an error', () => {
     expect(JSON.stringify(answer.body)).not.toContain(canary);
   });
 
-  test('of a dependency says when to try again, and its cause is in the log alone', async () => {
+  test('of a dependency says when to try again, and its cause is only in the log', async () => {
     const lines = captureLog();
     const answer = await invoke(() => Promise.reject(unavailable('Down. Try again.', new RangeError(canary))), { path: '/' });
     expect(answer).toMatchObject({
@@ -224,7 +224,7 @@ describe('an error', () => {
     expect(lines.join()).not.toContain(canary);
   });
 
-  test('takes the name of the protocol', async () => {
+  test('uses the name of the protocol', async () => {
     const steps = serve(() => Promise.reject(new ApiError('NOT_FOUND', 'No.')), { protocol: 'uim' });
     expect(JSON.parse((await steps(eventOf({ path: '/' }), {} as Context)).body).error.details.reference).toBe('UIM-RES-001');
   });
@@ -264,7 +264,7 @@ describe('a read that may be asked for again', () => {
     expect(answer.body).toEqual(status === 200 ? { a: 1 } : undefined);
   });
 
-  test('says nothing of its content when it is known', async () => {
+  test('has no headers about its content if the caller has it', async () => {
     const headers = { Link: '<next>', Vary: 'Accept', 'Content-Language': 'en' };
     const paged: Action = async () => revalidated({ a: 1 }, '"tag"', headers);
     const event = eventOf({ path: '/', headers: { 'If-None-Match': '"tag"', Origin: 'https://a.example' } });
@@ -312,7 +312,7 @@ describe('an invocation whose time is over', () => {
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ message: 'answered', status: 503, code: 'SERVICE_UNAVAILABLE' }]);
   });
 
-  test('asks the table for nothing more, and no longer waits for what it has asked', async () => {
+  test('sends nothing more to the table, and no longer waits for its answers', async () => {
     const asked: Socket[] = [];
     const silent = createServer((socket) => asked.push(socket.resume().on('error', () => {}))).listen(0, '127.0.0.1');
     await once(silent, 'listening');
@@ -360,7 +360,7 @@ describe('a run on a schedule', () => {
     expect(lines.join()).not.toContain(canary);
   });
 
-  test('whose time is over is an error too, and its steps end', async () => {
+  test('that runs out of time is an error too, and its steps end', async () => {
     captureLog();
     let signal: AbortSignal | undefined;
     const run = async () => {
@@ -380,7 +380,7 @@ describe('the base URL', () => {
     return JSON.parse((await serve(steps, settings)(event as never, {} as Context)).body).baseUrl;
   };
 
-  test('has the stage where the path has it', async () => {
+  test('has the stage if the path has it', async () => {
     expect(await at({ domainName: 'a.execute-api.eu-west-1.amazonaws.com', stage: 'v1', path: '/v1/x' })).toBe(
       'https://a.execute-api.eu-west-1.amazonaws.com/v1',
     );
@@ -388,12 +388,12 @@ describe('the base URL', () => {
     expect(await at({ domainName: 'gate.example', stage: 'v1', path: '/v1x' })).toBe('https://gate.example');
   });
 
-  test('is the configured one where there is one', async () => {
+  test('is the configured one if there is one', async () => {
     expect(await at({}, 'https://public.example/gate')).toBe('https://public.example/gate');
   });
 });
 
-test('a header that must be one and is two is refused', async () => {
+test('a header that is sent twice but must be sent once is refused', async () => {
   const steps: Action = async (request) => ok({ value: request.header('idempotency-key') ?? null });
   expect(await invoke(steps, { path: '/', headers: { 'Idempotency-Key': ['a', 'b'] } })).toMatchObject({
     status: 400,
@@ -401,7 +401,7 @@ test('a header that must be one and is two is refused', async () => {
   });
 });
 
-test('200 headers are no trouble', async () => {
+test('200 headers are accepted', async () => {
   const headers = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`X-${index}`, 'x']));
   expect(await invoke(async () => ok({}), { path: '/', headers })).toMatchObject({ status: 200 });
 });
@@ -412,7 +412,7 @@ test('a path variable is decoded once, and must be UTF-8', async () => {
   expect(await invoke(steps, { path: '/', pathParameters: { id: '%FF' } })).toMatchObject({ status: 400 });
 });
 
-test('unions name what is wrong with the branch that was meant', async () => {
+test('a union reports what is wrong with the branch that was meant', async () => {
   const steps: Action = async (request) =>
     ok(request.body(z.strictObject({ endpoint: z.union([z.string(), z.strictObject({ url: z.string(), method: z.enum(['GET']) })]) })));
   const answer = await invoke(steps, { method: 'POST', path: '/', headers: json, body: '{"endpoint":{"url":"x","method":"HEAD"}}' });

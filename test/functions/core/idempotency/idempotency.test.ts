@@ -45,7 +45,7 @@ describe('Idempotency-Key', () => {
   });
 });
 
-test('a fingerprint is of what is asked for, not of how it is spelt', () => {
+test('a fingerprint depends on what is requested, not on how it is spelt', () => {
   const fingerprint = fingerprintOf('a:b:v1', { x: 1, y: ['é', null] });
   expect(fingerprint).toMatch(/^[\w-]{43}$/);
   expect(fingerprintOf('a:b:v1', { y: ['é', null], x: 1.0 })).toBe(fingerprint);
@@ -102,7 +102,7 @@ describe('a request whose key has been used', () => {
       {},
       'The first request under this Idempotency-Key was interrupted: its outcome is unknown, and it is never executed again. Find out whether it took effect before you send it under a new key.',
     ],
-  ])('is 409 where the first one is %j', (held, reason, headers, message) => {
+  ])('is 409 if the first one is %j', (held, reason, headers, message) => {
     const error = refusal(() => answerHeld(held));
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({ code: 'CONFLICT', status: 409, message, details: { reason }, headers });

@@ -38,7 +38,7 @@ beforeEach(() => {
   proxy.faults = {};
 });
 
-/** A request under this test's key, by an execution of its own. */
+/** A request under this test's key, by a new execution. */
 const requestOf = (executionId: string, more: Partial<KeyedRequest> = {}): KeyedRequest => ({
   agentId: 'agent-1',
   key: `key-${used}`,
@@ -102,13 +102,13 @@ describe('a key', () => {
     expect(await calls.begin(requestOf('E2', again))).toEqual(expected);
   });
 
-  test('is free again where nothing was sent upstream', async () => {
+  test('is free again if nothing was sent upstream', async () => {
     await calls.begin(requestOf('E1'));
     await calls.abandon(requestOf('E1'));
     expect(await calls.begin(requestOf('E2', { fingerprint: 'other' }))).toEqual({ state: 'started' });
   });
 
-  test('is only ended by the execution that took it, and only once', async () => {
+  test('is ended only by the execution that took it, and only once', async () => {
     await calls.begin(requestOf('E1'));
     await calls.abandon(requestOf('E2'));
     await calls.finish(requestOf('E2'), answer);
@@ -136,10 +136,10 @@ describe('a key', () => {
 });
 
 describe('an answer', () => {
-  const greatest = 1024 * 1024;
+  const maxBytes = 1024 * 1024;
 
   test.each([
-    ['1 MiB of text', 'All work and no play. '.repeat(greatest / 22)],
+    ['1 MiB of text', 'All work and no play. '.repeat(maxBytes / 22)],
     ['all that fits', randomBytes(290_000).toString('base64')],
   ])('of %s is kept whole', async (_, text) => {
     const large: Outcome = { status: 200, body: { text } };
@@ -148,9 +148,9 @@ describe('an answer', () => {
     expect(await calls.begin(requestOf('E2'))).toEqual({ state: 'replay', outcome: large });
   });
 
-  test('too large for an item is not kept, and is not asked for again', async () => {
+  test('too large for an item is not kept, and is not requested again', async () => {
     await calls.begin(requestOf('E1'));
-    expect(await calls.finish(requestOf('E1'), { status: 200, body: { data: randomBytes(greatest * 0.7).toString('base64') } })).toBe(true);
+    expect(await calls.finish(requestOf('E1'), { status: 200, body: { data: randomBytes(maxBytes * 0.7).toString('base64') } })).toBe(true);
     expect(await calls.begin(requestOf('E2'))).toEqual({ state: 'unkept' });
   });
 
@@ -159,7 +159,7 @@ describe('an answer', () => {
     await calls.begin(requestOf('E1', longest));
     const startBytes = 385_000;
     let bytes = startBytes;
-    // random bytes in base64 gzip to little more than themselves: grow until they are no longer kept
+    // random bytes in base64 compress to little more than the bytes: grow until they are no longer kept
     for (let isKept = true; isKept; bytes += 4_000) {
       await store.table.delete(keys.call(longest.agentId, longest.key));
       await calls.begin(requestOf('E1', longest));
@@ -171,7 +171,7 @@ describe('an answer', () => {
 });
 
 describe('faults', () => {
-  test('an execution whose answers are lost knows itself', async () => {
+  test('an execution whose answers are lost recognises itself', async () => {
     proxy.next = ['dropAfter'];
     expect(await faulty.begin(requestOf('E1'))).toEqual({ state: 'started' });
     proxy.next = ['dropAfter'];

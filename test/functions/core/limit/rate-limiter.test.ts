@@ -19,7 +19,7 @@ import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-prox
 import { seededRandom } from '../../../support/random.ts';
 import { startTable, type TestTable } from '../../../support/table.ts';
 
-/** When a bucket of a minute counts no more, and when a client is told so: in seconds, a little later. */
+/** When a bucket of a minute no longer counts, and when a client is told so: in seconds, a little later. */
 const minuteMs = longestCountMs(60);
 const minuteSeconds = Math.ceil((minuteMs + 100) / 1000);
 
@@ -63,7 +63,7 @@ const narrowest = (madeMs: number[], rate: number): number =>
   Math.min(...madeMs.toSorted((a, b) => a - b).map((timeMs, index, all) => (all[index + rate] ?? Number.POSITIVE_INFINITY) - timeMs));
 
 describe('round trips', () => {
-  test('one write a call, also where a bucket ends', async () => {
+  test('one write a call, even at the end of a bucket', async () => {
     const counter = openRateLimiter(store.table, now);
     const request = requestOf({ rate: 60, period: 60 });
     const admitted: unknown[] = [];
@@ -83,7 +83,7 @@ describe('round trips', () => {
     expect(store.operations).toEqual(['GetItem', 'PutItem', 'UpdateItem', 'UpdateItem', 'PutItem', 'UpdateItem', 'PutItem']);
   });
 
-  test('none while the rate is known to be used up', async () => {
+  test('none while the quota is known to be used up', async () => {
     const counter = openRateLimiter(store.table, now);
     const request = requestOf({ rate: 3, period: 60 });
     expect(counter.findRefusal(request)).toBeUndefined();
@@ -116,7 +116,7 @@ describe('round trips', () => {
   });
 });
 
-test('how things stand costs one read and no call', async () => {
+test('reading the state costs one read and no call', async () => {
   const counter = openRateLimiter(store.table, now);
   const request = requestOf({ rate: 1, period: 60 });
   const standing = { name: 'execute', limit: request.limit };
@@ -183,7 +183,7 @@ describe('faults', () => {
     ['a call in the newest bucket', 1_000, ['dropAfter']],
     ['a call in a new bucket', 6_000, ['dropAfter']],
     ['a call sent twice', 1_000, ['duplicate']],
-  ] as const)('%s whose answer is lost knows itself and is counted once', async (_, offsetMs, faults) => {
+  ] as const)('%s whose answer is lost recognises itself and is counted once', async (_, offsetMs, faults) => {
     const counter = openRateLimiter(connectTable(proxy.endpoint, store.tableName), now);
     const request = requestOf({ rate: 60, period: 60 });
     const before = offsetMs === 0 ? 0 : 1;
@@ -305,8 +305,8 @@ describe('faults', () => {
   });
 });
 
-describe('a client that obeys', () => {
-  /** the way to the service: the service's clock is up to 50 ms further than when the client sent */
+describe('a client that respects', () => {
+  /** network delay: the gate's clock is up to 50 ms ahead of the time at which the client sent */
   const latencyMs = (random: () => number) => random() * 50;
 
   test.each([

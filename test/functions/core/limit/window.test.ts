@@ -15,7 +15,7 @@ import {
   rollTo,
 } from '../../../../functions/core/limit/window.ts';
 
-/** Limits, and when calls are asked for: gaps around whole buckets and periods, where mistakes live. */
+/** Limits, and the times of calls: gaps around whole buckets and periods, where mistakes are likely. */
 const histories = fc
   .record({ rate: fc.integer({ min: 1, max: 12 }), period: fc.constantFrom(1, 7, 60, 3_600, 604_800) })
   .chain(({ rate, period }) => {
@@ -70,7 +70,7 @@ describe('a window', () => {
     );
   });
 
-  test('says to the millisecond when more is free', () => {
+  test('says to the millisecond when more calls are free', () => {
     fc.assert(
       fc.property(histories, ({ limit, startMs, gapsMs }) => {
         const { rate, period } = limit;
@@ -99,7 +99,7 @@ describe('a window', () => {
     expect(rollTo(window, 100)).toBe(window);
   });
 
-  test('says when the next call is free if the rate has been lowered below what counts', () => {
+  test('says when the next call is free if the rate has been lowered below the calls that count', () => {
     const full = rollTo(addCall(addCall(rollTo(addCall(emptyWindow(0)), 3))), 5);
     expect(full.total).toBe(3);
     expect(freeAtMs(full, { rate: 3, period: 10 })).toBe(longestCountMs(10));

@@ -99,7 +99,7 @@ describe('all at once', () => {
     });
   });
 
-  test('defaults fill in for what is absent', () => {
+  test('defaults fill in for absent parameters', () => {
     expect(validate({ city: 'Ulm', days: 1 })).toEqual({ values: { city: 'Ulm', days: 1, unit: 'metric' } });
   });
 
@@ -113,12 +113,12 @@ describe('all at once', () => {
   test('a thousand unknown parameters make a bounded answer', () => {
     const { issues = [] } = compileParameters([])(Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`p${index}`, 1])));
     expect(issues).toHaveLength(101);
-    expect(issues[100]).toEqual({ path: '/parameters', problem: 'holds 900 more unknown parameters; remove them' });
+    expect(issues[100]).toEqual({ path: '/parameters', problem: 'contains 900 more unknown parameters; remove them' });
   });
 
   test('an endless name is not repeated', () => {
     expect(compileParameters([])({ ['x'.repeat(201)]: 1 })).toEqual({
-      issues: [{ path: '/parameters', problem: 'holds a name of more than 200 characters, which no parameter has; remove it' }],
+      issues: [{ path: '/parameters', problem: 'contains a name of more than 200 characters, which no parameter has; remove it' }],
     });
   });
 
@@ -131,13 +131,13 @@ describe('all at once', () => {
 describe('names of Object.prototype', () => {
   const names = ['toString', 'constructor', 'hasOwnProperty', 'valueOf'];
 
-  test.each(names)('%s is missing where it was not given', (name) => {
+  test.each(names)('%s is missing if it was not given', (name) => {
     const validate = compileParameters([{ name, type: 'any', required: true }]);
     expect(validate({})).toEqual({ issues: [{ path: `/parameters/${name}`, problem: 'is required and must be a value' }] });
     expect(validate({ [name]: 1 })).toEqual({ values: { [name]: 1 } });
   });
 
-  test.each(names)('%s is unknown where no parameter has that name', (name) => {
+  test.each(names)('%s is unknown if no parameter has that name', (name) => {
     const given = JSON.parse(`{"${name}":1}`);
     expect(compileParameters([])(given).issues).toHaveLength(1);
   });
@@ -171,7 +171,7 @@ describe('checkOutput', () => {
   });
 });
 
-test('whatever is given, the outcome is values of the right names or issues', () => {
+test('whatever is given, the outcome is values with the right names, or issues', () => {
   const definitions = fc.uniqueArray(
     fc.record({
       name: fc.string({ minLength: 1, maxLength: 5 }).filter((name) => name !== '__proto__'),

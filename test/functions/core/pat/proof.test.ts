@@ -69,7 +69,7 @@ describe('a proof', () => {
     await use({ proof: await make(claims) });
   });
 
-  test('need not be there for a plain PAT', async () => {
+  test('is not required for a plain PAT', async () => {
     store.operations.length = 0;
     await use({});
     expect(store.operations).toEqual([]);
@@ -80,7 +80,7 @@ describe('a proof', () => {
     ['the deployment asks for it', { isRequired: true }],
     ['the PAT comes as DPoP', { scheme: 'DPoP' }],
     ['the PAT comes as dpop', { scheme: 'dpop' }],
-  ])('must be there where %s', async (_, how) => {
+  ])('is required if %s', async (_, how) => {
     await expect(use(how)).rejects.toMatchObject(
       refusal('The PAT is bound to its key. Send a DPoP header (RFC 9449) made with that key and this PAT.'),
     );
@@ -139,7 +139,7 @@ describe('a proof', () => {
     ['no jti', () => make({ jti: undefined }), jti],
     ['an empty jti', () => make({ jti: '' }), jti],
     ['a jti of 256 characters', () => make({ jti: 'j'.repeat(256) }), jti],
-  ])('with %s is refused, also where none was needed, and spends nothing', async (_, build, message) => {
+  ])('with %s is refused, even if none was needed, and spends nothing', async (_, build, message) => {
     store.operations.length = 0;
     await expect(use({ proof: await build() })).rejects.toMatchObject(refusal(message));
     expect(store.operations).toEqual([]);
@@ -153,7 +153,7 @@ describe('a proof', () => {
     });
   });
 
-  test('is good for one of 50 uses at once', async () => {
+  test('is valid for one of 50 uses at once', async () => {
     const proof = await make();
     const results = await Promise.allSettled(Array.from({ length: 50 }, () => use({ proof })));
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);

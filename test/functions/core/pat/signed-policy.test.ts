@@ -26,7 +26,7 @@ const policyWith = (members: object): string => JSON.stringify({ ...current.poli
 const reordered = JSON.stringify(Object.fromEntries(Object.entries(current.policy).reverse()), null, 4);
 const texts = signableTexts(current.policy);
 
-/** What each kind of key signs without naming an algorithm. */
+/** The signatures of each kind of key that name no algorithm. */
 function bareSignatures({ kind, privateKey: key }: TestAgent, data: Buffer): [string, Buffer][] {
   const { RSA_PKCS1_PSS_PADDING: padding, RSA_PSS_SALTLEN_MAX_SIGN, RSA_PSS_SALTLEN_DIGEST } = constants;
   switch (kind) {
@@ -128,7 +128,7 @@ describe('a signed policy', () => {
   const critical = 'The header of the signed policy may only make b64 critical, and must do so if b64 is false.';
   const segment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const genuine = () => signJws(p256, current.text);
-  /** a JWS whose header jose would not write, signed all the same */
+  /** a validly signed JWS with a header that jose would not write */
   const raw = async (header: object, agent = p256) => {
     const input = `${segment(header)}.${Buffer.from(current.text).toString('base64url')}`;
     return `${input}.${sign('sha256', Buffer.from(input), { key: agent.privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
@@ -263,7 +263,7 @@ describe('the claims of a signed policy', () => {
     expect(await verify(await signJws(p256, payload))).toEqual({ isCurrent: false });
   });
 
-  test('must agree where they are stated twice', async () => {
+  test('must agree if they are stated twice', async () => {
     expect(await verify(await signJws(p256, policyWith(fresh), fresh))).toMatchObject({ isCurrent: true });
     await expect(verify(await signJws(p256, policyWith(fresh), { ...fresh, jti: 'j2' }))).rejects.toMatchObject({
       code: 'INVALID_SIGNATURE',

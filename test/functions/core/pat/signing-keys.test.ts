@@ -66,7 +66,7 @@ describe('signing', () => {
     expect(operations).toEqual(['GetPublicKey', ...new Array(20).fill('Sign')]);
   });
 
-  test('publishes keys as RFC 7517 and RFC 7638 have them', async () => {
+  test('publishes keys in the form of RFC 7517 and RFC 7638', async () => {
     const { client, keyIds } = await start({ keys: [newKmsKey(), newKmsKey()] });
     const { keys } = await openSigningKeys(client, keyIds).jwks();
     expect(keys).toHaveLength(2);
@@ -148,7 +148,7 @@ describe('finding keys', () => {
     expect(operations).toEqual(['GetPublicKey', 'GetPublicKey']);
   });
 
-  test('says 503 where the key may be one that cannot be read, and asks again after a second', async () => {
+  test('says 503 if the key may be one that cannot be read, and asks again after a second', async () => {
     let isDown = true;
     let nowMs = 0;
     const { client, keyIds, operations } = await start({ disturb: (_, answer) => (isDown ? refusal('DisabledException') : answer) });

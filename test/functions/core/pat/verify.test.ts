@@ -66,10 +66,10 @@ const refusalOf = (message: string) => ({
   headers: { 'WWW-Authenticate': 'Bearer realm="intent-gate", error="invalid_token"' },
 });
 
-test('a PAT is taken as it was issued', async () => {
+test('a PAT is accepted as it was issued', async () => {
   expect(await verify(token(), at)).toEqual(claims);
-  const { lmt, bil, ...least } = claims;
-  expect(await verify(tokenOf(JSON.stringify(least)), at)).toEqual(least);
+  const { lmt, bil, ...required } = claims;
+  expect(await verify(tokenOf(JSON.stringify(required)), at)).toEqual(required);
   expect(await verify(token({ dpop: true }), at)).toEqual({ ...claims, dpop: true });
 });
 
@@ -204,7 +204,7 @@ describe('refuses', () => {
     await expect(verify(token({ exp }), at)).rejects.toMatchObject(refusalOf(expired));
   });
 
-  test('nobody where the keys cannot be read', async () => {
+  test('every PAT if the keys cannot be read', async () => {
     const failure = unavailable('The signing keys cannot be reached. Try again after Retry-After.');
     await expect(openPatVerifier({ findKey: () => Promise.reject(failure) })(good, at)).rejects.toBe(failure);
   });
@@ -254,7 +254,7 @@ describe('a PAT that has been verified before', () => {
     await expect(check(text, atSecond(now))).rejects.toMatchObject(refusalOf(notOurs));
   });
 
-  test('lends its signature to no other text', async () => {
+  test('does not validate its signature on another text', async () => {
     await verify(text, atSecond(now));
     const [, , signature] = text.split('.');
     const forged = `${json(header)}.${json({ ...claims, sub: 'agent-2', exp: now + 10 })}.${signature}`;

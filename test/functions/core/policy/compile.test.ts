@@ -128,7 +128,7 @@ describe('compilePolicy', () => {
     expect(compile({ permission: [execute(intents, { constraint: [rate(7, unit)] })] }).lmt).toEqual({ rate: 7, period });
   });
 
-  test('states no billing where none is configured', () => {
+  test('states no billing if none is configured', () => {
     const policy = policyOf({ permission: [execute(intents, { duty: [pay()] })] });
     expect(compilePolicy(policy, baseUrl)).toEqual({ scope: ['*:*:*:execute'], prohibited: [] });
   });
@@ -314,7 +314,7 @@ describe('whatever the policy', () => {
     );
   });
 
-  test('what is granted is what one of the permissions names and no prohibition does', () => {
+  test('grants exactly what a permission names and no prohibition does', () => {
     const names = (target: string, uid: string) => {
       const namespace = new URL(target).searchParams.get('namespace');
       return target === intents || target === `${intents}/${uid}` || (namespace !== null && uid.startsWith(`${namespace}:`));

@@ -9,7 +9,7 @@ import { odrlContext, type Policy } from '../../../../schemas/policy.ts';
 const baseUrl = 'https://gate.example';
 const shipped = () => fillTemplate(loadPolicyTemplate(), baseUrl);
 
-test('the policy that ships grants every intent 60 times a minute', () => {
+test('the shipped policy grants every intent 60 times a minute', () => {
   const { policy, text, digest, reference, grants } = openPolicy(loadPolicyTemplate())(baseUrl);
   expect(grants).toEqual({ scope: ['*:*:*:execute'], prohibited: [], lmt: { rate: 60, period: 60 } });
   expect(JSON.parse(text)).toEqual(policy);

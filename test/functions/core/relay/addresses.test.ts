@@ -18,10 +18,10 @@ function boundaries(cidr: string): { inside: string[]; outside: string[] } {
     const hex = value.toString(16).padStart(width / 4, '0');
     return ipaddr.fromByteArray(hex.match(/../g)?.map((byte) => Number.parseInt(byte, 16)) ?? []).toString();
   };
-  const greatest = (1n << BigInt(width)) - 1n;
+  const max = (1n << BigInt(width)) - 1n;
   return {
     inside: [write(first), write(last)],
-    outside: [first - 1n, last + 1n].filter((value) => value >= 0n && value <= greatest).map(write),
+    outside: [first - 1n, last + 1n].filter((value) => value >= 0n && value <= max).map(write),
   };
 }
 

@@ -46,12 +46,12 @@ describe('an answer in the 200s', () => {
 
   const mismatch = "The answer of the intent's endpoint does not match the output_parameters. Tell the service's operators.";
   const noJson = "The intent's endpoint did not answer in JSON that can be passed on. Tell the service's operators.";
-  const noObject = "The intent's endpoint answered no JSON object. Tell the service's operators.";
+  const noObject = "The intent's endpoint did not answer with a JSON object. Tell the service's operators.";
 
   test.each<[string, number, string | Buffer, Parameter[], string, unknown[] | undefined]>([
     ['a missing member', 200, '{}', [total], mismatch, [{ path: '/total', problem: 'is required and must be a number' }]],
     ['a member of another type', 200, '{"total":"1"}', [total], mismatch, [{ path: '/total', problem: 'must be a number' }]],
-    ['nothing where something is required', 204, '', [total], mismatch, [{ path: '/total', problem: 'is required and must be a number' }]],
+    ['nothing if something is required', 204, '', [total], mismatch, [{ path: '/total', problem: 'is required and must be a number' }]],
     ['a scalar of another type', 200, '"1"', [total], mismatch, [{ path: '/total', problem: 'must be a number' }]],
     ['an array without a place', 200, '[]', [], noObject, undefined],
     ['a scalar with two places', 200, '1', [total, note], noObject, undefined],
@@ -75,13 +75,13 @@ describe('an answer in the 200s', () => {
 });
 
 describe('another status', () => {
-  const parametersRefused = "The intent's endpoint refused the parameters. details.upstream_body says why where it did.";
+  const parametersRefused = "The intent's endpoint refused the parameters. details.upstream_body says why, if the endpoint gave a reason.";
   const failed = "The intent's endpoint failed. Try again later, or tell the service's operators.";
   const notLetIn = "The intent's endpoint does not let this gate in. Tell the service's operators.";
   const notSupported = "The intent's endpoint does not support the operation. Tell the service's operators.";
   const redirects = "The intent's endpoint redirects, which is not followed. Tell the service's operators.";
   const gone = "The intent's endpoint says that it is gone. Search for another intent.";
-  const busy = "The intent's endpoint takes no more calls for now. Try again after Retry-After.";
+  const busy = "The intent's endpoint accepts no more calls for now. Try again after Retry-After.";
 
   test.each<[number, ErrorCode, number, string]>([
     [301, 'INTENT_EXECUTION_FAILED', 502, redirects],
@@ -146,7 +146,7 @@ describe('another status', () => {
   });
 });
 
-test('whatever comes, it is an object or one of the errors that execution has', () => {
+test('whatever the answer, the outcome is an object or one of the errors of execution', () => {
   const codes: ErrorCode[] = ['INTENT_EXECUTION_FAILED', 'INTENT_NOT_SUPPORTED', 'INTENT_DEPRECATED', 'SERVICE_UNAVAILABLE'];
   const body = fc.oneof(
     fc.json(),

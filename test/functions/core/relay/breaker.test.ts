@@ -18,7 +18,7 @@ test('five failures in a row close a host off, and no other', () => {
   expect([breaker.secondsToWait('a:443'), breaker.secondsToWait('b:443')]).toEqual([10, 0]);
 });
 
-test('a success in between begins the count anew', () => {
+test('a success in between restarts the count', () => {
   const { breaker } = breakerAt(0);
   fail(breaker, 'a:443', 4);
   breaker.record('a:443', true);

@@ -110,7 +110,7 @@ describe('a call', () => {
     expect(upstream.seen[0]?.headers).not.toHaveProperty('signature');
   });
 
-  test('uses a connection again', async () => {
+  test('reuses a connection', async () => {
     const upstream = keep(await startUpstream((_, response) => response.end('{}')));
     const { call } = relay();
     for (let count = 0; count < 3; count++) {
@@ -201,7 +201,7 @@ describe('egress', () => {
     const sockets = keep(watchSockets());
     const resolve = async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
     const call = relay({ rules: production, resolve }).call(execution('https://upstream.example/'));
-    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'refused_address', outcome: 'not_sent' }, /makes no calls/);
+    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'refused_address', outcome: 'not_sent' }, /does not call/);
     expect(sockets.opened()).toBe(0);
   });
 
@@ -224,7 +224,7 @@ describe('egress', () => {
       return [];
     };
     const call = relay({ rules: production, resolve }).call(execution(url));
-    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'refused_address', outcome: 'not_sent' }, /makes no calls/);
+    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'refused_address', outcome: 'not_sent' }, /does not call/);
     expect([resolved, sockets.opened()]).toEqual([0, 0]);
   });
 
@@ -269,17 +269,17 @@ describe('egress', () => {
         'INTENT_EXECUTION_FAILED',
         502,
         { reason: 'refused_address' },
-        /makes no calls/,
+        /does not call/,
       );
     }
   });
 
-  test('the address by which this service was called is refused too', async () => {
+  test('the address at which this gate was called is refused too', async () => {
     const call = relay().call(execution('https://called.example/', { baseUrl: 'https://called.example/prod' }));
-    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'refused_address' }, /makes no calls/);
+    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'refused_address' }, /does not call/);
   });
 
-  test('a name is resolved once for each connection, and connected to as it was checked', async () => {
+  test('a name is resolved once for each connection, which uses the checked addresses', async () => {
     const upstream = keep(await startUpstream((_, response) => response.end('{}')));
     const answers = ['127.0.0.1', '127.0.0.2'];
     const asked: string[] = [];
@@ -375,7 +375,7 @@ describe('an upstream that', () => {
     expect(upstream.connections).toBe(1);
   });
 
-  test('compresses unasked is not inflated', async () => {
+  test('compresses without being asked is not inflated', async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000));
     const upstream = keep(
       await startUpstream((_, response: ServerResponse) => response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(bomb)),

@@ -14,7 +14,7 @@ afterAll(() => {
   server.close();
 });
 
-test('a connection outlives the time in which it had to be made', async () => {
+test('a connection may live longer than the time in which it had to be made', async () => {
   const { port } = server.address() as AddressInfo;
   const connectTimeoutMs = 50;
   const socket = await dial(

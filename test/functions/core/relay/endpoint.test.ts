@@ -279,7 +279,7 @@ describe('the content type', () => {
   });
 });
 
-test('whatever text it is, only an https URL of an allowed port and a domain name is accepted', () => {
+test('whatever the text, only an https URL with an allowed port and a domain name is accepted', () => {
   const hostile = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.webUrl(),

@@ -63,8 +63,8 @@ describe('a connection is not used again', () => {
     ['that a second answer came over', `${whole}${forged}`, '200 first'],
     ['that garbage came over', `${whole}garbage`, '200 first'],
     ['whose answer is longer than announced', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst{"more":1}', '200 first'],
-    ['that a body came over where there is none', 'HTTP/1.1 204 No Content\r\n\r\nfirst', '204 '],
-    ['that an answer to nothing came over where there is no body', `HTTP/1.1 304 Not Modified\r\n\r\n${forged}`, '304 '],
+    ['that carried a body after an answer without one', 'HTTP/1.1 204 No Content\r\n\r\nfirst', '204 '],
+    ['that carried an unrequested answer after an answer without a body', `HTTP/1.1 304 Not Modified\r\n\r\n${forged}`, '304 '],
     ['that its upstream is about to close', 'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1\r\nContent-Length: 5\r\n\r\nfirst', '200 first'],
     ['that its upstream closes', 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nfirst', '200 first'],
     ['of HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nfirst', '200 first'],
@@ -73,7 +73,7 @@ describe('a connection is not used again', () => {
     expect([await send(), await send(), upstream.connections]).toEqual([expected, '200 second', 2]);
   });
 
-  test('that an answer came over while it was idle', async () => {
+  test('that carried an answer while it was idle', async () => {
     const { send, upstream } = await openExchange((socket) => {
       socket.write(whole);
       globalThis.setTimeout(() => socket.write(forged), 20);
@@ -110,13 +110,13 @@ describe('an answer', () => {
     ['with a NUL in a field', `${head}X-Field: a\0b\r\nContent-Length: 5\r\n\r\nfirst`],
     ['with a folded field', `${head}X-Field: a\r\n b\r\nContent-Length: 5\r\n\r\nfirst`],
     ['in HTTP/2', 'HTTP/2 200\r\nContent-Length: 5\r\n\r\nfirst'],
-  ])('%s is none', async (_, answer) => {
+  ])('%s is not valid', async (_, answer) => {
     const { send } = await openExchange(answer);
     expect(await reasonOf(send(AbortSignal.timeout(2_000)))).toBe('broken_answer');
   });
 });
 
-test('what opens no connection is what the request fails with', async () => {
+test('the request fails with the error of the connection', async () => {
   const failure = new DialError('unreachable');
   const client = openHttpClient(() => Promise.reject(failure), 1_000);
   opened.push(client.close);

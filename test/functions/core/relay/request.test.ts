@@ -80,7 +80,7 @@ describe('the body of POST, PUT and PATCH', () => {
     });
   });
 
-  test('is an empty object where nothing remains', () => {
+  test('is an empty object if nothing remains', () => {
     expect(build('POST', '/{id}', { id: 1 }, 'application/merge-patch+json')).toEqual({
       method: 'POST',
       url: `${origin}/1`,
@@ -89,7 +89,7 @@ describe('the body of POST, PUT and PATCH', () => {
     });
   });
 
-  test('is a form where the intent says so', () => {
+  test('is a form if the intent says so', () => {
     expect(build('POST', '/a', { q: 'a b', ids: [1, 2], o: { x: 'y' } }, 'application/x-www-form-urlencoded')).toEqual({
       method: 'POST',
       url: `${origin}/a`,

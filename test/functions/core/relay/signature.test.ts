@@ -20,7 +20,7 @@ let isSigned: IsSigned;
 let upstream: Awaited<ReturnType<typeof startUpstream>>;
 let relay: Relay;
 let status: number;
-/** what the relay asked of the credentials */
+/** what the relay asked the credentials for */
 let asked: string[];
 
 beforeAll(async () => {
@@ -71,7 +71,7 @@ async function call(
 const seenUrl = ({ url }: SeenRequest) => `https://upstream.example:${upstream.port}${url}`;
 const post = { method: 'POST', path: "/orders/a%20b?x=1&y='", contentType: 'application/json', body: '{"city":"Zürich"}' } as const;
 
-describe('what the documentation tells upstreams to paste', () => {
+describe('the code that the documentation gives to upstreams', () => {
   test.each([
     ['a body', post],
     ['none', { method: 'GET', path: '/?q=%C3%A9' } as const],

@@ -35,7 +35,7 @@ describe('wordsOf', () => {
     );
   });
 
-  test('does not tell case apart', () => {
+  test('ignores case', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z0-9 _-]*$/), (text) => {
         expect(wordsOf(text.toUpperCase())).toEqual(wordsOf(text));

@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 describe.each(['dropBefore', 'dropAfter', 'duplicate'] as const)('with the fault %s', (fault) => {
-  test('a jti is taken by whoever took it', async () => {
+  test('a jti belongs to the request that took it', async () => {
     proxy.next.push(fault);
     expect(await openUsedJtis(distant).consume('signer', fault)).toBe(true);
     expect(await openUsedJtis(distant).consume('signer', fault)).toBe(false);
@@ -37,7 +37,7 @@ describe.each(['dropBefore', 'dropAfter', 'duplicate'] as const)('with the fault
     expect(await agents.bind(fault, 'first', 3)).toEqual({ ...bound, last_issue: 3 });
   });
 
-  test('a revocation holds', async () => {
+  test('a revocation takes effect', async () => {
     const agents = openAgents(distant);
     const { generation: gen } = (await agents.bind(`revoked ${fault}`, 'key', 1)) ?? { generation: '' };
     proxy.next.push(fault);

@@ -12,7 +12,7 @@ import { searchQuery } from '../../../../../schemas/search.ts';
 import { intentOf, serviceNamed } from '../../../../support/records.ts';
 import { startTable, type TestTable } from '../../../../support/table.ts';
 
-/** As much of a collection as the gate uses: it stores documents, finds those of a service, and answers searches as it is told. */
+/** The part of a collection that the gate uses: it stores documents, finds those of a service, and gives prepared answers to searches. */
 const documents = new Map<string, OpenSearchDocument>();
 let hasIndex = false;
 let next: { status: number; body: string } | undefined;
@@ -73,7 +73,7 @@ afterAll(async () => {
   await started.stop();
 });
 
-test('a feeding run writes everything at first, then what has changed', async () => {
+test('the first feeding run writes everything, later ones what has changed', async () => {
   const services = openServices(started.table);
   const intents = openIntents(started.table);
   const feed = createAction({ source: openRegistry(started.table), engine });
@@ -133,7 +133,7 @@ describe('a search', () => {
     });
   });
 
-  test('that can find nothing asks nothing', async () => {
+  test('that can find nothing sends nothing', async () => {
     expect(await engine.search(searchQuery.parse({ query: '?' }))).toEqual({ hits: [], total: 0 });
     expect(requests).toEqual([]);
   });
@@ -141,7 +141,7 @@ describe('a search', () => {
   test.each([
     ['the collection fails', { status: 500, body: 'a stack trace' }],
     ['the collection forbids it', { status: 403, body: '' }],
-  ])('is answered 503 where %s', async (_, failure) => {
+  ])('is answered 503 if %s', async (_, failure) => {
     next = failure;
     await expect(engine.search(searchQuery.parse({}))).rejects.toMatchObject({
       code: 'SERVICE_UNAVAILABLE',

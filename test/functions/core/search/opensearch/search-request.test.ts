@@ -97,7 +97,7 @@ test.each([
   expect(request(query as Record<string, string>)).toBeUndefined();
 });
 
-test('refuses a page that OpenSearch does not reach', () => {
+test('refuses a page beyond the limit of OpenSearch', () => {
   expect(() => request({ page: '1001' })).toThrow(
     expect.objectContaining({
       code: 'INVALID_PARAMETER',
@@ -108,7 +108,7 @@ test('refuses a page that OpenSearch does not reach', () => {
   );
 });
 
-test('keeps what is asked out of the structure of the request, whatever it is', () => {
+test('keeps the question out of the structure of the request, whatever it is', () => {
   const shape = (value: unknown): unknown =>
     Array.isArray(value)
       ? value.map(shape)

@@ -7,7 +7,7 @@ import type { SearchIndex } from '../../../../../functions/core/search/sqlite/se
 import type { Change, RegistryRecord } from '../../../../../functions/core/store/records.ts';
 import { ulidTimeMs } from '../../../../../functions/core/ulid.ts';
 
-/** A registry in memory whose every delay and clock is in the test's hands. */
+/** A registry in memory whose delays and clocks the test controls. */
 function fakeRegistry() {
   const records = new Map<string, RegistryRecord>();
   const changes: Change[] = [];
@@ -121,7 +121,7 @@ describe('followChanges', () => {
     expect(registry.seen).toEqual(registry.truth());
   });
 
-  test('takes nothing for seen that it could not read', async () => {
+  test('does not count what it could not read as seen', async () => {
     const registry = fakeRegistry();
     const rev = ulid(startMs);
     registry.announce(rev, 'a');

@@ -242,7 +242,7 @@ describe('records', () => {
     expect(uids({ uid: alerts.intent_uid }, fresh)).toEqual([alerts.intent_uid]);
   });
 
-  test('bear the name that their service has now', () => {
+  test('have the current name of their service', () => {
     const fresh = open(sky, weather);
     fresh.apply([serviceRecord('sky', 'Ocean')]);
     expect(search({ service_name: 'sky' }, fresh).total).toBe(0);

@@ -129,7 +129,7 @@ describe('a search instance', () => {
   test.each([
     ['there is none', 'there is no readable manifest', newStore],
     ['there is no bucket', 'it cannot be read', () => bucketSnapshots('none', client)],
-  ])('builds its index from the table and says so where %s', async (_, reason, open) => {
+  ])('builds its index from the table and says so if %s', async (_, reason, open) => {
     const warn = jest.spyOn(log, 'warn');
     started.operations.length = 0;
     expect(await count(open())).toBe(4);
