@@ -15,7 +15,7 @@ export interface Breaker {
 }
 
 export function openBreaker(now: () => number = Date.now): Breaker {
-  const hosts = new QuickLRU<string, { failures: number; retryAtMs: number }>({ maxSize: 1000 });
+  const hosts = new QuickLRU<string, { failures: number; retryAtMs: number }>({ maxSize: 500 });
   return {
     secondsToWait(host) {
       const state = hosts.get(host);
