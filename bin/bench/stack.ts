@@ -71,8 +71,9 @@ export async function run(args: string[]): Promise<void> {
 async function start(folder: string, policyFile: string) {
   const beganMs = performance.now();
   const { start: command } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')).scripts;
-  const flags = /node (--.*) bin\/local\.ts$/.exec(command)?.[1]?.replaceAll('./', projectRoot).split(' ') ?? [];
-  const child = spawn(process.execPath, [...flags, join(projectRoot, 'bin', 'local.ts'), '--policy', policyFile], {
+  const flags = /node (--.*) bin\/run\.js/.exec(command)?.[1]?.split(' ') ?? [];
+  const programs = ['run.js', 'local.ts'].map((file) => join(projectRoot, 'bin', file));
+  const child = spawn(process.execPath, [...flags, ...programs, '--policy', policyFile], {
     cwd: folder,
     env: { ...process.env, PORT: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
