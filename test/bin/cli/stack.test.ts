@@ -275,7 +275,9 @@ describe('try', () => {
   test('signs for the address that it was given, and for no other that the gate may name', async () => {
     const { code, stderr } = await run([...words, '--accept-policy', '--public-url', 'https://gate.example']);
     expect(code).toBe(3);
-    expect(stderr).toBe(`The policy is that of ${stack.base_url}. If this is the gate that you mean, give --public-url ${stack.base_url}\n`);
+    expect(stderr).toBe(
+      `The policy is that of ${stack.base_url}. If this is the gate that you mean, give --public-url ${stack.base_url}\n`,
+    );
   });
 
   test('executes once the policy is accepted, and after a revocation signs again', async () => {
