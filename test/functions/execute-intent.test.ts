@@ -277,21 +277,24 @@ describe('refuses, and calls no upstream:', () => {
 describe('the limit', () => {
   test('lets exactly 60 of 200 parallel calls through, whatever the number of instances and PATs', async () => {
     await register();
-    const pats = [pat, await obtainPat(gate, agent)];
-    const instances = [steps, gate.openExecute(), gate.openExecute()];
+    // 60 an hour: a call has 90 seconds from being counted to being made, so that a busy machine gives none up.
+    const template = JSON.parse(JSON.stringify(loadPolicyTemplate()).replaceAll('vocabulary/minute', 'vocabulary/hour'));
+    const pats = [await obtainPat(gate, agent, template), await obtainPat(gate, agent, template)];
+    const instances = [1, 2, 3].map(() => gate.openExecute({ template }));
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, index) => execute(instances[index % 3] ?? steps, pats[index % 2] ?? pat, uid(), { code: 'FR' })),
     );
-    expect(upstream.seen).toHaveLength(60);
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
+    const made = answers.filter(({ status }) => status === 200).length;
     const refused = answers.filter(({ status, body }) => status === 429 && body.error.code === 'TOO_MANY_REQUESTS');
+    // If the table does not answer in time, a call is refused with 503, never let through; it may have taken a place.
+    const uncounted = answers.filter(({ status, body }) => status === 503 && body.error.code === 'SERVICE_UNAVAILABLE').length;
+    expect([upstream.seen.length, made + refused.length + uncounted]).toEqual([made, 200]);
+    expect(made).toBeLessThanOrEqual(60);
+    expect(made).toBeGreaterThanOrEqual(60 - uncounted);
     for (const { headers } of refused) {
       expect(Number(headers['Retry-After'])).toBeGreaterThan(0);
       expect(headers.RateLimit).toBe(`"execute";r=0;t=${headers['Retry-After']}`);
     }
-    // On an overloaded machine a call may not be counted in time: it is refused, never let through.
-    const uncounted = answers.filter(({ status, body }) => status === 503 && body.error.code === 'SERVICE_UNAVAILABLE');
-    expect(refused.length + uncounted.length).toBe(140);
     expect(refused.length).toBeGreaterThan(0);
   });
 
