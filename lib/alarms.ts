@@ -1,6 +1,5 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
-import { Alarm, ComparisonOperator, type IMetric, MathExpression, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { Alarm, ComparisonOperator, type IMetric, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
@@ -14,7 +13,6 @@ import type { EndpointFunction } from './endpoint-function.ts';
 import type { Settings } from './settings.ts';
 
 export interface AlarmsProps {
-  rest: RestApi;
   /** of the gateway: a line for each request */
   accessLog: LogGroup;
   table: Table;
@@ -41,7 +39,7 @@ const period = Duration.minutes(5);
 export class Alarms extends Construct {
   private readonly topic: Topic;
 
-  constructor(scope: Construct, id: string, { rest, accessLog, table, functions, namespace, settings }: AlarmsProps) {
+  constructor(scope: Construct, id: string, { accessLog, table, functions, namespace, settings }: AlarmsProps) {
     super(scope, id);
     this.topic = new Topic(this, 'Topic', { displayName: `Intent Gate alarms (${settings.stage})`, enforceSSL: true });
     // A topic policy replaces the default one of SNS, which lets CloudWatch publish.
@@ -54,7 +52,7 @@ export class Alarms extends Construct {
       });
     }
 
-    this.watchApi(rest, accessLog, namespace);
+    this.watchApi(accessLog, namespace);
     this.watchConcurrency(functions, settings);
     this.watchTable(table);
     this.add('RefusedTokens', {
@@ -94,43 +92,27 @@ export class Alarms extends Construct {
   }
 
   /** A single failure in a quiet night does not raise an alarm, and neither do the failures of upstreams. */
-  private watchApi(rest: RestApi, accessLog: LogGroup, namespace: string): void {
+  private watchApi(accessLog: LogGroup, namespace: string): void {
     countFailures(accessLog, namespace, ofGateway);
     this.add('ApiErrors', {
-      metric: new MathExpression({
-        expression: 'IF(failures > 5, 100 * failures / requests, 0)',
-        usingMetrics: {
-          failures: new Metric({ namespace, metricName: 'Failures', statistic: Stats.SUM, period }),
-          requests: rest.metricCount({ statistic: Stats.SUM, period }),
-        },
-        label: 'Share of answers that are failures of the gate, in percent',
-        period,
-      }),
-      above: 2,
+      metric: new Metric({ namespace, metricName: 'Failures', statistic: Stats.SUM, period }),
+      above: 10,
       periods: 2,
-      description: 'More than 2 % of all answers, and more than 5 in five minutes, are failures of the gate itself.',
+      description: 'More than 10 answers in five minutes are failures of the gate itself.',
     });
   }
 
   private watchConcurrency(functions: AlarmsProps['functions'], { reservedConcurrency }: Settings): void {
-    const lambdaOf = (name: string) => functions.get(name)?.lambda;
-    const throttles = ['execute-intent', 'mcp', 'search-intents', 'issue-pat'].flatMap(
-      (name) => lambdaOf(name)?.metricThrottles({ statistic: Stats.SUM, period }) ?? [],
-    );
     this.add('Throttles', {
-      metric: new MathExpression({
-        expression: throttles.map((_, index) => `FILL(t${index}, 0)`).join(' + '),
-        usingMetrics: Object.fromEntries(throttles.map((metric, index) => [`t${index}`, metric])),
-        label: 'Runs that Lambda refused',
-        period,
-      }),
+      // Without a dimension: of all functions of the account, which share its concurrency.
+      metric: new Metric({ namespace: 'AWS/Lambda', metricName: 'Throttles', statistic: Stats.SUM, period }),
       above: 10,
       periods: 2,
-      description: 'Lambda refuses runs: the account, or what is reserved for a function, is used up.',
+      description: 'Lambda refuses runs: the concurrency of the account, or what is reserved for a function, is used up.',
     });
     for (const [name, alarm] of [['execute-intent', 'ExecuteConcurrency'] as const, ['mcp', 'McpConcurrency'] as const]) {
       const reserved = reservedConcurrency[name];
-      const metric = lambdaOf(name)?.metric('ConcurrentExecutions', { statistic: Stats.MAXIMUM, period });
+      const metric = functions.get(name)?.lambda.metric('ConcurrentExecutions', { statistic: Stats.MAXIMUM, period });
       if (!metric || reserved === 0) continue;
       const description = `Four fifths of the runs that are reserved for ${name} are taken.`;
       this.add(alarm, { metric, above: 0.8 * reserved, periods: 2, description });

@@ -56,7 +56,7 @@ export class IntentGate extends Stack {
       { table, signingKeys, credentialPrefix, snapshots, collection },
     );
     const { rest, accessLog } = new Api(this, 'Api', functions, settings);
-    new Alarms(this, 'Alarms', { rest, accessLog, table, functions, namespace: stackName, settings });
+    new Alarms(this, 'Alarms', { accessLog, table, functions, namespace: stackName, settings });
     const dashboard = createDashboard(this, { rest, table, functions, namespace: stackName });
 
     const url = settings.publicBaseUrl ?? rest.url.replace(/\/$/, '');

@@ -455,8 +455,7 @@ describe('alarms', () => {
       ]),
     );
     expect(patterns).toHaveLength(endpoints.length + scheduledFunctions.length + 1);
-    const expressions = alarmOf('ApiErrors')?.Metrics.flatMap(({ Expression }: { Expression?: string }) => Expression ?? []);
-    expect(expressions).toEqual(['IF(failures > 5, 100 * failures / requests, 0)']);
+    expect(alarmOf('ApiErrors')).toMatchObject({ MetricName: 'Failures', Namespace: 'IntentGate', Threshold: 10, EvaluationPeriods: 2 });
   });
 
   test('alarm if a scheduled function stops running', () => {
