@@ -1,8 +1,7 @@
-import { parseArgs } from 'node:util';
 import { benchEvent, runAlone } from './alone.ts';
 import { describeExecutions } from './execute-report.ts';
 import { type BenchedGate, startGate } from './gate.ts';
-import { drive, measureWays, readCount, summarize, warmUpOf } from './load.ts';
+import { drive, measureWays, readCounts, summarize, warmUpOf } from './load.ts';
 import type { TableWork } from './table-work.ts';
 import { startThread } from './thread.ts';
 
@@ -13,17 +12,9 @@ Executes an intent through the local stack and compares that with calling its up
   --concurrency  how many at once when executions per second are measured`;
 
 export async function run(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      executions: { type: 'string', default: '2000' },
-      concurrency: { type: 'string', default: '16' },
-      help: { type: 'boolean', short: 'h' },
-    },
-  });
-  if (values.help) return console.log(usage);
-  const executions = readCount('executions', values.executions);
-  const concurrency = readCount('concurrency', values.concurrency);
+  const counts = readCounts(args);
+  if (counts === undefined) return console.log(usage);
+  const { executions, concurrency } = counts;
 
   const gate = await startGate();
   const proxy = await startThread('./proxy-worker.ts', { target: gate.upstream.url });

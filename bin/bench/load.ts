@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 
 /** Identical requests. */
@@ -53,9 +54,26 @@ const turns = 5;
 export const warmUpOf = (requests: number): number => Math.min(300, requests);
 
 /** @throws RangeError if a command-line option is not a count */
-export function readCount(name: string, text: string): number {
+function readCount(name: string, text: string): number {
   if (!/^[1-9]\d{0,6}$/.test(text)) throw new RangeError(`--${name} must be a whole number from 1 to 9999999`);
   return Number(text);
+}
+
+/**
+ * The options `--executions` (default 2,000) and `--concurrency` (default 16); undefined if `--help` is asked for.
+ * @throws RangeError naming the option that is no count
+ */
+export function readCounts(args: string[]): { executions: number; concurrency: number } | undefined {
+  const { values } = parseArgs({
+    args,
+    options: {
+      executions: { type: 'string', default: '2000' },
+      concurrency: { type: 'string', default: '16' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  if (values.help) return undefined;
+  return { executions: readCount('executions', values.executions), concurrency: readCount('concurrency', values.concurrency) };
 }
 
 /** A way to send the same requests. */

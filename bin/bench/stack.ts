@@ -4,14 +4,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { parseArgs } from 'node:util';
 import { variables } from '../../functions/core/environment.ts';
 import type { StackDescription } from '../local/stack.ts';
 import { localContext, projectRoot, synthesize } from '../local/synthesis.ts';
 import { bundleOf, readTemplate } from '../local/template.ts';
 import { benchEvent, runAlone } from './alone.ts';
 import { obtainPat, unreachableRate } from './gate.ts';
-import { drive, formatTable, inMb, inMs, measureWays, readCount, summarize, warmUpOf } from './load.ts';
+import { drive, formatTable, inMb, inMs, measureWays, readCounts, summarize, warmUpOf } from './load.ts';
 import { startThread } from './thread.ts';
 
 const usage = `npm run bench -- stack [--executions 2000] [--concurrency 16]
@@ -21,17 +20,9 @@ Starts the local stack as "npm start" does, and measures its start, its memory a
   --concurrency  how many executions at once`;
 
 export async function run(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      executions: { type: 'string', default: '2000' },
-      concurrency: { type: 'string', default: '16' },
-      help: { type: 'boolean', short: 'h' },
-    },
-  });
-  if (values.help) return console.log(usage);
-  const executions = readCount('executions', values.executions);
-  const concurrency = readCount('concurrency', values.concurrency);
+  const counts = readCounts(args);
+  if (counts === undefined) return console.log(usage);
+  const { executions, concurrency } = counts;
 
   const folder = mkdtempSync(join(tmpdir(), 'intent-gate-bench-'));
   // Text that no synthesis has seen yet, so that the first start is as if a source had changed.
