@@ -13,7 +13,7 @@ import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
   services: Pick<Services, 'find'>;
-  intents: Pick<Intents, 'list'>;
+  intents: Pick<Intents, 'list' | 'read'>;
   signingKeys: Pick<SigningKeys, 'newest'>;
   protocol: string;
 }
@@ -28,10 +28,11 @@ export const createAction =
     const { page, page_size: pageSize, after } = request.query(descriptionQuery);
     const service = await services.find(request.pathParameter('service_id'));
     if (!service) throw noSuchService();
-    const [{ intents: found, total }, publicKey] = await Promise.all([
+    const [{ intents: listed, total }, publicKey] = await Promise.all([
       intents.list(service.service_id, after ?? (page - 1) * pageSize, pageSize),
       publicKeyPem(signingKeys),
     ]);
+    const found = await intents.read(listed.map(({ intent_uid }) => intent_uid));
     const described = found.map((intent) => toDescribedIntent(intent, toIntentDetails(intent, service.service_name)));
     const body = toServiceDescription(service, described, { protocol, baseUrl: request.baseUrl, publicKey });
     const links = pageLinks(request, paginate(total, page, pageSize), { after: found.at(-1)?.intent_uid });

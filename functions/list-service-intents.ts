@@ -19,8 +19,11 @@ export const createAction =
   async (request) => {
     const { page, page_size: pageSize, after } = request.query(listQuery);
     const serviceId = request.pathParameter('service_id');
-    if (!(await services.find(serviceId))) throw noSuchService();
-    const { intents: found, total } = await intents.list(serviceId, after ?? (page - 1) * pageSize, pageSize);
+    const [service, { intents: found, total }] = await Promise.all([
+      services.find(serviceId),
+      intents.list(serviceId, after ?? (page - 1) * pageSize, pageSize),
+    ]);
+    if (!service) throw noSuchService();
     const body = { intents: found.map(listIntent), pagination: paginate(total, page, pageSize) };
     return revalidated(body, undefined, pageLinks(request, body.pagination, { after: found.at(-1)?.intent_uid }));
   };

@@ -9,7 +9,7 @@ import { openRegistry } from './core/store/registry.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
-  source: Pick<RegistrySource, 'scan'>;
+  source: Pick<RegistrySource, 'readAll'>;
   snapshots: SnapshotStore;
 }
 

@@ -1,7 +1,6 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, type IMetric, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
-import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { FilterPattern, type IFilterPattern, type LogGroup, MetricFilter } from 'aws-cdk-lib/aws-logs';
 import { Topic } from 'aws-cdk-lib/aws-sns';
@@ -11,11 +10,12 @@ import type { ErrorCode } from '../schemas/errors.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { Settings } from './settings.ts';
+import type { Tables } from './tables.ts';
 
 export interface AlarmsProps {
   /** of the gateway: a line for each request */
   accessLog: LogGroup;
-  table: Table;
+  tables: Tables;
   /** by name */
   functions: ReadonlyMap<string, EndpointFunction>;
   /** of the metrics that come from logs */
@@ -39,7 +39,7 @@ const period = Duration.minutes(5);
 export class Alarms extends Construct {
   private readonly topic: Topic;
 
-  constructor(scope: Construct, id: string, { accessLog, table, functions, namespace, settings }: AlarmsProps) {
+  constructor(scope: Construct, id: string, { accessLog, tables, functions, namespace, settings }: AlarmsProps) {
     super(scope, id);
     this.topic = new Topic(this, 'Topic', { displayName: `Intent Gate alarms (${settings.stage})`, enforceSSL: true });
     // A topic policy replaces the default one of SNS, which lets CloudWatch publish.
@@ -54,7 +54,7 @@ export class Alarms extends Construct {
 
     this.watchApi(accessLog, namespace);
     this.watchConcurrency(functions, settings);
-    this.watchTable(table);
+    this.watchTables(tables);
     this.add('RefusedTokens', {
       metric: new Metric({ namespace, metricName: 'Refusals', dimensionsMap: { code: 'UNAUTHORIZED' }, statistic: Stats.SUM, period }),
       above: 1_000,
@@ -119,14 +119,16 @@ export class Alarms extends Construct {
     }
   }
 
-  private watchTable(table: Table): void {
-    for (const [name, metricName] of Object.entries({ ReadsThrottled: 'ReadThrottleEvents', WritesThrottled: 'WriteThrottleEvents' })) {
-      this.add(name, {
-        metric: table.metric(metricName, { statistic: Stats.SUM, period }),
-        above: 10,
-        periods: 2,
-        description: 'DynamoDB throttles: one partition of the table is too hot, or traffic has grown faster than the table.',
-      });
+  private watchTables(tables: Tables): void {
+    for (const [name, table] of [['Registry', tables.registry] as const, ['Activity', tables.activity] as const]) {
+      for (const operation of ['Read', 'Write'] as const) {
+        this.add(`${name}${operation}sThrottled`, {
+          metric: table.metric(`${operation}ThrottleEvents`, { statistic: Stats.SUM, period }),
+          above: 10,
+          periods: 2,
+          description: 'DynamoDB throttles: one partition of the table is too hot, or traffic has grown faster than the table.',
+        });
+      }
     }
   }
 

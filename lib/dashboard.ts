@@ -9,13 +9,13 @@ import {
   MathExpression,
   Stats,
 } from 'aws-cdk-lib/aws-cloudwatch';
-import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import type { EndpointFunction } from './endpoint-function.ts';
+import type { AnyTable, Tables } from './tables.ts';
 
 export interface DashboardProps {
   rest: RestApi;
-  table: Table;
+  tables: Tables;
   /** by name */
   functions: ReadonlyMap<string, EndpointFunction>;
   /** of the metrics that come from logs */
@@ -28,7 +28,7 @@ const half = { width: 12, height: 6 };
 /**
  * The dashboard. What logs can tell is queried from them on viewing, because a query costs only then and a metric costs always.
  */
-export function createDashboard(scope: Construct, { rest, table, functions, namespace }: DashboardProps): Dashboard {
+export function createDashboard(scope: Construct, { rest, tables, functions, namespace }: DashboardProps): Dashboard {
   const logGroupNames = [...functions.values()].map(({ logGroup }) => logGroup.logGroupName);
   const executeLogs = functions.get('execute-intent')?.logGroup.logGroupName;
   const query = (title: string, queryLines: string[], groups = logGroupNames): IWidget =>
@@ -88,19 +88,23 @@ export function createDashboard(scope: Construct, { rest, table, functions, name
       'stats count() as starts, avg(record.metrics.initDurationMs) as mean_ms, max(record.metrics.initDurationMs) as longest_ms, max(record.metrics.maxMemoryUsedMB) as memory_mb by @log',
       'sort starts desc',
     ]),
-    new GraphWidget({
-      title: 'Table: capacity, errors, throttles',
-      left: [table.metricConsumedReadCapacityUnits({ period }), table.metricConsumedWriteCapacityUnits({ period })],
-      right: ['SystemErrors', 'ThrottledRequests'].map((metricName) =>
-        search(`{AWS/DynamoDB,Operation,TableName} TableName="${table.tableName}" MetricName="${metricName}"`),
-      ),
-      ...half,
-    }),
+    tableWidget('Registry', tables.registry),
+    tableWidget('Activity', tables.activity),
   ];
   // Names of dashboards are global in an account: without the region a second region could not be deployed.
   const { stackName, region } = Stack.of(scope);
   return new Dashboard(scope, 'Dashboard', { dashboardName: `${stackName}-${region}`, widgets: pairs(widgets) });
 }
+
+const tableWidget = (name: string, table: AnyTable) =>
+  new GraphWidget({
+    title: `${name} table: capacity, errors, throttles`,
+    left: [table.metricConsumedReadCapacityUnits({ period }), table.metricConsumedWriteCapacityUnits({ period })],
+    right: ['SystemErrors', 'ThrottledRequests'].map((metricName) =>
+      search(`{AWS/DynamoDB,Operation,TableName} TableName="${table.tableName}" MetricName="${metricName}"`),
+    ),
+    ...half,
+  });
 
 /** Every metric that matches, summed over each period. */
 const search = (terms: string) => new MathExpression({ expression: `SEARCH('${terms}', 'Sum', ${period.toSeconds()})`, label: '', period });

@@ -1,16 +1,12 @@
+import type { RecordKind } from '../functions/core/store/keys.ts';
 import type { ErrorCode } from '../schemas/errors.ts';
 
 /** What a function does to items of the table: the operations of `functions/core/store/table.ts`. */
 export type TableOperation = 'get' | 'getAll' | 'query' | 'put' | 'update' | 'delete' | 'deleteAll';
 
-/** The kinds of records, by their partitions; a service's pointers to its intents are in its own partition. */
-export type RecordKind = 'service' | 'serviceName' | 'intent' | 'change' | 'agent' | 'limit' | 'call' | 'policy' | 'jti';
-
 /** Everything that a function may touch: its permissions and its environment are derived from it. */
 export interface Needs {
   table?: Partial<Record<RecordKind, readonly TableOperation[]>>;
-  /** reads the whole table; the text is the reason, which docs/permissions.md gives */
-  scan?: string;
   /** `sign`: with the newest key; `publicKey`: of every key */
   kms?: readonly ('sign' | 'publicKey')[];
   /** opens outbound connections to intents' own endpoints */
@@ -58,7 +54,11 @@ interface Row {
 const admin = { credential: 'admin', timeoutSeconds: 10, memoryMb: 512 } as const;
 const open = { credential: 'none', timeoutSeconds: 10, memoryMb: 512 } as const;
 
-const buildsIndex = 'builds the search index from the whole registry';
+/** What reading the whole registry takes, as an index is built. */
+const wholeRegistry = { serviceName: ['query'], member: ['query'], service: ['getAll'], intent: ['getAll'] } as const;
+
+/** What listing intents takes, with those that are being written. */
+const members = { member: ['query'], roster: ['get'], intent: ['getAll'] } as const;
 
 const rows = [
   {
@@ -70,7 +70,7 @@ const rows = [
     summary: 'Find intents by question, words and filters',
     success: 200,
     errors: ['INVALID_PARAMETER'],
-    needs: { table: { change: ['query'], intent: ['getAll'], service: ['getAll'] }, scan: buildsIndex, snapshots: 'read' },
+    needs: { table: { ...wholeRegistry, change: ['query'] }, snapshots: 'read' },
     needsWithCollection: { collection: 'read' },
     memoryMb: 1024,
   },
@@ -160,7 +160,7 @@ const rows = [
     summary: 'Register a service',
     success: 201,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'CONFLICT'],
-    needs: { table: { serviceName: ['get', 'put'], service: ['get', 'put'], change: ['put'] } },
+    needs: { table: { serviceName: ['get', 'put'], service: ['get', 'put'], roster: ['put'], change: ['put'] } },
   },
   {
     ...admin,
@@ -183,7 +183,14 @@ const rows = [
     success: 204,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
     needs: {
-      table: { serviceName: ['delete'], service: ['get', 'put', 'query', 'deleteAll'], intent: ['delete'], change: ['put'] },
+      table: {
+        serviceName: ['delete'],
+        service: ['get', 'put'],
+        member: ['query', 'deleteAll'],
+        roster: ['delete'],
+        intent: ['delete'],
+        change: ['put'],
+      },
       credentials: 'write',
     },
     timeoutSeconds: 29,
@@ -208,7 +215,7 @@ const rows = [
     summary: "List a service's intents",
     success: 200,
     errors: ['INVALID_PARAMETER', 'NOT_FOUND'],
-    needs: { table: { service: ['get', 'query'], intent: ['getAll'] } },
+    needs: { table: { ...members, service: ['get'] } },
   },
   {
     ...admin,
@@ -220,7 +227,13 @@ const rows = [
     success: 201,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
     needs: {
-      table: { service: ['get', 'getAll', 'put', 'update', 'delete'], intent: ['get', 'getAll', 'put', 'delete'], change: ['put'] },
+      table: {
+        service: ['get', 'getAll'],
+        intent: ['get', 'getAll', 'put', 'delete'],
+        member: ['update', 'delete'],
+        roster: ['update'],
+        change: ['put'],
+      },
       addressRules: true,
     },
   },
@@ -233,7 +246,10 @@ const rows = [
     summary: 'Replace an intent (its intent_id is its intent_uid)',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { service: ['get', 'getAll'], intent: ['get', 'getAll', 'put'], change: ['put'] }, addressRules: true },
+    needs: {
+      table: { service: ['get', 'getAll'], intent: ['get', 'getAll', 'put'], member: ['update'], change: ['put'] },
+      addressRules: true,
+    },
   },
   {
     ...admin,
@@ -244,7 +260,15 @@ const rows = [
     summary: 'Delete an intent',
     success: 204,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { service: ['get', 'getAll', 'put', 'delete'], intent: ['get', 'getAll', 'put'], change: ['put'] } },
+    needs: {
+      table: {
+        service: ['get', 'getAll'],
+        intent: ['get', 'getAll', 'put'],
+        member: ['update', 'delete'],
+        roster: ['update'],
+        change: ['put'],
+      },
+    },
   },
   {
     ...admin,
@@ -317,7 +341,7 @@ const rows = [
     summary: 'Read what a service publishes for agents',
     success: 200,
     errors: ['INVALID_PARAMETER', 'NOT_FOUND'],
-    needs: { table: { service: ['get', 'query'], intent: ['getAll'] }, kms: ['publicKey'] },
+    needs: { table: { ...members, service: ['get'] }, kms: ['publicKey'] },
   },
   {
     ...open,
@@ -437,7 +461,7 @@ export const scheduledFunctions: readonly ScheduledFunction[] = [
     name: 'snapshot-search-index',
     summary: 'Save the search index, so that a cold start need not rebuild it',
     everyMinutes: 60,
-    needs: { scan: buildsIndex, snapshots: 'write' },
+    needs: { table: wholeRegistry, snapshots: 'write' },
     timeoutSeconds: 300,
     memoryMb: 1024,
   },
@@ -449,7 +473,7 @@ export const scheduledWithCollection: readonly ScheduledFunction[] = [
     name: 'feed-search-collection',
     summary: 'Write what has changed in the registry to the search collection',
     everyMinutes: 1,
-    needs: { table: { change: ['query'], intent: ['getAll'], service: ['getAll'] }, scan: buildsIndex, collection: 'write' },
+    needs: { table: { ...wholeRegistry, change: ['query'] }, collection: 'write' },
     timeoutSeconds: 300,
     memoryMb: 512,
   },

@@ -1,11 +1,12 @@
 import { variables } from '../functions/core/environment.ts';
+import type { TableName } from '../functions/core/store/keys.ts';
 import type { Endpoint, Needs } from './endpoints.ts';
 import type { Settings } from './settings.ts';
 import { version } from './version.ts';
 
 /** What the stack made that functions have to know. */
 export interface Parts {
-  tableName: string;
+  tableNames: Record<TableName, string>;
   /** the first signs, all verify */
   signingKeyArns: readonly string[];
   userPoolId: string;
@@ -37,7 +38,7 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...(settings.stage !== 'local' && { NODE_OPTIONS: nodeOptions }),
     ...(settings.publicBaseUrl && { [variables.baseUrl]: settings.publicBaseUrl }),
     ...(settings.corsOrigins.length > 0 && { [variables.allowedOrigins]: settings.corsOrigins.join(',') }),
-    ...((needs.table || needs.scan) && { [variables.table]: parts.tableName }),
+    ...(needs.table && { [variables.registryTable]: parts.tableNames.registry, [variables.activityTable]: parts.tableNames.activity }),
     ...(needs.kms && { [variables.signingKeys]: parts.signingKeyArns.join(',') }),
     ...(needs.policy && settings.billing && { [variables.billing]: JSON.stringify(settings.billing) }),
     ...(needs.snapshots && parts.snapshotBucketName && { [variables.snapshotBucket]: parts.snapshotBucketName }),

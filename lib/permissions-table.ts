@@ -1,7 +1,7 @@
 import { endpoints, type Needs, scheduledFunctions, scheduledWithCollection } from './endpoints.ts';
 import { type Permission, permissionsOf } from './permissions.ts';
 
-const introduction = (scanning: readonly string[]) => `# Permissions
+const introduction = `# Permissions
 
 <!-- Written by "npm run permissions" from lib/endpoints.ts; a test compares the two. -->
 
@@ -10,8 +10,7 @@ and do what the rows of the function say; nothing else.
 *Partitions* are the partition keys of the table that an action may touch (IAM condition \`dynamodb:LeadingKeys\`).
 
 Three permissions have a wildcard: traces (X-Ray has no resources to name), snapshots of the search index and secrets of services
-(their names are not known when the stack is created). Reading the whole table (\`Scan\`) is for ${scanning.map(code).join(', ')};
-IAM cannot narrow it to partitions.
+(their names are not known when the stack is created). No function may \`Scan\` a table.
 
 Only the key policy of a signing key can allow signing, and it names only the role of the function that issues PATs. So nobody else in the
 account can sign a PAT, whatever other permissions they have.
@@ -27,9 +26,8 @@ const line = ({ actions, on, partitions, why }: Permission, label: string): stri
 export function renderPermissions(): string {
   const standard = [...endpoints, ...scheduledFunctions];
   const withCollection = endpoints.flatMap(({ name, needsWithCollection: needs }) => (needs ? [{ name, needs }] : []));
-  const scanning = [...standard, ...scheduledWithCollection].filter(({ needs }) => needs.scan).map(({ name }) => name);
   return [
-    introduction(scanning) + renderTable(standard),
+    introduction + renderTable(standard),
     'If the setting `search` is `opensearch`, these rows replace those of the same name and of `snapshot-search-index`:\n',
     renderTable([...withCollection, ...scheduledWithCollection]),
   ].join('\n');

@@ -1,11 +1,12 @@
 import { ArnFormat, Stack } from 'aws-cdk-lib';
-import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
 import type { Key } from 'aws-cdk-lib/aws-kms';
 import type { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
+import { partitions, type RecordKind, type TableName } from '../functions/core/store/keys.ts';
 import { acknowledge } from './acknowledge.ts';
-import type { Needs, RecordKind, TableOperation } from './endpoints.ts';
+import type { Needs, TableOperation } from './endpoints.ts';
 import type { SearchCollection } from './search-collection.ts';
+import type { Tables } from './tables.ts';
 
 const actionOf: Record<TableOperation, string> = {
   get: 'dynamodb:GetItem',
@@ -17,25 +18,20 @@ const actionOf: Record<TableOperation, string> = {
   deleteAll: 'dynamodb:BatchWriteItem',
 };
 
-/** What the partition keys of each kind of record start with, as `functions/core/store/keys.ts` makes them. */
-export const partitionPrefixes: Record<RecordKind, string> = {
-  service: 'SERVICE#',
-  serviceName: 'NAME#',
-  intent: 'INTENT#',
-  change: 'CHANGES#',
-  agent: 'AGENT#',
-  limit: 'LIMIT#',
-  call: 'CALL#',
-  policy: 'POLICY#',
-  jti: 'JTI#',
-};
+const tableNames = ['registry', 'activity'] as const satisfies readonly TableName[];
 
-const recordKinds = Object.keys(partitionPrefixes) as RecordKind[];
+const tableOperations = Object.keys(actionOf) as TableOperation[];
+
+const isBatch = (operation: TableOperation): boolean => operation === 'getAll' || operation === 'deleteAll';
+
+const recordKinds = Object.keys(partitions) as RecordKind[];
 
 /** Their names in docs/permissions.md. */
 const kindNames: Record<RecordKind, string> = {
-  service: 'services and the lists of their intents',
+  service: 'services',
   serviceName: 'names of services',
+  member: 'lists of intents',
+  roster: 'counts of intents',
   intent: 'intents',
   change: 'changes for the search index',
   agent: 'agents',
@@ -60,7 +56,7 @@ const snapshotKeys = 'search-index/*';
 
 /** The resources to which access can be granted. */
 export interface Resources {
-  table: Table;
+  tables: Tables;
   /** the first signs, all verify */
   signingKeys: readonly Key[];
   /** none if the setting `search` is `opensearch` */
@@ -86,9 +82,8 @@ const signing: Permission = { actions: ['kms:Sign'], on: 'newest signing key', w
 const verifying: Permission = { actions: ['kms:GetPublicKey'], on: 'every signing key', why: 'reads the keys that PATs are verified with' };
 
 /** What a function may do: exactly what its row of the endpoint table needs. */
-export const permissionsOf = ({ table = {}, scan, kms = [], snapshots, collection, credentials }: Needs): Permission[] => [
+export const permissionsOf = ({ table = {}, kms = [], snapshots, collection, credentials }: Needs): Permission[] => [
   ...tablePermissions(table),
-  ...(scan !== undefined ? [{ actions: ['dynamodb:Scan'], on: 'table' as const, why: scan }] : []),
   ...(kms.includes('sign') ? [signing] : []),
   ...(kms.includes('publicKey') ? [verifying] : []),
   ...(snapshots ? snapshotPermissions(snapshots) : []),
@@ -97,20 +92,27 @@ export const permissionsOf = ({ table = {}, scan, kms = [], snapshots, collectio
 ];
 
 /**
- * One permission for all the partitions of an action, because a batch over several partitions must be covered by one statement;
- * actions on the same partitions share one.
+ * One permission for all the partitions of an action, because a batch over several partitions, and tables, must be covered by one
+ * statement; actions on the same partitions share one.
  */
 function tablePermissions(table: NonNullable<Needs['table']>): Permission[] {
-  const kindsOf = (operation: TableOperation) => recordKinds.filter((kind) => table[kind]?.includes(operation));
-  const operations = (Object.keys(actionOf) as TableOperation[]).filter((operation) => kindsOf(operation).length > 0);
-  const byKinds = Map.groupBy(operations, (operation) => kindsOf(operation).join());
+  const kindsOf = (operation: TableOperation, tables: readonly TableName[]) =>
+    recordKinds.filter((kind) => tables.includes(partitions[kind].table) && table[kind]?.includes(operation));
+  const spans = tableOperations.flatMap((operation) =>
+    (isBatch(operation) ? [kindsOf(operation, tableNames)] : tableNames.map((name) => kindsOf(operation, [name]))).flatMap((kinds) =>
+      kinds.length > 0 ? [{ operation, kinds }] : [],
+    ),
+  );
+  const byKinds = Map.groupBy(spans, ({ kinds }) => kinds.join());
   return [...byKinds.values()].map((group) => {
-    const kinds = kindsOf(group[0] ?? 'get');
+    const kinds = group[0]?.kinds ?? [];
+    const operations = group.map(({ operation }) => operation);
+    const tables = new Set(kinds.map((kind) => partitions[kind].table));
     return {
-      actions: group.map((operation) => actionOf[operation]),
-      on: 'table',
-      partitions: kinds.map((kind) => `${partitionPrefixes[kind]}*`),
-      why: `${group.map((operation) => verbs[operation]).join(', ')}: ${kinds.map((kind) => kindNames[kind]).join(', ')}`,
+      actions: operations.map((operation) => actionOf[operation]),
+      on: tables.size === 1 ? `${[...tables][0] ?? 'registry'} table` : 'both tables',
+      partitions: kinds.map((kind) => `${partitions[kind].prefix}*`),
+      why: `${operations.map((operation) => verbs[operation]).join(', ')}: ${kinds.map((kind) => kindNames[kind]).join(', ')}`,
     };
   });
 }
@@ -142,17 +144,19 @@ const snapshotPermissions = (access: 'read' | 'write'): Permission[] => [
   { actions: ['s3:ListBucket'], on: 'snapshot bucket', why: 'tells a missing snapshot from a forbidden one' },
 ];
 
-const arnsOf = ({ table, signingKeys, snapshots, collection, credentialPrefix }: Resources) => {
+const arnsOf = ({ tables, signingKeys, snapshots, collection, credentialPrefix }: Resources) => {
   const keyArns = signingKeys.map(({ keyArn }) => keyArn);
   return {
-    table: [table.tableArn],
+    'registry table': [tables.registry.tableArn],
+    'activity table': [tables.activity.tableArn],
+    'both tables': [tables.registry.tableArn, tables.activity.tableArn],
     'newest signing key': keyArns.slice(0, 1),
     'every signing key': keyArns,
     snapshots: snapshots ? [`${snapshots.bucketArn}/${snapshotKeys}`] : [],
     'snapshot bucket': snapshots ? [snapshots.bucketArn] : [],
     'search collection': collection ? [collection.arn] : [],
     'service secrets': [
-      Stack.of(table).formatArn({
+      Stack.of(tables.registry).formatArn({
         service: 'secretsmanager',
         resource: 'secret',
         resourceName: `${credentialPrefix}*`,

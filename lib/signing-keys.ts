@@ -38,6 +38,8 @@ export const createSigningKeys = (scope: Construct, { signingKeys, retainData }:
         alias: `${Stack.of(scope).stackName}/${name}`,
         keySpec: KeySpec.ECC_NIST_P256,
         keyUsage: KeyUsage.SIGN_VERIFY,
+        // A key cannot be made multi-Region later; a second region can then sign and verify the same PATs.
+        multiRegion: true,
         pendingWindow: Duration.days(7),
         removalPolicy: retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
         policy: new PolicyDocument({

@@ -21,7 +21,7 @@ import { SearchCollection } from './search-collection.ts';
 import type { Settings } from './settings.ts';
 import { allowSigning, createSigningKeys } from './signing-keys.ts';
 import { createSnapshotBucket } from './snapshots.ts';
-import { createTable } from './table.ts';
+import { createTables } from './tables.ts';
 
 const isReserved = (name: string): name is keyof Settings['reservedConcurrency'] => name === 'execute-intent' || name === 'mcp';
 
@@ -34,7 +34,7 @@ export class IntentGate extends Stack {
     super(scope, id, { stackName, description: `Intent Gate (${settings.stage})`, terminationProtection: settings.retainData });
     this.settings = settings;
 
-    const table = createTable(this, settings);
+    const tables = createTables(this, settings);
     const signingKeys = createSigningKeys(this, settings);
     const isCollection = settings.search === 'opensearch';
     const snapshots = isCollection ? undefined : createSnapshotBucket(this, settings);
@@ -43,7 +43,7 @@ export class IntentGate extends Stack {
     const credentialPrefix = `intent-gate/${settings.stage}/services/`;
     const functions = this.createFunctions(
       {
-        tableName: table.tableName,
+        tableNames: { registry: tables.registry.tableName, activity: tables.activity.tableName },
         signingKeyArns: signingKeys.map(({ keyArn }) => keyArn),
         snapshotBucketName: snapshots?.bucketName,
         searchCollectionEndpoint: collection?.endpoint,
@@ -53,11 +53,11 @@ export class IntentGate extends Stack {
         adminScope: admins.scope,
         metricsNamespace: stackName,
       },
-      { table, signingKeys, credentialPrefix, snapshots, collection },
+      { tables, signingKeys, credentialPrefix, snapshots, collection },
     );
     const { rest, accessLog } = new Api(this, 'Api', functions, settings);
-    new Alarms(this, 'Alarms', { accessLog, table, functions, namespace: stackName, settings });
-    const dashboard = createDashboard(this, { rest, table, functions, namespace: stackName });
+    new Alarms(this, 'Alarms', { accessLog, tables, functions, namespace: stackName, settings });
+    const dashboard = createDashboard(this, { rest, tables, functions, namespace: stackName });
 
     const url = settings.publicBaseUrl ?? rest.url.replace(/\/$/, '');
     this.addOutputs({
@@ -66,7 +66,8 @@ export class IntentGate extends Stack {
       JwksUrl: [`${url}/.well-known/jwks.json`, 'Public keys that verify PATs'],
       UserPoolId: [admins.pool.userPoolId, 'Where admins are managed'],
       AdminClientId: [admins.people.userPoolClientId, 'App client with which people get admin tokens'],
-      TableName: [table.tableName, 'The DynamoDB table'],
+      RegistryTable: [tables.registry.tableName, 'The DynamoDB table of what is registered'],
+      ActivityTable: [tables.activity.tableName, 'The DynamoDB table of agents, counters and idempotent calls'],
       DashboardUrl: [this.dashboardUrl(dashboard), 'What is going on'],
     });
   }

@@ -128,7 +128,11 @@ export const savedIntent = z
   })
   .meta({ id: 'SavedIntent' });
 
-export const toSavedIntent = ({ intent_uid, intent_name, description }: IntentInput): z.infer<typeof savedIntent> => ({
+export const toSavedIntent = ({
+  intent_uid,
+  intent_name,
+  description,
+}: Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description'>): z.infer<typeof savedIntent> => ({
   intent_id: intent_uid,
   intent_uid,
   intent_name,
@@ -156,7 +160,9 @@ export const intentPage = z
   .strictObject({ intents: z.array(intentDetails.extend({ match: match.optional() })), pagination })
   .meta({ id: 'IntentPage', description: 'A page of search results; `match` comes with `explain=true`.' });
 
-export const listIntent = (intent: IntentInput): z.infer<typeof listedIntent> => ({
+export const listIntent = (
+  intent: Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags'>,
+): z.infer<typeof listedIntent> => ({
   ...toSavedIntent(intent),
   tags: intent.tags ?? [],
 });

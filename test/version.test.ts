@@ -8,7 +8,7 @@ const read = (file: string): string => readFileSync(file, 'utf8');
 const { version } = JSON.parse(read('package.json'));
 
 const parts = {
-  tableName: '',
+  tableNames: { registry: '', activity: '' },
   signingKeyArns: [],
   userPoolId: '',
   adminClientIds: [],

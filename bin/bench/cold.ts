@@ -13,7 +13,7 @@ import { startKms } from '../local/kms.ts';
 import { synthesize } from '../local/synthesis.ts';
 import { startDynamo } from '../local/table.ts';
 import { bundleOf, readTemplate } from '../local/template.ts';
-import { benchTable, createBenchTable } from './bench-table.ts';
+import { benchTable, createBenchTable, tableVariables } from './bench-table.ts';
 import { formatTable } from './load.ts';
 
 interface Start {
@@ -80,7 +80,7 @@ async function startParts() {
     AWS_SECRET_ACCESS_KEY: benchTable.credentials.secretAccessKey,
     AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
     AWS_ENDPOINT_URL_KMS: kms.endpoint,
-    [variables.table]: benchTable.name,
+    ...tableVariables,
     [variables.protocol]: 'proto',
     [variables.signingKeys]: kms.keyIds.join(','),
     [variables.patLifeSeconds]: '3600',

@@ -63,6 +63,7 @@ export async function startGate(): Promise<BenchedGate> {
   await register(stack.base_url, stack.admin_token, upstream.url);
   const pat = await obtainPat(stack.base_url);
   const credentials = localCredentials();
+  const tableNamed = (start: string) => stack.table_names.find((name) => name.startsWith(start)) ?? '';
   return {
     baseUrl: stack.base_url,
     upstream,
@@ -79,7 +80,8 @@ export async function startGate(): Promise<BenchedGate> {
       AWS_ENDPOINT_URL_KMS: kms.endpoint,
       POWERTOOLS_LOG_LEVEL: 'SILENT',
       NODE_OPTIONS: nodeOptions,
-      [variables.table]: stack.table_name,
+      [variables.registryTable]: tableNamed('Registry'),
+      [variables.activityTable]: tableNamed('Activity'),
       [variables.protocol]: 'proto',
       [variables.baseUrl]: stack.base_url,
       [variables.signingKeys]: keyIds.map(keyArn).join(','),

@@ -10,7 +10,7 @@ import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { startKms } from '../local/kms.ts';
-import { benchTable, createBenchTable } from './bench-table.ts';
+import { benchTable, createBenchTable, tableVariables } from './bench-table.ts';
 import { formatTable } from './load.ts';
 import type { TableWork } from './table-work.ts';
 import { startThread } from './thread.ts';
@@ -59,7 +59,7 @@ export async function run(args: string[]): Promise<void> {
     AWS_ENDPOINT_URL_DYNAMODB: table.url,
     AWS_ENDPOINT_URL_KMS: kms.endpoint,
     POWERTOOLS_LOG_LEVEL: 'SILENT',
-    TABLE_NAME: benchTable.name,
+    ...tableVariables,
     PROTOCOL: 'proto',
     SIGNING_KEY_IDS: kms.keyIds.join(','),
     PAT_LIFE_SECONDS: '3600',

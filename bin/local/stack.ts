@@ -12,8 +12,8 @@ import { startS3 } from './s3.ts';
 import { readSchedules, startSchedules } from './schedules.ts';
 import { startSecrets } from './secrets.ts';
 import { localContext, markUsed, projectRoot, synthesize } from './synthesis.ts';
-import { createTable } from './table.ts';
-import { readTable, readTemplate, resourceIds } from './template.ts';
+import { createTables } from './table.ts';
+import { readTables, readTemplate, resourceIds } from './template.ts';
 import { registerDemo } from './upstream/register.ts';
 import { startUpstream } from './upstream/server.ts';
 
@@ -58,7 +58,8 @@ export interface StackDescription {
 }
 
 export interface RunningStack extends StackDescription {
-  table_name: string;
+  /** by which names functions find the tables */
+  table_names: string[];
   /** a fresh access token, valid for an hour */
   signIn(person: Person): Promise<string>;
   stop(): Promise<void>;
@@ -67,8 +68,6 @@ export interface RunningStack extends StackDescription {
 interface Stoppable {
   stop(): Promise<unknown>;
 }
-
-const tableName = 'intent-gate';
 
 /**
  * Starts the whole gate on this machine: the synthesized template and its unmodified functions, over stand-ins for AWS.
@@ -108,16 +107,21 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     ]);
     const template = readTemplate(synthesized);
     const kms = await keep(locateKms(options.kmsEndpoint ?? process.env.KMS_ENDPOINT, resourceIds(template, 'AWS::KMS::Key'), data.kept));
-    const table = readTable(template, tableName);
-    await createTable({ endpoint: dynamo.endpoint, region, credentials: localCredentials() }, table.definition).catch((cause) => {
-      throw new StartError(`The table at ${dynamo.endpoint} cannot be reached or created (${cause.name}).`, { cause });
+    const tables = readTables(template);
+    await createTables({ endpoint: dynamo.endpoint, region, credentials: localCredentials() }, tables).catch((cause) => {
+      throw new StartError(`The tables at ${dynamo.endpoint} cannot be reached or created (${cause.name}).`, { cause });
     });
 
     const [s3, secrets] = await Promise.all([
       keep(startS3({ folder: folderFor('buckets'), buckets: bucketNames(template) })),
       keep(startSecrets({ file: data.kept && join(data.kept, 'secrets.json') })),
     ]);
-    const values = { [table.id]: { Ref: tableName }, ...kms.values, ...identityValues(template, identity), ...bucketValues(template) };
+    const values = {
+      ...Object.fromEntries(tables.map(({ TableName }) => [TableName, { Ref: TableName }])),
+      ...kms.values,
+      ...identityValues(template, identity),
+      ...bucketValues(template),
+    };
     const environment = {
       ...awsEnvironment({ dynamodb: dynamo.endpoint, kms: kms.endpoint, s3: s3.endpoint, secretsManager: secrets.endpoint }),
       FETCH_REDIRECT: `${identity.issuer}/.well-known/jwks.json ${identity.jwksUrl}`,
@@ -152,7 +156,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       dynamodb_endpoint: dynamo.endpoint,
       kms_endpoint: kms.endpoint,
       upstream_url: upstream?.url ?? '',
-      table_name: tableName,
+      table_names: tables.map(({ TableName }) => TableName),
       signIn,
       stop,
     };

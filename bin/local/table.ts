@@ -46,14 +46,18 @@ export interface TableLocation {
   credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
 }
 
-/** Creates the table if it does not exist yet, and waits until it can be used. */
-export async function createTable(location: TableLocation, table: CreateTableCommandInput): Promise<void> {
+/** Creates the tables that do not exist yet, and waits until they can be used. */
+export async function createTables(location: TableLocation, tables: CreateTableCommandInput[]): Promise<void> {
   const client = new DynamoDBClient({ ...location, maxAttempts: 3, requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000 } });
   try {
-    await client.send(new CreateTableCommand(table)).catch((error) => {
-      if (!(error instanceof ResourceInUseException)) throw error;
-    });
-    while (!(await isActive(client, table.TableName))) await sleep(200);
+    await Promise.all(
+      tables.map(async (table) => {
+        await client.send(new CreateTableCommand(table)).catch((error) => {
+          if (!(error instanceof ResourceInUseException)) throw error;
+        });
+        while (!(await isActive(client, table.TableName))) await sleep(200);
+      }),
+    );
   } finally {
     client.destroy();
   }

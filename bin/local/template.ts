@@ -128,9 +128,10 @@ const tableProperties = z.object({
   AttributeDefinitions: z.array(z.object({ AttributeName: z.string(), AttributeType: z.enum(['S', 'N', 'B']) })),
 });
 
-/** The one table: its logical id, and how to create it under this name. */
-export function readTable(template: Template, tableName: string): { id: string; definition: CreateTableCommandInput } {
-  const [[id, properties] = ['', undefined]] = resourcesOf(template, 'AWS::DynamoDB::Table', tableProperties);
-  if (!properties) throw new TypeError('the template has no table');
-  return { id, definition: { TableName: tableName, BillingMode: 'PAY_PER_REQUEST', ...properties } };
-}
+/** How to create the tables, under their logical ids. */
+export const readTables = (template: Template): (CreateTableCommandInput & { TableName: string })[] =>
+  resourcesOf(template, 'AWS::DynamoDB::GlobalTable', tableProperties).map(([id, properties]) => ({
+    TableName: id,
+    BillingMode: 'PAY_PER_REQUEST',
+    ...properties,
+  }));

@@ -3,8 +3,10 @@
  * `lib/` sets them by these names, each function's last lines read them.
  */
 export const variables = {
-  /** name of the DynamoDB table */
-  table: 'TABLE_NAME',
+  /** name of the DynamoDB table of what is registered */
+  registryTable: 'REGISTRY_TABLE',
+  /** name of the DynamoDB table of what agents cause to be written */
+  activityTable: 'ACTIVITY_TABLE',
   /** version of the product */
   version: 'INTENT_GATE_VERSION',
   /** what replaces `proto` in member names and error references */

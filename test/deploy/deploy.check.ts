@@ -155,12 +155,13 @@ describe('a deployment', () => {
   test('succeeds at the first try', async () => {
     await deploy();
     expect(Object.keys(outputs).sort()).toEqual([
+      'ActivityTable',
       'AdminClientId',
       'ApiUrl',
       'DashboardUrl',
       'DocsUrl',
       'JwksUrl',
-      'TableName',
+      'RegistryTable',
       'UserPoolId',
     ]);
     expect(await call('GET', `${api()}/health`)).toMatchObject({ status: 200, body: { status: 'ok' } });

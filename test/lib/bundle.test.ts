@@ -88,7 +88,7 @@ describe('bundles', () => {
       credentials: text.includes('secretsmanager'),
     };
     expect(held).toEqual({
-      table: needs.table !== undefined || needs.scan !== undefined,
+      table: needs.table !== undefined,
       kms: needs.kms !== undefined,
       snapshots: needs.snapshots !== undefined,
       credentials: needs.credentials !== undefined,

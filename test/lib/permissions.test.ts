@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { keys } from '../../functions/core/store/keys.ts';
+import { type Key, keys, partitions, type RecordKind, tableOf } from '../../functions/core/store/keys.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
 import { endpoints, scheduledFunctions } from '../../lib/endpoints.ts';
-import { partitionPrefixes, permissionsOf } from '../../lib/permissions.ts';
+import { permissionsOf } from '../../lib/permissions.ts';
 import { renderPermissions } from '../../lib/permissions-table.ts';
 import { logicalPrefix, type Synthesis, synthesize } from './synthesize.ts';
 
@@ -86,10 +86,12 @@ describe('roles', () => {
 
 test('the partitions are those of the keys', () => {
   const uid = 'a.example:b:v1';
-  const made = {
+  const made: Record<RecordKind, Key> = {
     service: keys.service('1'),
     serviceName: keys.serviceName('name'),
     intent: keys.intent(uid),
+    member: keys.member('1', uid),
+    roster: keys.roster('1'),
     change: keys.change({ rev: newUlid(), kind: 'intent', id: uid }),
     agent: keys.agent('1'),
     limit: keys.limit('1', 'execute'),
@@ -97,10 +99,11 @@ test('the partitions are those of the keys', () => {
     policy: keys.policy('1'),
     jti: keys.jti('1', '2'),
   };
-  for (const [kind, prefix] of Object.entries(partitionPrefixes)) {
-    expect([kind, made[kind as keyof typeof made].pk.startsWith(prefix)]).toEqual([kind, true]);
+  for (const [kind, { table, prefix }] of Object.entries(partitions)) {
+    const { pk } = made[kind as RecordKind];
+    expect([kind, pk.startsWith(prefix), tableOf(pk)]).toEqual([kind, true, table]);
   }
-  expect(keys.member('1', uid).pk.startsWith(partitionPrefixes.service)).toBe(true);
+  expect(() => tableOf('STRANGER#1')).toThrow(new TypeError('no table holds partitions of this kind'));
 });
 
 test('docs/permissions.md is up to date: npm run permissions', () => {

@@ -235,28 +235,31 @@ describe('the API', () => {
 describe('data', () => {
   const keeps = ({ DeletionPolicy }: Resource) => DeletionPolicy === 'Retain';
 
-  test('the table can be restored, and production cannot lose it', () => {
-    const table = standard.only('AWS::DynamoDB::Table');
-    expect(table.Properties).toMatchObject({
-      BillingMode: 'PAY_PER_REQUEST',
-      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
-      SSESpecification: { SSEEnabled: true },
-      TimeToLiveSpecification: { AttributeName: 'expires_at', Enabled: true },
-      DeletionProtectionEnabled: true,
-      KeySchema: [
-        { AttributeName: 'pk', KeyType: 'HASH' },
-        { AttributeName: 'sk', KeyType: 'RANGE' },
-      ],
-    });
-    expect(table.Properties.GlobalSecondaryIndexes).toBeUndefined();
+  test('both tables can be restored, production cannot lose them, and a second region needs no migration', () => {
+    const tables = Object.values(standard.resources('AWS::DynamoDB::GlobalTable'));
+    expect(tables).toHaveLength(2);
+    for (const { Properties } of tables) {
+      expect(Properties).toMatchObject({
+        BillingMode: 'PAY_PER_REQUEST',
+        SSESpecification: { SSEEnabled: true },
+        TimeToLiveSpecification: { AttributeName: 'expires_at', Enabled: true },
+        KeySchema: [
+          { AttributeName: 'pk', KeyType: 'HASH' },
+          { AttributeName: 'sk', KeyType: 'RANGE' },
+        ],
+        Replicas: [{ DeletionProtectionEnabled: true, PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true } }],
+      });
+      expect(Properties.GlobalSecondaryIndexes).toBeUndefined();
+    }
+    expect(standard.only('AWS::KMS::Key').Properties).toMatchObject({ MultiRegion: true });
   });
 
-  test.each(['AWS::DynamoDB::Table', 'AWS::KMS::Key', 'AWS::Cognito::UserPool', 'AWS::S3::Bucket'])(
+  test.each(['AWS::DynamoDB::GlobalTable', 'AWS::KMS::Key', 'AWS::Cognito::UserPool', 'AWS::S3::Bucket'])(
     '%s is kept in production and goes elsewhere',
     (type) => {
-      expect(keeps(standard.only(type))).toBe(true);
-      const { only } = synthesize({ stage: 'test' });
-      expect(keeps(only(type))).toBe(false);
+      const kept = ({ resources }: Synthesis) => [...new Set(Object.values(resources(type)).map(keeps))];
+      expect(kept(standard)).toEqual([true]);
+      expect(kept(synthesize({ stage: 'test' }))).toEqual([false]);
     },
   );
 
@@ -326,12 +329,13 @@ describe('admins', () => {
 
 test('outputs are few, and their names stay', () => {
   expect(Object.keys(standard.template.Outputs).sort()).toEqual([
+    'ActivityTable',
     'AdminClientId',
     'ApiUrl',
     'DashboardUrl',
     'DocsUrl',
     'JwksUrl',
-    'TableName',
+    'RegistryTable',
     'UserPoolId',
   ]);
 });
@@ -415,7 +419,7 @@ test('names that are global in an account name the region', () => {
 
 test('resources with data or addresses keep their logical ids: a new id would be a new, empty resource', () => {
   const pinned = {
-    'AWS::DynamoDB::Table': ['TableCD117FA1'],
+    'AWS::DynamoDB::GlobalTable': ['Registry4DB9CCA5', 'Activity04690B0A'],
     'AWS::KMS::Key': ['SigningKeyfirst375D5524'],
     'AWS::Cognito::UserPool': ['AdminsPool4381FD12'],
     'AWS::ApiGateway::RestApi': ['ApiRest4DEC74FE'],
@@ -431,16 +435,18 @@ describe('alarms', () => {
   test('cover what can go wrong', () => {
     const names = Object.keys(standard.resources('AWS::CloudWatch::Alarm')).map((id) => id.replace(/^Alarms(.*)[0-9A-F]{8}$/, '$1'));
     expect(names.sort()).toEqual([
+      'ActivityReadsThrottled',
+      'ActivityWritesThrottled',
       'ApiErrors',
       'ExecuteConcurrency',
       'IssueFailures',
       'McpConcurrency',
-      'ReadsThrottled',
       'RefusedTokens',
+      'RegistryReadsThrottled',
+      'RegistryWritesThrottled',
       'SlowSearch',
       'SnapshotAge',
       'Throttles',
-      'WritesThrottled',
     ]);
   });
 

@@ -25,7 +25,7 @@ const [rounds, parallel, lost, deaths, seed] = [values.rounds, values.parallel, 
 const store = await startTable();
 const proxy = await startFaultyProxy(store.endpoint, { dropAfter: lost }, seed);
 const random = seededRandom(seed);
-const clients = Array.from({ length: 4 }, () => openIdempotentCalls(connectTable(proxy.endpoint, store.tableName)));
+const clients = Array.from({ length: 4 }, () => openIdempotentCalls(connectTable(proxy.endpoint, store.tableNames)));
 const totals = { once: 0, never: 0, twice: 0, differing: 0, replayed: 0, unknown: 0 };
 
 for (let round = 0; round < rounds; round++) {

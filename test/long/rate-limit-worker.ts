@@ -1,12 +1,13 @@
 /** A process of {@link ./rate-limit.ts}: executes as often as it may, and reports when, until its parent disconnects. */
 import { setTimeout } from 'node:timers/promises';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import type { TableName } from '../../functions/core/store/keys.ts';
 import type { RateLimit } from '../../schemas/pat.ts';
 import { connectTable } from '../support/connect-table.ts';
 
 export interface Task {
   endpoint: string;
-  tableName: string;
+  tableNames: Record<TableName, string>;
   /** executions at the same time */
   concurrency: number;
   agents: { thumbprint: string; limit: RateLimit }[];
@@ -24,8 +25,8 @@ export interface Report {
 
 const newReport = (): Report => ({ executed: [], refused: 0, late: 0, unreachable: 0 });
 
-process.once('message', async ({ endpoint, tableName, agents, concurrency }: Task) => {
-  const counter = openRateLimiter(connectTable(endpoint, tableName));
+process.once('message', async ({ endpoint, tableNames, agents, concurrency }: Task) => {
+  const counter = openRateLimiter(connectTable(endpoint, tableNames));
   let report = newReport();
 
   const executeOnce = async () => {

@@ -45,7 +45,7 @@ const made = agents.map((): number[] => []);
 const totals = { executed: 0, refused: 0, late: 0, unreachable: 0 };
 const startedMs = Date.now();
 
-const task: Task = { endpoint: proxy.endpoint, tableName: store.tableName, agents, concurrency: Number(values.concurrency) };
+const task: Task = { endpoint: proxy.endpoint, tableNames: store.tableNames, agents, concurrency: Number(values.concurrency) };
 const processes = Array.from(
   { length: Number(values.processes) },
   (): ChildProcess => fork(new URL('./rate-limit-worker.ts', import.meta.url)),

@@ -1,11 +1,12 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { TableName } from '../../functions/core/store/keys.ts';
 import { openTable, type Table } from '../../functions/core/store/table.ts';
 
-/** Another client of an existing table, as another process would have. */
-export const connectTable = (endpoint: string, tableName: string): Table =>
+/** Another client of existing tables, as another process would have. */
+export const connectTable = (endpoint: string, tableNames: Record<TableName, string>): Table =>
   openTable(
-    tableName,
+    tableNames,
     DynamoDBDocumentClient.from(
       new DynamoDBClient({ endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }),
       { marshallOptions: { removeUndefinedValues: true } },

@@ -3,8 +3,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { connectTable } from './connect-table.ts';
 
-const { endpoint, tableName, calls, request } = workerData;
-const counter = openRateLimiter(connectTable(endpoint, tableName));
+const { endpoint, tableNames, calls, request } = workerData;
+const counter = openRateLimiter(connectTable(endpoint, tableNames));
 parentPort?.once('message', async () => {
   const outcomes = await Promise.all(
     Array.from({ length: calls }, () =>

@@ -2,14 +2,17 @@ import type { AddressInfo } from 'node:net';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import dynalite from 'dynalite';
+import type { TableName } from '../../functions/core/store/keys.ts';
 import { openTable, type Table } from '../../functions/core/store/table.ts';
 
 export interface TestTable {
   table: Table;
   client: DynamoDBDocumentClient;
-  tableName: string;
+  tableNames: Record<TableName, string>;
   /** every DynamoDB operation that was sent, by name, in order; clear it with `length = 0` */
   operations: string[];
+  /** the read units of every read, in order; clear it with `length = 0` */
+  readUnits: number[];
   endpoint: string;
   stop(): Promise<void>;
 }
@@ -27,20 +30,37 @@ export async function startTable(): Promise<TestTable> {
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
     requestHandler: { connectionTimeout: 2_000, requestTimeout: 10_000 },
   });
-  const tableName = 'test';
-  await raw.send(
-    new CreateTableCommand({
-      TableName: tableName,
-      BillingMode: 'PAY_PER_REQUEST',
-      AttributeDefinitions: [
-        { AttributeName: 'pk', AttributeType: 'S' },
-        { AttributeName: 'sk', AttributeType: 'S' },
-      ],
-      KeySchema: [
-        { AttributeName: 'pk', KeyType: 'HASH' },
-        { AttributeName: 'sk', KeyType: 'RANGE' },
-      ],
-    }),
+  const tableNames = { registry: 'test-registry', activity: 'test-activity' };
+  for (const name of Object.values(tableNames)) {
+    await raw.send(
+      new CreateTableCommand({
+        TableName: name,
+        BillingMode: 'PAY_PER_REQUEST',
+        AttributeDefinitions: [
+          { AttributeName: 'pk', AttributeType: 'S' },
+          { AttributeName: 'sk', AttributeType: 'S' },
+        ],
+        KeySchema: [
+          { AttributeName: 'pk', KeyType: 'HASH' },
+          { AttributeName: 'sk', KeyType: 'RANGE' },
+        ],
+      }),
+    );
+  }
+  const readUnits: number[] = [];
+  raw.middlewareStack.add(
+    (next, { commandName = '' }) =>
+      async (call) => {
+        if (!/Get|Query/.test(commandName)) return next(call);
+        const { input } = call as { input: object };
+        const answer = await next({ ...call, input: { ...input, ReturnConsumedCapacity: 'TOTAL' } } as typeof call);
+        const { ConsumedCapacity: consumed } = answer.output as {
+          ConsumedCapacity?: { CapacityUnits: number } | { CapacityUnits: number }[];
+        };
+        for (const { CapacityUnits } of [consumed ?? []].flat()) readUnits.push(CapacityUnits);
+        return answer;
+      },
+    { step: 'initialize' },
   );
   const client = DynamoDBDocumentClient.from(raw, { marshallOptions: { removeUndefinedValues: true } });
   const stop = () =>
@@ -50,5 +70,5 @@ export async function startTable(): Promise<TestTable> {
       server.close(() => resolve());
     });
   operations.length = 0;
-  return { table: openTable(tableName, client), client, tableName, operations, endpoint, stop };
+  return { table: openTable(tableNames, client), client, tableNames, operations, readUnits, endpoint, stop };
 }

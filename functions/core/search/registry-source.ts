@@ -6,6 +6,6 @@ export interface RegistrySource {
   changesSince(timeMs: number): AsyncIterable<Change[]>;
   /** the records that changes speak of, in their order; undefined if there is none (yet) */
   readChanged(changes: Change[]): Promise<(RegistryRecord | undefined)[]>;
-  /** every record, tombstones too, page by page */
-  scan(): AsyncIterable<RegistryRecord[]>;
+  /** every live record, some at a time */
+  readAll(): AsyncIterable<RegistryRecord[]>;
 }

@@ -19,6 +19,9 @@ export interface AgentItem extends Item {
   revoked_at?: number;
 }
 
+/** An agent is forgotten this long after its last PAT, so that ids which nobody uses do not pile up. */
+const agentLifeSeconds = 90 * 24 * 3600;
+
 /** The agents of the table. Each method is one operation. */
 export interface Agents {
   find(agentId: string): Promise<AgentItem | undefined>;
@@ -36,7 +39,7 @@ export const openAgents = (table: Table): Agents => ({
     (await table.update<AgentItem>(keys.agent(agentId), {
       UpdateExpression:
         'SET #agent_id = :agent_id, #thumbprint = :thumbprint, #generation = if_not_exists(#generation, :generation), ' +
-        '#first_seen = if_not_exists(#first_seen, :now), #last_issue = :now',
+        '#first_seen = if_not_exists(#first_seen, :now), #last_issue = :now, #expires_at = :expires_at',
       ConditionExpression: 'attribute_not_exists(#thumbprint) OR #thumbprint = :thumbprint',
       ExpressionAttributeNames: {
         '#agent_id': 'agent_id',
@@ -44,8 +47,15 @@ export const openAgents = (table: Table): Agents => ({
         '#generation': 'generation',
         '#first_seen': 'first_seen',
         '#last_issue': 'last_issue',
+        '#expires_at': 'expires_at',
       },
-      ExpressionAttributeValues: { ':agent_id': agentId, ':thumbprint': thumbprint, ':generation': newUlid(), ':now': nowMs },
+      ExpressionAttributeValues: {
+        ':agent_id': agentId,
+        ':thumbprint': thumbprint,
+        ':generation': newUlid(),
+        ':now': nowMs,
+        ':expires_at': Math.floor(nowMs / 1000) + agentLifeSeconds,
+      },
       ReturnValues: 'ALL_NEW',
     })) || undefined,
   revoke: async (agentId, nowMs) =>

@@ -1,5 +1,5 @@
 import { minUlidAt } from '../ulid.ts';
-import { changesOf, keys } from './keys.ts';
+import { changesOf, type Key, keys } from './keys.ts';
 import type { Change } from './records.ts';
 import type { Table } from './table.ts';
 
@@ -19,13 +19,13 @@ export async function* changesSince(table: Table, timeMs: number): AsyncGenerato
   const lastDay = changesOf(Date.now() + clockToleranceMs);
   for (let at = timeMs, day = ''; day < lastDay; at += 24 * 3600 * 1000) {
     day = changesOf(Math.min(at, Date.now() + clockToleranceMs));
-    let start: Parameters<Table['query']>[0]['ExclusiveStartKey'];
+    let start: Key | undefined;
     do {
-      const { items, lastKey } = await table.query<Change & Record<string, unknown>>({
-        KeyConditionExpression: 'pk = :day AND sk >= :since',
+      const { items, lastKey } = await table.query<Change & Record<string, unknown>>(day, {
+        range: 'sk >= :since',
         ProjectionExpression: '#rev, #kind, #id',
         ExpressionAttributeNames: { '#rev': 'rev', '#kind': 'kind', '#id': 'id' },
-        ExpressionAttributeValues: { ':day': day, ':since': minUlidAt(timeMs) },
+        ExpressionAttributeValues: { ':since': minUlidAt(timeMs) },
         ExclusiveStartKey: start,
       });
       if (items.length > 0) yield items.map(({ rev, kind, id }) => ({ rev, kind, id }));

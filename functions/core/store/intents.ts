@@ -5,22 +5,13 @@ import { ApiError } from '../api-error.ts';
 import { isUlid, newUlid } from '../ulid.ts';
 import type { AgentItem } from './agent.ts';
 import { announceChange } from './changes.ts';
+import { type IntentItem, isLive, toIntentItem, toIntentRecord } from './intent-item.ts';
 import { type Key, keys } from './keys.ts';
-import { listMembers, markMember, removeMember, settleMember } from './members.ts';
+import { type ListedIntent, listMembers, markMember, markOnRoster, removeMember, settleMember, settleOnRoster } from './members.ts';
 import type { IntentRecord, ServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
 import { tombstoneLifeSeconds } from './services.ts';
 import type { Item, Table } from './table.ts';
-
-/** What the table holds of an intent: the definition as JSON text, because DynamoDB's numbers are narrower than JSON's. */
-interface IntentItem extends Item {
-  kind: 'intent';
-  intent_uid: string;
-  service_id: string;
-  rev: string;
-  definition?: string;
-  deleted_at?: number;
-}
 
 /** An intent is live when its own record and its service's record are. */
 export interface LiveIntent {
@@ -30,27 +21,6 @@ export interface LiveIntent {
 
 /** The entity tag of one view of an intent: it changes with the intent and with its service, whose name it shows. */
 export const intentTag = ({ intent, service }: LiveIntent, view: 'details' | 'full'): string => `"${intent.rev}.${service.rev}.${view}"`;
-
-export const toIntentRecord = ({ definition = '{}', intent_uid, service_id, rev, deleted_at }: IntentItem): IntentRecord => ({
-  ...(JSON.parse(definition) as IntentInput),
-  kind: 'intent',
-  intent_uid,
-  service_id,
-  rev,
-  ...(deleted_at !== undefined && { deleted_at }),
-});
-
-const toItem = (intent: IntentInput, serviceId: string, rev: string): Key & IntentItem => ({
-  ...keys.intent(intent.intent_uid),
-  kind: 'intent',
-  intent_uid: intent.intent_uid,
-  service_id: serviceId,
-  rev,
-  definition: JSON.stringify(intent),
-});
-
-const isLive = <T extends { deleted_at?: number }>(record: T | undefined): record is T =>
-  record !== undefined && record.deleted_at === undefined;
 
 const uidTaken = () =>
   new ApiError('CONFLICT', 'An intent with this intent_uid exists. Update that one, or choose another slug or version.', {
@@ -77,8 +47,6 @@ export function openIntents(table: Table) {
 
   const find = async (uid: string): Promise<LiveIntent | undefined> => (isIntentUid(uid) ? (await findWith(uid, [])).found : undefined);
 
-  const read = (uid: string) => table.get<IntentItem>(keys.intent(uid));
-
   /** One conditional write over what was read. A write whose answer was lost is recognised by its revision. */
   async function overwrite(seenRev: string | undefined, item: Key & IntentItem): Promise<boolean> {
     const isWritten = await table.put(
@@ -87,7 +55,7 @@ export function openIntents(table: Table) {
         ? { ConditionExpression: 'attribute_not_exists(pk)' }
         : { ConditionExpression: 'rev = :seen', ExpressionAttributeValues: { ':seen': seenRev } },
     );
-    return isWritten || (await read(item.intent_uid))?.rev === item.rev;
+    return isWritten || (await table.get<IntentItem>(keys.intent(item.intent_uid)))?.rev === item.rev;
   }
 
   return {
@@ -101,10 +69,7 @@ export function openIntents(table: Table) {
 
     /** Every live version of the uid's namespace and slug, oldest first. */
     async versions(uid: string): Promise<IntentRecord[]> {
-      const { items } = await table.query<IntentItem>({
-        KeyConditionExpression: 'pk = :intent',
-        ExpressionAttributeValues: { ':intent': keys.intent(uid).pk },
-      });
+      const { items } = await table.query<IntentItem>(keys.intent(uid).pk);
       const candidates = items.filter(isLive);
       if (candidates.length === 0) return [];
       const services = await table.getAll<ServiceRecord & Item>(candidates.map(({ service_id }) => keys.service(service_id)));
@@ -115,15 +80,17 @@ export function openIntents(table: Table) {
     },
 
     /**
-     * A page of a service's intents in uid order, and how many there are.
+     * A page of a service's intents in uid order, as lists show them, and how many there are.
      * @param from - index of the first one, or the uid that it comes after
+     * @throws ApiError INVALID_PARAMETER if the page is far from both ends of the list and named by its index
      */
-    async list(serviceId: string, from: number | string, count: number): Promise<{ intents: IntentRecord[]; total: number }> {
-      const uids = await listMembers(table, serviceId);
-      const start = typeof from === 'number' ? from : uids.filter((uid) => uid <= from).length;
-      const page = uids.slice(start, start + count);
-      const items = page.length > 0 ? await table.getAll<IntentItem>(page.map(keys.intent)) : [];
-      return { intents: items.filter(isLive).map(toIntentRecord), total: uids.length };
+    list: (serviceId: string, from: number | string, count: number): Promise<{ intents: ListedIntent[]; total: number }> =>
+      listMembers(table, serviceId, from, count),
+
+    /** The live intents among some of a service's, in their order. */
+    async read(uids: readonly string[]): Promise<IntentRecord[]> {
+      const items = uids.length > 0 ? await table.getAll<IntentItem>(uids.map(keys.intent)) : [];
+      return items.filter(isLive).map(toIntentRecord);
     },
 
     /**
@@ -137,14 +104,19 @@ export function openIntents(table: Table) {
       if (isLive(seen) && isLive(await table.get(keys.service(String(seen.service_id))))) throw uidTaken();
 
       const rev = newUlid();
-      const item = toItem(input, serviceId, rev);
+      const item = toIntentItem(input, serviceId, rev);
       await Promise.all([
         announceChange(table, { rev, kind: 'intent', id: input.intent_uid }),
         markMember(table, serviceId, input.intent_uid, rev),
+        markOnRoster(table, serviceId, input.intent_uid, rev, 'joins'),
       ]);
       if (!(await overwrite(seen?.rev as string | undefined, item))) throw uidTaken();
 
-      const [serviceNow] = await Promise.all([table.get(keys.service(serviceId)), settleMember(table, serviceId, input.intent_uid, rev)]);
+      const [serviceNow] = await Promise.all([
+        table.get(keys.service(serviceId)),
+        settleMember(table, serviceId, rev, input),
+        settleOnRoster(table, serviceId, input.intent_uid, rev, 'joined'),
+      ]);
       if (isLive(serviceNow)) return toIntentRecord(item);
       await table.delete(keys.intent(input.intent_uid), {
         ConditionExpression: 'rev = :mine',
@@ -164,9 +136,12 @@ export function openIntents(table: Table) {
         if (!found) return undefined;
         if (!ifMatch(found)) throw recordChanged();
         const rev = newUlid();
-        await announceChange(table, { rev, kind: 'intent', id: uid });
-        const item = toItem(input, found.intent.service_id, rev);
-        if (await overwrite(found.intent.rev, item)) return { intent: toIntentRecord(item), service: found.service };
+        const { service_id: serviceId, rev: seenRev } = found.intent;
+        await Promise.all([announceChange(table, { rev, kind: 'intent', id: uid }), markMember(table, serviceId, uid, rev)]);
+        const item = toIntentItem(input, serviceId, rev);
+        if (!(await overwrite(seenRev, item))) continue;
+        await settleMember(table, serviceId, rev, input);
+        return { intent: toIntentRecord(item), service: found.service };
       }
       throw recordChanged();
     },
@@ -183,10 +158,14 @@ export function openIntents(table: Table) {
         const { service_id, rev: seenRev } = found.intent;
         const now = Date.now();
         const rev = newUlid();
-        await Promise.all([announceChange(table, { rev, kind: 'intent', id: uid }), markMember(table, service_id, uid, rev)]);
+        await Promise.all([
+          announceChange(table, { rev, kind: 'intent', id: uid }),
+          markMember(table, service_id, uid, rev),
+          markOnRoster(table, service_id, uid, rev, 'leaves'),
+        ]);
         const tombstone = { ...keys.intent(uid), kind: 'intent' as const, intent_uid: uid, service_id, rev, deleted_at: now };
         if (!(await overwrite(seenRev, { ...tombstone, expires_at: Math.floor(now / 1000) + tombstoneLifeSeconds }))) continue;
-        await removeMember(table, service_id, uid, rev);
+        await Promise.all([removeMember(table, service_id, uid, rev), settleOnRoster(table, service_id, uid, rev, 'left')]);
         return true;
       }
       throw recordChanged();

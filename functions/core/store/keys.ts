@@ -1,11 +1,44 @@
+import { createHash } from 'node:crypto';
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { ulidTimeMs } from '../ulid.ts';
 import type { Change } from './records.ts';
 
-/** The primary key of an item. Every key string of the table is made here. */
+/** The two tables: what admins register, and what agents cause to be written. */
+export type TableName = 'registry' | 'activity';
+
+/**
+ * The kinds of records: the table that holds them, and what their partition keys begin with. Nothing that anybody may cause to be
+ * written without an admin's token stands beside what the search index is built from.
+ */
+export const partitions = {
+  service: { table: 'registry', prefix: 'SERVICE#' },
+  serviceName: { table: 'registry', prefix: 'NAMES#' },
+  intent: { table: 'registry', prefix: 'INTENT#' },
+  member: { table: 'registry', prefix: 'MEMBERS#' },
+  roster: { table: 'registry', prefix: 'ROSTER#' },
+  change: { table: 'registry', prefix: 'CHANGES#' },
+  policy: { table: 'registry', prefix: 'POLICY#' },
+  agent: { table: 'activity', prefix: 'AGENT#' },
+  limit: { table: 'activity', prefix: 'LIMIT#' },
+  call: { table: 'activity', prefix: 'CALL#' },
+  jti: { table: 'activity', prefix: 'JTI#' },
+} as const satisfies Record<string, { table: TableName; prefix: string }>;
+
+export type RecordKind = keyof typeof partitions;
+
+/** The primary key of an item. Every key string of the tables is made here. */
 export interface Key {
   pk: string;
   sk: string;
+}
+
+const tables = new Map<string, TableName>(Object.values(partitions).map(({ prefix, table }) => [prefix, table]));
+
+/** @throws TypeError if no kind of record has such partition keys */
+export function tableOf(pk: string): TableName {
+  const table = tables.get(pk.slice(0, pk.indexOf('#') + 1));
+  if (!table) throw new TypeError('no table holds partitions of this kind');
+  return table;
 }
 
 /** How a service name is compared: ignoring case, surrounding and repeated white space, and invisible characters. */
@@ -18,25 +51,35 @@ export const foldName = (name: string): string =>
     .toUpperCase()
     .toLowerCase();
 
+/** Longest sort key, in bytes of UTF-8. */
+const maxSortKeyBytes = 1024;
+
+/** A text as a sort key. One that is too long (some letters grow when they are folded) ends in its digest instead. */
+function toSortKey(text: string): string {
+  if (Buffer.byteLength(text) <= maxSortKeyBytes) return text;
+  return `${text.slice(0, 200)}#${createHash('sha256').update(text).digest('hex')}`;
+}
+
 /** The partition of the changes of one day (UTC). */
-export const changesOf = (timeMs: number): string => `CHANGES#${new Date(timeMs).toISOString().slice(0, 10)}`;
+export const changesOf = (timeMs: number): string => `${partitions.change.prefix}${new Date(timeMs).toISOString().slice(0, 10)}`;
+
+const key = (kind: RecordKind, rest: string, sk: string): Key => ({ pk: partitions[kind].prefix + rest, sk });
 
 export const keys = {
-  service: (serviceId: string): Key => ({ pk: `SERVICE#${serviceId}`, sk: 'SERVICE' }),
-  serviceName: (serviceName: string): Key => ({ pk: `NAME#${foldName(serviceName)}`, sk: 'NAME' }),
+  service: (serviceId: string): Key => key('service', serviceId, 'SERVICE'),
+  /** all names stand in one partition, in the order of services by name */
+  serviceName: (serviceName: string): Key => key('serviceName', '', toSortKey(foldName(serviceName))),
   intent: (intentUid: string): Key => {
     const { namespace, slug, version } = splitIntentUid(intentUid);
-    return { pk: `INTENT#${namespace}:${slug}`, sk: version };
+    return key('intent', `${namespace}:${slug}`, version);
   },
-  member: (serviceId: string, intentUid: string): Key => ({ pk: `SERVICE#${serviceId}`, sk: `INTENT#${intentUid}` }),
+  member: (serviceId: string, intentUid: string): Key => key('member', serviceId, intentUid),
+  roster: (serviceId: string): Key => key('roster', serviceId, 'ROSTER'),
   change: ({ rev, kind, id }: Change): Key => ({ pk: changesOf(ulidTimeMs(rev)), sk: `${rev}#${kind}#${id}` }),
-  agent: (agentId: string): Key => ({ pk: `AGENT#${agentId}`, sk: 'AGENT' }),
-  limit: (thumbprint: string, counter: string): Key => ({ pk: `LIMIT#${thumbprint}`, sk: counter }),
-  call: (agentId: string, idempotencyKey: string): Key => ({ pk: `CALL#${agentId}`, sk: idempotencyKey }),
   /** a policy that PATs were issued under, to show what has changed since */
-  policy: (reference: string): Key => ({ pk: `POLICY#${reference}`, sk: 'POLICY' }),
-  jti: (issuer: string, jti: string): Key => ({ pk: `JTI#${issuer}`, sk: jti }),
+  policy: (reference: string): Key => key('policy', reference, 'POLICY'),
+  agent: (agentId: string): Key => key('agent', agentId, 'AGENT'),
+  limit: (thumbprint: string, counter: string): Key => key('limit', thumbprint, counter),
+  call: (agentId: string, idempotencyKey: string): Key => key('call', agentId, idempotencyKey),
+  jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
 };
-
-/** What every member pointer's sort key starts with. */
-export const memberPrefix = 'INTENT#';

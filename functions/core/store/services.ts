@@ -2,7 +2,7 @@ import type { ServiceInput } from '../../../schemas/service.ts';
 import { isUlid, newUlid } from '../ulid.ts';
 import { announceChange } from './changes.ts';
 import { foldName, keys } from './keys.ts';
-import { removeMembers } from './members.ts';
+import { createRoster, removeMembers } from './members.ts';
 import type { ServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
 import { claimName, releaseName } from './service-name.ts';
@@ -44,7 +44,7 @@ export function openServices(table: Table) {
       const serviceId = newUlid();
       const claim = await claimName(table, input.service_name, serviceId);
       const record: ServiceRecord = { kind: 'service', service_id: serviceId, ...input, rev, name_claim: claim ?? rev };
-      await announceChange(table, { rev, kind: 'service', id: serviceId });
+      await Promise.all([announceChange(table, { rev, kind: 'service', id: serviceId }), createRoster(table, serviceId)]);
       await table.put({ ...keys.service(serviceId), ...record });
       return record;
     },

@@ -14,8 +14,6 @@ import {
   type PutCommandInput,
   QueryCommand,
   type QueryCommandInput,
-  ScanCommand,
-  type ScanCommandInput,
   UpdateCommand,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
@@ -23,11 +21,18 @@ import { unavailable } from '../api-error.ts';
 import { awsClientSettings } from '../aws-client.ts';
 import { readEnvironment } from '../environment.ts';
 import { bounded } from '../invocation.ts';
-import type { Key } from './keys.ts';
+import { type Key, type TableName, tableOf } from './keys.ts';
 
 export type Item = Record<string, unknown>;
 
 type WithoutTable<T> = Omit<T, 'TableName'>;
+
+/** A query of one partition. */
+interface Query extends WithoutTable<Omit<QueryCommandInput, 'KeyConditionExpression'>> {
+  /** condition on `sk`; all of the partition without it */
+  range?: string;
+}
+
 type Condition = Pick<PutCommandInput, 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'>;
 
 /** Longest that one operation may take with all its retries, so that a request can say 503 within 3 seconds. */
@@ -39,15 +44,15 @@ const batchAttempts = 3;
 const unprocessed = <T extends object>(left: T | undefined): T | undefined => (left && Object.keys(left).length > 0 ? left : undefined);
 
 /**
- * The one table. Reads are strongly consistent; a write whose condition does not hold returns false instead of throwing;
- * a table that cannot be reached is ApiError SERVICE_UNAVAILABLE.
+ * Both tables; a key says which one holds it. Reads are strongly consistent; a write whose condition does not hold returns false instead
+ * of throwing; a table that cannot be reached is ApiError SERVICE_UNAVAILABLE.
  */
 export interface Table {
   get<T extends Item>(key: Key): Promise<T | undefined>;
   /** up to 100 items in one round trip, in the order of the keys */
   getAll<T extends Item>(keys: Key[]): Promise<(T | undefined)[]>;
-  query<T extends Item>(input: WithoutTable<QueryCommandInput>): Promise<{ items: T[]; lastKey: Key | undefined; count: number }>;
-  scan<T extends Item>(input: WithoutTable<ScanCommandInput>): Promise<{ items: T[]; lastKey: Key | undefined }>;
+  /** a page of a partition, in the order of `sk` */
+  query<T extends Item>(pk: string, input?: Query): Promise<{ items: T[]; lastKey: Key | undefined }>;
   put(item: Key & Item, condition?: Condition): Promise<boolean>;
   update<T extends Item>(key: Key, input: Omit<WithoutTable<UpdateCommandInput>, 'Key'>): Promise<T | false>;
   delete(key: Key, condition?: Omit<WithoutTable<DeleteCommandInput>, 'Key'>): Promise<boolean>;
@@ -61,7 +66,10 @@ export const documentClient = (): DynamoDBDocumentClient =>
     marshallOptions: { removeUndefinedValues: true },
   });
 
-export function openTable(tableName: string, client: DynamoDBDocumentClient = documentClient()): Table {
+/** @param names - what the two tables are called in this deployment */
+export function openTable(names: Record<TableName, string>, client: DynamoDBDocumentClient = documentClient()): Table {
+  const nameOf = ({ pk }: Key): string => names[tableOf(pk)];
+
   /** `true` or the output where the write took place, `false` where its condition did not hold. */
   async function conditional<T>(write: () => Promise<T>): Promise<T | false> {
     try {
@@ -74,12 +82,15 @@ export function openTable(tableName: string, client: DynamoDBDocumentClient = do
 
   async function getBatch(requested: Key[]): Promise<Item[]> {
     const found: Item[] = [];
-    let left: BatchGetCommandInput['RequestItems'] = { [tableName]: { Keys: requested, ConsistentRead: true } };
+    const byTable = Map.groupBy(requested, nameOf);
+    let left: BatchGetCommandInput['RequestItems'] = Object.fromEntries(
+      [...byTable].map(([name, Keys]) => [name, { Keys, ConsistentRead: true }]),
+    );
     for (let attempt = 0; left; attempt++) {
       if (attempt === batchAttempts) throw unavailable('The registry is overloaded. Try again after Retry-After.');
       const requestItems: BatchGetCommandInput['RequestItems'] = left;
       const output: BatchGetCommandOutput = await reach(() => client.send(new BatchGetCommand({ RequestItems: requestItems })));
-      const items = output.Responses?.[tableName] ?? [];
+      const items = Object.values(output.Responses ?? {}).flat();
       found.push(...items);
       if (items.length > 0) attempt = -1;
       left = unprocessed(output.UnprocessedKeys);
@@ -88,7 +99,9 @@ export function openTable(tableName: string, client: DynamoDBDocumentClient = do
   }
 
   async function deleteBatch(requested: Key[]): Promise<void> {
-    let left: BatchWriteCommandInput['RequestItems'] = { [tableName]: requested.map((Key) => ({ DeleteRequest: { Key } })) };
+    let left: BatchWriteCommandInput['RequestItems'] = Object.fromEntries(
+      [...Map.groupBy(requested, nameOf)].map(([name, some]) => [name, some.map((Key) => ({ DeleteRequest: { Key } }))]),
+    );
     for (let attempt = 0; left; attempt++) {
       if (attempt === batchAttempts) throw unavailable('The registry is overloaded. Try again after Retry-After.');
       const requestItems: BatchWriteCommandInput['RequestItems'] = left;
@@ -99,7 +112,7 @@ export function openTable(tableName: string, client: DynamoDBDocumentClient = do
 
   return {
     async get<T extends Item>(key: Key) {
-      const output = await reach(() => client.send(new GetCommand({ TableName: tableName, Key: key, ConsistentRead: true })));
+      const output = await reach(() => client.send(new GetCommand({ TableName: nameOf(key), Key: key, ConsistentRead: true })));
       return output.Item as T | undefined;
     },
     async getAll<T extends Item>(requested: Key[]) {
@@ -107,23 +120,26 @@ export function openTable(tableName: string, client: DynamoDBDocumentClient = do
       const found = new Map((await getBatch(distinct)).map((item) => [`${item.pk}\n${item.sk}`, item]));
       return requested.map(({ pk, sk }) => found.get(`${pk}\n${sk}`) as T | undefined);
     },
-    async query<T extends Item>(input: WithoutTable<QueryCommandInput>) {
-      const output = await reach(() => client.send(new QueryCommand({ TableName: tableName, ConsistentRead: true, ...input })));
-      return { items: (output.Items ?? []) as T[], lastKey: output.LastEvaluatedKey as Key | undefined, count: output.Count ?? 0 };
-    },
-    async scan<T extends Item>(input: WithoutTable<ScanCommandInput>) {
-      const output = await reach(() => client.send(new ScanCommand({ TableName: tableName, ConsistentRead: true, ...input })));
+    async query<T extends Item>(pk: string, { range, ExpressionAttributeValues, ...input }: Query = {}) {
+      const command = new QueryCommand({
+        TableName: names[tableOf(pk)],
+        ConsistentRead: true,
+        KeyConditionExpression: `pk = :pk${range === undefined ? '' : ` AND ${range}`}`,
+        ExpressionAttributeValues: { ':pk': pk, ...ExpressionAttributeValues },
+        ...input,
+      });
+      const output = await reach(() => client.send(command));
       return { items: (output.Items ?? []) as T[], lastKey: output.LastEvaluatedKey as Key | undefined };
     },
     async put(item, condition = {}) {
-      return Boolean(await conditional(() => client.send(new PutCommand({ TableName: tableName, Item: item, ...condition }))));
+      return Boolean(await conditional(() => client.send(new PutCommand({ TableName: nameOf(item), Item: item, ...condition }))));
     },
     async update<T extends Item>(key: Key, input: Omit<WithoutTable<UpdateCommandInput>, 'Key'>) {
-      const output = await conditional(() => client.send(new UpdateCommand({ TableName: tableName, Key: key, ...input })));
+      const output = await conditional(() => client.send(new UpdateCommand({ TableName: nameOf(key), Key: key, ...input })));
       return output && ((output.Attributes ?? {}) as T);
     },
     async delete(key, condition = {}) {
-      return Boolean(await conditional(() => client.send(new DeleteCommand({ TableName: tableName, Key: key, ...condition }))));
+      return Boolean(await conditional(() => client.send(new DeleteCommand({ TableName: nameOf(key), Key: key, ...condition }))));
     },
     async deleteAll(requested) {
       for (let start = 0; start < requested.length; start += 25) await deleteBatch(requested.slice(start, start + 25));
@@ -143,5 +159,8 @@ async function reach<T>(send: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The table of this deployment. */
-export const tableFromEnvironment = (): Table => openTable(readEnvironment(['table']).table);
+/** The tables of this deployment. */
+export function tableFromEnvironment(): Table {
+  const { registryTable, activityTable } = readEnvironment(['registryTable', 'activityTable']);
+  return openTable({ registry: registryTable, activity: activityTable });
+}

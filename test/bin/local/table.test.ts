@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, expect, test } from '@jest/globals';
-import { createTable, startDynamo } from '../../../bin/local/table.ts';
+import { createTables, startDynamo } from '../../../bin/local/table.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'table-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -22,10 +22,10 @@ const definition = {
 /** Writes endlessly, and prints each item once its write is acknowledged. */
 const writer = `
 import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { createTable, startDynamo } from ${JSON.stringify(pathToFileURL(resolve('bin/local/table.ts')).href)};
+import { createTables, startDynamo } from ${JSON.stringify(pathToFileURL(resolve('bin/local/table.ts')).href)};
 const { endpoint } = await startDynamo(${JSON.stringify(folder)});
 const location = { endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } };
-await createTable(location, ${JSON.stringify(definition)});
+await createTables(location, [${JSON.stringify(definition)}]);
 const client = new DynamoDBClient(location);
 for (let n = 0; ; n++) {
   await client.send(new PutItemCommand({ TableName: 'kept', Item: { pk: { S: 'item ' + n } } }));
@@ -46,7 +46,7 @@ test('every acknowledged write survives kill -9', async () => {
   const dynamo = await startDynamo(folder);
   const client = new DynamoDBClient(location(dynamo.endpoint));
   try {
-    await createTable(location(dynamo.endpoint), definition);
+    await createTables(location(dynamo.endpoint), [definition]);
     const { Items = [] } = await client.send(new ScanCommand({ TableName: 'kept' }));
     expect(Items.map(({ pk }) => pk?.S)).toEqual(expect.arrayContaining(acknowledged));
   } finally {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { findResource, readApi } from '../../../bin/local/api-definition.ts';
 import { readSchedules } from '../../../bin/local/schedules.ts';
-import { readFunction, readTable, resolveText, type Template } from '../../../bin/local/template.ts';
+import { readFunction, readTables, resolveText, type Template } from '../../../bin/local/template.ts';
 
 const resource = (Type: string, Properties: Record<string, unknown>, Metadata: Record<string, unknown> = {}) => ({
   Type,
@@ -67,7 +67,7 @@ const template: Template = {
       { 'aws:asset:path': 'asset.1' },
     ),
     SearchFunction: resource('AWS::Lambda::Function', { Handler: 'index.handler' }, { 'aws:asset:path': 'asset.2' }),
-    Table: resource('AWS::DynamoDB::Table', {
+    Table: resource('AWS::DynamoDB::GlobalTable', {
       BillingMode: 'PAY_PER_REQUEST',
       KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
       AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }],
@@ -130,16 +130,15 @@ test('readFunction reads what a Lambda needs to run', () => {
   });
 });
 
-test('readTable reads keys, and leaves out what dynalite does not support', () => {
-  expect(readTable(template, 'local')).toEqual({
-    id: 'Table',
-    definition: {
-      TableName: 'local',
+test('readTables reads keys, and leaves out what dynalite does not support', () => {
+  expect(readTables(template)).toEqual([
+    {
+      TableName: 'Table',
       BillingMode: 'PAY_PER_REQUEST',
       KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
       AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }],
     },
-  });
+  ]);
 });
 
 describe('readApi', () => {

@@ -14,11 +14,11 @@ import { loadSnapshot, type SnapshotStore, UnusableSnapshot } from './snapshots.
 export const temporaryIndexFile = (): string => join(tmpdir(), `search-index-${randomUUID()}.sqlite`);
 
 /** Builds an index of all that the registry holds, into a new file. */
-export async function buildIndex(source: Pick<RegistrySource, 'scan'>, file: string): Promise<DatedIndex> {
+export async function buildIndex(source: Pick<RegistrySource, 'readAll'>, file: string): Promise<DatedIndex> {
   const asOfMs = Date.now();
   const index = openSearchIndex(file);
   try {
-    for await (const records of source.scan()) index.apply(records);
+    for await (const records of source.readAll()) index.apply(records);
   } catch (error) {
     index.close();
     await rm(file);

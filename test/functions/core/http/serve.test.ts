@@ -317,7 +317,7 @@ describe('an invocation whose time is over', () => {
     const silent = createServer((socket) => asked.push(socket.resume().on('error', () => {}))).listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const table = openTable(
-      'test',
+      { registry: 'test', activity: 'test' },
       new DynamoDBClient({
         ...awsClientSettings({ requestTimeout: 2_000 }),
         endpoint: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,

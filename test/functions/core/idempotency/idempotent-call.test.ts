@@ -26,7 +26,7 @@ beforeAll(async () => {
   store = await startTable();
   proxy = await startFaultyProxy(store.endpoint, {}, 7);
   calls = openIdempotentCalls(store.table);
-  faulty = openIdempotentCalls(connectTable(proxy.endpoint, store.tableName));
+  faulty = openIdempotentCalls(connectTable(proxy.endpoint, store.tableNames));
 });
 afterAll(async () => {
   await proxy.stop();

@@ -139,7 +139,7 @@ describe('any concurrency', () => {
   test('across four threads with clients of their own: exactly 50', async () => {
     const request = requestOf({ rate: 51, period: 3_600 });
     await openRateLimiter(store.table).consume(request);
-    const workerData = { endpoint: store.endpoint, tableName: store.tableName, calls: 125, request };
+    const workerData = { endpoint: store.endpoint, tableNamess: store.tableNames, calls: 125, request };
     const script = new URL('../../../support/limit-worker.ts', import.meta.url);
     const workers = Array.from({ length: 4 }, () => new Worker(script, { workerData }));
     await Promise.all(workers.map((worker) => once(worker, 'message')));
@@ -169,7 +169,7 @@ describe('faults', () => {
   test('a fifth of the answers lost after they took effect: never above the rate', async () => {
     proxy.faults = { dropAfter: 0.2 };
     const request = requestOf({ rate: 50, period: 3_600 });
-    const counters = Array.from({ length: 4 }, () => openRateLimiter(connectTable(proxy.endpoint, store.tableName)));
+    const counters = Array.from({ length: 4 }, () => openRateLimiter(connectTable(proxy.endpoint, store.tableNames)));
     const decisions = await Promise.allSettled(counters.flatMap((counter) => Array.from({ length: 50 }, () => counter.consume(request))));
     const { admitted, refused, unavailable } = outcomesOf(decisions);
     expect(proxy.counts.dropAfter).toBeGreaterThan(20);
@@ -184,7 +184,7 @@ describe('faults', () => {
     ['a call in a new bucket', 6_000, ['dropAfter']],
     ['a call sent twice', 1_000, ['duplicate']],
   ] as const)('%s whose answer is lost recognises itself and is counted once', async (_, offsetMs, faults) => {
-    const counter = openRateLimiter(connectTable(proxy.endpoint, store.tableName), now);
+    const counter = openRateLimiter(connectTable(proxy.endpoint, store.tableNames), now);
     const request = requestOf({ rate: 60, period: 60 });
     const before = offsetMs === 0 ? 0 : 1;
     if (before === 1) await counter.consume(request);
@@ -207,14 +207,14 @@ describe('faults', () => {
         else await setTimeout(20);
       }
     };
-    const counters = Array.from({ length: 4 }, () => openRateLimiter(connectTable(proxy.endpoint, store.tableName)));
+    const counters = Array.from({ length: 4 }, () => openRateLimiter(connectTable(proxy.endpoint, store.tableNames)));
     await Promise.all(counters.flatMap((counter) => Array.from({ length: 4 }, () => hammer(counter))));
     expect(madeMs.length).toBeGreaterThan(limit.rate);
     expect(narrowest(madeMs, limit.rate)).toBeGreaterThan(1_000);
   });
 
   test('a call whose counting took too long is moved, not counted twice', async () => {
-    const table = connectTable(proxy.endpoint, store.tableName);
+    const table = connectTable(proxy.endpoint, store.tableNames);
     const request = requestOf({ rate: 2, period: 60 });
     const lengthMs = bucketMs(60);
     const budgetMs = callableUntilMs(0, 60);
@@ -262,7 +262,7 @@ describe('faults', () => {
 
   test('a table out of reach: 503, never a free call', async () => {
     proxy.faults = { dropBefore: 1 };
-    const counter = openRateLimiter(connectTable(proxy.endpoint, store.tableName), now);
+    const counter = openRateLimiter(connectTable(proxy.endpoint, store.tableNames), now);
     const refusal = await counter.consume(requestOf({ rate: 1, period: 1 })).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(ApiError);
     expect(refusal).toMatchObject({

@@ -13,7 +13,7 @@ let distant: Table;
 beforeAll(async () => {
   store = await startTable();
   proxy = await startFaultyProxy(store.endpoint, {});
-  distant = connectTable(proxy.endpoint, store.tableName);
+  distant = connectTable(proxy.endpoint, store.tableNames);
 });
 afterAll(async () => {
   await proxy.stop();
@@ -35,6 +35,9 @@ describe.each(['dropBefore', 'dropAfter', 'duplicate'] as const)('with the fault
     expect(bound).toMatchObject({ agent_id: fault, thumbprint: 'first', first_seen: 1, last_issue: 1 });
     expect(await agents.bind(fault, 'second', 2)).toBeUndefined();
     expect(await agents.bind(fault, 'first', 3)).toEqual({ ...bound, last_issue: 3 });
+    const issuedMs = 10_000;
+    const renewed = await agents.bind(fault, 'first', issuedMs);
+    expect(renewed?.expires_at).toBe(issuedMs / 1_000 + 90 * 24 * 3_600);
   });
 
   test('a revocation takes effect', async () => {

@@ -128,11 +128,9 @@ describe('remove', () => {
     await Promise.all(uids.map((uid) => intents.create(service_id, intentOf(uid))));
     await services.remove(service_id, anyRevision);
     for (const uid of uids) await expect(intents.find(uid)).resolves.toBeUndefined();
-    const { items } = await table.query({
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': keys.service(service_id).pk },
-    });
-    expect(items).toEqual([expect.objectContaining({ sk: 'SERVICE', deleted_at: expect.any(Number) })]);
+    await expect(table.get(keys.service(service_id))).resolves.toMatchObject({ deleted_at: expect.any(Number) });
+    await expect(table.query(keys.member(service_id, '').pk)).resolves.toMatchObject({ items: [] });
+    await expect(table.get(keys.roster(service_id))).resolves.toBeUndefined();
   });
 
   test('that has no time left makes every intent dead all the same, and the next one removes them', async () => {
@@ -184,7 +182,7 @@ test('a rename cut short at any write keeps the service findable and both names 
 });
 
 test('a create whose answer was lost after it took effect is not a conflict', async () => {
-  const lossy = openServices(openTable(database.tableName, retryingClient(database)));
+  const lossy = openServices(openTable(database.tableNames, retryingClient(database)));
   await expect(lossy.create(serviceNamed('Heard twice'))).resolves.toMatchObject({ service_name: 'Heard twice' });
 });
 

@@ -21,7 +21,7 @@ function fakeRegistry() {
       reads.push(asked.map(({ id }) => id));
       return asked.map(({ id }) => records.get(id));
     },
-    async *scan() {
+    async *readAll() {
       yield [...records.values()];
     },
   };

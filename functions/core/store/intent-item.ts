@@ -1,0 +1,36 @@
+import type { IntentInput } from '../../../schemas/intent.ts';
+import { type Key, keys } from './keys.ts';
+import type { IntentRecord } from './records.ts';
+import type { Item } from './table.ts';
+
+/** What the table holds of an intent: the definition as JSON text, because DynamoDB's numbers are narrower than JSON's. */
+export interface IntentItem extends Item {
+  kind: 'intent';
+  intent_uid: string;
+  service_id: string;
+  rev: string;
+  definition?: string;
+  deleted_at?: number;
+}
+
+export const toIntentRecord = ({ definition = '{}', intent_uid, service_id, rev, deleted_at }: IntentItem): IntentRecord => ({
+  ...(JSON.parse(definition) as IntentInput),
+  kind: 'intent',
+  intent_uid,
+  service_id,
+  rev,
+  ...(deleted_at !== undefined && { deleted_at }),
+});
+
+export const toIntentItem = (intent: IntentInput, serviceId: string, rev: string): Key & IntentItem => ({
+  ...keys.intent(intent.intent_uid),
+  kind: 'intent',
+  intent_uid: intent.intent_uid,
+  service_id: serviceId,
+  rev,
+  definition: JSON.stringify(intent),
+});
+
+/** Whether a record is there and no tombstone. */
+export const isLive = <T extends { deleted_at?: number }>(record: T | undefined): record is T =>
+  record !== undefined && record.deleted_at === undefined;

@@ -1,0 +1,164 @@
+import { BatchWriteCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Intents, openIntents } from '../../../../functions/core/store/intents.ts';
+import { keys } from '../../../../functions/core/store/keys.ts';
+import { openRegistry } from '../../../../functions/core/store/registry.ts';
+import { openServices, type Services } from '../../../../functions/core/store/services.ts';
+import type { Table } from '../../../../functions/core/store/table.ts';
+import { intentOf, serviceNamed } from '../../../support/records.ts';
+import { startTable, type TestTable } from '../../../support/table.ts';
+
+let database: TestTable;
+let services: Services;
+let intents: Intents;
+
+beforeAll(async () => {
+  database = await startTable();
+  services = openServices(database.table);
+  intents = openIntents(database.table);
+});
+afterAll(() => database.stop());
+
+const anyRevision = () => true;
+const uidOf = (index: number) => `list.example:intent-${String(index).padStart(5, '0')}:v1`;
+
+let made = 0;
+const newService = async () => (await services.create(serviceNamed(`Listed ${++made}`))).service_id;
+
+/** What a list says, and what the records say. */
+async function listAndTruth(serviceId: string, uids: string[]) {
+  const { intents: listed, total } = await intents.list(serviceId, 0, 100);
+  const records = await Promise.all([...uids].sort().map((uid) => intents.find(uid)));
+  const live = records.flatMap((found) => (found?.intent.service_id === serviceId ? [found.intent] : []));
+  const shown = ({ intent_uid, intent_name }: { intent_uid: string; intent_name: string }) => [intent_uid, intent_name];
+  return { listed: { total, names: listed.map(shown) }, truth: { total: live.length, names: live.map(shown) } };
+}
+
+describe('a service with 10,000 intents', () => {
+  const size = 10_000;
+  let serviceId: string;
+
+  beforeAll(async () => {
+    serviceId = await newService();
+    const pointers = Array.from({ length: size }, (_, index) => ({
+      ...keys.member(serviceId, uidOf(index)),
+      intent_uid: uidOf(index),
+      rev: '0'.repeat(26),
+      intent_name: `Intent ${index}`,
+      description: 'Tells something that is worth knowing, in a sentence or two, as descriptions of operations do.',
+      tags: ['some', 'tags'],
+    }));
+    for (let start = 0; start < size; start += 25) {
+      const puts = pointers.slice(start, start + 25).map((Item) => ({ PutRequest: { Item } }));
+      await database.client.send(new BatchWriteCommand({ RequestItems: { [database.tableNames.registry]: puts } }));
+    }
+    await database.table.put({ ...keys.roster(serviceId), members: size, pending: {} });
+  });
+
+  const namesOf = (from: number, count: number) => Array.from({ length: count }, (_, index) => `Intent ${from + index}`);
+
+  test.each<[string, number | string, number, number]>([
+    ['page 1', 0, 0, 3],
+    ['page 1,000 by its cursor', uidOf(9_989), 9_990, 3],
+    ['page 500 by its cursor', uidOf(4_989), 4_990, 3],
+    ['page 1,000 by its number', 9_990, 9_990, 3],
+    ['page 11 by its number', 100, 100, 10],
+  ])('%s takes few read units', async (_, from, first, most) => {
+    database.readUnits.length = 0;
+    const page = await intents.list(serviceId, from, 10);
+    expect({ total: page.total, names: page.intents.map(({ intent_name }) => intent_name) }).toEqual({
+      total: size,
+      names: namesOf(first, 10),
+    });
+    expect(database.readUnits.reduce((sum, units) => sum + units, 0)).toBeLessThanOrEqual(most);
+  });
+
+  test('a page past the end is empty, and reads only the count', async () => {
+    database.readUnits.length = 0;
+    await expect(intents.list(serviceId, size, 10)).resolves.toEqual({ intents: [], total: size });
+    expect(database.readUnits).toEqual([1]);
+  });
+
+  test('pages by number end where too much would have to be skipped', async () => {
+    const half = await newService();
+    await database.table.put({ ...keys.roster(half), members: 20_000, pending: {} });
+    await expect(intents.list(half, 9_000, 10)).rejects.toMatchObject({
+      code: 'INVALID_PARAMETER',
+      message: 'The page is too far from both ends of the list. Follow the Link header (rel="next") from a page nearer by.',
+    });
+  });
+});
+
+describe('whatever a request leaves half done', () => {
+  /** The table, whose write number `at` is lost before or after it takes effect, and all that follows with it. */
+  function crashing(table: Table, at: number, takesEffect: boolean): Table {
+    let writes = 0;
+    const guard = <A extends unknown[], R>(write: (...input: A) => Promise<R>) => {
+      return async (...input: A): Promise<R> => {
+        writes++;
+        if (writes < at) return write(...input);
+        if (writes === at && takesEffect) await write(...input);
+        throw new Error('crashed');
+      };
+    };
+    return { ...table, put: guard(table.put), update: guard(table.update) as Table['update'], delete: guard(table.delete) };
+  }
+
+  const uid = (name: string) => `crash.example:${name}-${made}:v1`;
+  const acts: Record<string, (store: Intents, serviceId: string) => Promise<unknown>> = {
+    create: (store, serviceId) => store.create(serviceId, intentOf(uid('b'), { intent_name: 'New' })),
+    replace: (store) => store.replace(uid('a'), intentOf(uid('a'), { intent_name: 'Newer' }), anyRevision),
+    remove: (store) => store.remove(uid('a'), anyRevision),
+  };
+  const cases = Object.keys(acts).flatMap((act) =>
+    [1, 2, 3, 4, 5, 6].flatMap((at) => [true, false].map((takesEffect) => [act, at, takesEffect] as const)),
+  );
+
+  test.each(cases)(
+    '%s: crash at write %i (with effect: %p): the list is what the records are, then and after another try',
+    async (name, at, takesEffect) => {
+      const serviceId = await newService();
+      for (const slug of ['a', 'c']) await intents.create(serviceId, intentOf(uid(slug)));
+      const act = acts[name] as (typeof acts)[string];
+      await act(openIntents(crashing(database.table, at, takesEffect)), serviceId).catch(() => {});
+
+      const uids = ['a', 'b', 'c'].map(uid);
+      const after = await listAndTruth(serviceId, uids);
+      expect(after.listed).toEqual(after.truth);
+
+      await act(intents, serviceId).catch(() => {});
+      const atLast = await listAndTruth(serviceId, uids);
+      expect(atLast.listed).toEqual(atLast.truth);
+    },
+  );
+});
+
+test('many writers at once leave a list that is what the records are', async () => {
+  const serviceId = await newService();
+  const uids = Array.from({ length: 6 }, (_, index) => `busy.example:intent-${index}:v1`);
+  let turn = 0;
+  const change = async (uid: string) => {
+    const kind = turn++ % 3;
+    if (kind === 0) await intents.create(serviceId, intentOf(uid, { intent_name: `Created ${turn}` }));
+    if (kind === 1) await intents.replace(uid, intentOf(uid, { intent_name: `Replaced ${turn}` }), anyRevision);
+    if (kind === 2) await intents.remove(uid, anyRevision);
+  };
+  for (let round = 0; round < 5; round++) {
+    await Promise.allSettled(Array.from({ length: 40 }, (_, index) => change(uids[(index * 7) % uids.length] ?? '')));
+    const { listed, truth } = await listAndTruth(serviceId, uids);
+    expect(listed).toEqual(truth);
+  }
+});
+
+test('the whole registry is read by way of names, pointers and batches, without a scan', async () => {
+  const before = (await Array.fromAsync(openRegistry(database.table).readAll())).flat().length;
+  const ids = [await newService(), await newService()];
+  const uids = Array.from({ length: 230 }, (_, index) => `whole.example:intent-${index}:v1`);
+  await Promise.all(uids.map((uid, index) => intents.create(ids[index % 2] ?? '', intentOf(uid))));
+  await intents.remove(uids[0] ?? '', anyRevision);
+  database.operations.length = 0;
+  const records = (await Array.fromAsync(openRegistry(database.table).readAll())).flat();
+  expect(records).toHaveLength(before + 2 + 229);
+  expect(new Set(records.flatMap((record) => (record.kind === 'intent' ? [record.intent_uid] : []))).has(uids[229] ?? '')).toBe(true);
+  expect(new Set(database.operations)).toEqual(new Set(['Query', 'BatchGetItem']));
+});
