@@ -4,19 +4,23 @@ import { log } from './core/log.ts';
 import type { RegistrySource } from './core/search/registry-source.ts';
 import { buildIndex, temporaryIndexFile } from './core/search/sqlite/engine.ts';
 import { snapshotsFromEnvironment } from './core/search/sqlite/snapshot-stores.ts';
-import { type SnapshotStore, saveSnapshot } from './core/search/sqlite/snapshots.ts';
+import { isSnapshotDue, type SnapshotStore, saveSnapshot } from './core/search/sqlite/snapshots.ts';
 import { openRegistry } from './core/store/registry.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
-  source: Pick<RegistrySource, 'readAll'>;
+  source: Pick<RegistrySource, 'readAll' | 'changesSince'>;
   snapshots: SnapshotStore;
 }
 
-/** Runs on a schedule: keeps a snapshot of the search index, made anew from the table each time, so that no fault of an older one survives. */
+/**
+ * Runs on a schedule, and after each deployment: keeps a snapshot of the search index if one is due. It is made anew from the registry each
+ * time, so that no fault of an older one survives.
+ */
 export const createAction =
   ({ source, snapshots }: Deps) =>
   async (): Promise<void> => {
+    if (!(await isSnapshotDue(snapshots, source))) return;
     const file = temporaryIndexFile();
     const { index, asOfMs } = await buildIndex(source, file);
     try {

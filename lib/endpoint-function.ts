@@ -1,4 +1,4 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Size } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   ApplicationLogLevel,
@@ -23,6 +23,8 @@ export interface EndpointFunctionProps {
   reservedConcurrency?: number;
   timeoutSeconds: number;
   memoryMb: number;
+  /** room for files; Lambda gives 512 MB */
+  storageMb?: number;
   environment: Record<string, string>;
   settings: Settings;
 }
@@ -54,6 +56,7 @@ export class EndpointFunction extends Construct {
       role: this.role,
       timeout: Duration.seconds(props.timeoutSeconds),
       memorySize: props.memoryMb,
+      ...(props.storageMb && { ephemeralStorageSize: Size.mebibytes(props.storageMb) }),
       ...(props.reservedConcurrency && { reservedConcurrentExecutions: props.reservedConcurrency }),
       environment: props.environment,
       logGroup: this.logGroup,

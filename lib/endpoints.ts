@@ -451,6 +451,8 @@ export interface ScheduledFunction {
   name: string;
   summary: string;
   everyMinutes: number;
+  /** runs after each deployment as well */
+  afterDeployment?: true;
   needs: Needs;
   timeoutSeconds: number;
   memoryMb: number;
@@ -460,8 +462,9 @@ export const scheduledFunctions: readonly ScheduledFunction[] = [
   {
     name: 'snapshot-search-index',
     summary: 'Save the search index, so that a cold start need not rebuild it',
-    everyMinutes: 60,
-    needs: { table: wholeRegistry, snapshots: 'write' },
+    everyMinutes: 5,
+    afterDeployment: true,
+    needs: { table: { ...wholeRegistry, change: ['query'] }, snapshots: 'write' },
     timeoutSeconds: 300,
     memoryMb: 1024,
   },

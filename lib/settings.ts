@@ -108,6 +108,9 @@ const settingsObject = z.strictObject({
     .describe(
       'search engine: `sqlite` in the function, or an OpenSearch Serverless collection for registries past a few hundred thousand intents',
     ),
+  expectedIntents: wholeNumber(1, 1_000_000)
+    .default(100_000)
+    .describe('how many intents the registry will hold: decides the room that functions have for the search index (`sqlite`)'),
   waf: flag.default(false).describe('a web application firewall with a limit of requests per address on PAT issue and search'),
   wafRequestsPerFiveMinutes: wholeNumber(10, 1_000_000).default(500).describe('that limit'),
   alarmEmail: z.email('must be an e-mail address').optional().describe('where alarms are sent'),

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { CfnOutput, CfnRule, Duration, Fn, Stack, Stage } from 'aws-cdk-lib';
 import type { Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
-import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { type EventPattern, Rule, type RuleProps, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
@@ -20,7 +20,7 @@ import { prepareFiles } from './prepared-files.ts';
 import { SearchCollection } from './search-collection.ts';
 import type { Settings } from './settings.ts';
 import { allowSigning, createSigningKeys } from './signing-keys.ts';
-import { createSnapshotBucket } from './snapshots.ts';
+import { createSnapshotBucket, indexSize } from './snapshots.ts';
 import { createTables } from './tables.ts';
 
 const isReserved = (name: string): name is keyof Settings['reservedConcurrency'] => name === 'execute-intent' || name === 'mcp';
@@ -88,6 +88,7 @@ export class IntentGate extends Stack {
         code: codeOf(row.name),
         environment: environmentOf(row.needs, credential, settings, parts),
         settings,
+        ...(row.needs.snapshots && indexSize(settings, row.memoryMb)),
         ...(isReserved(row.name) && { reservedConcurrency: settings.reservedConcurrency[row.name] }),
       });
       grantNeeds(made.role, row.needs, resources);
@@ -99,16 +100,27 @@ export class IntentGate extends Stack {
     for (const row of this.rows.scheduled) {
       const scheduled = create(row, 'none');
       functions.set(row.name, scheduled);
-      const rule = new Rule(scheduled, 'Schedule', {
-        description: `Intent Gate: ${row.summary}`,
-        schedule: Schedule.rate(Duration.minutes(row.everyMinutes)),
-        targets: [new LambdaTarget(scheduled.lambda, { retryAttempts: 2 })],
-      });
-      acknowledge(rule, {
-        'Serverless-EventBusDLQ': 'The next run does all that a failed one left undone, and an alarm tells of failures.',
-      });
+      this.run(scheduled, 'Schedule', row.summary, { schedule: Schedule.rate(Duration.minutes(row.everyMinutes)) });
+      if (row.afterDeployment) this.run(scheduled, 'AfterDeployment', row.summary, { eventPattern: this.deployed });
     }
     return functions;
+  }
+
+  /** CloudFormation's own event at the end of a deployment of this stack. */
+  private get deployed(): EventPattern {
+    return {
+      source: ['aws.cloudformation'],
+      detailType: ['CloudFormation Stack Status Change'],
+      detail: { 'stack-id': [this.stackId], 'status-details': { status: ['CREATE_COMPLETE', 'UPDATE_COMPLETE'] } },
+    };
+  }
+
+  private run(scheduled: EndpointFunction, id: string, summary: string, when: Pick<RuleProps, 'schedule' | 'eventPattern'>): void {
+    const targets = [new LambdaTarget(scheduled.lambda, { retryAttempts: 2 })];
+    const rule = new Rule(scheduled, id, { description: `Intent Gate: ${summary}`, ...when, targets });
+    acknowledge(rule, {
+      'Serverless-EventBusDLQ': 'The next run does all that a failed one left undone, and an alarm tells of failures.',
+    });
   }
 
   /** Bundles the functions beside the template, unless this synthesis does without (context `aws:cdk:bundling-stacks`). */

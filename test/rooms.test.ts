@@ -55,6 +55,7 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
       'schemas/',
       'functions/core/environment.ts',
       'functions/core/json.ts',
+      'functions/core/store/keys.ts',
       'functions/core/policy/',
       'functions/core/pat/signatures.ts',
       'functions/core/documents/policy-page.ts',

@@ -11,6 +11,7 @@ const defaults = {
   requireFreshSignature: false,
   requireProofOfPossession: false,
   egressPorts: [443],
+  expectedIntents: 100_000,
   allowLoopback: false,
   corsOrigins: [],
   requestsPerSecond: 200,

@@ -72,7 +72,31 @@ describe('functions', () => {
   });
 
   test('scheduled functions run on their schedule', () => {
-    expect(standard.only('AWS::Events::Rule').Properties).toMatchObject({ ScheduleExpression: 'rate(1 hour)', State: 'ENABLED' });
+    const [, scheduled] = Object.entries(standard.resources('AWS::Events::Rule')).find(([id]) => id.includes('Schedule')) ?? [];
+    expect(scheduled?.Properties).toMatchObject({ ScheduleExpression: 'rate(5 minutes)', State: 'ENABLED' });
+  });
+
+  test('a snapshot is made after each deployment of this stack', () => {
+    const [, rule] = Object.entries(standard.resources('AWS::Events::Rule')).find(([id]) => id.includes('AfterDeployment')) ?? [];
+    expect(rule?.Properties.EventPattern).toEqual({
+      source: ['aws.cloudformation'],
+      'detail-type': ['CloudFormation Stack Status Change'],
+      detail: { 'stack-id': [{ Ref: 'AWS::StackId' }], 'status-details': { status: ['CREATE_COMPLETE', 'UPDATE_COMPLETE'] } },
+    });
+    expect(rule?.Properties.Targets).toMatchObject([{ Arn: { 'Fn::GetAtt': [expect.stringMatching(/^snapshotsearchindex/), 'Arn'] } }]);
+  });
+
+  test('functions that hold the search index have room for what is expected of the registry', () => {
+    const sizes = (context: Record<string, unknown>) => {
+      const { resources } = synthesize(context);
+      const functions = Object.entries(resources('AWS::Lambda::Function'));
+      return functions.flatMap(([id, { Properties }]) =>
+        Properties.EphemeralStorage ? [[id.replace(/Function.*/, ''), Properties.EphemeralStorage.Size, Properties.MemorySize]] : [],
+      );
+    };
+    expect(sizes({ expectedIntents: 10 })).toEqual(['searchintents', 'mcp', 'snapshotsearchindex'].map((name) => [name, 512, 1_024]));
+    expect(sizes({ expectedIntents: 300_000 })).toEqual(['searchintents', 'mcp', 'snapshotsearchindex'].map((name) => [name, 1_460, 1_769]));
+    expect(sizes({ expectedIntents: 300_000, search: 'opensearch' })).toEqual([]);
   });
 });
 

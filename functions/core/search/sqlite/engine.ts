@@ -35,7 +35,7 @@ async function openNewest(source: RegistrySource, snapshots: SnapshotStore | und
     return { index: openSearchIndex(file), asOfMs };
   } catch (error) {
     const reason = error instanceof UnusableSnapshot ? error.message : 'it cannot be read';
-    log.warn('the search index is rebuilt from the table because its snapshot cannot be used', { reason, cause: describeCause(error) });
+    log.warn('the search index is rebuilt from the registry because its snapshot cannot be used', { reason, cause: describeCause(error) });
     await rm(file, { force: true });
     return buildIndex(source, file);
   }

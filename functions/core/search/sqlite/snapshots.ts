@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import * as z from 'zod';
+import type { RegistrySource } from '../registry-source.ts';
 import { indexFormat } from './search-index.ts';
 
 /** Where snapshots are kept: named files. */
@@ -32,7 +33,7 @@ export class UnusableSnapshot extends Error {
   override readonly name = 'UnusableSnapshot';
 }
 
-async function readManifest(store: SnapshotStore): Promise<z.infer<typeof manifest> | undefined> {
+async function readManifest(store: Pick<SnapshotStore, 'read'>): Promise<z.infer<typeof manifest> | undefined> {
   const content = await store.read(manifestName);
   if (!content) return undefined;
   const text = Buffer.concat(await Array.fromAsync(content)).toString();
@@ -58,6 +59,28 @@ function digesting() {
     },
   });
   return { stream, digest: () => hash.digest('hex') };
+}
+
+/** A snapshot is replaced by a newer one when it is this old, or this many changes later. */
+const staleness = { ageMs: 3_600_000, changes: 1_000 };
+
+/**
+ * Whether a new snapshot is worth its while: there is none that can be read, or the newest one has come to be old, or far behind. A new
+ * instance applies what has changed since the snapshot that it opens, so what it has to catch up with stays small.
+ */
+export async function isSnapshotDue(
+  store: Pick<SnapshotStore, 'read'>,
+  source: Pick<RegistrySource, 'changesSince'>,
+  nowMs = Date.now(),
+): Promise<boolean> {
+  const newest = await readManifest(store);
+  if (newest?.format !== indexFormat || nowMs - newest.as_of_ms >= staleness.ageMs) return true;
+  let changes = 0;
+  for await (const page of source.changesSince(newest.as_of_ms)) {
+    changes += page.length;
+    if (changes >= staleness.changes) return true;
+  }
+  return false;
 }
 
 /**

@@ -7,7 +7,7 @@ import { type RunningS3, startS3 } from '../../../../../bin/local/s3.ts';
 import { log } from '../../../../../functions/core/log.ts';
 import { openSqliteEngine } from '../../../../../functions/core/search/sqlite/engine.ts';
 import { bucketSnapshots, type S3Access } from '../../../../../functions/core/search/sqlite/snapshot-stores.ts';
-import { loadSnapshot, type SnapshotStore, saveSnapshot, UnusableSnapshot } from '../../../../../functions/core/search/sqlite/snapshots.ts';
+import { isSnapshotDue, loadSnapshot, type SnapshotStore, saveSnapshot, UnusableSnapshot } from '../../../../../functions/core/search/sqlite/snapshots.ts';
 import { openIntents } from '../../../../../functions/core/store/intents.ts';
 import { openRegistry } from '../../../../../functions/core/store/registry.ts';
 import { openServices } from '../../../../../functions/core/store/services.ts';
@@ -72,6 +72,38 @@ describe('snapshots', () => {
   });
 });
 
+describe('a snapshot is due', () => {
+  const changes = (count: number) => ({
+    async *changesSince() {
+      for (let left = count; left > 0; left -= 400) {
+        yield Array.from({ length: Math.min(left, 400) }, () => ({ rev: '', kind: 'intent' as const, id: '' }));
+      }
+    },
+  });
+  const hourMs = 3_600_000;
+
+  test('where there is none', () => expect(isSnapshotDue(newStore(), changes(0), 1)).resolves.toBe(true));
+
+  test.each([
+    [0, 0, false],
+    [hourMs - 1, 999, false],
+    [hourMs, 0, true],
+    [0, 1_000, true],
+    [0, 5_000, true],
+  ])('%i ms and %i changes after the newest: %p', async (laterMs, changed, isDue) => {
+    const store = newStore();
+    await saveSnapshot(store, file, 1_000);
+    await expect(isSnapshotDue(store, changes(changed), 1_000 + laterMs)).resolves.toBe(isDue);
+  });
+
+  test('if the newest is of another format', async () => {
+    const store = newStore();
+    const text = Buffer.from(JSON.stringify({ format: 0, as_of_ms: 1_000, file: 'index', sha256: '' }));
+    await store.write('newest.json', Readable.from([text]), text.length);
+    await expect(isSnapshotDue(store, changes(0), 1_000)).resolves.toBe(true);
+  });
+});
+
 describe('loadSnapshot refuses', () => {
   const dayMs = 24 * 3600 * 1000;
   const newest = 'newest.json';
@@ -117,25 +149,27 @@ describe('a search instance', () => {
     return total;
   };
 
-  test('starts from the newest snapshot and catches up, without reading the whole table', async () => {
+  test('starts from the newest snapshot and catches up, without reading the whole registry', async () => {
     const snapshots = newStore();
     await createAction({ source: openRegistry(started.table), snapshots })();
     await openIntents(started.table).remove('kept.example:number-4:v1', () => true);
     started.operations.length = 0;
     expect(await count(snapshots)).toBe(4);
-    expect(started.operations).not.toContain('Scan');
+    // the changes since, and their records
+    expect(started.operations).toEqual(['Query', 'BatchGetItem']);
   });
 
   test.each([
     ['there is none', 'there is no readable manifest', newStore],
     ['there is no bucket', 'it cannot be read', () => bucketSnapshots('none', client)],
-  ])('builds its index from the table and says so if %s', async (_, reason, open) => {
+  ])('builds its index from the registry and says so if %s', async (_, reason, open) => {
     const warn = jest.spyOn(log, 'warn');
     started.operations.length = 0;
     expect(await count(open())).toBe(4);
-    expect(started.operations).toContain('Scan');
+    // names, pointers, records; then the changes since
+    expect(started.operations).toEqual(['Query', 'Query', 'BatchGetItem', 'Query', 'BatchGetItem']);
     expect(warn).toHaveBeenCalledWith(
-      'the search index is rebuilt from the table because its snapshot cannot be used',
+      'the search index is rebuilt from the registry because its snapshot cannot be used',
       expect.objectContaining({ reason }),
     );
     warn.mockRestore();
