@@ -140,7 +140,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const [adminToken, userToken] = await Promise.all([signIn('admin'), signIn('user')]);
     if (upstream) {
       tell('Registering the demo service and its intents ...');
-      await registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url });
+      await registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url, isKept: data.kept !== undefined, signal });
     }
     signal?.throwIfAborted();
     return {
