@@ -5,8 +5,15 @@ import { openSearchIndex, type SearchIndex } from '../../functions/core/search/s
 import { loadSnapshot, type SnapshotStore, saveSnapshot } from '../../functions/core/search/sqlite/snapshots.ts';
 import type { RegistryRecord } from '../../functions/core/store/records.ts';
 import { type SearchQuery, searchQuery } from '../../schemas/search.ts';
-import { type Document, toRecords } from './search-corpus.ts';
-import type { ScaleTask } from './search-scale.ts';
+import { type Corpus, type Document, toRecords } from './search-corpus.ts';
+
+/** Either builds a snapshot of so many intents and keeps it, or measures opening, time and memory. */
+export interface ScaleTask {
+  step: 'build' | 'measure';
+  folder: string;
+  size: number;
+  corpus: Corpus;
+}
 
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 const milliseconds = (time: number): string => `${time.toFixed(2)} ms`;

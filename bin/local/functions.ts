@@ -47,6 +47,12 @@ export const bucketNames = (template: Template): string[] => resourceIds(templat
 export const bucketValues = (template: Template): LocalValues =>
   Object.fromEntries(resourceIds(template, 'AWS::S3::Bucket').map((id) => [id, { Ref: id.toLowerCase() }]));
 
+export interface Functions extends Pick<Api, 'invoke'> {
+  /** @param id - logical id in the template */
+  definitionOf(id: string): FunctionDefinition;
+  stop(): Promise<void>;
+}
+
 /** The functions of the template, by their logical ids. */
 export function openFunctions(
   template: Template,
@@ -54,17 +60,13 @@ export function openFunctions(
   values: LocalValues,
   environment: Record<string, string>,
   options: LambdaOptions,
-): Pick<Api, 'invoke'> & { stop(): Promise<unknown> } {
+): Functions {
   const lambdas = openLambdas(options);
   const definitions = new Map<string, FunctionDefinition>();
-  const define = (id: string): FunctionDefinition => {
-    const definition = readFunction(template, id, folder, values);
-    const defined = { ...definition, environment: { ...definition.environment, ...environment } };
-    definitions.set(id, defined);
-    return defined;
+  const definitionOf = (id: string): FunctionDefinition => {
+    const known = definitions.get(id) ?? readFunction(template, id, folder, values, environment);
+    definitions.set(id, known);
+    return known;
   };
-  return {
-    invoke: async (id, event) => lambdas.invoke(definitions.get(id) ?? define(id), event),
-    stop: lambdas.stop,
-  };
+  return { definitionOf, invoke: async (id, event) => lambdas.invoke(definitionOf(id), event), stop: lambdas.stop };
 }

@@ -13,7 +13,7 @@ import { readSchedules, startSchedules } from './schedules.ts';
 import { startSecrets } from './secrets.ts';
 import { localContext, markUsed, projectRoot, synthesize } from './synthesis.ts';
 import { createTable } from './table.ts';
-import { readTable, readTemplate, resourceIds } from './template.ts';
+import { type FunctionDefinition, functionIdOf, readTable, readTemplate, resourceIds } from './template.ts';
 import { registerDemo } from './upstream/register.ts';
 import { startUpstream } from './upstream/server.ts';
 
@@ -58,7 +58,8 @@ export interface StackDescription {
 }
 
 export interface RunningStack extends StackDescription {
-  table_name: string;
+  /** what the function runs with that the table of endpoints calls by this name */
+  definitionOf(name: string): FunctionDefinition;
   /** a fresh access token, valid for an hour */
   signIn(person: Person): Promise<string>;
   stop(): Promise<void>;
@@ -152,7 +153,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       dynamodb_endpoint: dynamo.endpoint,
       kms_endpoint: kms.endpoint,
       upstream_url: upstream?.url ?? '',
-      table_name: tableName,
+      definitionOf: (name) => lambdas.definitionOf(functionIdOf(template, name)),
       signIn,
       stop,
     };
