@@ -3,7 +3,6 @@ import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openSearchIndex, type SearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
 import { loadSnapshot, type SnapshotStore, saveSnapshot } from '../../functions/core/search/sqlite/snapshots.ts';
-import type { RegistryRecord } from '../../functions/core/store/records.ts';
 import { type SearchQuery, searchQuery } from '../../schemas/search.ts';
 import { type Corpus, type Document, toRecords } from './search-corpus.ts';
 
@@ -52,15 +51,6 @@ function* multiply(documents: readonly Document[], size: number): Generator<Docu
   }
 }
 
-const renumber = (records: RegistryRecord[], from: number): RegistryRecord[] =>
-  records.map((record) => ({
-    ...record,
-    service_id: `${from}-${record.service_id}`,
-    ...(record.kind === 'intent' && {
-      intent_uid: record.intent_uid.replace(/operation-(\d+)/, (_, at) => `operation-${Number(at) + from}`),
-    }),
-  }));
-
 function timeEach(index: SearchIndex, queries: SearchQuery[]): Record<'median' | 'p95', string> {
   for (const query of queries.slice(0, 20)) index.search(query);
   const times = queries
@@ -81,7 +71,7 @@ async function build({ folder, size, corpus }: ScaleTask): Promise<void> {
   const startMs = performance.now();
   let from = 0;
   for (const documents of multiply(corpus.documents, size)) {
-    index.apply(renumber(toRecords(documents), from));
+    index.apply(toRecords(documents, from));
     from += documents.length;
   }
   const builtMs = performance.now() - startMs;

@@ -2,8 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { builtInCorpus } from './search-corpus/read.ts';
-import { type Corpus, readCorpus } from './search-corpus.ts';
+import { builtInCorpus, type Corpus, readCorpus } from './search-corpus.ts';
 import { compareQuality } from './search-quality.ts';
 import type { ScaleTask } from './search-worker.ts';
 import { runProcess } from './workers.ts';
@@ -19,7 +18,7 @@ export async function run(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,
     options: {
-      folder: { type: 'string' },
+      folder: { type: 'string', default: builtInCorpus },
       prefix: { type: 'string', default: '' },
       sizes: { type: 'string', default: '1000,10000,100000' },
       'quality-only': { type: 'boolean', default: false },
@@ -27,7 +26,7 @@ export async function run(args: string[]): Promise<void> {
     },
   });
   if (values.help) return console.log(usage);
-  const corpus: Corpus = values.folder ? await readCorpus(values.folder, values.prefix) : await builtInCorpus();
+  const corpus = await readCorpus(values.folder, values.prefix);
   console.log(`${corpus.documents.length} intents, ${corpus.queries.length} judged questions`);
   console.table(compareQuality(corpus));
   if (values['quality-only']) return;
