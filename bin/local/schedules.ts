@@ -10,13 +10,13 @@ export interface Schedule {
 const minuteMs = 60_000;
 const unitMs: Record<string, number> = { minute: minuteMs, hour: 60 * minuteMs, day: 24 * 60 * minuteMs };
 
-const everyMs = z.string().transform((expression, context) => {
-  const [, count, unit = ''] = /^rate\((\d+) (minute|hour|day)s?\)$/.exec(expression) ?? [];
-  const unitLengthMs = unitMs[unit];
-  if (unitLengthMs !== undefined) return Number(count) * unitLengthMs;
-  context.addIssue('the local stack knows schedules of the form rate(<count> <unit>) only');
-  return z.NEVER;
-});
+const everyMs = z
+  .string()
+  .regex(/^rate\(\d+ (minute|hour|day)s?\)$/, 'the local stack knows schedules of the form rate(<count> <unit>) only')
+  .transform((expression) => {
+    const [, count, unit = ''] = /(\d+) ([a-z]+?)s?\)/.exec(expression) ?? [];
+    return Number(count) * (unitMs[unit] ?? 0);
+  });
 
 const ruleProperties = z.object({
   ScheduleExpression: everyMs,
@@ -29,12 +29,11 @@ export const readSchedules = (template: Template): Schedule[] =>
     Targets.map(({ Arn }) => ({ functionId: Arn['Fn::GetAtt'][0], everyMs: ScheduleExpression })),
   );
 
-/** Runs them, as EventBridge does. A failed run appears in the function's log only. */
-export function startSchedules(schedules: Schedule[], invoke: Api['invoke']): { stop(): Promise<void> } {
+/**
+ * Runs them, as EventBridge does. A failed run appears in the function's log only.
+ * @returns a function that ends this
+ */
+export function startSchedules(schedules: Schedule[], invoke: Api['invoke']): () => void {
   const timers = schedules.map(({ functionId, everyMs }) => setInterval(() => invoke(functionId, {}).catch(() => {}), everyMs));
-  return {
-    stop: async () => {
-      for (const timer of timers) clearInterval(timer);
-    },
-  };
+  return () => timers.forEach(clearInterval);
 }

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { variables } from '../../functions/core/environment.ts';
 import { readApi } from './api-definition.ts';
 import { openDataFolder, StartError } from './data-folder.ts';
-import { awsEnvironment, bucketNames, bucketValues, identityValues, openFunctions } from './functions.ts';
+import { awsEnvironment, bucketNames, localValues, openFunctions } from './functions.ts';
 import { type Answered, type Api, type RunningGateway, startGateway } from './gateway.ts';
 import { type Person, startIdentity } from './identity.ts';
 import { region } from './json-service.ts';
@@ -65,11 +65,9 @@ export interface RunningStack extends StackDescription {
   stop(): Promise<void>;
 }
 
-interface Stoppable {
-  stop(): Promise<unknown>;
-}
-
 const tableName = 'intent-gate';
+
+const nothing = () => {};
 
 /**
  * Starts the whole gate on this machine: the synthesized template and its unmodified functions, over stand-ins for AWS.
@@ -77,17 +75,14 @@ const tableName = 'intent-gate';
  */
 export async function startStack(options: StackOptions = {}): Promise<RunningStack> {
   const { host = '127.0.0.1', demo = true, onAnswered, signal } = options;
-  const tell = options.quiet ? () => {} : (line: string) => console.log(line);
+  const tell = options.quiet ? nothing : (line: string) => console.log(line);
   const policyFile = findPolicy(options.policyFile);
   const data = openDataFolder(options.dataFolder);
-  const parts: Promise<Stoppable>[] = [];
-  const keep = <T extends Stoppable>(part: Promise<T>): Promise<T> => {
-    parts.unshift(part);
+  const parts = new AsyncDisposableStack();
+  parts.defer(data.release);
+  const keep = <T extends { stop(): unknown }>(part: Promise<T>): Promise<T> => {
+    parts.defer(() => part.then((running) => running.stop()).then(nothing, nothing));
     return part;
-  };
-  const stop = async () => {
-    for (const part of parts.splice(0)) await part.then((running) => running.stop()).catch(() => {});
-    data.release();
   };
   const folderFor = (name: string) => {
     const folder = join(data.kept ?? data.scratch, name);
@@ -118,7 +113,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       keep(startS3({ folder: folderFor('buckets'), buckets: bucketNames(template) })),
       keep(startSecrets({ file: data.kept && join(data.kept, 'secrets.json') })),
     ]);
-    const values = { [table.id]: { Ref: tableName }, ...kms.values, ...identityValues(template, identity), ...bucketValues(template) };
+    const values = localValues(template, { tableName, keys: kms.values, identity });
     const environment = {
       ...awsEnvironment({ dynamodb: dynamo.endpoint, kms: kms.endpoint, s3: s3.endpoint, secretsManager: secrets.endpoint }),
       FETCH_REDIRECT: `${identity.issuer}/.well-known/jwks.json ${identity.jwksUrl}`,
@@ -127,14 +122,14 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       ...options.environment,
     };
     const using = setInterval(() => markUsed(synthesized), 60 * 60 * 1_000).unref();
-    await keep(Promise.resolve({ stop: async () => clearInterval(using) }));
+    parts.defer(() => clearInterval(using));
     const lambdas = openFunctions(template, synthesized, values, environment, {
       scratch: data.scratch,
       compileCache: join(synthesized, 'compiled'),
       ...(options.onLog && { onLog: options.onLog }),
     });
-    await keep(Promise.resolve(lambdas));
-    await keep(Promise.resolve(startSchedules(readSchedules(template), lambdas.invoke)));
+    parts.defer(lambdas.stop);
+    parts.defer(startSchedules(readSchedules(template), lambdas.invoke));
     serve({ definition: readApi(template), invoke: lambdas.invoke });
 
     const signIn = async (person: Person) => (await identity.signIn(person)).accessToken;
@@ -155,10 +150,10 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       upstream_url: upstream?.url ?? '',
       definitionOf: (name) => lambdas.definitionOf(functionIdOf(template, name)),
       signIn,
-      stop,
+      stop: () => parts.disposeAsync(),
     };
   } catch (error) {
-    await stop();
+    await parts.disposeAsync();
     // Anything that failed after the abort failed because of it.
     signal?.throwIfAborted();
     throw error;

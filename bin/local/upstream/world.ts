@@ -5,18 +5,6 @@ import { readClock } from './time.ts';
 const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
 const englishRegions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
 
-/** The part of Node's Intl.Locale that TypeScript's library does not describe yet. */
-interface LocaleFacts {
-  getTimeZones(): string[] | undefined;
-  getCalendars(): string[];
-  getHourCycles(): string[];
-  getNumberingSystems(): string[];
-  getTextInfo(): { direction: 'ltr' | 'rtl' };
-  getWeekInfo(): { firstDay: number; weekend: number[] };
-}
-
-const readLocale = (tag: string) => new Intl.Locale(tag) as Intl.Locale & LocaleFacts;
-
 /**
  * Every country and territory: ICU does not list them, but names each code that is one. Codes that stand for another (SU for RU)
  * and those that it knows neither a time zone nor a language of (EU, UN, ZZ) are left out.
@@ -25,7 +13,7 @@ const countries: readonly string[] = letters
   .flatMap((first) => letters.map((second) => first + second))
   .filter((code) => {
     if (englishRegions.of(code) === undefined) return false;
-    const place = readLocale(`und-${code}`);
+    const place = new Intl.Locale(`und-${code}`);
     return place.region === code && (place.getTimeZones()?.length !== 0 || place.maximize().language !== 'en');
   });
 
@@ -38,7 +26,7 @@ const country = z
 const namesOf = remember((type: Intl.DisplayNamesType, language: string) => new Intl.DisplayNames(language, { type }));
 const nameOf = (type: Intl.DisplayNamesType, language: string, code: string): string => namesOf(type, language).of(code) ?? code;
 
-const zonesOf = (code: string): string[] => readLocale(`und-${code}`).getTimeZones() ?? [];
+const zonesOf = (code: string): string[] => new Intl.Locale(`und-${code}`).getTimeZones() ?? [];
 
 /** The name of a day of the week, 1 being Monday. */
 const dayName = (day: number, language: string): string => weekdays(language).format(Date.UTC(2024, 0, day));
@@ -66,8 +54,8 @@ export const worldRoutes = [
   ),
   route('GET', '/countries/all', { in_language: language }, ({ in_language }) => listCountries(in_language)),
   route('GET', '/countries/{code}', { code: country, in_language: language }, ({ code, in_language }) => {
-    const { language: spoken } = readLocale(`und-${code}`).maximize();
-    const place = readLocale(`${spoken}-${code}`);
+    const { language: spoken } = new Intl.Locale(`und-${code}`).maximize();
+    const place = new Intl.Locale(`${spoken}-${code}`);
     const { firstDay, weekend } = place.getWeekInfo();
     return {
       code,
@@ -99,7 +87,7 @@ export const worldRoutes = [
     };
   }),
   route('GET', '/languages/{tag}', { tag: locale, in_language: language }, ({ tag, in_language }) => {
-    const place = readLocale(tag);
+    const place = new Intl.Locale(tag);
     const likely = place.maximize();
     return {
       tag: place.toString(),
