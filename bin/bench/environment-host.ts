@@ -1,10 +1,13 @@
 /**
- * A process with one Lambda environment and nothing else: runs the bundle at `argv[2]` on one event again and again, one at a time,
+ * A process with one Lambda environment and nothing else: runs a bundle on one event again and again, one at a time,
  * and says how long each run took, what it cost the processor, and how much memory the process holds.
  */
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 export interface HostTask {
+  /** holds the bundle */
+  folder: string;
   event: unknown;
   warmUp: number;
   runs: number;
@@ -31,10 +34,9 @@ function measureMemory(): Memory {
   return { resident, heap: process.memoryUsage().heapUsed };
 }
 
-const { handler } = await import(pathToFileURL(process.argv[2] ?? '').href);
-const loaded = measureMemory();
-
-process.once('message', async ({ event, warmUp, runs }: HostTask) => {
+process.once('message', async ({ folder, event, warmUp, runs }: HostTask) => {
+  const { handler } = await import(pathToFileURL(join(folder, 'index.mjs')).href);
+  const loaded = measureMemory();
   const context = { getRemainingTimeInMillis: () => 29_000 };
   const run = async () => {
     const received = structuredClone(event);

@@ -1,9 +1,10 @@
-import { benchEvent, runAlone } from './alone.ts';
+import { openHttp } from '../../client/http.ts';
+import { nodeOptions } from '../../lib/environment.ts';
 import { describeExecutions } from './execute-report.ts';
-import { type BenchedGate, startGate } from './gate.ts';
+import { obtainPat, startGate } from './gate.ts';
 import { drive, measureWays, readCounts, summarize, warmUpOf } from './load.ts';
 import type { TableWork } from './table-work.ts';
-import { startThread } from './thread.ts';
+import { benchEvent, runAlone, startThread } from './workers.ts';
 
 const usage = `npm run bench -- execute [--executions 2000] [--concurrency 16]
 
@@ -11,50 +12,72 @@ Executes an intent through the local stack and compares that with calling its up
   --executions   how many, of each
   --concurrency  how many at once when executions per second are measured`;
 
+const path = '/api/intents/execute';
+const intentUid = 'bench.example:echo:v1';
+const parameters = { text: 'How far is it from Zurich to Lugano?', count: 3 };
+
 export async function run(args: string[]): Promise<void> {
   const counts = readCounts(args);
   if (counts === undefined) return console.log(usage);
   const { executions, concurrency } = counts;
 
-  const gate = await startGate();
-  const proxy = await startThread('./proxy-worker.ts', { target: gate.upstream.url });
+  const upstream = await startThread('./upstream-worker.ts');
+  const proxy = await startThread('./proxy-worker.ts', { target: upstream.url });
+  const { stack, dynamo, kms, stop } = await startGate();
   try {
-    const { headers, body, baseUrl, upstream } = gate;
-    const direct = { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(JSON.parse(body).parameters) };
+    const { base_url: baseUrl } = stack;
+    await register(baseUrl, stack.admin_token, upstream.url);
+    const headers = { 'Content-Type': 'application/json' };
+    const direct = { headers, body: JSON.stringify(parameters) };
+    const execution = {
+      headers: { ...headers, Authorization: `Bearer ${await obtainPat(baseUrl)}` },
+      body: JSON.stringify({ intent_uid: intentUid, parameters }),
+    };
+    const gate = { url: `${baseUrl}${path}`, ...execution };
     const measured = await measureWays(
-      {
-        direct: { url: `${upstream.url}/echo`, ...direct },
-        proxy: { url: `${proxy.url}/echo`, ...direct },
-        gate: { url: `${baseUrl}/api/intents/execute`, headers, body },
-      },
+      { direct: { url: `${upstream.url}/echo`, ...direct }, proxy: { url: `${proxy.url}/echo`, ...direct }, gate },
       executions,
       concurrency,
     );
-    const work = await measureWork(gate, executions);
-    const alone = await measureAlone(gate, executions);
+
+    await dynamo.ask();
+    kms.operations.length = 0;
+    await drive({ ...gate, requests: executions, concurrency: 1 });
+    const work = { tableWork: await dynamo.ask<TableWork>(), kmsCalls: kms.operations.length };
+
+    const warmUp = warmUpOf(executions);
+    const { folder, environment } = stack.definitionOf('execute-intent');
+    const { latenciesMs, ...rest } = await runAlone(
+      { folder, environment: { ...environment, POWERTOOLS_LOG_LEVEL: 'SILENT', NODE_OPTIONS: nodeOptions } },
+      { event: benchEvent({ method: 'POST', path, baseUrl, ...execution }), warmUp, runs: executions },
+    );
+    const { busyMs } = await dynamo.ask<TableWork>();
+    const alone = { latencyMs: summarize(latenciesMs), dynamoMs: busyMs / (warmUp + executions), ...rest };
     console.log(describeExecutions({ executions, concurrency, ...measured, ...work, alone }));
   } finally {
-    await proxy.stop();
-    await gate.stop();
+    await stop();
+    await Promise.all([proxy.stop(), upstream.stop()]);
   }
 }
 
-/** What the table and KMS have to do for `executions`, one after another. */
-async function measureWork({ baseUrl, headers, body, dynamo, kmsOperations }: BenchedGate, executions: number) {
-  await dynamo.ask();
-  kmsOperations.length = 0;
-  await drive({ url: `${baseUrl}/api/intents/execute`, headers, body, requests: executions, concurrency: 1 });
-  return { tableWork: await dynamo.ask<TableWork>(), kmsCalls: kmsOperations.length };
+/** Registers an intent that answers its parameters. */
+async function register(baseUrl: string, bearer: string, upstreamUrl: string): Promise<void> {
+  const http = openHttp({ url: baseUrl });
+  const service = { service_name: 'Benchmark', service_url: 'https://bench.example', description: 'Answers what it is sent.' };
+  const saved = await http.send('POST', '/api/services', { bearer, body: service });
+  const described = [
+    { name: 'text', type: 'string', required: true, description: 'Any text.' },
+    { name: 'count', type: 'integer', required: true, description: 'Any number.' },
+  ];
+  await http.send('POST', `/api/services/${(saved.body as { service_id: string }).service_id}/intents`, {
+    bearer,
+    body: {
+      intent_uid: intentUid,
+      intent_name: 'Echo',
+      description: 'Answers its parameters.',
+      input_parameters: described,
+      output_parameters: described,
+      endpoint: `${upstreamUrl}/echo`,
+    },
+  });
 }
-
-/** The function in a process of its own, without the stand-in for API Gateway. */
-async function measureAlone(gate: BenchedGate, executions: number) {
-  const warmUp = warmUpOf(executions);
-  await gate.dynamo.ask();
-  const { latenciesMs, ...rest } = await runAlone(gate.bundle, gate.environment, { event: eventOf(gate), warmUp, runs: executions });
-  const { busyMs } = await gate.dynamo.ask<TableWork>();
-  return { latencyMs: summarize(Float64Array.from(latenciesMs)), dynamoMs: busyMs / (warmUp + executions), ...rest };
-}
-
-const eventOf = ({ baseUrl, headers, body }: BenchedGate): unknown =>
-  benchEvent({ method: 'POST', path: '/api/intents/execute', baseUrl, headers, body });

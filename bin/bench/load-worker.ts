@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Load, LoadResult } from './load.ts';
 
-const { url, headers, body, requests, concurrency } = workerData as Load;
+const { url, headers = {}, body, requests, concurrency } = workerData as Load;
 const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
 const latenciesMs = new Float64Array(requests);
 let sent = 0;

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 /** Identical requests. */
 export interface Load {
   url: string;
-  headers: Record<string, string>;
+  headers?: Record<string, string>;
   /** sent by POST; without one, the requests are GET */
   body?: string;
   requests: number;
@@ -36,8 +36,8 @@ export interface Summary {
 }
 
 /** Median and 99th percentile (nearest rank) of at least one value. */
-export function summarize(values: Float64Array): Summary {
-  const sorted = values.toSorted();
+export function summarize(values: Iterable<number>): Summary {
+  const sorted = Float64Array.from(values).sort();
   const rank = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
   return { median: rank(0.5), p99: rank(0.99) };
 }
@@ -96,8 +96,7 @@ export async function measureWays<T extends string>(
   }
   return Object.fromEntries(
     samples.map(({ name, latenciesMs, elapsedMs }) => {
-      const latencyMs = summarize(Float64Array.from(latenciesMs));
-      return [name, { latencyMs, perSecond: (requests * turns * 1_000) / elapsedMs }];
+      return [name, { latencyMs: summarize(latenciesMs), perSecond: (requests * turns * 1_000) / elapsedMs }];
     }),
   ) as Record<T, Measured>;
 }

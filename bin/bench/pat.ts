@@ -1,26 +1,23 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { KMSClient } from '@aws-sdk/client-kms';
-import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
+import type { Context } from 'aws-lambda';
 import { CompactSign, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
+import { openHttp } from '../../client/http.ts';
 import { publicPem, signJws } from '../../client/jws.ts';
 import type { KeyPair } from '../../client/keys.ts';
 import type { LambdaHandler } from '../../functions/core/http/serve.ts';
-import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
+import { signingKeysFromEnvironment } from '../../functions/core/pat/signing-keys.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
-import { startKms } from '../local/kms.ts';
-import { benchTable, createBenchTable, tableVariables } from './bench-table.ts';
+import { type BenchedGate, startGate } from './gate.ts';
 import { formatTable } from './load.ts';
 import type { TableWork } from './table-work.ts';
-import { startThread } from './thread.ts';
+import { benchEvent } from './workers.ts';
 
 const usage = `npm run bench -- pat [options]
   --seconds <n>       how long each measurement runs (3)
   --concurrency <n>   PAT requests at once (16)`;
-
-const domainName = 'gate.example';
-const baseUrl = `https://${domainName}`;
 
 /** Something that is measured, and what has been measured so far. */
 interface Task {
@@ -49,34 +46,18 @@ export async function run(args: string[]): Promise<void> {
   if (values.help) return console.log(usage);
   const [seconds, concurrency] = [Number(values.seconds), Number(values.concurrency)];
 
-  const kms = await startKms();
-  const table = await startThread('./table-worker.ts');
-  await createBenchTable(table.url);
-  Object.assign(process.env, {
-    AWS_REGION: benchTable.region,
-    AWS_ACCESS_KEY_ID: benchTable.credentials.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: benchTable.credentials.secretAccessKey,
-    AWS_ENDPOINT_URL_DYNAMODB: table.url,
-    AWS_ENDPOINT_URL_KMS: kms.endpoint,
-    POWERTOOLS_LOG_LEVEL: 'SILENT',
-    ...tableVariables,
-    PROTOCOL: 'proto',
-    SIGNING_KEY_IDS: kms.keyIds.join(','),
-    PAT_LIFE_SECONDS: '3600',
-    ISSUE_LIMIT_PER_HOUR: '100000',
-  });
-  const { handler } = await import('../../functions/issue-pat.ts');
-  const issue = await openIssue(handler);
+  const gate = await startGate({ issueLimitPerHour: 100_000 });
+  const { stack, dynamo, kms } = gate;
+  const issue = await openIssue(gate);
   const pat = await issue();
 
-  const client = new KMSClient({ endpoint: kms.endpoint });
-  const signingKeys = openSigningKeys(client, kms.keyIds);
+  const signingKeys = signingKeysFromEnvironment();
   const key = (await signingKeys.find(decodeProtectedHeader(pat).kid ?? '')) as KeyObject;
   const verify = openPatVerifier({ findKey: signingKeys.find });
   const invalid = `${pat.slice(0, -86)}${'A'.repeat(86)}`;
   const forged = await forge(pat);
 
-  const at = () => ({ baseUrl, nowMs: Date.now() });
+  const at = () => ({ baseUrl: stack.base_url, nowMs: Date.now() });
   const tasks: Task[] = [
     newTask("jose's jwtVerify alone", () => jwtVerify(pat, key)),
     newTask('verification of a PAT', () => verify(pat, at())),
@@ -86,7 +67,7 @@ export async function run(args: string[]): Promise<void> {
     newTask(`issue of PATs, ${concurrency} at once`, issue, concurrency),
   ];
   for (const { act } of tasks) for (let count = 0; count < 100; count++) await act();
-  const countCalls = async () => ({ kms: kms.operations.splice(0).length, table: total(await table.ask<TableWork>()) });
+  const countCalls = async () => ({ kms: kms.operations.splice(0).length, table: total(await dynamo.ask<TableWork>()) });
   await countCalls();
   // in turns, so that whatever else the machine does affects all of them alike
   for (let round = 0; round < rounds; round++) {
@@ -112,8 +93,7 @@ export async function run(args: string[]): Promise<void> {
       ]),
     ]),
   );
-  client.destroy();
-  await Promise.all([kms.stop(), table.stop()]);
+  await gate.stop();
 }
 
 const newTask = (what: string, act: () => Promise<unknown>, atOnce = 1): Task => ({
@@ -151,30 +131,24 @@ async function forge(pat: string): Promise<string> {
   }
 }
 
-/** Asks the function for PATs as several agents in turn. */
-async function openIssue(handler: LambdaHandler): Promise<() => Promise<string>> {
-  const { policy } = openPolicy(loadPolicyTemplate())(baseUrl);
+/** Asks the function, in this process, for PATs as several agents in turn. */
+async function openIssue({ stack }: BenchedGate): Promise<() => Promise<string>> {
+  const { folder, environment } = stack.definitionOf('issue-pat');
+  Object.assign(process.env, environment, { POWERTOOLS_LOG_LEVEL: 'SILENT' });
+  const { handler }: { handler: LambdaHandler } = await import(pathToFileURL(join(folder, 'index.mjs')).href);
+  const { body: policy } = await openHttp({ url: stack.base_url }).send('GET', '/api/policy');
   const bodies = await Promise.all(
     Array.from({ length: 32 }, async (_, at) => {
       const key = (await crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify'])) as KeyPair;
       // without a jti, so that it may be sent again
-      return JSON.stringify({
-        agent_id: `agent ${at}`,
-        signed_policy: await signJws(key, {}, policy),
-        agent_public_key: await publicPem(key),
-      });
+      const signed_policy = await signJws(key, {}, policy as object);
+      return JSON.stringify({ agent_id: `agent ${at}`, signed_policy, agent_public_key: await publicPem(key) });
     }),
   );
+  const request = { method: 'POST', path: '/api/pat/issue', baseUrl: stack.base_url, headers: { 'Content-Type': 'application/json' } };
   let next = 0;
   return async () => {
-    const event = {
-      httpMethod: 'POST',
-      path: '/api/pat/issue',
-      resource: '/api/pat/issue',
-      multiValueHeaders: { 'Content-Type': ['application/json'] },
-      body: bodies[next++ % bodies.length],
-      requestContext: { requestId: 'bench', stage: 'bench', domainName, path: '/api/pat/issue' },
-    } as unknown as APIGatewayProxyEvent;
+    const event = benchEvent({ ...request, body: bodies[next++ % bodies.length] ?? '' });
     const { statusCode, body } = await handler(event, { getRemainingTimeInMillis: () => 10_000 } as Context);
     if (statusCode !== 200) throw new Error(`the issue was answered with ${statusCode}: ${body}`);
     return JSON.parse(body)['proto-pat'];

@@ -1,16 +1,13 @@
 /**
- * A thread with a plain reverse proxy in front of `workerData.target`: the minimum that any gateway in Node costs. Its first message is its address;
- * any message to it is answered with how many requests there were since the last one.
+ * A thread with a plain reverse proxy in front of `workerData.target`: the minimum that any gateway in Node costs. Its first message is its address.
  */
 import { Agent, createServer, request as send } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
 import { listen } from '../local/http.ts';
 
 const agent = new Agent({ keepAlive: true });
-let requests = 0;
 
 const server = createServer((incoming, response) => {
-  requests++;
   const { method, headers, url = '/' } = incoming;
   const outgoing = send(new URL(url, workerData.target), { method, headers, agent }, (answer) => {
     response.writeHead(answer.statusCode ?? 502, answer.headers);
@@ -20,8 +17,4 @@ const server = createServer((incoming, response) => {
   incoming.pipe(outgoing);
 });
 server.keepAliveTimeout = 60_000;
-parentPort?.on('message', () => {
-  parentPort?.postMessage(requests);
-  requests = 0;
-});
 parentPort?.postMessage(`http://127.0.0.1:${await listen(server)}`);

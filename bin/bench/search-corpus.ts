@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../functions/core/store/records.ts';
 
 /** An operation of a corpus: one line of `docs.jsonl`. */
@@ -30,11 +31,24 @@ const readLines = async <T>(path: string): Promise<T[]> =>
     .filter((line) => line.trim() !== '')
     .map((line) => JSON.parse(line));
 
-/** Reads `<prefix>docs.jsonl` and `<prefix>queries.jsonl` of a folder. */
-export const readCorpus = async (folder: string, prefix = ''): Promise<Corpus> => ({
-  documents: await readLines(join(folder, `${prefix}docs.jsonl`)),
-  queries: await readLines(join(folder, `${prefix}queries.jsonl`)),
-});
+/**
+ * The corpus that comes with the project: operations of invented services, and questions as people ask them, in words
+ * of their own. Many share none with the operations that answer them, so no engine that matches words can answer all.
+ */
+export const builtInCorpus = fileURLToPath(new URL('./search-corpus', import.meta.url));
+
+/**
+ * Reads `<prefix>docs.jsonl` and `<prefix>queries.jsonl` of a folder.
+ * @throws Error if two operations have the same id, or a question names one that does not exist
+ */
+export async function readCorpus(folder: string, prefix = ''): Promise<Corpus> {
+  const documents = await readLines<Document>(join(folder, `${prefix}docs.jsonl`));
+  const queries = await readLines<JudgedQuery>(join(folder, `${prefix}queries.jsonl`));
+  const ids = new Set(documents.map(({ id }) => id));
+  if (ids.size < documents.length) throw new Error('two operations have the same id');
+  for (const { query, relevant } of queries) if (relevant.some((id) => !ids.has(id))) throw new Error(`no such operation: ${query}`);
+  return { documents, queries };
+}
 
 /** The uid that a document is registered under. It carries no meaning, so that the ids of a corpus do not help any engine. */
 export const uidOf = (at: number): string => `corpus.example:operation-${at}:v1`;
@@ -45,13 +59,13 @@ const toParameter = ({ name, description }: Document['input'][number]) => ({
   ...(description && { description }),
 });
 
-/** A corpus as records of a registry. */
-export function toRecords(documents: readonly Document[]): RegistryRecord[] {
+/** A corpus as records of a registry; its documents are numbered from `from`. */
+export function toRecords(documents: readonly Document[], from = 0): RegistryRecord[] {
   const names = [...new Set(documents.map(({ service_name }) => service_name))];
   const services = names.map(
     (service_name, at): ServiceRecord => ({
       kind: 'service',
-      service_id: String(at),
+      service_id: `${from}-${at}`,
       service_name,
       service_url: 'https://corpus.example',
       description: '',
@@ -62,8 +76,8 @@ export function toRecords(documents: readonly Document[]): RegistryRecord[] {
   const intents = documents.map(
     ({ service_name, name, description, tags, input, output }, at): IntentRecord => ({
       kind: 'intent',
-      service_id: String(names.indexOf(service_name)),
-      intent_uid: uidOf(at),
+      service_id: `${from}-${names.indexOf(service_name)}`,
+      intent_uid: uidOf(from + at),
       intent_name: name,
       description,
       tags,

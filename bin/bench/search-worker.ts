@@ -3,10 +3,16 @@ import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openSearchIndex, type SearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
 import { loadSnapshot, type SnapshotStore, saveSnapshot } from '../../functions/core/search/sqlite/snapshots.ts';
-import type { RegistryRecord } from '../../functions/core/store/records.ts';
 import { type SearchQuery, searchQuery } from '../../schemas/search.ts';
-import { type Document, toRecords } from './search-corpus.ts';
-import type { ScaleTask } from './search-scale.ts';
+import { type Corpus, type Document, toRecords } from './search-corpus.ts';
+
+/** Either builds a snapshot of so many intents and keeps it, or measures opening, time and memory. */
+export interface ScaleTask {
+  step: 'build' | 'measure';
+  folder: string;
+  size: number;
+  corpus: Corpus;
+}
 
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 const milliseconds = (time: number): string => `${time.toFixed(2)} ms`;
@@ -45,15 +51,6 @@ function* multiply(documents: readonly Document[], size: number): Generator<Docu
   }
 }
 
-const renumber = (records: RegistryRecord[], from: number): RegistryRecord[] =>
-  records.map((record) => ({
-    ...record,
-    service_id: `${from}-${record.service_id}`,
-    ...(record.kind === 'intent' && {
-      intent_uid: record.intent_uid.replace(/operation-(\d+)/, (_, at) => `operation-${Number(at) + from}`),
-    }),
-  }));
-
 function timeEach(index: SearchIndex, queries: SearchQuery[]): Record<'median' | 'p95', string> {
   for (const query of queries.slice(0, 20)) index.search(query);
   const times = queries
@@ -74,7 +71,7 @@ async function build({ folder, size, corpus }: ScaleTask): Promise<void> {
   const startMs = performance.now();
   let from = 0;
   for (const documents of multiply(corpus.documents, size)) {
-    index.apply(renumber(toRecords(documents), from));
+    index.apply(toRecords(documents, from));
     from += documents.length;
   }
   const builtMs = performance.now() - startMs;

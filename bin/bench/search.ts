@@ -1,8 +1,11 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { builtInCorpus } from './search-corpus/read.ts';
-import { type Corpus, readCorpus } from './search-corpus.ts';
+import { builtInCorpus, type Corpus, readCorpus } from './search-corpus.ts';
 import { compareQuality } from './search-quality.ts';
-import { measureScale } from './search-scale.ts';
+import type { ScaleTask } from './search-worker.ts';
+import { runProcess } from './workers.ts';
 
 const usage = `npm run bench -- search [options]
   --folder <path>   judge with docs.jsonl and queries.jsonl of this folder instead of the built-in corpus
@@ -15,7 +18,7 @@ export async function run(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,
     options: {
-      folder: { type: 'string' },
+      folder: { type: 'string', default: builtInCorpus },
       prefix: { type: 'string', default: '' },
       sizes: { type: 'string', default: '1000,10000,100000' },
       'quality-only': { type: 'boolean', default: false },
@@ -23,9 +26,20 @@ export async function run(args: string[]): Promise<void> {
     },
   });
   if (values.help) return console.log(usage);
-  const corpus: Corpus = values.folder ? await readCorpus(values.folder, values.prefix) : await builtInCorpus();
+  const corpus = await readCorpus(values.folder, values.prefix);
   console.log(`${corpus.documents.length} intents, ${corpus.queries.length} judged questions`);
   console.table(compareQuality(corpus));
   if (values['quality-only']) return;
   for (const size of values.sizes.split(',').map(Number)) await measureScale(size, corpus);
+}
+
+/** Builds a snapshot of the given number of intents in one process, measures opening, time and memory in another, and prints them. */
+async function measureScale(size: number, corpus: Corpus): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-search-'));
+  try {
+    for (const step of ['build', 'measure'] as const)
+      await runProcess('./search-worker.ts', { step, folder, size, corpus } satisfies ScaleTask);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }

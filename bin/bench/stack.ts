@@ -1,17 +1,15 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { variables } from '../../functions/core/environment.ts';
 import type { StackDescription } from '../local/stack.ts';
 import { localContext, projectRoot, synthesize } from '../local/synthesis.ts';
 import { bundleOf, readTemplate } from '../local/template.ts';
-import { benchEvent, runAlone } from './alone.ts';
-import { obtainPat, unreachableRate } from './gate.ts';
+import { obtainPat, writePolicy } from './gate.ts';
 import { drive, formatTable, inMb, inMs, measureWays, readCounts, summarize, warmUpOf } from './load.ts';
-import { startThread } from './thread.ts';
+import { benchEvent, runAlone, startThread } from './workers.ts';
 
 const usage = `npm run bench -- stack [--executions 2000] [--concurrency 16]
 
@@ -24,11 +22,8 @@ export async function run(args: string[]): Promise<void> {
   if (counts === undefined) return console.log(usage);
   const { executions, concurrency } = counts;
 
-  const folder = mkdtempSync(join(tmpdir(), 'intent-gate-bench-'));
   // Text that no synthesis has seen yet, so that the first start is as if a source had changed.
-  const policyFile = join(folder, 'policy.json');
-  const unseen = ' '.repeat(Date.now() % 10_000);
-  writeFileSync(policyFile, unreachableRate(readFileSync(join(projectRoot, 'policy.json'), 'utf8')) + unseen);
+  const { folder, policyFile, remove } = writePolicy(' '.repeat(Date.now() % 10_000));
   try {
     const first = await start(folder, policyFile);
     await first.stop();
@@ -54,7 +49,7 @@ export async function run(args: string[]): Promise<void> {
       await stack.stop();
     }
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    remove();
   }
 }
 
@@ -96,21 +91,14 @@ function residentBytes(root: number): number {
 async function measureAdded(baseUrl: string, policyFile: string, requests: number): Promise<number> {
   const plain = await startThread('./upstream-worker.ts');
   try {
-    const headers = {};
-    const { stack, direct } = await measureWays(
-      { stack: { url: `${baseUrl}/health`, headers }, direct: { url: plain.url, headers } },
-      requests,
-      1,
-    );
+    const ways = { stack: { url: `${baseUrl}/health` }, direct: { url: plain.url } };
+    const { stack, direct } = await measureWays(ways, requests, 1);
     const synthesized = await synthesize({ ...localContext, policyFile });
-    const event = benchEvent({ method: 'GET', path: '/health', baseUrl, headers, body: '' });
+    const folder = dirname(bundleOf(readTemplate(synthesized), synthesized, 'get-health'));
     const environment = { [variables.protocol]: 'proto', [variables.baseUrl]: baseUrl };
-    const { latenciesMs } = await runAlone(bundleOf(readTemplate(synthesized), synthesized, 'get-health'), environment, {
-      event,
-      warmUp: warmUpOf(requests),
-      runs: requests,
-    });
-    return stack.latencyMs.median - direct.latencyMs.median - summarize(Float64Array.from(latenciesMs)).median;
+    const event = benchEvent({ method: 'GET', path: '/health', baseUrl });
+    const { latenciesMs } = await runAlone({ folder, environment }, { event, warmUp: warmUpOf(requests), runs: requests });
+    return stack.latencyMs.median - direct.latencyMs.median - summarize(latenciesMs).median;
   } finally {
     await plain.stop();
   }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type LocalValues, resolveText, resourcesOf, type Template } from './template.ts';
+import { resourcesOf, type Template } from './template.ts';
 
 /** An answer that the gateway gives itself. */
 export interface StaticAnswer {
@@ -62,23 +62,19 @@ const methodProperties = z.object({
 export function readApi(template: Template): ApiDefinition {
   const root: Resource = { path: '', children: new Map(), methods: new Map() };
   const resources = new Map([['root', root]]);
-  const unplaced = new Map(resourcesOf(template, 'AWS::ApiGateway::Resource', resourceProperties));
-  for (let before = -1; unplaced.size !== before; ) {
-    before = unplaced.size;
-    for (const [id, { PathPart, ParentId }] of unplaced) {
-      const parent = resources.get(ParentId);
-      if (!parent) continue;
-      resources.set(id, addChild(parent, PathPart));
-      unplaced.delete(id);
-    }
-  }
-  const functions = functionArns(template);
+  const parts = new Map(resourcesOf(template, 'AWS::ApiGateway::Resource', resourceProperties));
+  const place = (id: string): Resource | undefined => {
+    const part = parts.get(id);
+    const parent = !resources.has(id) && part && place(part.ParentId);
+    if (parent) resources.set(id, addChild(parent, part.PathPart));
+    return resources.get(id);
+  };
   for (const [, { HttpMethod, ResourceId, Integration }] of resourcesOf(template, 'AWS::ApiGateway::Method', methodProperties)) {
     const integration: Integration =
       Integration.Type === 'AWS_PROXY'
-        ? { kind: 'lambda', functionId: functionIdOf(Integration.Uri, functions) }
+        ? { kind: 'lambda', functionId: functionBehind(Integration.Uri) }
         : { kind: 'mock', answer: toAnswer(Integration.IntegrationResponses[0]), mediaTypes: Object.keys(Integration.RequestTemplates) };
-    resources.get(ResourceId)?.methods.set(HttpMethod, integration);
+    place(ResourceId)?.methods.set(HttpMethod, integration);
   }
   const gateway = resourcesOf(template, 'AWS::ApiGateway::GatewayResponse', gatewayProperties);
   return { root, gatewayAnswers: new Map(gateway.map(([, properties]) => [properties.ResponseType, toAnswer(properties)])) };
@@ -92,12 +88,9 @@ function addChild(parent: Resource, part: string): Resource {
   return child;
 }
 
-/** Stands for the ARN of each function, so that the integrations' addresses can be resolved. */
-const functionArns = (template: Template): LocalValues =>
-  Object.fromEntries(resourcesOf(template, 'AWS::Lambda::Function', z.unknown()).map(([id]) => [id, { Arn: id }]));
-
-function functionIdOf(uri: unknown, functions: LocalValues): string {
-  const id = /functions\/([^/]+)\/invocations$/.exec(resolveText(uri, functions))?.[1];
+/** The one whose ARN is in an integration's address. */
+function functionBehind(uri: unknown): string {
+  const id = /"Fn::GetAtt":\["(\w+)","Arn"\]/.exec(JSON.stringify(uri))?.[1];
   if (id === undefined) throw new TypeError('an integration of the template is not a function');
   return id;
 }

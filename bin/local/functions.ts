@@ -30,22 +30,40 @@ export function awsEnvironment({ dynamodb, kms, s3, secretsManager }: Endpoints)
   };
 }
 
-/** The template's clients for machines have no counterpart: cognito-local knows no client credentials. */
-export function identityValues(template: Template, { userPoolId, clientId }: RunningIdentity): LocalValues {
-  const pools = resourceIds(template, 'AWS::Cognito::UserPool').map((id) => [id, { Ref: userPoolId }]);
-  const clients = resourceIds(template, 'AWS::Cognito::UserPoolClient').map((id) => {
-    const flows = template.Resources[id]?.Properties.ExplicitAuthFlows;
-    const isForPeople = Array.isArray(flows) && flows.includes('ALLOW_USER_PASSWORD_AUTH');
-    return [id, { Ref: isForPeople ? clientId : 'no-such-client' }];
-  });
-  return Object.fromEntries([...pools, ...clients]);
+/** A bucket has the name of its logical id, in lower case as S3 wants it. */
+const bucketName = (id: string): string => id.toLowerCase();
+
+export const bucketNames = (template: Template): string[] => resourceIds(template, 'AWS::S3::Bucket').map(bucketName);
+
+/** What the template's references to its resources stand for here; `keys` are those of KMS. */
+export function localValues({ Resources }: Template, { keys, identity }: { keys: LocalValues; identity: RunningIdentity }): LocalValues {
+  const valuesOf = (id: string, { Type, Properties }: Template['Resources'][string]): Record<string, string> => {
+    switch (Type) {
+      case 'AWS::DynamoDB::GlobalTable':
+        return { Ref: id };
+      case 'AWS::KMS::Key':
+        return keys[id] ?? {};
+      case 'AWS::S3::Bucket':
+        return { Ref: bucketName(id) };
+      case 'AWS::Cognito::UserPool':
+        return { Ref: identity.userPoolId };
+      case 'AWS::Cognito::UserPoolClient': {
+        // Clients for machines have no counterpart: cognito-local knows no client credentials.
+        const flows = Properties.ExplicitAuthFlows;
+        return { Ref: Array.isArray(flows) && flows.includes('ALLOW_USER_PASSWORD_AUTH') ? identity.clientId : 'no-such-client' };
+      }
+      default:
+        return {};
+    }
+  };
+  return Object.fromEntries(Object.entries(Resources).map(([id, resource]) => [id, valuesOf(id, resource)]));
 }
 
-/** Each bucket has the name of its logical id, in lower case as S3 wants it. */
-export const bucketNames = (template: Template): string[] => resourceIds(template, 'AWS::S3::Bucket').map((id) => id.toLowerCase());
-
-export const bucketValues = (template: Template): LocalValues =>
-  Object.fromEntries(resourceIds(template, 'AWS::S3::Bucket').map((id) => [id, { Ref: id.toLowerCase() }]));
+export interface Functions extends Pick<Api, 'invoke'> {
+  /** @param id - logical id in the template */
+  definitionOf(id: string): FunctionDefinition;
+  stop(): Promise<void>;
+}
 
 /** The functions of the template, by their logical ids. */
 export function openFunctions(
@@ -54,17 +72,13 @@ export function openFunctions(
   values: LocalValues,
   environment: Record<string, string>,
   options: LambdaOptions,
-): Pick<Api, 'invoke'> & { stop(): Promise<unknown> } {
+): Functions {
   const lambdas = openLambdas(options);
   const definitions = new Map<string, FunctionDefinition>();
-  const define = (id: string): FunctionDefinition => {
-    const definition = readFunction(template, id, folder, values);
-    const defined = { ...definition, environment: { ...definition.environment, ...environment } };
-    definitions.set(id, defined);
-    return defined;
+  const definitionOf = (id: string): FunctionDefinition => {
+    const known = definitions.get(id) ?? readFunction(template, id, folder, values, environment);
+    definitions.set(id, known);
+    return known;
   };
-  return {
-    invoke: async (id, event) => lambdas.invoke(definitions.get(id) ?? define(id), event),
-    stop: lambdas.stop,
-  };
+  return { definitionOf, invoke: async (id, event) => lambdas.invoke(definitionOf(id), event), stop: lambdas.stop };
 }

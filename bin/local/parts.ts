@@ -14,28 +14,22 @@ export async function locateDynamo(endpoint: string | undefined, folder: string 
 
 /** The KMS in use, and the ids that the template's keys have in it. */
 export async function locateKms(endpoint: string | undefined, ids: string[], kept: string | undefined) {
-  const valuesOf = (entries: [id: string, keyId: string, arn: string][]): LocalValues =>
-    Object.fromEntries(entries.map(([id, keyId, arn]) => [id, { Ref: keyId, Arn: arn }]));
-  if (endpoint) {
-    const made = await createKeys(endpoint, ids);
-    return { endpoint, values: valuesOf(made), stop: notOurs };
-  }
+  if (endpoint) return { endpoint, values: await createKeys(endpoint, ids), stop: notOurs };
   const keys = kept === undefined ? Object.fromEntries(ids.map((id) => [id, newKmsKey()])) : keepKeys(join(kept, 'kms-keys.json'), ids);
   const kms = await startKms({ keys: Object.values(keys) });
-  const values = valuesOf(Object.entries(keys).map(([id, { keyId }]) => [id, keyId, keyArn(keyId)]));
-  return { endpoint: kms.endpoint, values, stop: kms.stop };
+  const values = Object.entries(keys).map(([id, { keyId }]) => [id, { Ref: keyId, Arn: keyArn(keyId) }]);
+  return { ...kms, values: Object.fromEntries(values) as LocalValues };
 }
 
-async function createKeys(endpoint: string, ids: string[]): Promise<[id: string, keyId: string, arn: string][]> {
+async function createKeys(endpoint: string, ids: string[]): Promise<LocalValues> {
   const { CreateKeyCommand, KMSClient } = await import('@aws-sdk/client-kms');
   const client = new KMSClient({ endpoint, region, credentials: localCredentials() });
+  const create = async (id: string) => {
+    const { KeyMetadata } = await client.send(new CreateKeyCommand({ KeySpec: 'ECC_NIST_P256', KeyUsage: 'SIGN_VERIFY' }));
+    return [id, { Ref: KeyMetadata?.KeyId ?? '', Arn: KeyMetadata?.Arn ?? '' }];
+  };
   try {
-    return await Promise.all(
-      ids.map(async (id) => {
-        const { KeyMetadata } = await client.send(new CreateKeyCommand({ KeySpec: 'ECC_NIST_P256', KeyUsage: 'SIGN_VERIFY' }));
-        return [id, KeyMetadata?.KeyId ?? '', KeyMetadata?.Arn ?? ''];
-      }),
-    );
+    return Object.fromEntries(await Promise.all(ids.map(create)));
   } catch (cause) {
     throw new StartError(`KMS at ${endpoint} cannot be reached or makes no keys.`, { cause });
   } finally {

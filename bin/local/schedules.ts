@@ -12,18 +12,14 @@ const unitMs: Record<string, number> = { minute: minuteMs, hour: 60 * minuteMs, 
 
 const everyMs = z
   .string()
-  .optional()
-  .transform((expression, context) => {
-    if (expression === undefined) return undefined;
-    const [, count, unit = ''] = /^rate\((\d+) (minute|hour|day)s?\)$/.exec(expression) ?? [];
-    const unitLengthMs = unitMs[unit];
-    if (unitLengthMs !== undefined) return Number(count) * unitLengthMs;
-    context.addIssue('the local stack knows schedules of the form rate(<count> <unit>) only');
-    return z.NEVER;
+  .regex(/^rate\(\d+ (minute|hour|day)s?\)$/, 'the local stack knows schedules of the form rate(<count> <unit>) only')
+  .transform((expression) => {
+    const [, count, unit = ''] = /(\d+) ([a-z]+?)s?\)/.exec(expression) ?? [];
+    return Number(count) * (unitMs[unit] ?? 0);
   });
 
 const ruleProperties = z.object({
-  ScheduleExpression: everyMs,
+  ScheduleExpression: everyMs.optional(),
   Targets: z.array(z.object({ Arn: z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.literal('Arn')]) }) })),
 });
 
@@ -33,12 +29,11 @@ export const readSchedules = (template: Template): Schedule[] =>
     ScheduleExpression === undefined ? [] : Targets.map(({ Arn }) => ({ functionId: Arn['Fn::GetAtt'][0], everyMs: ScheduleExpression })),
   );
 
-/** Runs them, as EventBridge does. A failed run appears in the function's log only. */
-export function startSchedules(schedules: Schedule[], invoke: Api['invoke']): { stop(): Promise<void> } {
+/**
+ * Runs them, as EventBridge does. A failed run appears in the function's log only.
+ * @returns a function that ends this
+ */
+export function startSchedules(schedules: Schedule[], invoke: Api['invoke']): () => void {
   const timers = schedules.map(({ functionId, everyMs }) => setInterval(() => invoke(functionId, {}).catch(() => {}), everyMs));
-  return {
-    stop: async () => {
-      for (const timer of timers) clearInterval(timer);
-    },
-  };
+  return () => timers.forEach(clearInterval);
 }

@@ -14,7 +14,7 @@ export const readDescription = (): StackDescription | undefined => readJson(path
  * Describes a running stack in `.local/stack.json`, with tokens that are kept fresh.
  * @returns a function that removes the description, unless another stack has written its own
  */
-export function keepDescribed({ table_names, signIn, stop, ...description }: RunningStack): () => void {
+export function keepDescribed({ definitionOf, signIn, stop, ...description }: RunningStack): () => void {
   mkdirSync(dirname(path), { recursive: true });
   writeJson(path, description);
   const refresh = async () => {

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { variables } from '../../functions/core/environment.ts';
 import { readApi } from './api-definition.ts';
 import { openDataFolder, StartError } from './data-folder.ts';
-import { awsEnvironment, bucketNames, bucketValues, identityValues, openFunctions } from './functions.ts';
+import { awsEnvironment, bucketNames, localValues, openFunctions } from './functions.ts';
 import { type Answered, type Api, type RunningGateway, startGateway } from './gateway.ts';
 import { type Person, startIdentity } from './identity.ts';
 import { region } from './json-service.ts';
@@ -13,7 +13,7 @@ import { readSchedules, startSchedules } from './schedules.ts';
 import { startSecrets } from './secrets.ts';
 import { localContext, markUsed, projectRoot, synthesize } from './synthesis.ts';
 import { createTables } from './table.ts';
-import { readTables, readTemplate, resourceIds } from './template.ts';
+import { type FunctionDefinition, functionIdOf, readTables, readTemplate, resourceIds } from './template.ts';
 import { registerDemo } from './upstream/register.ts';
 import { startUpstream } from './upstream/server.ts';
 
@@ -58,16 +58,14 @@ export interface StackDescription {
 }
 
 export interface RunningStack extends StackDescription {
-  /** by which names functions find the tables */
-  table_names: string[];
+  /** what the function runs with that the table of endpoints calls by this name */
+  definitionOf(name: string): FunctionDefinition;
   /** a fresh access token, valid for an hour */
   signIn(person: Person): Promise<string>;
   stop(): Promise<void>;
 }
 
-interface Stoppable {
-  stop(): Promise<unknown>;
-}
+const nothing = () => {};
 
 /**
  * Starts the whole gate on this machine: the synthesized template and its unmodified functions, over stand-ins for AWS.
@@ -75,17 +73,14 @@ interface Stoppable {
  */
 export async function startStack(options: StackOptions = {}): Promise<RunningStack> {
   const { host = '127.0.0.1', demo = true, onAnswered, signal } = options;
-  const tell = options.quiet ? () => {} : (line: string) => console.log(line);
+  const tell = options.quiet ? nothing : (line: string) => console.log(line);
   const policyFile = findPolicy(options.policyFile);
   const data = openDataFolder(options.dataFolder);
-  const parts: Promise<Stoppable>[] = [];
-  const keep = <T extends Stoppable>(part: Promise<T>): Promise<T> => {
-    parts.unshift(part);
+  const parts = new AsyncDisposableStack();
+  parts.defer(data.release);
+  const keep = <T extends { stop(): unknown }>(part: Promise<T>): Promise<T> => {
+    parts.defer(() => part.then((running) => running.stop()).then(nothing, nothing));
     return part;
-  };
-  const stop = async () => {
-    for (const part of parts.splice(0)) await part.then((running) => running.stop()).catch(() => {});
-    data.release();
   };
   const folderFor = (name: string) => {
     const folder = join(data.kept ?? data.scratch, name);
@@ -116,12 +111,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       keep(startS3({ folder: folderFor('buckets'), buckets: bucketNames(template) })),
       keep(startSecrets({ file: data.kept && join(data.kept, 'secrets.json') })),
     ]);
-    const values = {
-      ...Object.fromEntries(tables.map(({ TableName }) => [TableName, { Ref: TableName }])),
-      ...kms.values,
-      ...identityValues(template, identity),
-      ...bucketValues(template),
-    };
+    const values = localValues(template, { keys: kms.values, identity });
     const environment = {
       ...awsEnvironment({ dynamodb: dynamo.endpoint, kms: kms.endpoint, s3: s3.endpoint, secretsManager: secrets.endpoint }),
       FETCH_REDIRECT: `${identity.issuer}/.well-known/jwks.json ${identity.jwksUrl}`,
@@ -130,21 +120,21 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       ...options.environment,
     };
     const using = setInterval(() => markUsed(synthesized), 60 * 60 * 1_000).unref();
-    await keep(Promise.resolve({ stop: async () => clearInterval(using) }));
+    parts.defer(() => clearInterval(using));
     const lambdas = openFunctions(template, synthesized, values, environment, {
       scratch: data.scratch,
       compileCache: join(synthesized, 'compiled'),
       ...(options.onLog && { onLog: options.onLog }),
     });
-    await keep(Promise.resolve(lambdas));
-    await keep(Promise.resolve(startSchedules(readSchedules(template), lambdas.invoke)));
+    parts.defer(lambdas.stop);
+    parts.defer(startSchedules(readSchedules(template), lambdas.invoke));
     serve({ definition: readApi(template), invoke: lambdas.invoke });
 
     const signIn = async (person: Person) => (await identity.signIn(person)).accessToken;
     const [adminToken, userToken] = await Promise.all([signIn('admin'), signIn('user')]);
     if (upstream) {
       tell('Registering the demo service and its intents ...');
-      await registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url });
+      await registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url, isKept: data.kept !== undefined, signal });
     }
     signal?.throwIfAborted();
     return {
@@ -156,12 +146,12 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       dynamodb_endpoint: dynamo.endpoint,
       kms_endpoint: kms.endpoint,
       upstream_url: upstream?.url ?? '',
-      table_names: tables.map(({ TableName }) => TableName),
+      definitionOf: (name) => lambdas.definitionOf(functionIdOf(template, name)),
       signIn,
-      stop,
+      stop: () => parts.disposeAsync(),
     };
   } catch (error) {
-    await stop();
+    await parts.disposeAsync();
     // Anything that failed after the abort failed because of it.
     signal?.throwIfAborted();
     throw error;

@@ -1,12 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import {
   CreateTableCommand,
   type CreateTableCommandInput,
-  DescribeTableCommand,
   DynamoDBClient,
   ResourceInUseException,
+  waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
 import { withCompileCache } from './synthesis.ts';
 
@@ -55,15 +54,10 @@ export async function createTables(location: TableLocation, tables: CreateTableC
         await client.send(new CreateTableCommand(table)).catch((error) => {
           if (!(error instanceof ResourceInUseException)) throw error;
         });
-        while (!(await isActive(client, table.TableName))) await sleep(200);
+        await waitUntilTableExists({ client, minDelay: 0.2, maxDelay: 0.2, maxWaitTime: 60 }, { TableName: table.TableName });
       }),
     );
   } finally {
     client.destroy();
   }
-}
-
-async function isActive(client: DynamoDBClient, tableName: string | undefined): Promise<boolean> {
-  const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
-  return Table?.TableStatus === 'ACTIVE';
 }

@@ -99,29 +99,42 @@ const functionProperties = z.object({
   Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }).default({ Variables: {} }),
 });
 
-/** @param folder - where the app was synthesized into */
-export function readFunction(template: Template, id: string, folder: string, values: LocalValues): FunctionDefinition {
-  const { Properties, Metadata } = template.Resources[id] ?? {};
-  const { Handler, Timeout, MemorySize, Environment } = functionProperties.parse(Properties);
+const assetFolder = (template: Template, id: string, folder: string): string =>
+  join(folder, z.string().parse(template.Resources[id]?.Metadata['aws:asset:path']));
+
+/**
+ * @param folder - where the app was synthesized into
+ * @param more - environment variables besides those in the template
+ */
+export function readFunction(
+  template: Template,
+  id: string,
+  folder: string,
+  values: LocalValues,
+  more: Record<string, string> = {},
+): FunctionDefinition {
+  const { Handler, Timeout, MemorySize, Environment } = functionProperties.parse(template.Resources[id]?.Properties);
   const environment = Object.entries(Environment.Variables).map(([name, value]) => [name, resolveText(value, values)]);
   return {
     name: id,
-    folder: join(folder, z.string().parse(Metadata?.['aws:asset:path'])),
+    folder: assetFolder(template, id, folder),
     handler: Handler,
-    environment: Object.fromEntries(environment),
+    environment: { ...Object.fromEntries(environment), ...more },
     timeoutMs: Timeout * 1_000,
     memoryMb: MemorySize,
   };
 }
 
-/** The bundle of the function of this name, as the table of endpoints has it. */
-export function bundleOf(template: Template, folder: string, name: string): string {
-  const isWanted = ([id, { Type }]: [string, Template['Resources'][string]]) =>
-    Type === 'AWS::Lambda::Function' && id.startsWith(`${name.replaceAll('-', '')}Function`);
-  const [, resource] = Object.entries(template.Resources).find(isWanted) ?? [];
-  if (!resource) throw new TypeError(`the template has no function ${name}`);
-  return join(folder, z.string().parse(resource.Metadata['aws:asset:path']), 'index.mjs');
+/** The logical id of the function that the table of endpoints calls by this name. */
+export function functionIdOf(template: Template, name: string): string {
+  const id = resourceIds(template, 'AWS::Lambda::Function').find((id) => id.startsWith(`${name.replaceAll('-', '')}Function`));
+  if (id === undefined) throw new TypeError(`the template has no function ${name}`);
+  return id;
 }
+
+/** The bundle of the function of this name. */
+export const bundleOf = (template: Template, folder: string, name: string): string =>
+  join(assetFolder(template, functionIdOf(template, name), folder), 'index.mjs');
 
 const tableProperties = z.object({
   KeySchema: z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(['HASH', 'RANGE']) })),

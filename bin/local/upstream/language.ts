@@ -1,45 +1,80 @@
-export type Notation = 'standard' | 'compact' | 'scientific' | 'engineering';
+import * as z from 'zod';
+import { currency, language, locale, route, text } from './route.ts';
 
-export function formatNumber(number: number, language: string, notation: Notation, digits: number | undefined) {
-  const format = new Intl.NumberFormat(language, { notation, minimumFractionDigits: digits, maximumFractionDigits: digits });
-  return { text: format.format(number), numbering_system: format.resolvedOptions().numberingSystem };
-}
+const texts = z.array(z.string().max(1_000)).max(1_000, 'must hold at most 1000 texts');
 
-export type CurrencyDisplay = 'symbol' | 'narrowSymbol' | 'code' | 'name';
-
-export function formatMoney(amount: number, currency: string, language: string, display: CurrencyDisplay, isAccounting: boolean) {
-  const format = new Intl.NumberFormat(language, {
-    style: 'currency',
-    currency,
-    currencyDisplay: display,
-    currencySign: isAccounting ? 'accounting' : 'standard',
-  });
-  return { text: format.format(amount), decimal_places: format.resolvedOptions().maximumFractionDigits };
-}
-
-export function choosePlural(number: number, language: string, type: Intl.PluralRuleType) {
-  const rules = new Intl.PluralRules(language, { type });
-  return { category: rules.select(number), categories: rules.resolvedOptions().pluralCategories };
-}
-
-export type Sensitivity = 'base' | 'accent' | 'case' | 'variant';
-
-export function sortTexts(texts: string[], language: string, isNumeric: boolean, sensitivity: Sensitivity) {
-  const collator = new Intl.Collator(language, { numeric: isNumeric, sensitivity });
-  return { sorted: texts.toSorted(collator.compare), language: collator.resolvedOptions().locale };
-}
-
-export const joinTexts = (texts: string[], language: string, type: Intl.ListFormatType) => ({
-  text: new Intl.ListFormat(language, { type }).format(texts),
-});
-
-export function countText(text: string, language: string) {
-  const segments = (granularity: 'grapheme' | 'word' | 'sentence') => [...new Intl.Segmenter(language, { granularity }).segment(text)];
-  return {
-    characters: segments('grapheme').length,
-    words: segments('word').filter(({ isWordLike }) => isWordLike).length,
-    sentences: segments('sentence').filter(({ segment }) => segment.trim() !== '').length,
-    code_points: [...text].length,
-    bytes: Buffer.byteLength(text),
-  };
-}
+export const languageRoutes = [
+  route(
+    'POST',
+    '/numbers/format',
+    {
+      number: z.number(),
+      locale,
+      notation: z.enum(['standard', 'compact', 'scientific', 'engineering']).default('standard'),
+      fraction_digits: z.int().min(0).max(20).optional(),
+    },
+    ({ number, locale, notation, fraction_digits: digits }) => {
+      const format = new Intl.NumberFormat(locale, { notation, minimumFractionDigits: digits, maximumFractionDigits: digits });
+      return { text: format.format(number), numbering_system: format.resolvedOptions().numberingSystem };
+    },
+  ),
+  route(
+    'POST',
+    '/money/format',
+    {
+      amount: z.number(),
+      currency,
+      locale,
+      display: z.enum(['symbol', 'narrowSymbol', 'code', 'name']).default('symbol'),
+      accounting: z.boolean().default(false),
+    },
+    ({ amount, currency, locale, display, accounting }) => {
+      const currencySign = accounting ? 'accounting' : 'standard';
+      const format = new Intl.NumberFormat(locale, { style: 'currency', currency, currencyDisplay: display, currencySign });
+      return { text: format.format(amount), decimal_places: format.resolvedOptions().maximumFractionDigits };
+    },
+  ),
+  route(
+    'GET',
+    '/plural',
+    {
+      number: z.coerce.number({ error: 'must be a number' }),
+      language: locale,
+      kind: z.enum(['cardinal', 'ordinal']).default('cardinal'),
+    },
+    ({ number, language, kind }) => {
+      const rules = new Intl.PluralRules(language, { type: kind });
+      return { category: rules.select(number), categories: rules.resolvedOptions().pluralCategories };
+    },
+  ),
+  route(
+    'POST',
+    '/texts/sort',
+    {
+      texts,
+      language: locale,
+      numeric: z.boolean().default(true),
+      sensitivity: z.enum(['base', 'accent', 'case', 'variant']).default('variant'),
+    },
+    ({ texts, language, numeric, sensitivity }) => {
+      const collator = new Intl.Collator(language, { numeric, sensitivity });
+      return { sorted: texts.toSorted(collator.compare), language: collator.resolvedOptions().locale };
+    },
+  ),
+  route(
+    'POST',
+    '/texts/join',
+    { texts, language: locale, kind: z.enum(['conjunction', 'disjunction', 'unit']).default('conjunction') },
+    ({ texts, language, kind }) => ({ text: new Intl.ListFormat(language, { type: kind }).format(texts) }),
+  ),
+  route('POST', '/texts/count', { text, language }, ({ text, language }) => {
+    const segments = (granularity: 'grapheme' | 'word' | 'sentence') => [...new Intl.Segmenter(language, { granularity }).segment(text)];
+    return {
+      characters: segments('grapheme').length,
+      words: segments('word').filter(({ isWordLike }) => isWordLike).length,
+      sentences: segments('sentence').filter(({ segment }) => segment.trim() !== '').length,
+      code_points: [...text].length,
+      bytes: Buffer.byteLength(text),
+    };
+  }),
+];

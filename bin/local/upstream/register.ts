@@ -1,47 +1,52 @@
-import { demoIntentInputs, demoServiceInput } from './intents.ts';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openApi } from '../../cli/api.ts';
+import { readDocument } from '../../cli/import/document.ts';
+import { applyChanges } from '../../cli/registry/apply.ts';
+import { compareService, type IntentChange, type ServiceChanges } from '../../cli/registry/compare.ts';
+import { type FileService, readRegistryFile } from '../../cli/registry/file.ts';
 
 export interface Registration {
   baseUrl: string;
   adminToken: string;
   upstreamUrl: string;
+  /** the registry probably has the demo already, from an earlier run */
+  isKept?: boolean;
+  signal?: AbortSignal | undefined;
 }
 
-interface Saved {
-  service_id?: string;
-  error?: { message?: string; details?: { service_id?: string } };
+/** The demo's services and intents, as the sample registry file has them, for the upstream at `upstreamUrl`. */
+export function readDemo(upstreamUrl: string): FileService[] {
+  const text = readFileSync(new URL('../../../samples/world.yaml', import.meta.url), 'utf8');
+  return readRegistryFile(readDocument(text.replaceAll('https://world.example', upstreamUrl)));
 }
+
+/** What it takes if the registry has either none or all of the intents. Looking first would take functions that nothing else starts with. */
+const guessChanges = ({ service, intents }: FileService, kind: IntentChange['kind']): ServiceChanges => ({
+  name: service.service_name,
+  service: { kind: 'create', input: service, differences: [] },
+  intents: intents.map((intent) => ({ kind, intent, differences: [] })),
+  unchanged: 0,
+  extra: [],
+  foreign: [],
+});
 
 /**
- * Registers the demo upstream's service and intents through the public API. Doing it again, also for an upstream that has moved to another
- * address, leads to the same registry.
+ * Registers the demo upstream's service and intents through the public API, as the command `apply` does. Doing it again, also for an
+ * upstream that has moved to another address, leads to the same registry.
  * @throws Error in one sentence if the API does not answer as expected
  */
-export async function registerDemo({ baseUrl, adminToken, upstreamUrl }: Registration): Promise<void> {
-  async function send(method: 'POST' | 'PUT', path: string, body: object): Promise<{ isTaken: boolean; saved: Saved }> {
-    const response = await fetch(`${baseUrl}${path}`, {
-      method,
-      headers: { Authorization: `Bearer ${adminToken}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(30_000),
-    });
-    const saved = (await response.json()) as Saved;
-    const isTaken = method === 'POST' && response.status === 409;
-    if (response.ok || isTaken) return { isTaken, saved };
-    throw new Error(`The demo could not be registered: ${method} ${path} was answered ${response.status}, ${saved.error?.message}`);
-  }
-
-  async function saveService(): Promise<string> {
-    const service = demoServiceInput(upstreamUrl);
-    const { isTaken, saved } = await send('POST', '/api/services', service);
-    const serviceId = isTaken ? saved.error?.details?.service_id : saved.service_id;
-    if (serviceId === undefined) throw new Error(`The demo could not be registered: ${saved.error?.message}`);
-    if (isTaken) await send('PUT', `/api/services/${serviceId}`, service);
-    return serviceId;
-  }
-
-  const serviceId = await saveService();
-  for (const intent of demoIntentInputs(upstreamUrl)) {
-    const { isTaken } = await send('POST', `/api/services/${serviceId}/intents`, intent);
-    if (isTaken) await send('PUT', `/api/intents/${encodeURIComponent(intent.intent_uid)}`, intent);
+export async function registerDemo({ baseUrl, adminToken, upstreamUrl, isKept = false, signal }: Registration): Promise<void> {
+  const api = openApi(baseUrl, { get: async () => adminToken }, (ms) => sleep(ms, undefined, { signal }));
+  const options = { concurrency: 1, isPruning: false, isThorough: false, progress: () => ({ step() {}, end() {} }) };
+  try {
+    for (const wanted of readDemo(upstreamUrl)) {
+      const guessed = await applyChanges(api, guessChanges(wanted, isKept ? 'update' : 'create'), options);
+      if (guessed.failed.length === 0) continue;
+      const [failure] = (await applyChanges(api, await compareService(api, wanted, options), options)).failed;
+      if (failure) throw new Error(`${failure.intent_uid}: ${failure.message}`);
+    }
+  } catch (cause) {
+    throw new Error(`The demo could not be registered: ${(cause as Error).message}`, { cause });
   }
 }

@@ -1,5 +1,5 @@
-import { Refusal } from './refusal.ts';
-import { remember } from './remember.ts';
+import * as z from 'zod';
+import { language, locale, Refusal, remember, route, timeZone } from './route.ts';
 
 const dayMs = 86_400_000;
 
@@ -20,25 +20,17 @@ function offsetMs(zone: string, instantMs: number): number {
 const utcOffset = (ms: number): string => `${ms < 0 ? '-' : '+'}${new Date(Math.abs(ms)).toISOString().slice(11, 19).replace(/:00$/, '')}`;
 
 /** What a zone's clocks show at an instant. */
-function readClock(zone: string, instantMs: number, language: string) {
+export function readClock(zone: string, instantMs: number, language: string) {
   const offset = offsetMs(zone, instantMs);
-  const shown = new Date(instantMs + offset).toISOString().slice(0, 19);
   const parts = clockFormat(zone, language).formatToParts(instantMs);
   const part = (wanted: string) => parts.find(({ type }) => type === wanted)?.value ?? '';
   return {
     time_zone: zone,
-    local_time: shown,
+    local_time: new Date(instantMs + offset).toISOString().slice(0, 19),
     utc_offset: utcOffset(offset),
     weekday: part('weekday'),
     zone_name: part('timeZoneName'),
   };
-}
-
-export const currentTime = (zone: string, language: string) => readClock(zone, Date.now(), language);
-
-export function convertInstant(instantMs: number, zone: string) {
-  const clock = readClock(zone, instantMs, 'en');
-  return { ...clock, time: `${clock.local_time}${clock.utc_offset}` };
 }
 
 /**
@@ -51,27 +43,57 @@ const instantsOf = (localMs: number, zone: string): number[] =>
     .filter((instant) => instant + offsetMs(zone, instant) === localMs)
     .sort((a, b) => a - b);
 
-/** @throws Refusal 422 if the clocks of `from` skip `local` */
-export function convertLocalTime(local: string, from: string, to: string[], language: string) {
-  const localMs = Date.parse(`${local}Z`);
-  const [instant, later] = instantsOf(localMs, from);
-  if (instant === undefined) {
-    throw new Refusal(422, 'local_time does not exist in from_time_zone: the clocks are put forward over it. Take a time an hour later.');
-  }
-  return {
-    instant: new Date(instant).toISOString(),
-    is_ambiguous: later !== undefined,
-    conversions: to.map((zone) => {
-      const clock = readClock(zone, instant, language);
-      const dayDifference = (Date.parse(clock.local_time.slice(0, 10)) - Date.parse(local.slice(0, 10))) / dayMs;
-      return { ...clock, day_difference: dayDifference };
-    }),
-  };
-}
+/** An instant, as milliseconds since the epoch. */
+const instant = z.iso
+  .datetime({ offset: true, error: 'must be a date and time with an offset, for example 2027-03-28T09:30:00+01:00' })
+  .transform((text) => Date.parse(text));
 
-export type DateStyle = 'full' | 'long' | 'medium' | 'short';
-
-export function formatDate(instantMs: number, language: string, zone: string, style: DateStyle, calendar: string) {
-  const format = new Intl.DateTimeFormat(language, { dateStyle: style, timeStyle: style, timeZone: zone, calendar });
-  return { text: format.format(instantMs), calendar: format.resolvedOptions().calendar };
-}
+export const timeRoutes = [
+  route('GET', '/time', { time_zone: timeZone, in_language: language }, ({ time_zone, in_language }) =>
+    readClock(time_zone, Date.now(), in_language),
+  ),
+  route('POST', '/time/convert', { time: instant, to_time_zone: timeZone }, ({ time, to_time_zone }) => {
+    const clock = readClock(to_time_zone, time, 'en');
+    return { ...clock, time: `${clock.local_time}${clock.utc_offset}` };
+  }),
+  route(
+    'POST',
+    '/time/convert-local',
+    {
+      local_time: z.iso.datetime({ local: true, precision: -1, error: 'must be what the clock shows, for example 2027-03-28T09:30' }),
+      from_time_zone: timeZone,
+      to_time_zones: z.array(timeZone).min(1, 'must name at least one time zone').max(50, 'must name at most 50 time zones'),
+      in_language: language,
+    },
+    ({ local_time, from_time_zone, to_time_zones, in_language }) => {
+      const [instant, later] = instantsOf(Date.parse(`${local_time}Z`), from_time_zone);
+      if (instant === undefined) {
+        throw new Refusal(
+          422,
+          'local_time does not exist in from_time_zone: the clocks are put forward over it. Take a time an hour later.',
+        );
+      }
+      const conversions = to_time_zones.map((zone) => {
+        const clock = readClock(zone, instant, in_language);
+        const day_difference = (Date.parse(clock.local_time.slice(0, 10)) - Date.parse(local_time.slice(0, 10))) / dayMs;
+        return { ...clock, day_difference };
+      });
+      return { instant: new Date(instant).toISOString(), is_ambiguous: later !== undefined, conversions };
+    },
+  ),
+  route(
+    'POST',
+    '/time/format',
+    {
+      time: instant,
+      locale,
+      time_zone: timeZone.default('UTC'),
+      style: z.enum(['full', 'long', 'medium', 'short']).default('long'),
+      calendar: z.enum(Intl.supportedValuesOf('calendar')).default('gregory'),
+    },
+    ({ time, locale, time_zone: timeZone, style, calendar }) => {
+      const format = new Intl.DateTimeFormat(locale, { dateStyle: style, timeStyle: style, timeZone, calendar });
+      return { text: format.format(time), calendar: format.resolvedOptions().calendar };
+    },
+  ),
+];

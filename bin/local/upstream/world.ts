@@ -1,20 +1,9 @@
-import { remember } from './remember.ts';
-import { currentTime } from './time.ts';
+import * as z from 'zod';
+import { currency, language, locale, remember, route, text } from './route.ts';
+import { readClock } from './time.ts';
 
 const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
 const englishRegions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
-
-/** The part of Node's Intl.Locale that TypeScript's library does not describe yet. */
-interface LocaleFacts {
-  getTimeZones(): string[] | undefined;
-  getCalendars(): string[];
-  getHourCycles(): string[];
-  getNumberingSystems(): string[];
-  getTextInfo(): { direction: 'ltr' | 'rtl' };
-  getWeekInfo(): { firstDay: number; weekend: number[] };
-}
-
-const readLocale = (tag: string) => new Intl.Locale(tag) as Intl.Locale & LocaleFacts;
 
 /**
  * Every country and territory: ICU does not list them, but names each code that is one. Codes that stand for another (SU for RU)
@@ -24,21 +13,20 @@ const countries: readonly string[] = letters
   .flatMap((first) => letters.map((second) => first + second))
   .filter((code) => {
     if (englishRegions.of(code) === undefined) return false;
-    const place = readLocale(`und-${code}`);
+    const place = new Intl.Locale(`und-${code}`);
     return place.region === code && (place.getTimeZones()?.length !== 0 || place.maximize().language !== 'en');
   });
 
 const known = new Set(countries);
 
-export const isCountry = (code: string): boolean => known.has(code);
+const country = z
+  .string()
+  .refine((code) => known.has(code), 'must be the ISO 3166 code of a country or territory in two capital letters, for example JP');
 
 const namesOf = remember((type: Intl.DisplayNamesType, language: string) => new Intl.DisplayNames(language, { type }));
 const nameOf = (type: Intl.DisplayNamesType, language: string, code: string): string => namesOf(type, language).of(code) ?? code;
 
-const zonesOf = (code: string): string[] => readLocale(`und-${code}`).getTimeZones() ?? [];
-
-/** The language that ICU considers the likeliest if only the country is known. */
-const likelyLanguage = (code: string): string => readLocale(`und-${code}`).maximize().language;
+const zonesOf = (code: string): string[] => new Intl.Locale(`und-${code}`).getTimeZones() ?? [];
 
 /** The name of a day of the week, 1 being Monday. */
 const dayName = (day: number, language: string): string => weekdays(language).format(Date.UTC(2024, 0, day));
@@ -48,69 +36,72 @@ const weekdays = remember((language: string) => new Intl.DateTimeFormat(language
 /** Base letters in lower case: "Åland" is found by "aland". */
 const fold = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 
-export function listCountries(language: string) {
+function listCountries(language: string) {
   const names = namesOf('region', language);
   const { compare } = new Intl.Collator(language);
   return countries.map((code) => ({ code, name: names.of(code) ?? code })).sort((a, b) => compare(a.name, b.name));
 }
 
-export function findCountries(named: string, language: string, limit: number) {
-  const found = listCountries(language).filter(({ name }) => fold(name).includes(fold(named)));
-  return { total: found.length, countries: found.slice(0, limit) };
-}
-
-export function describeCountry(code: string, language: string) {
-  const spoken = likelyLanguage(code);
-  const place = readLocale(`${spoken}-${code}`);
-  const { firstDay, weekend } = place.getWeekInfo();
-  return {
-    code,
-    name: nameOf('region', language, code),
-    local_name: nameOf('region', spoken, code),
-    likely_language: spoken,
-    likely_language_name: nameOf('language', language, spoken),
-    first_day_of_week: dayName(firstDay, language),
-    weekend: weekend.map((day) => dayName(day, language)),
-    clock: place.getHourCycles()[0]?.startsWith('h1') ? '12 hours' : '24 hours',
-    calendars: place.getCalendars(),
-    time_zones: zonesOf(code),
-  };
-}
-
-export function describeCurrency(code: string, language: string) {
-  const format = (currencyDisplay: 'symbol' | 'narrowSymbol' | 'name') =>
-    new Intl.NumberFormat(language, { style: 'currency', currency: code, currencyDisplay });
-  const part = (display: 'symbol' | 'narrowSymbol' | 'name', amount: number) =>
-    format(display)
-      .formatToParts(amount)
-      .find(({ type }) => type === 'currency')?.value ?? code;
-  return {
-    code,
-    name: nameOf('currency', language, code),
-    plural_name: part('name', 5),
-    symbol: part('symbol', 1),
-    short_symbol: part('narrowSymbol', 1),
-    decimal_places: format('symbol').resolvedOptions().maximumFractionDigits,
-  };
-}
-
-export function describeLanguage(tag: string, language: string) {
-  const likely = readLocale(tag).maximize();
-  const place = readLocale(tag);
-  return {
-    tag: place.toString(),
-    name: nameOf('language', language, tag),
-    own_name: nameOf('language', tag, tag),
-    script: nameOf('script', language, likely.script ?? 'Zyyy'),
-    direction: place.getTextInfo().direction === 'rtl' ? 'right to left' : 'left to right',
-    likely_country: nameOf('region', language, likely.region ?? 'ZZ'),
-    plural_categories: new Intl.PluralRules(tag).resolvedOptions().pluralCategories,
-    numbering_system: place.getNumberingSystems()[0] ?? 'latn',
-  };
-}
-
-/** The time zones of a country, or all of them, with what the clocks there show now. */
-export function listTimeZones(country: string | undefined, language: string) {
-  const zones = country === undefined ? Intl.supportedValuesOf('timeZone') : zonesOf(country);
-  return { time_zones: zones.map((zone) => currentTime(zone, language)) };
-}
+export const worldRoutes = [
+  route(
+    'GET',
+    '/countries',
+    { named: text.default(''), in_language: language, limit: z.coerce.number().int().min(1).max(300).default(20) },
+    ({ named, in_language, limit }) => {
+      const found = listCountries(in_language).filter(({ name }) => fold(name).includes(fold(named)));
+      return { total: found.length, countries: found.slice(0, limit) };
+    },
+  ),
+  route('GET', '/countries/all', { in_language: language }, ({ in_language }) => listCountries(in_language)),
+  route('GET', '/countries/{code}', { code: country, in_language: language }, ({ code, in_language }) => {
+    const { language: spoken } = new Intl.Locale(`und-${code}`).maximize();
+    const place = new Intl.Locale(`${spoken}-${code}`);
+    const { firstDay, weekend } = place.getWeekInfo();
+    return {
+      code,
+      name: nameOf('region', in_language, code),
+      local_name: nameOf('region', spoken, code),
+      likely_language: spoken,
+      likely_language_name: nameOf('language', in_language, spoken),
+      first_day_of_week: dayName(firstDay, in_language),
+      weekend: weekend.map((day) => dayName(day, in_language)),
+      clock: place.getHourCycles()[0]?.startsWith('h1') ? '12 hours' : '24 hours',
+      calendars: place.getCalendars(),
+      time_zones: zonesOf(code),
+    };
+  }),
+  route('GET', '/currencies/{code}', { code: currency, in_language: language }, ({ code, in_language }) => {
+    const format = (currencyDisplay: 'symbol' | 'narrowSymbol' | 'name') =>
+      new Intl.NumberFormat(in_language, { style: 'currency', currency: code, currencyDisplay });
+    const part = (display: 'symbol' | 'narrowSymbol' | 'name', amount: number) =>
+      format(display)
+        .formatToParts(amount)
+        .find(({ type }) => type === 'currency')?.value ?? code;
+    return {
+      code,
+      name: nameOf('currency', in_language, code),
+      plural_name: part('name', 5),
+      symbol: part('symbol', 1),
+      short_symbol: part('narrowSymbol', 1),
+      decimal_places: format('symbol').resolvedOptions().maximumFractionDigits,
+    };
+  }),
+  route('GET', '/languages/{tag}', { tag: locale, in_language: language }, ({ tag, in_language }) => {
+    const place = new Intl.Locale(tag);
+    const likely = place.maximize();
+    return {
+      tag: place.toString(),
+      name: nameOf('language', in_language, tag),
+      own_name: nameOf('language', tag, tag),
+      script: nameOf('script', in_language, likely.script ?? 'Zyyy'),
+      direction: place.getTextInfo().direction === 'rtl' ? 'right to left' : 'left to right',
+      likely_country: nameOf('region', in_language, likely.region ?? 'ZZ'),
+      plural_categories: new Intl.PluralRules(tag).resolvedOptions().pluralCategories,
+      numbering_system: place.getNumberingSystems()[0] ?? 'latn',
+    };
+  }),
+  route('GET', '/time-zones', { country: country.optional(), in_language: language }, ({ country, in_language }) => {
+    const zones = country === undefined ? Intl.supportedValuesOf('timeZone') : zonesOf(country);
+    return { time_zones: zones.map((zone) => readClock(zone, Date.now(), in_language)) };
+  }),
+];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { builtInCorpus } from '../../../bin/bench/search-corpus/read.ts';
+import { builtInCorpus, readCorpus } from '../../../bin/bench/search-corpus.ts';
 import { compareQuality, judge } from '../../../bin/bench/search-quality.ts';
 
 describe('judge', () => {
@@ -16,7 +16,7 @@ describe('judge', () => {
 });
 
 test('the shipped recipe clearly beats plain SQLite FTS5, which beats matching any word', async () => {
-  const quality = compareQuality(await builtInCorpus());
+  const quality = compareQuality(await readCorpus(builtInCorpus));
   const of = (recipe: string) => quality[recipe]?.['nDCG@10'] ?? Number.NaN;
   expect(of('as shipped')).toBeGreaterThan(of('raw FTS5 with OR') + 0.05);
   expect(of('raw FTS5 with OR')).toBeGreaterThan(of('any word contained') + 0.05);

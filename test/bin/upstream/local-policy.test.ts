@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { demoIntentInputs } from '../../../bin/local/upstream/intents.ts';
+import { readDemo } from '../../../bin/local/upstream/register.ts';
 import { compilePolicy } from '../../../functions/core/policy/compile.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
 
@@ -15,7 +15,7 @@ test('the local policy is the shipped one and one prohibition', () => {
 
 test('the local policy prohibits an intent that the demo has', () => {
   const address = 'http://127.0.0.1:8080';
-  expect(demoIntentInputs(address).map(({ intent_uid }) => intent_uid)).toContain(prohibited);
+  expect(readDemo(address).flatMap(({ intents }) => intents.map(({ intent_uid }) => intent_uid))).toContain(prohibited);
   const grants = compilePolicy(fillTemplate(read('bin/local/policy.json'), address), address);
   expect(grants.prohibited).toEqual([`${prohibited}:execute`]);
 });

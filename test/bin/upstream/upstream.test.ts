@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { demoIntentInputs, demoServiceInput } from '../../../bin/local/upstream/intents.ts';
-import { routes } from '../../../bin/local/upstream/routes.ts';
-import { startUpstream, type Upstream } from '../../../bin/local/upstream/server.ts';
+import { readDemo } from '../../../bin/local/upstream/register.ts';
+import { routes, startUpstream, type Upstream } from '../../../bin/local/upstream/server.ts';
 import { checkOutput, compileParameters } from '../../../functions/core/parameters/compile.ts';
 import { checkIntent } from '../../../functions/core/relay/check-intent.ts';
 import { buildRequest } from '../../../functions/core/relay/request.ts';
@@ -96,11 +95,11 @@ const samples: Record<string, [Parameters, object]> = {
 };
 
 const origin = 'http://127.0.0.1:1';
-const intents = demoIntentInputs(origin);
+const [{ service, intents } = { service: {}, intents: [] }] = readDemo(origin);
 
 describe('the demo intents', () => {
   test('can be registered', () => {
-    expect(() => serviceInput.parse(demoServiceInput(origin))).not.toThrow();
+    expect(() => serviceInput.parse(service)).not.toThrow();
     for (const intent of intents) {
       expect(intentInput.parse(intent)).toEqual(intent);
       checkIntent(intent, { ports: [443], allowLoopback: true, ownHosts: [] }, 'http://127.0.0.1:2');

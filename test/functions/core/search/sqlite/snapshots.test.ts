@@ -7,7 +7,13 @@ import { type RunningS3, startS3 } from '../../../../../bin/local/s3.ts';
 import { log } from '../../../../../functions/core/log.ts';
 import { openSqliteEngine } from '../../../../../functions/core/search/sqlite/engine.ts';
 import { bucketSnapshots, type S3Access } from '../../../../../functions/core/search/sqlite/snapshot-stores.ts';
-import { isSnapshotDue, loadSnapshot, type SnapshotStore, saveSnapshot, UnusableSnapshot } from '../../../../../functions/core/search/sqlite/snapshots.ts';
+import {
+  isSnapshotDue,
+  loadSnapshot,
+  type SnapshotStore,
+  saveSnapshot,
+  UnusableSnapshot,
+} from '../../../../../functions/core/search/sqlite/snapshots.ts';
 import { openIntents } from '../../../../../functions/core/store/intents.ts';
 import { openRegistry } from '../../../../../functions/core/store/registry.ts';
 import { openServices } from '../../../../../functions/core/store/services.ts';

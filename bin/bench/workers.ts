@@ -1,0 +1,79 @@
+import { type ForkOptions, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import type { Resource } from '../local/api-definition.ts';
+import { toProxyEvent } from '../local/gateway-event.ts';
+import type { FunctionDefinition } from '../local/template.ts';
+import type { HostReport, HostTask } from './environment-host.ts';
+
+/** A server in a thread of its own. */
+export interface Thread {
+  /** its address */
+  url: string;
+  /** what it has done since it was asked last */
+  ask<T>(): Promise<T>;
+  stop(): Promise<unknown>;
+}
+
+/** Starts a script of this folder whose first message is the address of its server. */
+export async function startThread(script: string, workerData: unknown = {}): Promise<Thread> {
+  const worker = new Worker(new URL(script, import.meta.url), { workerData, execArgv: [] });
+  const [url] = await once(worker, 'message');
+  return {
+    url,
+    ask: async () => {
+      const answer = once(worker, 'message');
+      worker.postMessage('report');
+      return (await answer)[0];
+    },
+    stop: () => worker.terminate(),
+  };
+}
+
+/** Runs a script of this folder in a process of its own, so that the memory it uses is its own. Returns what it reports of its task, if anything. */
+export async function runProcess<T>(script: string, task: object, options: ForkOptions = {}): Promise<T> {
+  const child = fork(fileURLToPath(new URL(script, import.meta.url)), { execArgv: ['--expose-gc'], ...options });
+  let report: unknown;
+  child.once('message', (message) => {
+    report = message;
+  });
+  child.send(task);
+  const [code] = await once(child, 'exit');
+  if (code !== 0) throw new Error(`${script} ended with ${code}`);
+  return report as T;
+}
+
+/** What a function needs to run outside the stack. */
+export type Bundled = Pick<FunctionDefinition, 'folder' | 'environment'>;
+
+/** Runs a function's bundle in a process of its own, without the stand-in for API Gateway. */
+export const runAlone = ({ folder, environment }: Bundled, task: Omit<HostTask, 'folder'>): Promise<HostReport> =>
+  runProcess('./environment-host.ts', { folder, ...task } satisfies HostTask, {
+    env: environment,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+
+export interface BenchedRequest {
+  method: string;
+  path: string;
+  baseUrl: string;
+  pathParameters?: Record<string, string>;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+/** What the stand-in for API Gateway makes of a request. */
+export function benchEvent({ method, path, baseUrl, pathParameters = {}, headers = {}, body = '' }: BenchedRequest) {
+  const request = {
+    method,
+    path,
+    query: '',
+    headers: Object.entries(headers),
+    requestId: 'bench',
+    domainName: new URL(baseUrl).host,
+    sourceIp: '127.0.0.1',
+    startedMs: Date.now(),
+  };
+  return toProxyEvent(request, { resource: { path } as Resource, pathParameters }, Buffer.from(body));
+}
