@@ -7,5 +7,5 @@ export interface RegistrySource {
   /** the records that changes speak of, in their order; undefined if there is none (yet) */
   readChanged(changes: Change[]): Promise<(RegistryRecord | undefined)[]>;
   /** every live record, some at a time */
-  readAll(): AsyncIterable<RegistryRecord[]>;
+  readAll(): AsyncIterable<{ records: RegistryRecord[] }>;
 }

@@ -13,27 +13,45 @@ const batchSize = 100;
 
 const toRecord = (item: Item): RegistryRecord => (item.kind === 'intent' ? toIntentRecord(item as IntentItem) : item) as RegistryRecord;
 
+/** Where a reading of the whole registry has come to: the last service by its name's key, and the last of its intents. */
+interface Position {
+  name: string;
+  uid?: string;
+}
+
+/** Some records of the registry. */
+export interface RegistryPart {
+  records: RegistryRecord[];
+  /** with it, a reading goes on after these records */
+  cursor: string;
+}
+
 /** The registry as search follows it: what has changed since a moment, what stands now, and all of it. */
 export function openRegistry(table: Table) {
-  /** The ids of services, in the order of their names. A service that is being renamed has two names. */
-  async function* serviceIds(): AsyncGenerator<string> {
+  /** The ids of services, in the order of their names, from one on. A service that is being renamed has two names. */
+  async function* servicesFrom(name: string | undefined): AsyncGenerator<{ name: string; serviceId: string }> {
     let start: Key | undefined;
     do {
-      const { items, lastKey } = await table.query<{ service_id: string }>(partitions.serviceName.prefix, { ExclusiveStartKey: start });
-      yield* items.map(({ service_id }) => service_id);
+      const { items, lastKey } = await table.query<Key & Item & { service_id: string }>(partitions.serviceName.prefix, {
+        ...(name !== undefined && { range: 'sk >= :name', ExpressionAttributeValues: { ':name': name } }),
+        ExclusiveStartKey: start,
+      });
+      for (const { sk, service_id } of items) yield { name: sk, serviceId: service_id };
       start = lastKey;
     } while (start);
   }
 
-  /** The keys of all services and of all that belongs to them. */
-  async function* allKeys(): AsyncGenerator<Key> {
-    const begin = async (serviceId: string) => {
-      const walk = pages(table, serviceId);
-      return { serviceId, walk, first: await walk.next() };
+  /** The keys of services and of all that belongs to them. */
+  async function* keysFrom(from: Partial<Position>): AsyncGenerator<{ key: Key; at: Position }> {
+    const begin = async ({ name, serviceId }: { name: string; serviceId: string }) => {
+      const walk = pages(table, serviceId, name === from.name && from.uid !== undefined ? { after: from.uid } : {});
+      return { name, serviceId, walk, first: await walk.next() };
     };
-    for await (const { serviceId, walk, first } of inParallel(serviceIds(), begin)) {
-      yield keys.service(serviceId);
-      for (let page = first; !page.done; page = await walk.next()) yield* page.value.map(({ intent_uid }) => keys.intent(intent_uid));
+    for await (const { name, serviceId, walk, first } of inParallel(servicesFrom(from.name), begin)) {
+      yield { key: keys.service(serviceId), at: { name } };
+      for (let page = first; !page.done; page = await walk.next()) {
+        for (const { intent_uid: uid } of page.value) yield { key: keys.intent(uid), at: { name, uid } };
+      }
     }
   }
 
@@ -55,14 +73,18 @@ export function openRegistry(table: Table) {
     /**
      * Every live service and intent, some at a time: names lead to services, these to the pointers of their intents. The cost is that of
      * the registry alone, whatever else the tables hold.
+     * @param cursor - of an earlier reading, which this one continues
      */
-    readAll: (): AsyncGenerator<RegistryRecord[]> =>
-      inParallel(inBatches(allKeys()), async (some) => (await table.getAll<Item>(some)).filter(isLive).map(toRecord)),
+    readAll: (cursor?: string): AsyncGenerator<RegistryPart> =>
+      inParallel(inBatches(keysFrom(cursor === undefined ? {} : JSON.parse(cursor))), async (batch) => {
+        const items = await table.getAll<Item>(batch.map(({ key }) => key));
+        return { records: items.filter(isLive).map(toRecord), cursor: JSON.stringify(batch.at(-1)?.at) };
+      }),
   };
 }
 
-async function* inBatches(all: AsyncIterable<Key>): AsyncGenerator<Key[]> {
-  let batch: Key[] = [];
+async function* inBatches<T>(all: AsyncIterable<T>): AsyncGenerator<T[]> {
+  let batch: T[] = [];
   for await (const one of all) {
     if (batch.push(one) < batchSize) continue;
     yield batch;

@@ -42,7 +42,7 @@ export async function feedChanges(source: RegistrySource, engine: OpenSearchEngi
 
 /** Writes everything that the registry holds. */
 export async function feedAll(source: RegistrySource, engine: OpenSearchEngine): Promise<void> {
-  for await (const records of source.readAll()) {
+  for await (const { records } of source.readAll()) {
     const uids = records.flatMap((record) => (record.kind === 'intent' ? [record.intent_uid] : []));
     await feedIntents(source, engine, uids);
   }

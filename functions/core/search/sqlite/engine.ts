@@ -18,7 +18,7 @@ export async function buildIndex(source: Pick<RegistrySource, 'readAll'>, file: 
   const asOfMs = Date.now();
   const index = openSearchIndex(file);
   try {
-    for await (const records of source.readAll()) index.apply(records);
+    for await (const { records } of source.readAll()) index.apply(records);
   } catch (error) {
     index.close();
     await rm(file);

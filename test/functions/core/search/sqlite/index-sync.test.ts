@@ -22,7 +22,7 @@ function fakeRegistry() {
       return asked.map(({ id }) => records.get(id));
     },
     async *readAll() {
-      yield [...records.values()];
+      yield { records: [...records.values()] };
     },
   };
   const seen = new Map<string, string>();
