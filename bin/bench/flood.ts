@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { buildIndex } from '../../functions/core/search/sqlite/engine.ts';
+import { toIntentItem } from '../../functions/core/store/intent-item.ts';
+import { type Key, keys, type TableName, tableOf } from '../../functions/core/store/keys.ts';
+import { openRegistry } from '../../functions/core/store/registry.ts';
+import { type Item, openTable } from '../../functions/core/store/table.ts';
+import { newUlid } from '../../functions/core/ulid.ts';
+import { createTables } from '../local/table.ts';
+import { formatTable } from './load.ts';
+import type { TableWork } from './table-work.ts';
+import { startThread } from './workers.ts';
+
+const usage = `npm run bench -- flood [options]
+Builds the search index beside few agents and beside many: whoever floods the gate with requests for PATs under new ids must not make it dearer.
+  --intents <n>   in the registry (10000)
+  --agents <n>    records of agents that the flood leaves behind (100000)`;
+
+const names: Record<TableName, string> = { registry: 'flood-registry', activity: 'flood-activity' };
+
+const definition = (TableName: string) => ({
+  TableName,
+  BillingMode: 'PAY_PER_REQUEST' as const,
+  AttributeDefinitions: ['pk', 'sk'].map((AttributeName) => ({ AttributeName, AttributeType: 'S' as const })),
+  KeySchema: [
+    { AttributeName: 'pk', KeyType: 'HASH' as const },
+    { AttributeName: 'sk', KeyType: 'RANGE' as const },
+  ],
+});
+
+/** Records of a registry, as the functions write them: services of 1,000 intents. */
+function* registryItems(intents: number): Generator<Key & Item> {
+  const rev = newUlid();
+  for (let start = 0; start < intents; start += 1_000) {
+    const service_id = newUlid();
+    const service_name = `Service ${start}`;
+    yield { ...keys.serviceName(service_name), service_id, claim: rev, claimed_at: 0 };
+    yield {
+      ...keys.service(service_id),
+      kind: 'service',
+      service_id,
+      service_name,
+      service_url: 'https://flood.example',
+      description: '',
+      rev,
+    };
+    for (let at = start; at < Math.min(intents, start + 1_000); at++) {
+      const intent_uid = `flood.example:operation-${at}:v1`;
+      const endpoint = { url: `https://flood.example/${at}`, method: 'GET' as const, content_type: 'application/json' };
+      const description = 'Tells something that is worth knowing, in a sentence or two, as descriptions of operations do.';
+      const shown = { intent_uid, intent_name: `Operation ${at}`, description, tags: ['flood'] };
+      yield { ...keys.member(service_id, intent_uid), ...shown, rev };
+      yield toIntentItem({ ...shown, input_parameters: [], output_parameters: [], endpoint }, service_id, rev);
+    }
+  }
+}
+
+function* agentItems(agents: number): Generator<Key & Item> {
+  for (let at = 0; at < agents; at++) {
+    const agent_id = `flood-${at}`;
+    yield {
+      ...keys.agent(agent_id),
+      agent_id,
+      thumbprint: randomUUID(),
+      generation: newUlid(),
+      first_seen: 0,
+      last_issue: 0,
+      expires_at: 1,
+    };
+  }
+}
+
+const nextOf = <T>(items: Generator<T>, count: number): T[] =>
+  Array.from({ length: count }, () => items.next()).flatMap(({ done, value }) => (done ? [] : [value]));
+
+export async function run(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: { intents: { type: 'string', default: '10000' }, agents: { type: 'string', default: '100000' }, help: { type: 'boolean' } },
+  });
+  if (values.help) return console.log(usage);
+  const dynamo = await startThread('./table-worker.ts');
+  const location = { endpoint: dynamo.url, region: 'eu-west-1', credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' } };
+  await createTables(location, Object.values(names).map(definition));
+  const client = DynamoDBDocumentClient.from(new DynamoDBClient(location));
+
+  const write = async (items: Generator<Key & Item>) => {
+    const writer = async () => {
+      for (let batch = nextOf(items, 25); batch.length > 0; batch = nextOf(items, 25)) {
+        const byTable = Map.groupBy(batch, ({ pk }) => names[tableOf(pk)]);
+        const requests = [...byTable].map(([name, some]) => [name, some.map((Item) => ({ PutRequest: { Item } }))]);
+        await client.send(new BatchWriteCommand({ RequestItems: Object.fromEntries(requests) }));
+      }
+    };
+    await Promise.all(Array.from({ length: 4 }, writer));
+  };
+
+  const measure = async (agents: number): Promise<string[]> => {
+    await dynamo.ask();
+    const startMs = performance.now();
+    const { index } = await buildIndex(openRegistry(openTable(names, client)), ':memory:');
+    const seconds = (performance.now() - startMs) / 1_000;
+    index.close();
+    const { operations, readBytes } = await dynamo.ask<TableWork>();
+    const done = Object.entries(operations).map(([name, count]) => `${count} ${name}`);
+    return [agents.toLocaleString('en'), done.join(', '), readBytes.toLocaleString('en'), `${seconds.toFixed(1)} s`];
+  };
+
+  await write(registryItems(Number(values.intents)));
+  const before = await measure(0);
+  await write(agentItems(Number(values.agents)));
+  console.log(`An index of ${Number(values.intents).toLocaleString('en')} intents, beside so many agents:\n`);
+  console.log(formatTable([['agents', 'operations', 'bytes read', 'time'], before, await measure(Number(values.agents))]));
+  await dynamo.stop();
+}
