@@ -51,7 +51,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
     const authorization = await authorize(request, nowMs);
     const { claims, policy } = authorization;
     const receipt = openReceipt(request, claims.sub, policy.digest);
-    const quota = openQuota(limits, { thumbprint: claims.cnf.jkt, name: 'execute', variant: policy.digest, limit: claims.lmt });
+    const quota = openQuota(limits, { thumbprint: claims.cnf.jkt, name: 'execute', variant: policy.templateDigest, limit: claims.lmt });
 
     const execute = async (): Promise<ApiResponse> => {
       const { intent_uid, parameters } = parse(executionRequest, body);

@@ -43,6 +43,17 @@ const always = (name: string) => ({ path: [name], when: () => true });
 const localStage = 'local';
 
 /** The settings of a deployment: context of the CDK app, by these names. All are optional. */
+/** Whether an address is spelt in the one form that all its spellings stand for: PATs and policies name it. */
+function isBaseUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return (
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    text === `${url.origin}${url.pathname.replace(/\/$/, '')}` &&
+    !url.hostname.endsWith('.')
+  );
+}
+
 const settingsObject = z.strictObject({
   stage: z
     .string()
@@ -61,8 +72,9 @@ const settingsObject = z.strictObject({
   policyFile: z.string().min(1).default('policy.json').describe('the usage policy, from the root of the project'),
   publicBaseUrl: z
     .string()
-    .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && !/[?#]|\/$/.test(text), {
-      error: 'must be an http or https address without query, fragment or slash at the end',
+    .refine(isBaseUrl, {
+      error:
+        'must be an http or https address, its host in lower case, without default port, dot after the host, query, fragment or slash at the end',
     })
     .optional()
     .describe('the address that agents call, if it is not that of the API or of `domainName`'),

@@ -86,9 +86,18 @@ describe('parseSettings', () => {
     [{ egressPorts: '80' }, 'egressPorts: must include 443'],
     [
       { publicBaseUrl: 'https://a.example/' },
-      'publicBaseUrl: must be an http or https address without query, fragment or slash at the end',
+      'publicBaseUrl: must be an http or https address, its host in lower case, without default port, dot after the host, query, fragment or slash at the end',
     ],
-    [{ publicBaseUrl: 'ftp://a.example' }, 'publicBaseUrl: must be an http or https address without query, fragment or slash at the end'],
+    ...['https://A.example', 'https://a.example:443', 'https://a.example.', 'https://a.example./x', 'https://a.example?q'].map(
+      (publicBaseUrl): [Record<string, unknown>, string] => [
+        { publicBaseUrl },
+        'publicBaseUrl: must be an http or https address, its host in lower case, without default port, dot after the host, query, fragment or slash at the end',
+      ],
+    ),
+    [
+      { publicBaseUrl: 'ftp://a.example' },
+      'publicBaseUrl: must be an http or https address, its host in lower case, without default port, dot after the host, query, fragment or slash at the end',
+    ],
     [{ corsOrigins: 'https://a.example/x' }, 'corsOrigins.0: must be * or https://<host>'],
     [{ alarmEmail: 'nobody' }, 'alarmEmail: must be an e-mail address'],
     [

@@ -72,10 +72,14 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, publi
 export const headerValues = ({ multiValueHeaders }: APIGatewayProxyEvent, name: string): string[] =>
   Object.entries(multiValueHeaders ?? {}).flatMap(([given, values]) => (given.toLowerCase() === name ? (values ?? []) : []));
 
-/** `https://<domain><stage>`: the stage is part of the path only under the API's default domain. */
+/**
+ * `https://<domain><stage>`: the stage is part of the path only under the API's default domain. However a client spells the host (capitals,
+ * the default port, a dot at the end), it is the same gate.
+ */
 export function calledBaseUrl({ requestContext }: APIGatewayProxyEvent): string {
   const stage = `/${requestContext.stage}`;
-  return `https://${requestContext.domainName}${requestContext.path.startsWith(`${stage}/`) ? stage : ''}`;
+  const host = (requestContext.domainName ?? '').toLowerCase().replace(/:443$/, '').replace(/\.$/, '');
+  return `https://${host}${requestContext.path.startsWith(`${stage}/`) ? stage : ''}`;
 }
 
 function decodeSegment(segment: string): string {

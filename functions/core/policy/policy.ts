@@ -13,6 +13,8 @@ export interface CurrentPolicy {
   text: string;
   /** SHA-256 of the canonical form, base64url */
   digest: string;
+  /** the digest before the gate's address is filled in: the same at every address */
+  templateDigest: string;
   /** a PAT's `pol`: `<uid>#sha-256=<digest>` */
   reference: string;
   grants: Grants;
@@ -29,6 +31,7 @@ export const referenceTo = (policy: Policy): string => `${policy.uid}#sha-256=${
 
 /** @throws PolicyError at the first use if the policy cannot be put into effect; synthesis refuses such a policy */
 export function openPolicy(template: PolicyTemplate, billing?: Billing): FindPolicy {
+  const templateDigest = canonicalDigest(template);
   const found = new QuickLRU<string, CurrentPolicy>({ maxSize: maxAddressCount });
   return (baseUrl) => {
     const known = found.get(baseUrl);
@@ -38,6 +41,7 @@ export function openPolicy(template: PolicyTemplate, billing?: Billing): FindPol
       policy,
       text: JSON.stringify(policy),
       digest: canonicalDigest(policy),
+      templateDigest,
       reference: referenceTo(policy),
       grants: compilePolicy(policy, baseUrl, billing),
     };

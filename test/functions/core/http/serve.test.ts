@@ -10,6 +10,7 @@ import { ok, revalidated } from '../../../../functions/core/http/response.ts';
 import { type Action, serve, serveSchedule } from '../../../../functions/core/http/serve.ts';
 import { currentSignal } from '../../../../functions/core/invocation.ts';
 import { log } from '../../../../functions/core/log.ts';
+import { keys } from '../../../../functions/core/store/keys.ts';
 import { openTable } from '../../../../functions/core/store/table.ts';
 import { errorBody } from '../../../../schemas/errors.ts';
 import { pageQuery } from '../../../../schemas/pagination.ts';
@@ -329,7 +330,7 @@ describe('an invocation whose time is over', () => {
     const answer = await invoke(
       async () => {
         const failures: unknown[] = [];
-        for (let count = 0; count < 3; count++) failures.push(await table.get({ pk: 'a', sk: 'b' }).catch(({ code }) => code));
+        for (let count = 0; count < 3; count++) failures.push(await table.get(keys.service('a')).catch(({ code }) => code));
         end(failures);
         return ok({});
       },
@@ -387,6 +388,13 @@ describe('the base URL', () => {
     expect(await at({ domainName: 'gate.example', stage: 'v1', path: '/x' })).toBe('https://gate.example');
     expect(await at({ domainName: 'gate.example', stage: 'v1', path: '/v1x' })).toBe('https://gate.example');
   });
+
+  test.each(['gate.example', 'GATE.Example', 'gate.example.', 'gate.example:443', 'Gate.Example.:443'])(
+    'is the same however the host is spelt: %s',
+    async (domainName) => {
+      expect(await at({ domainName, stage: 'v1', path: '/x' })).toBe('https://gate.example');
+    },
+  );
 
   test('is the configured one if there is one', async () => {
     expect(await at({}, 'https://public.example/gate')).toBe('https://public.example/gate');
