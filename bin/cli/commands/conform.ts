@@ -28,7 +28,7 @@ export function addConform(program: Command): void {
       const terminal = openTerminal(json);
       const [{ checks, runConformance }, { showOutcome, showSummary }] = await Promise.all([
         import('../../conform/run.ts'),
-        import('../../conform/show.ts'),
+        import('../../conform/report.ts'),
       ]);
       const only = options.only?.split(',');
       const unknown = only?.filter((id) => !checks.some((check) => check.id === id)) ?? [];
