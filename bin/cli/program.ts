@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError } from '@commander-js/extra-typings';
 import { IntentGateError, RateLimited, Refusal, Unreachable } from '../../client/errors.ts';
 import { version } from '../../lib/version.ts';
 import type { Issue } from '../../schemas/errors.ts';
@@ -21,7 +21,7 @@ Exit codes: 0 done, 1 refused or failed, 2 the registry or policy is not as the 
 Variables: INTENT_GATE_URL address of the gate, INTENT_GATE_TOKEN admin token in place of a login,
 INTENT_GATE_HOME folder of tokens and keys, NO_COLOR no colour.`;
 
-function createProgram(): Command {
+function createProgram() {
   const program = new Command('intent-gate')
     .description('Works with an Intent Gate, as an admin or as an agent')
     .version(version, '--version', 'says which version this is')

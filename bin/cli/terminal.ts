@@ -24,8 +24,10 @@ export interface Terminal {
   remark(line: string): void;
   /** the result for programs; nothing if results are for people */
   json(result: unknown): void;
-  /** a text as it is, such as the content of a file */
-  write(text: string): void;
+  /** the result for programs, or this line for people */
+  result(result: unknown, line: string): void;
+  /** a record as names and values */
+  record(record: Record<string, unknown>): void;
   /** coloured if output goes to a terminal and NO_COLOR is not set */
   style(style: Style, text: string): string;
   /** aligned columns */
@@ -33,6 +35,11 @@ export interface Terminal {
   ask(question: string): Promise<string>;
   askSecret(question: string): Promise<string>;
   confirm(question: string): Promise<boolean>;
+  /**
+   * Asks before something is lost, unless the person is sure (`--yes`).
+   * @throws CliFailure if the answer is no, or if there is no terminal to ask on
+   */
+  requireConfirmation(question: string, isSure: boolean | undefined): Promise<void>;
   /** a progress counter on one line; nothing if output does not go to a terminal */
   progress(what: string, total: number): Progress;
 }
@@ -63,21 +70,29 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
     }
   }
 
+  const json = (result: unknown) => {
+    if (isJson) stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+  };
+  const table = (rows: readonly (readonly string[])[]) => {
+    const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+    for (const row of rows)
+      say(row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  '));
+  };
+  const confirm = async (question: string) => /^y(es)?$/i.test((await prompt(`${question} [y/N] `, stderr)).trim());
+
   return {
     isJson,
     isInteractive,
     say,
     style,
     remark: (line) => void stderr.write(`${line}\n`),
-    json: (result) => {
-      if (isJson) stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+    json,
+    result: (result, line) => (isJson ? json(result) : say(line)),
+    record: (record) => {
+      table(Object.entries(record).map(([name, value]) => [style('dim', name), typeof value === 'string' ? value : JSON.stringify(value)]));
+      json(record);
     },
-    write: (text) => void stdout.write(text),
-    table: (rows) => {
-      const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-      for (const row of rows)
-        say(row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  '));
-    },
+    table,
     ask: (question) => prompt(question, stderr),
     async askSecret(question) {
       stderr.write(question);
@@ -85,7 +100,12 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
       stderr.write('\n');
       return answer;
     },
-    confirm: async (question) => /^y(es)?$/i.test((await prompt(`${question} [y/N] `, stderr)).trim()),
+    confirm,
+    async requireConfirmation(question, isSure) {
+      if (isSure) return;
+      if (!isInteractive) throw usageFailure(`${question} There is no terminal to ask on; give --yes.`);
+      if (!(await confirm(question))) throw new CliFailure('failure', 'Nothing was changed.');
+    },
     progress(what, total) {
       let done = 0;
       let drawnMs = 0;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { renderUnicodeCompact } from 'uqr';
 import { openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
@@ -25,7 +25,7 @@ function readOutputs(): { AdminClientId?: string; UserPoolId?: string } {
   }
 }
 
-export function addLogin(program: Command): void {
+export function addLogin(program: CommandUnknownOpts): void {
   program
     .command('login')
     .description('Sign in as an admin: to the user pool of a deployment, or to the stack that "npm start" runs here')
@@ -35,20 +35,24 @@ export function addLogin(program: Command): void {
     .option('--endpoint <url>', "address of the user pool in place of Cognito's own")
     .option('--username <name>', 'user name; asked for otherwise')
     .option('--password-stdin', 'read the password from stdin')
-    .action(async (options: LoginOptions, command: Command) => {
+    .action(async (options: LoginOptions, command) => {
       const { api, terminal } = openContext(command);
       const path = options.local ? signInLocally(api.baseUrl) : await signInToPool(api.baseUrl, options, terminal);
-      terminal.say(`You are signed in to ${api.baseUrl}. The tokens are kept in ${path}, which only you can read.`);
-      terminal.json({ base_url: api.baseUrl, session_file: path });
+      terminal.result(
+        { base_url: api.baseUrl, session_file: path },
+        `You are signed in to ${api.baseUrl}. The tokens are kept in ${path}, which only you can read.`,
+      );
     });
   program
     .command('logout')
     .description('Forget the tokens for the gate')
-    .action((_, command: Command) => {
+    .action((_, command) => {
       const { api, terminal } = openContext(command);
       const wasSignedIn = forgetSession(api.baseUrl);
-      terminal.say(wasSignedIn ? `The tokens for ${api.baseUrl} are forgotten.` : `There were no tokens for ${api.baseUrl}.`);
-      terminal.json({ base_url: api.baseUrl, was_signed_in: wasSignedIn });
+      terminal.result(
+        { base_url: api.baseUrl, was_signed_in: wasSignedIn },
+        wasSignedIn ? `The tokens for ${api.baseUrl} are forgotten.` : `There were no tokens for ${api.baseUrl}.`,
+      );
     });
 }
 

@@ -29,10 +29,10 @@ export interface ImportPlan {
 }
 
 export interface ImportOptions extends Addresses {
-  namespace?: string;
+  namespace?: string | undefined;
   /** such as `v2`; otherwise the major version of the document */
-  version?: string;
-  serviceName?: string;
+  version?: string | undefined;
+  serviceName?: string | undefined;
   /** intents of deprecated operations can still be executed */
   keepDeprecated?: boolean;
   /** the rules by which the registry checks endpoints */
