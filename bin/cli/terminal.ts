@@ -3,55 +3,19 @@ import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { CliFailure, usageFailure } from './failure.ts';
 
-export type Style = Parameters<typeof styleText>[0];
-
-export interface Progress {
-  /** one more is done */
-  step(): void;
-  /** clears the line */
-  end(): void;
-}
-
-/** How a command talks to people and programs. Results go to stdout; questions, progress and errors to stderr. */
-export interface Terminal {
-  /** whether results are JSON */
-  isJson: boolean;
-  /** whether there is a person to ask */
-  isInteractive: boolean;
-  /** a line for people; nothing if results are JSON */
-  say(line?: string): void;
-  /** a remark for people beside the result, on stderr */
-  remark(line: string): void;
-  /** the result for programs; nothing if results are for people */
-  json(result: unknown): void;
-  /** the result for programs, or this line for people */
-  result(result: unknown, line: string): void;
-  /** a record as names and values */
-  record(record: Record<string, unknown>): void;
-  /** coloured if output goes to a terminal and NO_COLOR is not set */
-  style(style: Style, text: string): string;
-  /** aligned columns */
-  table(rows: readonly (readonly string[])[]): void;
-  ask(question: string): Promise<string>;
-  askSecret(question: string): Promise<string>;
-  confirm(question: string): Promise<boolean>;
-  /**
-   * Asks before something is lost, unless the person is sure (`--yes`).
-   * @throws CliFailure if the answer is no, or if there is no terminal to ask on
-   */
-  requireConfirmation(question: string, isSure: boolean | undefined): Promise<void>;
-  /** a progress counter on one line; nothing if output does not go to a terminal */
-  progress(what: string, total: number): Progress;
-}
-
 const redrawMs = 100;
 
-export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = process): Terminal {
+/** How a command talks to people and programs. Results go to stdout; questions, progress and errors to stderr. */
+export type Terminal = ReturnType<typeof openTerminal>;
+
+export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = process) {
   const isInteractive = stdin.isTTY === true && stderr.isTTY === true;
+  /** A line for people; nothing if results are JSON. */
   const say = (line = '') => {
     if (!isJson) stdout.write(`${line}\n`);
   };
-  const style = (format: Style, text: string) => styleText(format, text, { stream: stdout });
+  /** Coloured if output goes to a terminal and NO_COLOR is not set. */
+  const style = (format: Parameters<typeof styleText>[0], text: string) => styleText(format, text, { stream: stdout });
 
   async function prompt(question: string, output: NodeJS.WritableStream): Promise<string> {
     if (!isInteractive)
@@ -70,9 +34,11 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
     }
   }
 
+  /** The result for programs; nothing if results are for people. */
   const json = (result: unknown) => {
     if (isJson) stdout.write(`${JSON.stringify(result, null, 2)}\n`);
   };
+  /** Aligned columns. */
   const table = (rows: readonly (readonly string[])[]) => {
     const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
     for (const row of rows)
@@ -82,31 +48,40 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
 
   return {
     isJson,
+    /** whether there is a person to ask */
     isInteractive,
     say,
     style,
-    remark: (line) => void stderr.write(`${line}\n`),
+    /** A remark for people beside the result, on stderr. */
+    remark: (line: string) => void stderr.write(`${line}\n`),
     json,
-    result: (result, line) => (isJson ? json(result) : say(line)),
-    record: (record) => {
+    /** The result for programs, or this line for people. */
+    result: (result: unknown, line: string) => (isJson ? json(result) : say(line)),
+    /** A record as names and values. */
+    record(record: Record<string, unknown>) {
       table(Object.entries(record).map(([name, value]) => [style('dim', name), typeof value === 'string' ? value : JSON.stringify(value)]));
       json(record);
     },
     table,
-    ask: (question) => prompt(question, stderr),
-    async askSecret(question) {
+    ask: (question: string) => prompt(question, stderr),
+    async askSecret(question: string) {
       stderr.write(question);
       const answer = await prompt(question, new Writable({ write: (_, __, done) => done() }));
       stderr.write('\n');
       return answer;
     },
     confirm,
-    async requireConfirmation(question, isSure) {
+    /**
+     * Asks before something is lost, unless the person is sure (`--yes`).
+     * @throws CliFailure if the answer is no, or if there is no terminal to ask on
+     */
+    async requireConfirmation(question: string, isSure: boolean | undefined) {
       if (isSure) return;
       if (!isInteractive) throw usageFailure(`${question} There is no terminal to ask on; give --yes.`);
       if (!(await confirm(question))) throw new CliFailure('failure', 'Nothing was changed.');
     },
-    progress(what, total) {
+    /** A progress counter on one line; nothing if output does not go to a terminal. */
+    progress(what: string, total: number) {
       let done = 0;
       let drawnMs = 0;
       const startedMs = performance.now();
@@ -117,10 +92,12 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
         drawnMs = performance.now();
       };
       return {
+        /** One more is done. */
         step() {
           done++;
           if (stderr.isTTY && performance.now() - drawnMs > redrawMs) draw();
         },
+        /** Clears the line. */
         end() {
           if (stderr.isTTY) stderr.write('\r\x1b[K');
         },

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Exchange, ExchangeOptions, Http } from '../../client/http.ts';
-import { obtainNamedKey } from '../../client/keys.ts';
-import { issuePath, makePatRequest } from '../../client/pats.ts';
-import { addressIn } from '../../client/policy.ts';
+import { issuePath } from '../../client/pats.ts';
 import type { Policy } from '../../client/types.ts';
-import { parseClaims } from '../probes.ts';
+import { parseClaims, signPolicy } from '../probes.ts';
 import { claimsShape, searchShape } from './shapes.ts';
 
 /** Why a check cannot be made here, through no fault of the gate. */
@@ -114,11 +112,8 @@ export function openGate({ http, protocol, adminToken, upstreamUrl }: Subject) {
   /** The policy as it is served. */
   const policy = once(async () => require(await call('GET', '/api/policy'), 200, 'needs the policy') as unknown as Policy);
   /** The body of a PAT request of a new agent: the policy in force, or `document`, as a compact JWS, and the key as PEM. */
-  async function patRequest(document?: unknown): Promise<Record<string, string>> {
-    const inForce = await policy();
-    const terms = { audience: addressIn(inForce, http.url), nowMs: http.now() };
-    return makePatRequest(await obtainNamedKey('conformance'), document ?? inForce, terms);
-  }
+  const patRequest = async (document?: unknown): Promise<Record<string, string>> =>
+    signPolicy(http, 'conformance', await policy(), document);
   const requestPat = (body: object) => call('POST', issuePath, { body });
   /** A PAT that all checks may use. */
   const pat = once(async () => {

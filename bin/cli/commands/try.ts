@@ -11,8 +11,8 @@ import { readAnswer } from '../../probes.ts';
 import { type CliContext, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
 import { readInput } from '../input.ts';
-import { privateFolder } from '../private-file.ts';
 import { intentPath } from '../registry/read.ts';
+import { privateFolder } from '../session.ts';
 import { showIntent } from './intents.ts';
 
 type Values = Record<string, unknown>;
