@@ -22,8 +22,8 @@ export interface Check {
 
 export const check = (id: string, clause: string, title: string, run: Check['run']): Check => ({ id, clause, title, run });
 
-/** A check that is only made with an admin token. */
-export const adminCheck = (...parts: Parameters<typeof check>): Check => ({ ...check(...parts), isAdmins: true });
+/** Checks that are only made with an admin token. */
+export const adminOnly = (checks: readonly Check[]): Check[] => checks.map((one) => ({ ...one, isAdmins: true }));
 
 export type Expect = ReturnType<typeof openExpect>;
 

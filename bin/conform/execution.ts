@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Exchange } from '../../client/http.ts';
 import { splitIntentUid } from '../../schemas/intent-uid.ts';
 import { exhaust, findProhibited, tamper } from '../probes.ts';
-import { adminCheck, type Check, check } from './check.ts';
+import { adminOnly, type Check, check } from './check.ts';
 import { freshUid, type Gate, Unmet } from './gate.ts';
 
 /** Higher limits are not tried out. */
@@ -47,12 +47,15 @@ export const executionChecks: readonly Check[] = [
     if (intent_uid === undefined) throw new Unmet('needs a policy that prohibits an intent');
     expect.refusal(await executeWithPat(gate, { intent_uid, parameters: {} }), 403, 'FORBIDDEN');
   }),
-  adminCheck('execute-answer', '4.2 (3)', "Execution answers with the intent's output parameters", async (gate, expect) => {
+];
+
+export const grantedExecutionChecks = adminOnly([
+  check('execute-answer', '4.2 (3)', "Execution answers with the intent's output parameters", async (gate, expect) => {
     const { intent_uid, parameters, outputs } = await gate.executable();
     const shape = z.looseObject(Object.fromEntries(outputs.map((name) => [name, z.int()])));
     expect.success(await executeWithPat(gate, { intent_uid, parameters }), 200, shape);
   }),
-  adminCheck(
+  check(
     'execute-wrong-parameters',
     '4.2 (3), 2.1',
     'Execution without a required parameter, or with one of the wrong type, is refused',
@@ -63,7 +66,7 @@ export const executionChecks: readonly Check[] = [
     },
   ),
   // uses up the quota of the PAT, so it comes last
-  adminCheck('execute-rate-limit', '4.2 (3), 2.4, 8', "Execution beyond the PAT's rate limit is refused", async (gate, expect) => {
+  check('execute-rate-limit', '4.2 (3), 2.4, 8', "Execution beyond the PAT's rate limit is refused", async (gate, expect) => {
     const { lmt } = await gate.claims();
     const { intent_uid, parameters } = await gate.executable();
     if (lmt === undefined) throw new Unmet('needs a PAT with a rate limit (lmt)');
@@ -73,4 +76,4 @@ export const executionChecks: readonly Check[] = [
     if (refused !== undefined && admitted <= lmt.rate) expect.refusal(refused, 429, 'TOO_MANY_REQUESTS');
     else expect.that(false, `${admitted} executions were admitted, although the PAT allows ${lmt.rate} in ${lmt.period} seconds`);
   }),
-];
+]);

@@ -4,7 +4,7 @@ import { CliFailure } from '../cli/failure.ts';
 import { startUpstream } from '../local/upstream/server.ts';
 import { type Check, openExpect } from './check.ts';
 import { discoveryChecks } from './discovery.ts';
-import { executionChecks } from './execution.ts';
+import { executionChecks, grantedExecutionChecks } from './execution.ts';
 import { freshId, type Gate, openGate, Unmet } from './gate.ts';
 import { credentialChecks, intentChecks, serviceChecks } from './management.ts';
 import { policyAndPatChecks } from './policy-and-pat.ts';
@@ -32,6 +32,7 @@ export const checks: readonly Check[] = [
   serviceChecks,
   intentChecks,
   executionChecks,
+  grantedExecutionChecks,
 ].flat();
 
 /**

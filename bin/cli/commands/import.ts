@@ -5,7 +5,7 @@ import { usageFailure } from '../failure.ts';
 import { readDocument } from '../import/document.ts';
 import { fetchDocument } from '../import/fetch-document.ts';
 import { loadFile } from '../import/load-file.ts';
-import type { Note } from '../import/notes.ts';
+import type { Note } from '../import/node.ts';
 import type { ImportPlan } from '../import/plan.ts';
 import { planImport } from '../import/plan-import.ts';
 import { readInput } from '../input.ts';

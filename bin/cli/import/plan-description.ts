@@ -1,7 +1,6 @@
 import { DocumentError } from './document.ts';
-import { list, type Node, node, text } from './node.ts';
-import { openNotes } from './notes.ts';
-import { checkPlanned, describeIssues, type ImportOptions, type ImportPlan } from './plan.ts';
+import { list, type Node, type Note, node, type TakeNote, text } from './node.ts';
+import { checkPlanned, describeIssues, distinct, type ImportOptions, type ImportPlan } from './plan.ts';
 import { makeService } from './service.ts';
 
 /** Members of an intent that a description may show, but that the registry sets. */
@@ -9,7 +8,8 @@ const assigned = ['intent_id', 'service_id', 'service_name', 'match'];
 
 /** Plans the import of a service description (specification section 2.6). Its intents keep their uids. */
 export function planServiceDescription(root: Node, options: ImportOptions): ImportPlan {
-  const notes = openNotes();
+  const notes: Note[] = [];
+  const take: TakeNote = (path, note) => notes.push({ path, note });
   const info = node(root['service-info']);
   const url = options.baseUrl ?? text(info.service_url);
   if (url === undefined || !URL.canParse(url)) {
@@ -28,7 +28,7 @@ export function planServiceDescription(root: Node, options: ImportOptions): Impo
       service_privacy_policy_url: text(info.service_privacy_policy_url),
     },
     '/service-info',
-    notes.take,
+    take,
   );
   const plan: ImportPlan = { service, intents: [], skipped: [], notes: [], credentials: [] };
   const seen = new Set<string>();
@@ -41,10 +41,10 @@ export function planServiceDescription(root: Node, options: ImportOptions): Impo
     else if (seen.has(operation)) skip('has the same intent_uid as another one');
     else {
       if (typeof node(given).endpoint === 'string')
-        notes.take(`${path}/endpoint`, 'the endpoint is an address alone; it will be called with POST and JSON');
+        take(`${path}/endpoint`, 'the endpoint is an address alone; it will be called with POST and JSON');
       seen.add(operation);
       plan.intents.push(checked.intent);
     }
   }
-  return { ...plan, notes: notes.all() };
+  return { ...plan, notes: distinct(notes) };
 }

@@ -1,10 +1,11 @@
 import { Refusal } from '../../../client/errors.ts';
 import type { Issue } from '../../../schemas/errors.ts';
-import { savedService } from '../../../schemas/service.ts';
+import type { IntentInput } from '../../../schemas/intent.ts';
+import { type ServiceInput, savedService } from '../../../schemas/service.ts';
 import { readAnswer } from '../../probes.ts';
 import type { Api } from '../api.ts';
 import type { CliContext } from '../context.ts';
-import type { IntentChange, ServiceChanges } from './compare.ts';
+import type { Change, ServiceChanges } from './compare.ts';
 import { withProgress } from './concurrently.ts';
 import { findDifferences } from './differences.ts';
 import { normalizeIntent } from './normal-form.ts';
@@ -41,7 +42,7 @@ export async function applyChanges(
   const failed: Failed[] = changes.foreign.map((uid) => ({ intent_uid: uid, message: foreignMessage, issues: [] }));
   const applied: Applied = { service_id: serviceId, created: 0, updated: 0, removed: 0, failed };
   const steps = [
-    ...changes.intents.map((change) => ({ uid: change.intent.intent_uid, work: () => saveIntent(api, serviceId, change) })),
+    ...changes.intents.map((change) => ({ uid: change.input.intent_uid, work: () => saveIntent(api, serviceId, change) })),
     ...(isPruning ? changes.extra : []).map((uid) => ({ uid, work: () => removeIntent(api, uid) })),
   ];
   await withProgress(terminal, 'Applying', steps, concurrency, async ({ uid, work }) => {
@@ -66,7 +67,7 @@ async function saveService(api: Api, { serviceId, service }: ServiceChanges): Pr
 }
 
 /** The name may belong to a service that no search finds because it has no intents yet, for example after an interrupted import: that one is meant. */
-async function createService(api: Api, input: ServiceChanges['service']['input']): Promise<string> {
+async function createService(api: Api, input: ServiceInput): Promise<string> {
   try {
     return readAnswer(savedService, await api.call('POST', '/api/services', { body: input, isAdmin: true })).service_id;
   } catch (error) {
@@ -77,7 +78,7 @@ async function createService(api: Api, input: ServiceChanges['service']['input']
   }
 }
 
-async function saveIntent(api: Api, serviceId: string, { kind, intent, etag }: IntentChange): Promise<'created' | 'updated'> {
+async function saveIntent(api: Api, serviceId: string, { kind, input: intent, etag }: Change<IntentInput>): Promise<'created' | 'updated'> {
   if (kind === 'update') {
     await api.call('PUT', intentPath(intent.intent_uid), { body: intent, isAdmin: true, headers: { 'If-Match': etag ?? '*' } });
     return 'updated';
@@ -92,7 +93,7 @@ async function saveIntent(api: Api, serviceId: string, { kind, intent, etag }: I
 }
 
 /** If the answer to a create was lost, or another run made the intent, it is already there, as wanted. */
-async function recognize(api: Api, serviceId: string, intent: IntentChange['intent'], conflict: Refusal): Promise<void> {
+async function recognize(api: Api, serviceId: string, intent: IntentInput, conflict: Refusal): Promise<void> {
   const stands = await findIntent(api, intent.intent_uid);
   if (stands === undefined) throw conflict;
   if (stands.record.service_id !== serviceId) throw new Refusal({ ...conflict, message: foreignMessage });

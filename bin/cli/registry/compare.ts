@@ -15,10 +15,11 @@ export interface Wanted {
   into?: Service | undefined;
 }
 
-export interface IntentChange {
-  kind: 'create' | 'update';
-  intent: IntentInput;
-  /** for an update: the differences, and the entity tag of what was compared */
+/** What it takes to bring a record into the wanted state. */
+export interface Change<T> {
+  kind: 'create' | 'update' | 'same';
+  input: T;
+  /** for an update, with the entity tag of what was compared */
   differences: Difference[];
   etag?: string;
 }
@@ -28,8 +29,9 @@ export interface ServiceChanges {
   name: string;
   /** undefined if the service is to be created */
   serviceId: string | undefined;
-  service: { kind: 'create' | 'update' | 'same'; input: ServiceInput; differences: Difference[]; etag?: string };
-  intents: IntentChange[];
+  service: Change<ServiceInput>;
+  /** those to be created or updated */
+  intents: Change<IntentInput>[];
   unchanged: number;
   /** uids of intents that the service has and that are not wanted */
   extra: string[];
@@ -70,7 +72,7 @@ export async function compareService(
   const changes: ServiceChanges = {
     name: wanted.into?.service_name ?? wanted.service.service_name,
     serviceId,
-    service: compareRecord(wanted, found),
+    service: compareRecord(found, wanted.into && found ? normalizeService(found.record) : wanted.service, normalizeService),
     intents: [],
     unchanged: 0,
     extra: [...standing].filter((uid) => !wantedUids.has(uid)),
@@ -78,23 +80,19 @@ export async function compareService(
   };
   await withProgress(terminal, 'Comparing', wanted.intents, concurrency, async (intent) => {
     const stands = isThorough || standing.has(intent.intent_uid) ? await findIntent(api, intent.intent_uid) : undefined;
-    if (stands === undefined) changes.intents.push({ kind: 'create', intent, differences: [] });
-    else if (stands.record.service_id !== serviceId) changes.foreign.push(intent.intent_uid);
-    else {
-      const differences = findDifferences(normalizeIntent(stands.record), normalizeIntent(intent));
-      if (differences.length === 0) changes.unchanged++;
-      else changes.intents.push({ kind: 'update', intent, differences, etag: stands.etag });
-    }
+    const change = compareRecord(stands, intent, normalizeIntent);
+    if (stands !== undefined && stands.record.service_id !== serviceId) changes.foreign.push(intent.intent_uid);
+    else if (change.kind === 'same') changes.unchanged++;
+    else changes.intents.push(change);
   });
-  changes.intents.sort((left, right) => (left.intent.intent_uid < right.intent.intent_uid ? -1 : 1));
+  changes.intents.sort((left, right) => (left.input.intent_uid < right.input.intent_uid ? -1 : 1));
   return changes;
 }
 
-function compareRecord({ service, into }: Wanted, found: Found<Service> | undefined): ServiceChanges['service'] {
-  if (found === undefined) return { kind: 'create', input: service, differences: [] };
-  if (into !== undefined) return { kind: 'same', input: normalizeService(found.record), differences: [] };
-  const differences = findDifferences(normalizeService(found.record), normalizeService(service));
-  return { kind: differences.length > 0 ? 'update' : 'same', input: service, differences, etag: found.etag };
+function compareRecord<T, Standing extends T>(found: Found<Standing> | undefined, input: T, normalize: (record: T) => T): Change<T> {
+  if (found === undefined) return { kind: 'create', input, differences: [] };
+  const differences = findDifferences(normalize(found.record), normalize(input));
+  return { kind: differences.length > 0 ? 'update' : 'same', input, differences, etag: found.etag };
 }
 
 /** Whether anything differs. */
