@@ -1,8 +1,9 @@
 import type * as z from 'zod';
 import type { Exchange } from '../../client/http.ts';
 import { splitIntentUid } from '../../schemas/intent-uid.ts';
+import { intentPath } from '../cli/registry/read.ts';
 import { type Check, check, type Expect } from './check.ts';
-import { freshId, freshUid, type Gate, intentPath, Unmet } from './gate.ts';
+import { freshId, freshUid, type Gate, Unmet } from './gate.ts';
 import { intentShape, type listShape, searchShape } from './shapes.ts';
 
 type Query = Record<string, string | number>;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Exchange, ExchangeOptions, Http } from '../../client/http.ts';
 import { issuePath } from '../../client/pats.ts';
 import type { Policy } from '../../client/types.ts';
+import { intentPath, servicePath } from '../cli/registry/read.ts';
 import { parseClaims, signPolicy } from '../probes.ts';
 import { claimsShape, searchShape } from './shapes.ts';
 
@@ -27,9 +28,7 @@ export const freshId = (): string => `conformance-${randomBytes(6).toString('hex
 /** A uid that no intent has. */
 export const freshUid = (): string => `conformance.example:${freshId()}:v1`;
 
-export const servicePath = (id: unknown): string => `/api/services/${encodeURIComponent(String(id))}`;
-export const intentsPath = (serviceId: unknown): string => `${servicePath(serviceId)}/intents`;
-export const intentPath = (uid: unknown): string => `/api/intents/${encodeURIComponent(String(uid))}`;
+export const intentsPath = (serviceId: string): string => `${servicePath(serviceId)}/intents`;
 
 /** The body of a service that does not exist yet. */
 export const makeServiceBody = () => ({

@@ -1,7 +1,8 @@
 import * as z from 'zod';
+import { intentPath, servicePath } from '../cli/registry/read.ts';
 import { adminOnly, type Check, check, type Expect } from './check.ts';
 import { expectPage } from './discovery.ts';
-import { freshId, type Gate, idOf, intentPath, intentsPath, makeServiceBody, servicePath, without } from './gate.ts';
+import { freshId, type Gate, idOf, intentsPath, makeServiceBody, without } from './gate.ts';
 import { holding, intentShape, listShape } from './shapes.ts';
 
 /** None of the six writes, to records that do not exist, may be done with this token. */

@@ -1,11 +1,8 @@
 import { styleText } from 'node:util';
+import type { Check } from './check.ts';
 
 /** The outcome of one check. */
-export interface CheckOutcome {
-  id: string;
-  /** section of the specification */
-  clause: string;
-  title: string;
+export interface CheckOutcome extends Pick<Check, 'id' | 'clause' | 'title'> {
   outcome: 'passed' | 'failed' | 'skipped';
   /** what is wrong, or why the check was skipped */
   notes: string[];
