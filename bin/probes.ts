@@ -1,6 +1,10 @@
 import * as z from 'zod';
 import { UnexpectedAnswer } from '../client/errors.ts';
-import type { Exchange } from '../client/http.ts';
+import type { Exchange, Http } from '../client/http.ts';
+import { obtainNamedKey } from '../client/keys.ts';
+import { makePatRequest } from '../client/pats.ts';
+import { addressIn } from '../client/policy.ts';
+import type { Policy } from '../client/types.ts';
 import { errorBody } from '../schemas/errors.ts';
 import { CliFailure } from './cli/failure.ts';
 
@@ -28,6 +32,12 @@ export function expectStatus(answer: Exchange, status: number): Exchange {
   const { code, message } = answer.status < 400 ? {} : readError(answer);
   const instead = code === undefined ? answer.status : `${answer.status} ${code}: ${message}`;
   throw new CliFailure('failure', `${answer.request} should have been answered ${status}, but was answered ${instead}`);
+}
+
+/** The body of a PAT request of a new agent: the policy in force, or `document` in its place, signed with a new key. */
+export async function signPolicy(http: Http, program: string, policy: Policy, document: unknown = policy) {
+  const terms = { audience: addressIn(policy, http.url), nowMs: http.now() };
+  return makePatRequest(await obtainNamedKey(program), document, terms);
 }
 
 const decodeClaims = (pat: string): unknown => JSON.parse(Buffer.from(pat.split('.')[1] ?? '', 'base64url').toString());

@@ -1,5 +1,6 @@
-import { mkdir, readFile, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { IntentGateError } from './errors.ts';
 
 /**
@@ -25,4 +26,12 @@ export async function readPrivateJson(path: string): Promise<unknown> {
 /** Makes the folder of a file that contains secrets. */
 export async function makePrivateFolder(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+}
+
+/** Writes a JSON file that only its owner may read. It is written beside and moved, so that a reader never sees half of it. */
+export async function writePrivateJson(path: string, value: unknown): Promise<void> {
+  await makePrivateFolder(path);
+  const draft = join(dirname(path), `${randomUUID()}.draft`);
+  await writeFile(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+  await rename(draft, path);
 }

@@ -1,11 +1,4 @@
-import {
-  AssociateSoftwareTokenCommand,
-  CognitoIdentityProviderClient,
-  InitiateAuthCommand,
-  type InitiateAuthCommandOutput,
-  RespondToAuthChallengeCommand,
-  VerifySoftwareTokenCommand,
-} from '@aws-sdk/client-cognito-identity-provider';
+import { CognitoIdentityProvider, type InitiateAuthCommandOutput } from '@aws-sdk/client-cognito-identity-provider';
 import { CliFailure } from './failure.ts';
 
 export interface Identity {
@@ -38,7 +31,7 @@ export interface Asker {
 const maxQuestions = 5;
 
 const open = ({ region, endpoint }: Identity) =>
-  new CognitoIdentityProviderClient({
+  new CognitoIdentityProvider({
     region,
     ...(endpoint !== undefined && { endpoint }),
     // these calls are not signed; without this the SDK looks for credentials of the machine
@@ -50,77 +43,50 @@ const open = ({ region, endpoint }: Identity) =>
  * Signs in by password (USER_PASSWORD_AUTH). A temporary password has to be replaced by a permanent one.
  * @throws CliFailure `credentials` if Cognito refuses
  */
-export async function signIn(identity: Identity, password: string, asker: Asker): Promise<IssuedTokens> {
-  const client = open(identity);
-  return explain(identity, async () => {
-    let answer: InitiateAuthCommandOutput = await client.send(
-      new InitiateAuthCommand({
-        AuthFlow: 'USER_PASSWORD_AUTH',
-        ClientId: identity.client_id,
-        AuthParameters: { USERNAME: identity.username, PASSWORD: password },
-      }),
-    );
+export const signIn = (identity: Identity, password: string, asker: Asker): Promise<IssuedTokens> =>
+  explain(identity, async () => {
+    const { client_id: ClientId, username } = identity;
+    const client = open(identity);
+    const AuthParameters = { USERNAME: username, PASSWORD: password };
+    let answer: InitiateAuthCommandOutput = await client.initiateAuth({ AuthFlow: 'USER_PASSWORD_AUTH', ClientId, AuthParameters });
     for (let count = 0; answer.ChallengeName !== undefined && count < maxQuestions; count++) {
-      answer = await client.send(
-        new RespondToAuthChallengeCommand({
-          ClientId: identity.client_id,
-          ChallengeName: answer.ChallengeName,
-          Session: answer.ChallengeName === 'MFA_SETUP' ? await enrolSecondFactor(client, identity, answer.Session, asker) : answer.Session,
-          ChallengeResponses: {
-            USERNAME: answer.ChallengeParameters?.USER_ID_FOR_SRP ?? identity.username,
-            ...(await answerChallenge(answer.ChallengeName, asker)),
-          },
-        }),
-      );
+      const { ChallengeName, ChallengeParameters } = answer;
+      const Session = ChallengeName === 'MFA_SETUP' ? await enrolSecondFactor(client, username, answer.Session, asker) : answer.Session;
+      const USERNAME = ChallengeParameters?.USER_ID_FOR_SRP ?? username;
+      const ChallengeResponses = { USERNAME, ...(await answerChallenge(ChallengeName, asker)) };
+      answer = await client.respondToAuthChallenge({ ClientId, ChallengeName, Session, ChallengeResponses });
     }
     return readTokens(answer);
   });
-}
 
 /**
  * Enrols a one-time password (RFC 6238) as the second factor of a user who has none yet.
  * @returns the session with which the sign-in goes on
  */
-async function enrolSecondFactor(
-  client: CognitoIdentityProviderClient,
-  { username }: Identity,
-  session: string | undefined,
-  asker: Asker,
-): Promise<string | undefined> {
-  const { SecretCode = '', Session } = await client.send(new AssociateSoftwareTokenCommand({ Session: session }));
+async function enrolSecondFactor(client: CognitoIdentityProvider, username: string, given: string | undefined, { enrol }: Asker) {
+  const { SecretCode = '', Session } = await client.associateSoftwareToken({ Session: given });
   const query = new URLSearchParams({ secret: SecretCode, issuer: 'Intent Gate' });
-  const code = await asker.enrol(`otpauth://totp/${encodeURIComponent(`Intent Gate:${username}`)}?${query}`);
-  const verified = await client.send(new VerifySoftwareTokenCommand({ Session, UserCode: code, FriendlyDeviceName: 'intent-gate login' }));
-  return verified.Session;
+  const UserCode = await enrol(`otpauth://totp/${encodeURIComponent(`Intent Gate:${username}`)}?${query}`);
+  return (await client.verifySoftwareToken({ Session, UserCode, FriendlyDeviceName: 'intent-gate login' })).Session;
 }
 
 /** @throws CliFailure `credentials` if the refresh token has expired */
-export async function renewTokens(session: Identity & { refresh_token: string }): Promise<IssuedTokens> {
-  const client = open(session);
-  return explain(session, async () =>
-    readTokens(
-      await client.send(
-        new InitiateAuthCommand({
-          AuthFlow: 'REFRESH_TOKEN_AUTH',
-          ClientId: session.client_id,
-          AuthParameters: { REFRESH_TOKEN: session.refresh_token },
-        }),
-      ),
-      session.refresh_token,
-    ),
-  );
-}
+export const renewTokens = (session: Identity & { refresh_token: string }): Promise<IssuedTokens> =>
+  explain(session, async () => {
+    const AuthParameters = { REFRESH_TOKEN: session.refresh_token };
+    const request = { AuthFlow: 'REFRESH_TOKEN_AUTH', ClientId: session.client_id, AuthParameters } as const;
+    return readTokens(await open(session).initiateAuth(request), session.refresh_token);
+  });
 
 async function answerChallenge(challenge: string, asker: Asker): Promise<Record<string, string>> {
   switch (challenge) {
     case 'NEW_PASSWORD_REQUIRED':
       return { NEW_PASSWORD: await asker.newPassword() };
     case 'SOFTWARE_TOKEN_MFA':
-      return { SOFTWARE_TOKEN_MFA_CODE: await asker.code() };
+    case 'SMS_MFA':
+      return { [`${challenge}_CODE`]: await asker.code() };
     case 'MFA_SETUP':
       return {};
-    case 'SMS_MFA':
-      return { SMS_MFA_CODE: await asker.code() };
     default:
       throw new CliFailure(
         'credentials',
@@ -136,14 +102,15 @@ function readTokens({ AuthenticationResult: result }: InitiateAuthCommandOutput,
   return { access_token: AccessToken, refresh_token: RefreshToken, expires_at: Date.now() + ExpiresIn * 1000 };
 }
 
+const refused = 'The user pool refuses the name, the password or the renewal. Sign in again with: intent-gate login';
+const wrongCode = 'The user pool refuses the code. Check that the clock of the device is right, and sign in again with: intent-gate login';
+
 const complaints: Record<string, string> = {
-  NotAuthorizedException: 'The user pool refuses the name, the password or the renewal. Sign in again with: intent-gate login',
-  UserNotFoundException: 'The user pool refuses the name, the password or the renewal. Sign in again with: intent-gate login',
+  NotAuthorizedException: refused,
+  UserNotFoundException: refused,
   PasswordResetRequiredException: 'The password has to be reset first. Ask an admin of the user pool.',
-  CodeMismatchException:
-    'The user pool refuses the code. Check that the clock of the device is right, and sign in again with: intent-gate login',
-  EnableSoftwareTokenMFAException:
-    'The user pool refuses the code. Check that the clock of the device is right, and sign in again with: intent-gate login',
+  CodeMismatchException: wrongCode,
+  EnableSoftwareTokenMFAException: wrongCode,
   ResourceNotFoundException:
     'The user pool has no such client. Check --client-id and --region (outputs AdminClientId and UserPoolId of the deployment).',
   InvalidPasswordException:

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { type Api, openApi } from './api.ts';
 import { usageFailure } from './failure.ts';
 import { openTokens, readLocalStack } from './session.ts';
@@ -6,8 +6,11 @@ import { openTerminal, type Terminal } from './terminal.ts';
 
 /** What every command works with. */
 export interface CliContext {
-  api: Api;
+  /** of the gate that is meant; a command that needs no gate does not ask for it */
+  readonly api: Api;
   terminal: Terminal;
+  /** `--url` */
+  url: string | undefined;
 }
 
 /** The gate's address: `--url`, else `INTENT_GATE_URL`, else that of the stack that `npm start` runs here. */
@@ -21,11 +24,29 @@ export function chooseBaseUrl(given: string | undefined, environment: NodeJS.Pro
   return chosen.replace(/\/+$/, '');
 }
 
-export function openContext(command: Command): CliContext {
-  const { url, json = false } = command.optsWithGlobals<{ url?: string; json?: boolean }>();
-  const baseUrl = chooseBaseUrl(url);
-  return { api: openApi(baseUrl, openTokens(baseUrl)), terminal: openTerminal(json) };
+export function openContext(command: Pick<CommandUnknownOpts, 'optsWithGlobals'>): CliContext {
+  const { url, json = false } = command.optsWithGlobals() as { url?: string; json?: boolean };
+  let api: Api | undefined;
+  return {
+    get api() {
+      if (api === undefined) {
+        const baseUrl = chooseBaseUrl(url);
+        api = openApi(baseUrl, openTokens(baseUrl));
+      }
+      return api;
+    },
+    terminal: openTerminal(json),
+    url,
+  };
 }
 
 /** Addresses of this machine, for which http is allowed and loopback is meant. */
 export const isLoopback = (baseUrl: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(baseUrl).hostname);
+
+export const concurrencyOption = new Option('--concurrency <count>', 'how many requests at a time, 1 to 64')
+  .default(16, '"16"')
+  .argParser((text) => {
+    const count = /^[0-9]{1,2}$/.test(text) ? Number(text) : 0;
+    if (count < 1 || count > 64) throw usageFailure('--concurrency takes a whole number from 1 to 64.');
+    return count;
+  });

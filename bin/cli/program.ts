@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError } from '@commander-js/extra-typings';
 import { IntentGateError, RateLimited, Refusal, Unreachable } from '../../client/errors.ts';
 import { version } from '../../lib/version.ts';
 import type { Issue } from '../../schemas/errors.ts';
@@ -21,7 +21,7 @@ Exit codes: 0 done, 1 refused or failed, 2 the registry or policy is not as the 
 Variables: INTENT_GATE_URL address of the gate, INTENT_GATE_TOKEN admin token in place of a login,
 INTENT_GATE_HOME folder of tokens and keys, NO_COLOR no colour.`;
 
-function createProgram(): Command {
+function createProgram() {
   const program = new Command('intent-gate')
     .description('Works with an Intent Gate, as an admin or as an agent')
     .version(version, '--version', 'says which version this is')
@@ -55,29 +55,20 @@ export async function runCommand(words: readonly string[]): Promise<number> {
   }
 }
 
-interface Complaint {
-  reason: ExitReason;
-  /** for programs, in the gate's own form */
-  error: { code: string; message: string; details: Record<string, unknown> };
+/** What is wrong, if it is something that a command may end with; for programs in the gate's own form. */
+function toComplaint(error: unknown) {
+  const complain = (reason: ExitReason, code: string, details: Record<string, unknown> = {}) => ({
+    reason,
+    error: { code, message: (error as Error).message, details },
+  });
+  if (error instanceof CliFailure) return complain(error.reason, error.reason, { issues: error.issues });
+  if (error instanceof Refusal) return complain([401, 403].includes(error.status) ? 'credentials' : 'failure', error.code, error.details);
+  if (error instanceof RateLimited) return complain('failure', error.code);
+  if (error instanceof Unreachable) return complain('unreachable', 'unreachable');
+  return error instanceof IntentGateError ? complain('failure', 'failure') : undefined;
 }
 
-/** What is wrong, if it is something that a command may end with. */
-function toComplaint(error: unknown): Complaint | undefined {
-  if (error instanceof CliFailure) {
-    const { reason, message, issues } = error;
-    return { reason, error: { code: reason, message, details: { issues } } };
-  }
-  if (!(error instanceof IntentGateError)) return undefined;
-  const { code, message } = error;
-  if (error instanceof Refusal) {
-    const { status, details } = error;
-    return { reason: status === 401 || status === 403 ? 'credentials' : 'failure', error: { code, message, details } };
-  }
-  const reason = error instanceof Unreachable ? 'unreachable' : 'failure';
-  return { reason, error: { code: error instanceof RateLimited ? code : reason, message, details: {} } };
-}
-
-function complain({ reason, error: { code, message, details } }: Complaint): void {
+function complain({ reason, error: { code, message, details } }: NonNullable<ReturnType<typeof toComplaint>>): void {
   console.error(code === reason ? message : `${code}: ${message}`);
   const { issues, changes, request_id } = details as { issues?: Issue[]; changes?: string[]; request_id?: string };
   for (const { path, problem } of issues ?? []) console.error(`  ${path || '/'} ${problem}`);

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { IntentGateError } from '../../client/errors.ts';
+import { readPrivateJson, writePrivateJson } from '../../client/private-files.ts';
 import type { Tokens } from './api.ts';
 import type { Identity, IssuedTokens } from './cognito.ts';
 import { CliFailure } from './failure.ts';
-import { openPrivateFile } from './private-file.ts';
 
 /** How an admin is signed in to one gate. */
 export type Session = { kind: 'local'; stack_file: string } | ({ kind: 'cognito' } & Identity & IssuedTokens);
-
-type Sessions = Record<string, Session>;
 
 /** What `npm start` says about the stack that runs here. */
 export interface LocalStack {
@@ -26,19 +26,34 @@ export function readLocalStack(file = localStackFile()): LocalStack | undefined 
   }
 }
 
-const file = () => openPrivateFile<Sessions>('sessions.json');
+/** The folder of tokens and keys: `INTENT_GATE_HOME`, else `intent-gate` in `XDG_CONFIG_HOME` or `~/.config`. */
+export const privateFolder = (environment: NodeJS.ProcessEnv = process.env): string =>
+  environment.INTENT_GATE_HOME || join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'intent-gate');
 
-export function saveSession(baseUrl: string, session: Session): string {
-  const { path, read, write } = file();
-  write({ ...read(), [baseUrl]: session });
-  return path;
+const sessionsFile = () => join(privateFolder(), 'sessions.json');
+
+/** @throws CliFailure if others can read the file, or if it is damaged */
+async function readSessions(): Promise<Record<string, Session>> {
+  const path = sessionsFile();
+  try {
+    return ((await readPrivateJson(path)) ?? {}) as Record<string, Session>;
+  } catch (cause) {
+    if (!(cause instanceof IntentGateError)) throw cause;
+    if (cause.code === 'UNSAFE_FILE') throw new CliFailure('credentials', cause.message, { cause });
+    throw new CliFailure('failure', `The file ${path} is damaged. Remove it and sign in again.`, { cause });
+  }
+}
+
+/** @returns the file in which it is kept */
+export async function saveSession(baseUrl: string, session: Session): Promise<string> {
+  await writePrivateJson(sessionsFile(), { ...(await readSessions()), [baseUrl]: session });
+  return sessionsFile();
 }
 
 /** @returns whether there was one */
-export function forgetSession(baseUrl: string): boolean {
-  const { read, write } = file();
-  const { [baseUrl]: found, ...others } = read() ?? {};
-  if (found !== undefined) write(others);
+export async function forgetSession(baseUrl: string): Promise<boolean> {
+  const { [baseUrl]: found, ...others } = await readSessions();
+  if (found !== undefined) await writePrivateJson(sessionsFile(), others);
   return found !== undefined;
 }
 
@@ -51,7 +66,7 @@ export function openTokens(baseUrl: string, environment: NodeJS.ProcessEnv = pro
   return {
     async get(renew = false) {
       if (environment.INTENT_GATE_TOKEN) return environment.INTENT_GATE_TOKEN;
-      const session = file().read()?.[baseUrl];
+      const session = (await readSessions())[baseUrl];
       if (session === undefined)
         throw new CliFailure('credentials', `You are not signed in to ${baseUrl}. Sign in with: intent-gate login`);
       if (session.kind === 'local') return readLocalToken(session.stack_file, baseUrl);
@@ -77,6 +92,6 @@ async function renewSession(baseUrl: string, session: Extract<Session, { kind: '
   // the SDK takes a while to load, and most commands do not need it
   const { renewTokens } = await import('./cognito.ts');
   const renewed = { ...session, ...(await renewTokens(session)) };
-  saveSession(baseUrl, renewed);
+  await saveSession(baseUrl, renewed);
   return renewed.access_token;
 }

@@ -3,48 +3,19 @@ import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { CliFailure, usageFailure } from './failure.ts';
 
-export type Style = Parameters<typeof styleText>[0];
-
-export interface Progress {
-  /** one more is done */
-  step(): void;
-  /** clears the line */
-  end(): void;
-}
-
-/** How a command talks to people and programs. Results go to stdout; questions, progress and errors to stderr. */
-export interface Terminal {
-  /** whether results are JSON */
-  isJson: boolean;
-  /** whether there is a person to ask */
-  isInteractive: boolean;
-  /** a line for people; nothing if results are JSON */
-  say(line?: string): void;
-  /** a remark for people beside the result, on stderr */
-  remark(line: string): void;
-  /** the result for programs; nothing if results are for people */
-  json(result: unknown): void;
-  /** a text as it is, such as the content of a file */
-  write(text: string): void;
-  /** coloured if output goes to a terminal and NO_COLOR is not set */
-  style(style: Style, text: string): string;
-  /** aligned columns */
-  table(rows: readonly (readonly string[])[]): void;
-  ask(question: string): Promise<string>;
-  askSecret(question: string): Promise<string>;
-  confirm(question: string): Promise<boolean>;
-  /** a progress counter on one line; nothing if output does not go to a terminal */
-  progress(what: string, total: number): Progress;
-}
-
 const redrawMs = 100;
 
-export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = process): Terminal {
+/** How a command talks to people and programs. Results go to stdout; questions, progress and errors to stderr. */
+export type Terminal = ReturnType<typeof openTerminal>;
+
+export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = process) {
   const isInteractive = stdin.isTTY === true && stderr.isTTY === true;
+  /** A line for people; nothing if results are JSON. */
   const say = (line = '') => {
     if (!isJson) stdout.write(`${line}\n`);
   };
-  const style = (format: Style, text: string) => styleText(format, text, { stream: stdout });
+  /** Coloured if output goes to a terminal and NO_COLOR is not set. */
+  const style = (format: Parameters<typeof styleText>[0], text: string) => styleText(format, text, { stream: stdout });
 
   async function prompt(question: string, output: NodeJS.WritableStream): Promise<string> {
     if (!isInteractive)
@@ -63,30 +34,54 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
     }
   }
 
+  /** The result for programs; nothing if results are for people. */
+  const json = (result: unknown) => {
+    if (isJson) stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+  };
+  /** Aligned columns. */
+  const table = (rows: readonly (readonly string[])[]) => {
+    const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+    for (const row of rows)
+      say(row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  '));
+  };
+  const confirm = async (question: string) => /^y(es)?$/i.test((await prompt(`${question} [y/N] `, stderr)).trim());
+
   return {
     isJson,
+    /** whether there is a person to ask */
     isInteractive,
     say,
     style,
-    remark: (line) => void stderr.write(`${line}\n`),
-    json: (result) => {
-      if (isJson) stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+    /** A remark for people beside the result, on stderr. */
+    remark: (line: string) => void stderr.write(`${line}\n`),
+    json,
+    /** The result for programs, or this line for people. */
+    result: (result: unknown, line: string) => (isJson ? json(result) : say(line)),
+    /** A record as names and values. */
+    record(record: Record<string, unknown>) {
+      table(Object.entries(record).map(([name, value]) => [style('dim', name), typeof value === 'string' ? value : JSON.stringify(value)]));
+      json(record);
     },
-    write: (text) => void stdout.write(text),
-    table: (rows) => {
-      const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-      for (const row of rows)
-        say(row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  '));
-    },
-    ask: (question) => prompt(question, stderr),
-    async askSecret(question) {
+    table,
+    ask: (question: string) => prompt(question, stderr),
+    async askSecret(question: string) {
       stderr.write(question);
       const answer = await prompt(question, new Writable({ write: (_, __, done) => done() }));
       stderr.write('\n');
       return answer;
     },
-    confirm: async (question) => /^y(es)?$/i.test((await prompt(`${question} [y/N] `, stderr)).trim()),
-    progress(what, total) {
+    confirm,
+    /**
+     * Asks before something is lost, unless the person is sure (`--yes`).
+     * @throws CliFailure if the answer is no, or if there is no terminal to ask on
+     */
+    async requireConfirmation(question: string, isSure: boolean | undefined) {
+      if (isSure) return;
+      if (!isInteractive) throw usageFailure(`${question} There is no terminal to ask on; give --yes.`);
+      if (!(await confirm(question))) throw new CliFailure('failure', 'Nothing was changed.');
+    },
+    /** A progress counter on one line; nothing if output does not go to a terminal. */
+    progress(what: string, total: number) {
       let done = 0;
       let drawnMs = 0;
       const startedMs = performance.now();
@@ -97,10 +92,12 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
         drawnMs = performance.now();
       };
       return {
+        /** One more is done. */
         step() {
           done++;
           if (stderr.isTTY && performance.now() - drawnMs > redrawMs) draw();
         },
+        /** Clears the line. */
         end() {
           if (stderr.isTTY) stderr.write('\r\x1b[K');
         },

@@ -1,4 +1,8 @@
-import type { CheckContext } from './context.ts';
+import type * as z from 'zod';
+import type { Exchange } from '../../client/http.ts';
+import { issuesOf } from '../../functions/core/json.ts';
+import type { Gate } from './gate.ts';
+import { errorShape } from './shapes.ts';
 
 /** One requirement of the specification, and how to check it. */
 export interface Check {
@@ -10,21 +14,65 @@ export interface Check {
   /** only made with an admin token */
   isAdmins?: true;
   /**
-   * What is wrong, in sentences; nothing if all is well.
+   * Makes the check; what is wrong is recorded by `expect`.
    * @throws Unmet if the check cannot be made
    */
-  run(context: CheckContext): Promise<string[]>;
+  run(gate: Gate, expect: Expect): Promise<void>;
 }
 
-/** What is wrong in any of several cases, one after the other. */
-export async function inEach<T>(cases: readonly T[], find: (one: T) => Promise<string[]>): Promise<string[]> {
-  const findings: string[] = [];
-  for (const one of cases) findings.push(...(await find(one)));
-  return findings;
+export const check = (id: string, clause: string, title: string, run: Check['run']): Check => ({ id, clause, title, run });
+
+/** Checks that are only made with an admin token. */
+export const adminOnly = (checks: readonly Check[]): Check[] => checks.map((one) => ({ ...one, isAdmins: true }));
+
+export type Expect = ReturnType<typeof openExpect>;
+
+/** Compares answers with what they should be. Each difference is a sentence, which is added to `findings`. */
+export function openExpect(findings: string[]) {
+  const codeOf = ({ body }: Exchange): string | undefined => errorShape.safeParse(body).data?.error.code;
+  const describe = (answer: Exchange): string => `${answer.request} was answered ${[answer.status, codeOf(answer) ?? []].flat().join(' ')}`;
+
+  function that(holds: boolean, finding: string): void {
+    if (!holds) findings.push(finding);
+  }
+
+  /** Returns the body if it is as it should be. */
+  function readBody<T extends z.ZodType>({ request, body, headers }: Exchange, shape: T, label: string): z.output<T> | undefined {
+    const before = findings.length;
+    that(body !== undefined, `${label}${request} was answered with a body that is not JSON`);
+    if (body === undefined) return undefined;
+    const isDeclared = /^application\/json\b/i.test(headers.get('content-type') ?? '');
+    that(isDeclared, `${label}${request} was answered without Content-Type: application/json`);
+    const { data, error } = shape.safeParse(body, { reportInput: true });
+    for (const { path, problem } of error ? issuesOf(error) : [])
+      findings.push(`${label}${request}: ${path || 'the body'} of the answer ${problem}`);
+    return findings.length === before ? data : undefined;
+  }
+
+  /** A refusal: its status or class of status, its name (specification section 7.2), its form (7.1). */
+  function refusal(answer: Exchange, status: number | '4xx', code: string, label = ''): void {
+    const isWanted = status === '4xx' ? answer.status >= 400 && answer.status < 500 : answer.status === status;
+    if (!isWanted) findings.push(`${label}${describe(answer)}, but should be refused with ${status} ${code}`);
+    else if (readBody(answer, errorShape, label)) {
+      that(codeOf(answer) === code, `${label}${answer.request} was refused as ${codeOf(answer)}, but should be refused as ${code}`);
+    }
+  }
+
+  return {
+    that,
+    refusal,
+    /** A refusal as invalid. @param what - what is wrong with the request, if requests differ only in that */
+    invalid: (answer: Exchange, what?: string) => refusal(answer, 400, 'INVALID_PARAMETER', what === undefined ? undefined : `${what}: `),
+    notFound: (answer: Exchange) => refusal(answer, 404, 'NOT_FOUND'),
+    /** A success. @returns its body, if that is as it should be */
+    success<T extends z.ZodType>(answer: Exchange, status: number, shape: T): z.output<T> | undefined {
+      that(answer.status === status, `${describe(answer)}, but should be answered ${status}`);
+      return answer.status === status ? readBody(answer, shape, '') : undefined;
+    },
+    /** A success without a body. */
+    emptied(answer: Exchange): void {
+      if (answer.status !== 204) findings.push(`${describe(answer)}, but should be answered 204`);
+      else that(answer.text === '', `${answer.request} was answered with a body, but 204 has none`);
+    },
+  };
 }
-
-/** A body without one of its members. */
-export const without = (body: Record<string, unknown>, member: string): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(body).filter(([name]) => name !== member));
-
-export const segment = (text: unknown): string => encodeURIComponent(String(text));

@@ -1,201 +1,140 @@
 import type * as z from 'zod';
 import type { Exchange } from '../../client/http.ts';
 import { splitIntentUid } from '../../schemas/intent-uid.ts';
-import { checkAnswer, checkRefusal } from './answers.ts';
-import { type Check, inEach, segment } from './check.ts';
-import { type CheckContext, Unmet } from './context.ts';
-import { intentShape, type paginationShape, searchShape } from './shapes.ts';
+import { intentPath } from '../cli/registry/read.ts';
+import { type Check, check, type Expect } from './check.ts';
+import { freshId, freshUid, type Gate, Unmet } from './gate.ts';
+import { intentShape, type listShape, searchShape } from './shapes.ts';
 
-type Pagination = z.infer<typeof paginationShape>;
+type Query = Record<string, string | number>;
 
-const search = (context: CheckContext, query: Record<string, string>): Promise<Exchange> => {
-  const text = new URLSearchParams(query).toString();
-  return context.call('GET', `/api/intents/search${text && `?${text}`}`);
-};
+const searchPath = '/api/intents/search';
+const search = ({ call }: Gate, query: Query): Promise<Exchange> => call('GET', searchPath, { query });
 
-const uidsIn = ({ body }: Exchange): string[] => (searchShape.safeParse(body).data?.intents ?? []).map(({ intent_uid }) => intent_uid);
+const uidsIn = ({ intents }: z.infer<typeof searchShape | typeof listShape>): string[] => intents.map(({ intent_uid }) => intent_uid);
 
-/** What is wrong with the numbers of a page, which have to be consistent. */
-export function checkPagination({ request, body }: Exchange, page: number, pageSize: number, resultCount: number): string[] {
-  const { total_results, total_pages, current_page, page_size } = (body as { pagination: Pagination }).pagination;
-  const expected = Math.max(0, Math.min(pageSize, total_results - (page - 1) * pageSize));
-  return [
-    ...(current_page === page ? [] : [`${request}: pagination.current_page is ${current_page}, but page ${page} was asked for`]),
-    ...(page_size === pageSize ? [] : [`${request}: pagination.page_size is ${page_size}, but should be ${pageSize}`]),
-    ...(total_pages === Math.ceil(total_results / pageSize)
-      ? []
-      : [`${request}: pagination.total_pages is ${total_pages}, which does not go with ${total_results} results of ${pageSize} a page`]),
-    ...(resultCount === expected
-      ? []
-      : [`${request}: contains ${resultCount} intents, but should contain ${expected} of ${total_results}`]),
-  ];
+/** Asks for a page, whose numbers have to be consistent. Returns the uids on it. */
+export async function expectPage(
+  { call }: Gate,
+  expect: Expect,
+  path: string,
+  shape: typeof searchShape | typeof listShape,
+  query: { page?: number; page_size?: number } = {},
+): Promise<string[] | undefined> {
+  const answer = await call('GET', path, { query });
+  const { request } = answer;
+  const body = expect.success(answer, 200, shape);
+  if (body === undefined) return undefined;
+  const { page = 1, page_size: size = 10 } = query;
+  const { total_results, total_pages, current_page, page_size } = body.pagination;
+  const count = body.intents.length;
+  const expected = Math.max(0, Math.min(size, total_results - (page - 1) * size));
+  expect.that(current_page === page, `${request}: pagination.current_page is ${current_page}, but page ${page} was asked for`);
+  expect.that(page_size === size, `${request}: pagination.page_size is ${page_size}, but should be ${size}`);
+  expect.that(
+    total_pages === Math.ceil(total_results / size),
+    `${request}: pagination.total_pages is ${total_pages}, which does not go with ${total_results} results of ${size} a page`,
+  );
+  expect.that(count === expected, `${request}: contains ${count} intents, but should contain ${expected} of ${total_results}`);
+  return uidsIn(body);
 }
 
-async function checkPage(context: CheckContext, query: Record<string, string>, page: number, pageSize: number): Promise<string[]> {
-  const found = await search(context, query);
-  const findings = checkAnswer(found, 200, searchShape);
-  return findings.length > 0 ? findings : checkPagination(found, page, pageSize, uidsIn(found).length);
+/** Searches. Returns what is found, if the answer has the form that it should have. */
+async function find(gate: Gate, expect: Expect, query: Query) {
+  const answer = await search(gate, query);
+  const body = expect.success(answer, 200, searchShape);
+  return body && { request: answer.request, uids: uidsIn(body), total: body.pagination.total_results };
 }
 
-/** Whether a filter that fits an intent lets it through. */
-async function checkFilter(context: CheckContext, query: Record<string, string>, uid: string): Promise<string[]> {
-  const found = await search(context, { ...query, page_size: '100' });
-  const findings = checkAnswer(found, 200, searchShape);
-  if (findings.length > 0) return findings;
-  const isBeyondPage = searchShape.parse(found.body).pagination.total_results > 100;
-  return uidsIn(found).includes(uid) || isBeyondPage ? [] : [`${found.request} does not find ${uid}, which fits`];
+/** A filter that fits an intent has to let it through. */
+async function expectFound(gate: Gate, expect: Expect, query: Query, uid: string) {
+  const found = await find(gate, expect, { ...query, page_size: 100 });
+  // it may be on a later page
+  if (found) expect.that(found.uids.includes(uid) || found.total > 100, `${found.request} does not find ${uid}, which fits`);
+  return found;
 }
 
-const wrongPages: Record<string, string>[] = [
-  { page: '0' },
-  { page: '-1' },
-  { page: '1.5' },
-  { page: 'one' },
-  { page_size: '0' },
-  { page_size: '101' },
-  { page_size: 'ten' },
-];
-
-export const discoveryChecks: readonly Check[] = [
-  {
-    id: 'search-answer',
-    clause: '4.2 (1), 2.2, 2.7',
-    title: 'Search answers intents and pagination, by default page 1 of 10 a page',
-    run: (context) => checkPage(context, {}, 1, 10),
-  },
-  {
-    id: 'search-paging',
-    clause: '4.2 (1), 2.7, 8',
-    title: 'Search gives the page that is asked for, and its numbers agree',
-    run: (context) =>
-      inEach(
-        [
-          { page: '1', page_size: '1' },
-          { page: '2', page_size: '1' },
-          { page: '1', page_size: '100' },
-        ],
-        (query) => checkPage(context, query, Number(query.page), Number(query.page_size)),
-      ),
-  },
-  {
-    id: 'search-pages-differ',
-    clause: '4.2 (1), 2.7',
-    title: 'Search shows no intent on two pages',
-    run: async (context) => {
-      const pages = [];
-      for (const page of ['1', '2', '3']) pages.push(await search(context, { page, page_size: '2' }));
-      const uids = pages.flatMap(uidsIn);
-      return new Set(uids).size === uids.length ? [] : ['GET /api/intents/search: pages 1 to 3 of 2 a page hold an intent twice'];
-    },
-  },
-  {
-    id: 'search-wrong-page',
-    clause: '4.2 (1), 8',
-    title: 'Search refuses pages and page sizes out of bounds',
-    run: (context) => inEach(wrongPages, async (query) => checkRefusal(await search(context, query), 400, 'INVALID_PARAMETER')),
-  },
-  {
-    id: 'search-uid',
-    clause: '4.2 (1)',
-    title: 'Search by uid finds that intent and no other',
-    run: async (context) => {
-      const { intent_uid } = await context.intent();
-      const found = await search(context, { uid: intent_uid });
-      const findings = checkAnswer(found, 200, searchShape);
-      if (findings.length > 0) return findings;
-      const uids = uidsIn(found);
-      return uids.length === 1 && uids[0] === intent_uid ? [] : [`${found.request} finds ${uids.join(', ') || 'nothing'}`];
-    },
-  },
-  {
-    id: 'search-namespace',
-    clause: '4.2 (1)',
-    title: 'Search by namespace finds intents of that namespace and no others',
-    run: async (context) => {
-      const { intent_uid } = await context.intent();
-      const { namespace } = splitIntentUid(intent_uid);
-      const found = await search(context, { namespace, page_size: '100' });
-      const strangers = uidsIn(found).filter((uid) => splitIntentUid(uid).namespace.toLowerCase() !== namespace.toLowerCase());
-      return [
-        ...(await checkFilter(context, { namespace }, intent_uid)),
-        ...strangers.map((uid) => `${found.request} finds ${uid}, which is of another namespace`),
-      ];
-    },
-  },
-  {
-    id: 'search-filters',
-    clause: '4.2 (1)',
-    title: 'Search by service name, intent name, description and tags finds an intent by each of its own',
-    run: async (context) => {
-      const { intent_uid, service_name, intent_name, description, tags = [] } = await describeKnown(context);
-      const filters: Record<string, string>[] = [{ service_name }, { intent_name }, { description }];
-      if (tags.length > 0) filters.push({ tags: tags.slice(0, 2).join(',') });
-      return inEach(filters, (filter) => checkFilter(context, { uid: intent_uid, ...filter }, intent_uid));
-    },
-  },
-  {
-    id: 'search-filter-out',
-    clause: '4.2 (1)',
-    title: 'Search by words that no intent has finds nothing',
-    run: async (context) => {
-      const word = context.freshId();
-      return inEach(['uid', 'namespace', 'service_name', 'intent_name', 'description', 'tags'], async (filter) => {
-        const value = filter === 'uid' ? `conformance.example:${word}:v1` : word;
-        const found = await search(context, { [filter]: value });
-        const findings = checkAnswer(found, 200, searchShape);
-        return findings.length > 0 || uidsIn(found).length === 0 ? findings : [`${found.request} finds ${uidsIn(found).join(', ')}`];
-      });
-    },
-  },
-  {
-    id: 'search-query',
-    clause: '4.2 (1)',
-    title: 'Search by a question in the words of an intent finds it',
-    run: async (context) => {
-      const { intent_uid, intent_name } = await describeKnown(context);
-      return checkFilter(context, { query: intent_name, namespace: splitIntentUid(intent_uid).namespace }, intent_uid);
-    },
-  },
-  {
-    id: 'details-answer',
-    clause: '4.2 (2), 2.2',
-    title: 'Details answer the intent that the path names',
-    run: async (context) => {
-      const { intent_uid, service_name } = await context.intent();
-      const details = await context.call('GET', `/api/intents/${segment(intent_uid)}`);
-      const findings = checkAnswer(details, 200, intentShape);
-      if (findings.length > 0) return findings;
-      const shown = intentShape.parse(details.body);
-      return [
-        ...(shown.intent_uid === intent_uid ? [] : [`${details.request} shows the intent ${shown.intent_uid}`]),
-        ...(shown.service_name === service_name
-          ? []
-          : [`${details.request} shows the service name ${shown.service_name}, not ${service_name}`]),
-      ];
-    },
-  },
-  {
-    id: 'details-unknown',
-    clause: '4.2 (2), 7.2',
-    title: 'Details of an intent that does not exist are 404',
-    run: async (context) =>
-      checkRefusal(await context.call('GET', `/api/intents/conformance.example:${context.freshId()}:v1`), 404, 'NOT_FOUND'),
-  },
-  {
-    id: 'details-malformed',
-    clause: '4.2 (2), 2.2',
-    title: 'Details of what is no intent_uid are 400',
-    run: (context) =>
-      inEach(['no-uid', 'example.com:Upper-Case:v1', 'example.com:slug:1', 'example.com:slug'], async (uid) =>
-        checkRefusal(await context.call('GET', `/api/intents/${segment(uid)}`), 400, 'INVALID_PARAMETER'),
-      ),
-  },
-];
-
-async function describeKnown(context: CheckContext): Promise<z.infer<typeof intentShape>> {
-  const { intent_uid } = await context.intent();
-  const details = await context.call('GET', `/api/intents/${segment(intent_uid)}`);
-  const { data } = intentShape.safeParse(details.body);
+async function describeKnown(gate: Gate): Promise<z.infer<typeof intentShape>> {
+  const { intent_uid } = await gate.intent();
+  const { data } = intentShape.safeParse((await gate.call('GET', intentPath(intent_uid))).body);
   if (data === undefined) throw new Unmet('needs the details of an intent');
   return data;
 }
+
+export const discoveryChecks: readonly Check[] = [
+  check(
+    'search-answer',
+    '4.2 (1), 2.2, 2.7',
+    'Search answers intents and pagination, by default page 1 of 10 a page',
+    async (gate, expect) => void (await expectPage(gate, expect, searchPath, searchShape)),
+  ),
+  check('search-paging', '4.2 (1), 2.7, 8', 'Search gives the page that is asked for, and its numbers agree', async (gate, expect) => {
+    await expectPage(gate, expect, searchPath, searchShape, { page: 1, page_size: 1 });
+    await expectPage(gate, expect, searchPath, searchShape, { page: 2, page_size: 1 });
+    await expectPage(gate, expect, searchPath, searchShape, { page: 1, page_size: 100 });
+  }),
+  check('search-pages-differ', '4.2 (1), 2.7', 'Search shows no intent on two pages', async (gate, expect) => {
+    const pages = [];
+    for (const page of [1, 2, 3]) pages.push(searchShape.safeParse((await search(gate, { page, page_size: 2 })).body).data);
+    const uids = pages.flatMap((page) => (page ? uidsIn(page) : []));
+    expect.that(new Set(uids).size === uids.length, 'GET /api/intents/search: pages 1 to 3 of 2 a page hold an intent twice');
+  }),
+  check('search-wrong-page', '4.2 (1), 8', 'Search refuses pages and page sizes out of bounds', async (gate, expect) => {
+    for (const page of [0, -1, 1.5, 'one']) expect.invalid(await search(gate, { page }));
+    for (const page_size of [0, 101, 'ten']) expect.invalid(await search(gate, { page_size }));
+  }),
+  check('search-uid', '4.2 (1)', 'Search by uid finds that intent and no other', async (gate, expect) => {
+    const { intent_uid } = await gate.intent();
+    const found = await find(gate, expect, { uid: intent_uid });
+    if (found) expect.that(found.uids.join() === intent_uid, `${found.request} finds ${found.uids.join(', ') || 'nothing'}`);
+  }),
+  check('search-namespace', '4.2 (1)', 'Search by namespace finds intents of that namespace and no others', async (gate, expect) => {
+    const { intent_uid } = await gate.intent();
+    const { namespace } = splitIntentUid(intent_uid);
+    const found = await expectFound(gate, expect, { namespace }, intent_uid);
+    for (const uid of found?.uids ?? []) {
+      const isFitting = splitIntentUid(uid).namespace.toLowerCase() === namespace.toLowerCase();
+      expect.that(isFitting, `${found?.request} finds ${uid}, which is of another namespace`);
+    }
+  }),
+  check(
+    'search-filters',
+    '4.2 (1)',
+    'Search by service name, intent name, description and tags finds an intent by each of its own',
+    async (gate, expect) => {
+      const { intent_uid, service_name, intent_name, description, tags = [] } = await describeKnown(gate);
+      const filters: Query[] = [{ service_name }, { intent_name }, { description }];
+      if (tags.length > 0) filters.push({ tags: tags.slice(0, 2).join(',') });
+      for (const filter of filters) await expectFound(gate, expect, { uid: intent_uid, ...filter }, intent_uid);
+    },
+  ),
+  check('search-filter-out', '4.2 (1)', 'Search by words that no intent has finds nothing', async (gate, expect) => {
+    const word = freshId();
+    for (const filter of ['uid', 'namespace', 'service_name', 'intent_name', 'description', 'tags']) {
+      const found = await find(gate, expect, { [filter]: filter === 'uid' ? freshUid() : word });
+      if (found) expect.that(found.uids.length === 0, `${found.request} finds ${found.uids.join(', ')}`);
+    }
+  }),
+  check('search-query', '4.2 (1)', 'Search by a question in the words of an intent finds it', async (gate, expect) => {
+    const { intent_uid, intent_name } = await describeKnown(gate);
+    await expectFound(gate, expect, { query: intent_name, namespace: splitIntentUid(intent_uid).namespace }, intent_uid);
+  }),
+  check('details-answer', '4.2 (2), 2.2', 'Details answer the intent that the path names', async (gate, expect) => {
+    const { intent_uid, service_name } = await gate.intent();
+    const details = await gate.call('GET', intentPath(intent_uid));
+    const shown = expect.success(details, 200, intentShape);
+    if (shown === undefined) return;
+    expect.that(shown.intent_uid === intent_uid, `${details.request} shows the intent ${shown.intent_uid}`);
+    expect.that(
+      shown.service_name === service_name,
+      `${details.request} shows the service name ${shown.service_name}, not ${service_name}`,
+    );
+  }),
+  check('details-unknown', '4.2 (2), 7.2', 'Details of an intent that does not exist are 404', async (gate, expect) =>
+    expect.notFound(await gate.call('GET', `/api/intents/${freshUid()}`)),
+  ),
+  check('details-malformed', '4.2 (2), 2.2', 'Details of what is no intent_uid are 400', async (gate, expect) => {
+    for (const uid of ['no-uid', 'example.com:Upper-Case:v1', 'example.com:slug:1', 'example.com:slug'])
+      expect.invalid(await gate.call('GET', intentPath(uid)));
+  }),
+];

@@ -1,9 +1,8 @@
+import { styleText } from 'node:util';
+import type { Check } from './check.ts';
+
 /** The outcome of one check. */
-export interface CheckOutcome {
-  id: string;
-  /** section of the specification */
-  clause: string;
-  title: string;
+export interface CheckOutcome extends Pick<Check, 'id' | 'clause' | 'title'> {
   outcome: 'passed' | 'failed' | 'skipped';
   /** what is wrong, or why the check was skipped */
   notes: string[];
@@ -20,15 +19,16 @@ export interface Report {
   left_behind: string[];
 }
 
-const count = (checks: CheckOutcome[], wanted: CheckOutcome['outcome']): number =>
-  checks.filter(({ outcome }) => outcome === wanted).length;
+const marks = { passed: styleText('green', '✓'), failed: styleText('red', '✗'), skipped: styleText('yellow', '-') };
 
-export const toReport = (url: string, protocol: string, checks: CheckOutcome[], leftBehind: string[]): Report => ({
-  url,
-  protocol,
-  passed: count(checks, 'passed'),
-  failed: count(checks, 'failed'),
-  skipped: count(checks, 'skipped'),
-  checks,
-  left_behind: leftBehind,
-});
+/** An outcome for people. Coloured if output goes to a terminal and NO_COLOR is not set. */
+export function showOutcome({ id, clause, title, outcome, notes }: CheckOutcome): void {
+  console.log(`${marks[outcome]} ${title} ${styleText('dim', `section ${clause}, ${id}`)}`);
+  for (const note of notes) console.log(`    ${note}`);
+}
+
+/** The report's end for people. */
+export function showSummary({ url, passed, failed, skipped, left_behind }: Report): void {
+  console.log(`\n${url}: ${passed} passed, ${failed} failed, ${skipped} skipped`);
+  for (const path of left_behind) console.log(`The checks could not remove what they made: ${path}`);
+}

@@ -2,17 +2,14 @@ import { openHttp } from '../../client/http.ts';
 import { isLoopback } from '../cli/context.ts';
 import { CliFailure } from '../cli/failure.ts';
 import { startUpstream } from '../local/upstream/server.ts';
-import { freshId } from './bodies.ts';
-import type { Check } from './check.ts';
-import { type CheckContext, createContext, Unmet } from './context.ts';
-import { credentialChecks } from './credentials.ts';
+import { type Check, openExpect } from './check.ts';
 import { discoveryChecks } from './discovery.ts';
-import { executionChecks, rateLimitCheck } from './execution.ts';
-import { intentChecks } from './intents.ts';
+import { executionChecks, grantedExecutionChecks } from './execution.ts';
+import { freshId, type Gate, openGate, Unmet } from './gate.ts';
+import { credentialChecks, intentChecks, serviceChecks } from './management.ts';
 import { policyAndPatChecks } from './policy-and-pat.ts';
 import { protocolChecks } from './protocol.ts';
-import { type CheckOutcome, type Report, toReport } from './report.ts';
-import { serviceChecks } from './services.ts';
+import type { CheckOutcome, Report } from './report.ts';
 
 export interface ConformanceOptions {
   /** with it the checks of management and of execution are made; what they write is removed at the end */
@@ -28,15 +25,15 @@ export interface ConformanceOptions {
 }
 
 export const checks: readonly Check[] = [
-  ...protocolChecks,
-  ...discoveryChecks,
-  ...policyAndPatChecks,
-  ...credentialChecks,
-  ...serviceChecks,
-  ...intentChecks,
-  ...executionChecks,
-  rateLimitCheck,
-];
+  protocolChecks,
+  discoveryChecks,
+  policyAndPatChecks,
+  credentialChecks,
+  serviceChecks,
+  intentChecks,
+  executionChecks,
+  grantedExecutionChecks,
+].flat();
 
 /**
  * Checks whether the gate at `url` does what the specification says.
@@ -53,25 +50,35 @@ export async function runConformance(url: string, options: ConformanceOptions = 
   if (adminToken !== undefined && [401, 403].includes(status))
     throw new CliFailure('credentials', `The admin token is refused (${status}). Get a fresh one of an admin, or check without.`);
   const own = options.upstreamUrl === undefined && adminToken !== undefined && isLoopback(baseUrl) ? await startUpstream() : undefined;
-  const context = createContext({ http, protocol, adminToken, upstreamUrl: options.upstreamUrl ?? own?.url });
+  const gate = openGate({ http, protocol, adminToken, upstreamUrl: options.upstreamUrl ?? own?.url });
   try {
     const outcomes: CheckOutcome[] = [];
     for (const check of checks.filter(({ id }) => only?.includes(id) ?? true)) {
-      const outcome = await make(check, context);
+      const outcome = await make(check, gate);
       outcomes.push(outcome);
       onOutcome?.(outcome);
     }
-    return toReport(baseUrl, protocol, outcomes, await context.cleanUp());
+    const count = (wanted: CheckOutcome['outcome']) => outcomes.filter(({ outcome }) => outcome === wanted).length;
+    return {
+      url: baseUrl,
+      protocol,
+      passed: count('passed'),
+      failed: count('failed'),
+      skipped: count('skipped'),
+      checks: outcomes,
+      left_behind: await gate.cleanUp(),
+    };
   } finally {
     await own?.stop();
   }
 }
 
-async function make({ id, clause, title, isAdmins, run }: Check, context: CheckContext): Promise<CheckOutcome> {
+async function make({ id, clause, title, isAdmins, run }: Check, gate: Gate): Promise<CheckOutcome> {
   const close = (outcome: CheckOutcome['outcome'], notes: string[]): CheckOutcome => ({ id, clause, title, outcome, notes });
-  if (isAdmins && !context.isAdmin) return close('skipped', ['needs an admin token']);
+  if (isAdmins && !gate.isAdmin) return close('skipped', ['needs an admin token']);
+  const findings: string[] = [];
   try {
-    const findings = await run(context);
+    await run(gate, openExpect(findings));
     return close(findings.length === 0 ? 'passed' : 'failed', findings);
   } catch (error) {
     if (error instanceof Unmet) return close('skipped', [error.message]);

@@ -48,14 +48,14 @@ export const listShape = z.looseObject({
   pagination: paginationShape,
 });
 
+const constrained = { constraint: z.array(constraint.loose()).optional() };
+
 /** Section 2.3. */
 export const policyShape = policy
   .extend({
-    permission: z
-      .array(permission.extend({ constraint: z.array(constraint.loose()).optional(), duty: z.array(duty.loose()).optional() }).loose())
-      .optional(),
-    prohibition: z.array(prohibition.extend({ constraint: z.array(constraint.loose()).optional() }).loose()).optional(),
-    obligation: z.array(obligation.extend({ constraint: z.array(constraint.loose()).optional() }).loose()).optional(),
+    permission: z.array(permission.extend({ ...constrained, duty: z.array(duty.loose()).optional() }).loose()).optional(),
+    prohibition: z.array(prohibition.extend(constrained).loose()).optional(),
+    obligation: z.array(obligation.extend(constrained).loose()).optional(),
   })
   .loose();
 

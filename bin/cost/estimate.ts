@@ -19,30 +19,30 @@ interface Resource {
   Properties?: Record<string, any>;
 }
 
-/** What each execution of an intent entails. Change it to what you expect. */
-export const usage = {
-  searchesPerExecution: 0.1,
-  /** PATs that are issued, as a share of executions */
-  issuesPerExecution: 1 / 60,
-  /** mean time that the intent's own endpoint takes, in seconds */
-  upstreamSeconds: 0.3,
-  /** mean time of a function's own work, in seconds */
-  ownSeconds: 0.015,
-  /** mean time of saving the search index, in seconds */
-  snapshotSeconds: 3,
-  /** intent, service and agent */
-  readsPerExecution: 3,
-  /** the counter */
-  writesPerExecution: 1,
-  writesPerIssue: 2,
-  readsPerSearch: 1,
-  logBytesPerRequest: 1_500,
-  registryGigabytes: 0.1,
-  /** metric series of refusals and outcomes, once there is traffic */
-  metrics: 30,
-  /** share of requests that X-Ray samples beyond the first in a second */
-  tracedShare: 0.05,
+/** What each execution of an intent entails, on average, and what the numbers are. Change them to what you expect. */
+export const assumptions = {
+  searchesPerExecution: [0.1, 'searches for each execution'],
+  issuesPerExecution: [1 / 60, 'PATs for each execution'],
+  upstreamSeconds: [0.3, "seconds that an intent's own endpoint takes, on average"],
+  ownSeconds: [0.015, "seconds of a function's own work"],
+  snapshotSeconds: [3, 'seconds to save the search index'],
+  // intent, service and agent
+  readsPerExecution: [3, 'reads of the table for each execution'],
+  // the counter
+  writesPerExecution: [1, 'write for each execution; two more with an `Idempotency-Key`'],
+  writesPerIssue: [2, 'writes for each PAT'],
+  readsPerSearch: [1, 'read for each search'],
+  logBytesPerRequest: [1_500, 'bytes of log for each request'],
+  registryGigabytes: [0.1, 'GB in the table'],
+  metrics: [30, 'series of metrics once there is traffic'],
+  // X-Ray samples these beyond the first in a second
+  tracedShare: [0.05, 'of all requests are traced'],
 } as const;
+
+const usage = Object.fromEntries(Object.entries(assumptions).map(([name, [value]]) => [name, value])) as Record<
+  keyof typeof assumptions,
+  number
+>;
 
 export function readDeployment(resources: Record<string, Resource>): Deployment {
   const all = Object.values(resources);

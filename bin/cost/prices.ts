@@ -17,7 +17,6 @@ export const prices = {
   keyMonth: 1,
   /** ECC keys */
   signature: 0.15 / 10_000,
-  publicKeyRead: 0.15 / 10_000,
   logGigabyte: 0.5,
   metricMonth: 0.3,
   alarmMonth: 0.1,

@@ -1,13 +1,11 @@
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { type Exchange, openHttp } from '../../client/http.ts';
-import { obtainNamedKey } from '../../client/keys.ts';
-import { issuePath, makePatRequest, readPat } from '../../client/pats.ts';
-import { addressIn } from '../../client/policy.ts';
+import { issuePath, readPat } from '../../client/pats.ts';
 import { intentPage } from '../../schemas/intent.ts';
 import { patClaims, patType } from '../../schemas/pat.ts';
 import { policy } from '../../schemas/policy.ts';
 import { CliFailure } from '../cli/failure.ts';
-import { expectStatus, readAnswer, readError, tamper } from '../probes.ts';
+import { expectStatus, readAnswer, readError, signPolicy, tamper } from '../probes.ts';
 
 /** One thing that was checked, and the result in a few words. */
 export type Observation = [name: string, answer: Exchange, seen: string];
@@ -47,9 +45,7 @@ export async function* shakeHands(url: string, { protocol, intentUid, parameters
   yield ['policy', read, readAnswer(policy, read).uid];
 
   // what is signed is what was served, not a copy whose members are in another order
-  const terms = read.body as ReturnType<typeof policy.parse>;
-  const signing = { audience: addressIn(terms, url), nowMs: http.now() };
-  const body = await makePatRequest(await obtainNamedKey('smoke'), terms, signing);
+  const body = await signPolicy(http, 'smoke', read.body as ReturnType<typeof policy.parse>);
   const issued = expectStatus(await http.exchange('POST', issuePath, { body }), 200);
   const { text: pat } = readPat(issued, http.now());
   if (protocol !== undefined && !Object.hasOwn(issued.body as object, `${protocol}-pat`))

@@ -1,11 +1,10 @@
 import { type Exchange, type ExchangeOptions, openHttp } from '../../client/http.ts';
-import { obtainNamedKey } from '../../client/keys.ts';
-import { issuePath, makePatRequest, readPat } from '../../client/pats.ts';
-import { addressIn, fetchPolicyInWords } from '../../client/policy.ts';
+import { issuePath, readPat } from '../../client/pats.ts';
+import { fetchPolicyInWords } from '../../client/policy.ts';
 import { type FullIntent, fullIntent, intentPage } from '../../schemas/intent.ts';
 import { patClaims, type RateLimit } from '../../schemas/pat.ts';
 import { CliFailure } from '../cli/failure.ts';
-import { exhaust, expectStatus, findProhibited, parseClaims, readAnswer, readError, tamper } from '../probes.ts';
+import { exhaust, expectStatus, findProhibited, parseClaims, readAnswer, readError, signPolicy, tamper } from '../probes.ts';
 
 /** One step of the demo as it is shown. */
 export interface Step {
@@ -60,15 +59,14 @@ export async function* play(url: string): AsyncGenerator<Step, void, undefined> 
   const { policy, inWords } = await fetchPolicyInWords(http);
   yield { title: 'Read the policy', answer: read, outcome: inWords };
 
-  const signer = await obtainNamedKey('demo-agent');
-  const terms = { audience: addressIn(policy, url), nowMs: http.now() };
-  const issued = expectStatus(await call('POST', issuePath, { body: await makePatRequest(signer, policy, terms) }), 200);
+  const body = await signPolicy(http, 'demo-agent', policy);
+  const issued = expectStatus(await call('POST', issuePath, { body }), 200);
   const { text: pat } = readPat(issued, http.now());
   const { data: claims } = patClaims.safeParse(parseClaims(pat));
   if (claims === undefined) throw failure('The PAT does not carry the claims of the specification (section 2.4).');
   const { exp, cnf, scope, lmt } = claims;
   const grant = [
-    `The PAT is for ${signer.agentId} and is valid until ${new Date(exp * 1000).toISOString()}.`,
+    `The PAT is for ${body.agent_id} and is valid until ${new Date(exp * 1000).toISOString()}.`,
     `It is bound to the key ${cnf.jkt}`,
     `and allows ${scope.join(', ')} (* stands for any)${lmt ? `, ${lmt.rate} times in any ${lmt.period} seconds` : ''}.`,
   ];

@@ -24,9 +24,9 @@ export function showChanges(
   const state = { create: 'is to be created', update: 'is to be changed', same: 'stays' }[service.kind];
   terminal.say(`${terminal.style('bold', name)}${serviceId === undefined ? '' : ` (${serviceId})`} ${state}`);
   showDifferences(terminal, service.differences);
-  for (const { kind, intent, differences } of intents) {
+  for (const { kind, input, differences } of intents) {
     terminal.say(
-      `  ${kind === 'create' ? terminal.style('green', '+') : terminal.style('yellow', '~')} ${intent.intent_uid}  ${intent.intent_name}`,
+      `  ${kind === 'create' ? terminal.style('green', '+') : terminal.style('yellow', '~')} ${input.intent_uid}  ${input.intent_name}`,
     );
     showDifferences(terminal, differences);
   }
@@ -54,10 +54,8 @@ export const changesAsJson = ({ name, serviceId, service, intents, unchanged, ex
   service_name: name,
   service_id: serviceId ?? null,
   service: { change: service.kind, differences: service.differences },
-  create: intents.filter(({ kind }) => kind === 'create').map(({ intent }) => intent.intent_uid),
-  update: intents
-    .filter(({ kind }) => kind === 'update')
-    .map(({ intent, differences }) => ({ intent_uid: intent.intent_uid, differences })),
+  create: intents.filter(({ kind }) => kind === 'create').map(({ input }) => input.intent_uid),
+  update: intents.filter(({ kind }) => kind === 'update').map(({ input, differences }) => ({ intent_uid: input.intent_uid, differences })),
   extra,
   foreign,
   unchanged,

@@ -1,17 +1,9 @@
-import type { Command } from 'commander';
-import { chooseBaseUrl } from '../context.ts';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { chooseBaseUrl, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
 import { openTokens } from '../session.ts';
-import { openTerminal } from '../terminal.ts';
 
-interface ConformCommandOptions {
-  admin?: boolean;
-  protocol?: string;
-  upstream?: string;
-  only?: string;
-}
-
-export function addConform(program: Command): void {
+export function addConform(program: CommandUnknownOpts): void {
   program
     .command('conform [address]')
     .description('Check whether a gate does what the specification says; names the section of each check')
@@ -22,13 +14,12 @@ export function addConform(program: Command): void {
     .option('--protocol <name>', 'what replaces "proto" in the names of members')
     .option('--upstream <url>', 'a demo upstream that the gate can reach')
     .option('--only <ids>', 'the checks to make, separated by commas')
-    .action(async (address: string | undefined, options: ConformCommandOptions, command: Command) => {
-      const { url, json = false } = command.optsWithGlobals<{ url?: string; json?: boolean }>();
+    .action(async (address, options, command) => {
+      const { url, terminal } = openContext(command);
       const baseUrl = chooseBaseUrl(address ?? url);
-      const terminal = openTerminal(json);
       const [{ checks, runConformance }, { showOutcome, showSummary }] = await Promise.all([
         import('../../conform/run.ts'),
-        import('../../conform/show.ts'),
+        import('../../conform/report.ts'),
       ]);
       const only = options.only?.split(',');
       const unknown = only?.filter((id) => !checks.some((check) => check.id === id)) ?? [];
@@ -39,9 +30,9 @@ export function addConform(program: Command): void {
         protocol: options.protocol,
         upstreamUrl: options.upstream,
         only,
-        ...(!json && { onOutcome: showOutcome }),
+        ...(!terminal.isJson && { onOutcome: showOutcome }),
       });
-      if (!json) showSummary(report);
+      if (!terminal.isJson) showSummary(report);
       terminal.json(report);
       if (report.failed > 0) throw new CliFailure('failure', 'The gate does not do all that the specification says.');
     });

@@ -1,20 +1,13 @@
-import type { Command } from 'commander';
-import { chooseBaseUrl } from '../context.ts';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { type CliContext, chooseBaseUrl, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
 import { readLocalStack } from '../session.ts';
-import { openTerminal } from '../terminal.ts';
 
-interface SmokeOptions {
-  intent?: string;
-  parameters: string;
-  protocol?: string;
-}
-
-export function addDemo(program: Command): void {
+export function addDemo(program: CommandUnknownOpts): void {
   program
     .command('demo')
     .description('Play an agent, step by step, against a gate that has the demo intents; one is started if none runs here')
-    .action((_, command: Command) => runDemo(command.optsWithGlobals()));
+    .action((_, command) => runDemo(openContext(command)));
   program
     .command('smoke <address>')
     .description(
@@ -23,7 +16,15 @@ export function addDemo(program: Command): void {
     .option('--intent <uid>', 'also run this intent')
     .option('--parameters <json>', 'its parameters', '{}')
     .option('--protocol <name>', 'what replaces "proto" in the names of members; default: what the gate uses')
-    .action((address: string, options: SmokeOptions) => runSmoke(chooseBaseUrl(address), options));
+    .action(async (address, { intent: intentUid, parameters, protocol }) => {
+      const baseUrl = chooseBaseUrl(address);
+      const { shakeHands } = await import('../../demo/handshake.ts');
+      const startedMs = performance.now();
+      const options = { protocol, intentUid, parameters: readParameters(parameters) };
+      for await (const [name, { status, durationMs }, seen] of shakeHands(baseUrl, options))
+        console.log(`${String(status).padStart(3)} ${`${Math.round(durationMs)} ms`.padStart(8)}  ${name.padEnd(28)} ${seen}`);
+      console.log(`\nAll of it held. ${Math.round(performance.now() - startedMs)} ms together.`);
+    });
 }
 
 /** The gate to play against: the one that is named, else the one that `npm start` runs here, unless that was killed and only its file is left. */
@@ -34,8 +35,7 @@ async function findGate(url: string | undefined): Promise<string | undefined> {
   return answered ? running : undefined;
 }
 
-async function runDemo({ url, json = false }: { url?: string; json?: boolean }): Promise<void> {
-  const { say } = openTerminal(json);
+async function runDemo({ url, terminal: { isJson, say } }: CliContext): Promise<void> {
   const [{ play }, { showStep, showStepAsJson }] = await Promise.all([import('../../demo/play.ts'), import('../../demo/show.ts')]);
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
@@ -47,7 +47,7 @@ async function runDemo({ url, json = false }: { url?: string; json?: boolean }):
     say(`An agent that has never heard of the gate at ${baseUrl} goes to work.\n`);
     let number = 0;
     for await (const step of play(baseUrl)) {
-      (json ? showStepAsJson : showStep)(step, ++number);
+      (isJson ? showStepAsJson : showStep)(step, ++number);
       if (interrupted.signal.aborted) throw new CliFailure('interrupted', 'Stopped.');
     }
     say('That is all: found, understood, agreed, done, and held to the agreement.');
@@ -62,15 +62,6 @@ async function startOwn(signal: AbortSignal) {
     if (signal.aborted) throw new CliFailure('interrupted', 'Stopped.', { cause });
     throw cause instanceof StartError ? new CliFailure('failure', cause.message, { cause }) : cause;
   });
-}
-
-async function runSmoke(baseUrl: string, { intent: intentUid, parameters, protocol }: SmokeOptions): Promise<void> {
-  const { shakeHands } = await import('../../demo/handshake.ts');
-  const startedMs = performance.now();
-  const options = { protocol, intentUid, parameters: readParameters(parameters) };
-  for await (const [name, { status, durationMs }, seen] of shakeHands(baseUrl, options))
-    console.log(`${String(status).padStart(3)} ${`${Math.round(durationMs)} ms`.padStart(8)}  ${name.padEnd(28)} ${seen}`);
-  console.log(`\nAll of it held. ${Math.round(performance.now() - startedMs)} ms together.`);
 }
 
 function readParameters(text: string): object {

@@ -1,38 +1,21 @@
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { EgressRules } from '../../../functions/core/relay/egress.ts';
-import { type CliContext, isLoopback, openContext } from '../context.ts';
+import { concurrencyOption, isLoopback, openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { readDocument } from '../import/document.ts';
 import { fetchDocument } from '../import/fetch-document.ts';
 import { loadFile } from '../import/load-file.ts';
-import type { Note } from '../import/notes.ts';
+import type { Note } from '../import/node.ts';
 import type { ImportPlan } from '../import/plan.ts';
 import { planImport } from '../import/plan-import.ts';
 import { readInput } from '../input.ts';
 import { applyChanges } from '../registry/apply.ts';
-import { compareService, type ServiceChanges } from '../registry/compare.ts';
+import { compareService } from '../registry/compare.ts';
 import { requireService } from '../registry/read.ts';
 import type { Terminal } from '../terminal.ts';
 import { changesAsJson, describeCount, requireSuccess, showApplied, showChanges } from './changes.ts';
-import { confirmOrRefuse } from './confirm.ts';
-import { readConcurrency } from './options.ts';
 
-interface ImportCommandOptions {
-  dryRun?: boolean;
-  namespace?: string;
-  intentVersion?: string;
-  baseUrl?: string;
-  name?: string;
-  service?: string;
-  keepDeprecated?: boolean;
-  prune?: boolean;
-  yes?: boolean;
-  concurrency: string;
-  allowLoopback?: boolean;
-  verbose?: boolean;
-}
-
-export function addImport(program: Command): void {
+export function addImport(program: CommandUnknownOpts): void {
   program
     .command('import <document>')
     .description(
@@ -47,66 +30,49 @@ export function addImport(program: Command): void {
     .option('--keep-deprecated', 'intents of deprecated operations can be executed all the same')
     .option('--prune', 'also remove intents of the service that the document does not have')
     .option('-y, --yes', 'remove without asking')
-    .option('--concurrency <count>', 'how many requests at a time, 1 to 64', '16')
+    .addOption(concurrencyOption)
     .option('--allow-loopback', 'fetch the document, and let intents lead, to this machine; for local development')
     .option('--verbose', 'show every note, not one of each kind')
-    .action((document: string, options: ImportCommandOptions, command: Command) => runImport(openContext(command), document, options));
+    .action(async (source, options, command) => {
+      const context = openContext(command);
+      const { api, terminal } = context;
+      const { concurrency, service, dryRun = false, prune: isPruning = false, intentVersion: version } = options;
+      if (version !== undefined && !/^v[0-9]+([.][0-9]+)*$/.test(version))
+        throw usageFailure('--intent-version takes v and numbers separated by dots, for example v1.2.');
+      const { namespace, name: serviceName, baseUrl, keepDeprecated = false } = options;
+      const rules = chooseRules(api.baseUrl, baseUrl, options.allowLoopback);
+      const documentUrl = /^https?:\/\//i.test(source) ? source : undefined;
+      const plan = planImport(await readSource(source, documentUrl, rules), {
+        ...{ namespace, version, serviceName, baseUrl, documentUrl, keepDeprecated, rules },
+        registryUrl: api.baseUrl,
+      });
+      const into = service === undefined ? undefined : (await requireService(api, service)).record;
+      const changes = await compareService(context, { service: plan.service, intents: plan.intents, into }, concurrency, dryRun);
+      if (dryRun) showChanges(terminal, changes, isPruning);
+      showPlan(terminal, plan, options.verbose === true);
+      terminal.say(`${changes.name}: ${describeCount(changes, isPruning)}, ${plan.skipped.length} skipped`);
+      const { skipped, notes, credentials } = plan;
+      const result = { ...changesAsJson(changes), skipped, notes, credentials };
+      if (dryRun) return terminal.json(result);
+      if (isPruning && changes.extra.length > 0)
+        await terminal.requireConfirmation(`Remove ${changes.extra.length} intents of ${changes.name}?`, options.yes);
+      const applied = await applyChanges(context, changes, concurrency, isPruning);
+      showApplied(terminal, changes.name, applied);
+      terminal.json({ ...result, applied });
+      requireSuccess([applied]);
+    });
 }
 
-async function runImport({ api, terminal }: CliContext, source: string, options: ImportCommandOptions): Promise<void> {
-  const concurrency = readConcurrency(options.concurrency);
-  const isPruning = options.prune === true;
-  const plan = await makePlan(source, options, api.baseUrl);
-  const into = options.service === undefined ? undefined : (await requireService(api, options.service)).service;
-  const wanted = { service: plan.service, intents: plan.intents, ...(into && { into }) };
-  const changes = await compareService(api, wanted, { concurrency, progress: terminal.progress, isThorough: options.dryRun === true });
-  if (options.dryRun) showChanges(terminal, changes, isPruning);
-  showPlan(terminal, plan, options.verbose === true);
-  terminal.say(`${changes.name}: ${describeCount(changes, isPruning)}, ${plan.skipped.length} skipped`);
-  if (options.dryRun) return terminal.json(describeAll(plan, changes));
-  if (isPruning && changes.extra.length > 0)
-    await confirmOrRefuse(terminal, options.yes, `Remove ${changes.extra.length} intents of ${changes.name}?`);
-  const applied = await applyChanges(api, changes, { isPruning, concurrency, progress: terminal.progress });
-  showApplied(terminal, changes.name, applied);
-  terminal.json({ ...describeAll(plan, changes), applied });
-  requireSuccess([applied]);
-}
-
-async function makePlan(source: string, options: ImportCommandOptions, registryUrl: string): Promise<ImportPlan> {
-  if (options.intentVersion !== undefined && !/^v[0-9]+([.][0-9]+)*$/.test(options.intentVersion)) {
-    throw usageFailure('--intent-version takes v and numbers separated by dots, for example v1.2.');
-  }
-  const isUrl = /^https?:\/\//i.test(source);
-  const rules = chooseRules(options, registryUrl);
-  const document = isUrl
-    ? readDocument(await fetchDocument(source, rules))
-    : source === '-'
-      ? await readInput(source)
-      : await loadFile(source);
-  return planImport(document, {
-    ...(options.namespace !== undefined && { namespace: options.namespace }),
-    ...(options.intentVersion !== undefined && { version: options.intentVersion }),
-    ...(options.name !== undefined && { serviceName: options.name }),
-    ...(options.baseUrl !== undefined && { baseUrl: options.baseUrl }),
-    ...(isUrl && { documentUrl: source }),
-    keepDeprecated: options.keepDeprecated === true,
-    rules,
-    registryUrl,
-  });
+async function readSource(source: string, url: string | undefined, rules: EgressRules): Promise<unknown> {
+  if (url !== undefined) return readDocument(await fetchDocument(url, rules));
+  return source === '-' ? readInput(source) : loadFile(source);
 }
 
 /** Which ports are allowed is up to the deployment, so the port that is asked for is not checked here. */
-function chooseRules({ allowLoopback, baseUrl }: ImportCommandOptions, registryUrl: string): EgressRules {
-  const port = Number(URL.parse(baseUrl ?? '')?.port || 443);
-  return { ports: [...new Set([443, port])], allowLoopback: allowLoopback === true || isLoopback(registryUrl), ownHosts: [] };
+function chooseRules(registryUrl: string, baseUrl = '', allowLoopback = false): EgressRules {
+  const port = Number(URL.parse(baseUrl)?.port || 443);
+  return { ports: [...new Set([443, port])], allowLoopback: allowLoopback || isLoopback(registryUrl), ownHosts: [] };
 }
-
-const describeAll = ({ skipped, notes, credentials }: ImportPlan, changes: ServiceChanges) => ({
-  ...changesAsJson(changes),
-  skipped,
-  notes,
-  credentials,
-});
 
 function showPlan(terminal: Terminal, { skipped, notes, credentials }: ImportPlan, isVerbose: boolean): void {
   if (skipped.length > 0) terminal.say('Skipped:');

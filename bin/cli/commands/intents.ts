@@ -1,14 +1,13 @@
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { issuesOf } from '../../../functions/core/json.ts';
 import { type FullIntent, fullIntent, type IntentInput, intentInput, intentPage, savedIntent } from '../../../schemas/intent.ts';
+import type { Parameter } from '../../../schemas/parameter.ts';
 import { readAnswer } from '../../probes.ts';
-import { type CliContext, openContext } from '../context.ts';
+import { openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { readInput } from '../input.ts';
-import { intentPath, listIntents, requireService, servicePath } from '../registry/read.ts';
+import { intentPath, listAllIntents, requireService, servicePath } from '../registry/read.ts';
 import type { Terminal } from '../terminal.ts';
-import { confirmOrRefuse } from './confirm.ts';
-import { describeParameter } from './show.ts';
 
 async function readIntent(file: string): Promise<IntentInput> {
   const { success, data, error } = intentInput.safeParse(await readInput(file), { reportInput: true });
@@ -30,31 +29,14 @@ export function showIntent(terminal: Terminal, intent: FullIntent): void {
   }
 }
 
-interface ListOptions {
-  service?: string;
-  namespace?: string;
-  tags?: string;
-  limit: string;
+/** What a parameter is, in one line. */
+function describeParameter({ name, type, required, description, ...rest }: Parameter): string {
+  const constraints = Object.entries(rest).map(([constraint, value]) => `${constraint} ${JSON.stringify(value)}`);
+  const facts = [type, ...(required ? [] : ['optional']), ...constraints].join(', ');
+  return `${name} (${facts})${description === undefined ? '' : `: ${description.split('\n')[0]}`}`;
 }
 
-async function list({ api, terminal }: CliContext, words: string[], { service, namespace, tags, limit }: ListOptions): Promise<void> {
-  if (service !== undefined) {
-    const found = await requireService(api, service);
-    const all = [];
-    for await (const { intents } of listIntents(api, found.service.service_id)) all.push(...intents);
-    terminal.table(all.map(({ intent_uid, intent_name }) => [intent_uid, intent_name]));
-    terminal.json(all);
-    return;
-  }
-  const query = { query: words.join(' '), namespace, tags, page_size: limit };
-  const { intents, pagination } = readAnswer(intentPage, await api.call('GET', '/api/intents/search', { query }));
-  terminal.table(intents.map(({ intent_uid, intent_name, service_name }) => [intent_uid, service_name, intent_name]));
-  if (pagination.total_results > intents.length)
-    terminal.remark(`${intents.length} of ${pagination.total_results}; --limit shows up to 100.`);
-  terminal.json({ intents, pagination });
-}
-
-export function addIntents(program: Command): void {
+export function addIntents(program: CommandUnknownOpts): void {
   const intents = program.command('intents').description('Intents: list, show, create, update, delete');
   intents
     .command('list [words...]')
@@ -63,11 +45,24 @@ export function addIntents(program: Command): void {
     .option('--namespace <namespace>', 'only of this namespace')
     .option('--tags <tags>', 'only with all of these tags, separated by commas')
     .option('--limit <count>', 'how many at most, up to 100', '20')
-    .action((words: string[], options: ListOptions, command: Command) => list(openContext(command), words, options));
+    .action(async (words, { service, namespace, tags, limit }, command) => {
+      const { api, terminal } = openContext(command);
+      if (service !== undefined) {
+        const all = await listAllIntents(api, (await requireService(api, service)).record.service_id);
+        terminal.table(all.map(({ intent_uid, intent_name }) => [intent_uid, intent_name]));
+        return terminal.json(all);
+      }
+      const query = { query: words.join(' '), namespace, tags, page_size: limit };
+      const page = readAnswer(intentPage, await api.call('GET', '/api/intents/search', { query }));
+      const { total_results } = page.pagination;
+      terminal.table(page.intents.map(({ intent_uid, intent_name, service_name }) => [intent_uid, service_name, intent_name]));
+      if (total_results > page.intents.length) terminal.remark(`${page.intents.length} of ${total_results}; --limit shows up to 100.`);
+      terminal.json(page);
+    });
   intents
     .command('show <uid>')
     .description('Show all that is registered of an intent')
-    .action(async (uid: string, _, command: Command) => {
+    .action(async (uid, _, command) => {
       const { api, terminal } = openContext(command);
       const intent = readAnswer(fullIntent, await api.call('GET', intentPath(uid), { query: { view: 'full' } }));
       showIntent(terminal, intent);
@@ -78,33 +73,30 @@ export function addIntents(program: Command): void {
     .description('Create an intent from a file')
     .requiredOption('--service <service>', 'service_id or name')
     .requiredOption('-f, --file <file>', 'the intent as JSON or YAML; - for stdin')
-    .action(async ({ service, file }: { service: string; file: string }, command: Command) => {
+    .action(async ({ service, file }, command) => {
       const { api, terminal } = openContext(command);
       const body = await readIntent(file);
-      const { service_id: serviceId } = (await requireService(api, service)).service;
+      const { service_id: serviceId } = (await requireService(api, service)).record;
       const saved = readAnswer(savedIntent, await api.call('POST', `${servicePath(serviceId)}/intents`, { body, isAdmin: true }));
-      terminal.say(`${saved.intent_uid} is created.`);
-      terminal.json(saved);
+      terminal.result(saved, `${saved.intent_uid} is created.`);
     });
   intents
     .command('update <uid>')
     .description('Replace an intent by a file')
     .requiredOption('-f, --file <file>', 'the intent as JSON or YAML; - for stdin')
-    .action(async (uid: string, { file }: { file: string }, command: Command) => {
+    .action(async (uid, { file }, command) => {
       const { api, terminal } = openContext(command);
       const saved = readAnswer(savedIntent, await api.call('PUT', intentPath(uid), { body: await readIntent(file), isAdmin: true }));
-      terminal.say(`${saved.intent_uid} is changed.`);
-      terminal.json(saved);
+      terminal.result(saved, `${saved.intent_uid} is changed.`);
     });
   intents
     .command('delete <uid>')
     .description('Delete an intent')
     .option('-y, --yes', 'without asking')
-    .action(async (uid: string, { yes }: { yes?: boolean }, command: Command) => {
+    .action(async (uid, { yes }, command) => {
       const { api, terminal } = openContext(command);
-      await confirmOrRefuse(terminal, yes, `Delete ${uid}?`);
+      await terminal.requireConfirmation(`Delete ${uid}?`, yes);
       await api.call('DELETE', intentPath(uid), { isAdmin: true });
-      terminal.say(`${uid} is deleted.`);
-      terminal.json({ intent_uid: uid, deleted: true });
+      terminal.result({ intent_uid: uid, deleted: true }, `${uid} is deleted.`);
     });
 }

@@ -1,20 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { renderUnicodeCompact } from 'uqr';
 import { openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
-import { forgetSession, localStackFile, readLocalStack, saveSession } from '../session.ts';
+import { forgetSession, localStackFile, readLocalStack, type Session, saveSession } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
-
-interface LoginOptions {
-  local?: boolean;
-  region?: string;
-  clientId?: string;
-  endpoint?: string;
-  username?: string;
-  passwordStdin?: boolean;
-}
 
 /** The outputs of the last deployment from this folder. */
 function readOutputs(): { AdminClientId?: string; UserPoolId?: string } {
@@ -25,7 +16,7 @@ function readOutputs(): { AdminClientId?: string; UserPoolId?: string } {
   }
 }
 
-export function addLogin(program: Command): void {
+export function addLogin(program: CommandUnknownOpts): void {
   program
     .command('login')
     .description('Sign in as an admin: to the user pool of a deployment, or to the stack that "npm start" runs here')
@@ -35,30 +26,31 @@ export function addLogin(program: Command): void {
     .option('--endpoint <url>', "address of the user pool in place of Cognito's own")
     .option('--username <name>', 'user name; asked for otherwise')
     .option('--password-stdin', 'read the password from stdin')
-    .action(async (options: LoginOptions, command: Command) => {
+    .action(async (options, command) => {
       const { api, terminal } = openContext(command);
-      const path = options.local ? signInLocally(api.baseUrl) : await signInToPool(api.baseUrl, options, terminal);
+      const path = await saveSession(api.baseUrl, options.local ? signInLocally(api.baseUrl) : await signInToPool(options, terminal));
       terminal.say(`You are signed in to ${api.baseUrl}. The tokens are kept in ${path}, which only you can read.`);
       terminal.json({ base_url: api.baseUrl, session_file: path });
     });
   program
     .command('logout')
     .description('Forget the tokens for the gate')
-    .action((_, command: Command) => {
+    .action(async (_, command) => {
       const { api, terminal } = openContext(command);
-      const wasSignedIn = forgetSession(api.baseUrl);
+      const wasSignedIn = await forgetSession(api.baseUrl);
       terminal.say(wasSignedIn ? `The tokens for ${api.baseUrl} are forgotten.` : `There were no tokens for ${api.baseUrl}.`);
       terminal.json({ base_url: api.baseUrl, was_signed_in: wasSignedIn });
     });
 }
 
-function signInLocally(baseUrl: string): string {
-  const stack = readLocalStack();
-  if (stack?.base_url !== baseUrl) throw usageFailure('No local stack runs here at this address. Start one with "npm start".');
-  return saveSession(baseUrl, { kind: 'local', stack_file: localStackFile() });
+function signInLocally(baseUrl: string): Session {
+  if (readLocalStack()?.base_url !== baseUrl) throw usageFailure('No local stack runs here at this address. Start one with "npm start".');
+  return { kind: 'local', stack_file: localStackFile() };
 }
 
-async function signInToPool(baseUrl: string, options: LoginOptions, terminal: Terminal): Promise<string> {
+type PoolOptions = { [Name in 'region' | 'clientId' | 'endpoint' | 'username']?: string } & { passwordStdin?: true };
+
+async function signInToPool(options: PoolOptions, terminal: Terminal): Promise<Session> {
   const outputs = readOutputs();
   const region = options.region ?? outputs.UserPoolId?.split('_')[0];
   const clientId = options.clientId ?? outputs.AdminClientId;
@@ -88,5 +80,5 @@ async function signInToPool(baseUrl: string, options: LoginOptions, terminal: Te
       return terminal.ask('The code that it shows: ');
     },
   });
-  return saveSession(baseUrl, { kind: 'cognito', ...identity, ...tokens });
+  return { kind: 'cognito', ...identity, ...tokens };
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { addressIn, fetchPolicyInWords } from '../../../client/policy.ts';
 import { compilePolicy } from '../../../functions/core/policy/compile.ts';
 import { describeChanges, describePolicy } from '../../../functions/core/policy/describe.ts';
@@ -9,22 +9,19 @@ import { policy as policySchema } from '../../../schemas/policy.ts';
 import { readAnswer } from '../../probes.ts';
 import { type CliContext, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
-import { openTerminal, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
 
-export function addPolicy(program: Command): void {
+export function addPolicy(program: CommandUnknownOpts): void {
   const policy = program.command('policy').description('The usage policy: show, diff');
   policy
     .command('show [file]')
     .description('Show the policy that agents have to sign, in plain sentences; with a file what that says, and what it grants')
-    .action(async (file: string | undefined, _, command: Command) => {
-      if (file === undefined) return showInForce(openContext(command));
-      return showFile(openTerminal(command.optsWithGlobals().json === true), file);
-    });
+    .action(async (file, _, command) => (file === undefined ? showInForce(openContext(command)) : showFile(openContext(command), file)));
   policy
     .command('diff [file] [after]')
     .description('Show what a policy file would change of the policy in force, or of another file. Exit code 2 if it would')
-    .action((file = 'policy.json', after: string | undefined, _, command: Command) =>
-      after === undefined ? diffInForce(openContext(command), file) : diffFiles(openTerminal(command.optsWithGlobals().json), file, after),
+    .action((file = 'policy.json', after, _, command) =>
+      after === undefined ? diffInForce(openContext(command), file) : diffFiles(openContext(command), file, after),
     );
 }
 
@@ -34,7 +31,7 @@ async function showInForce({ api, terminal }: CliContext): Promise<void> {
   terminal.json(policy);
 }
 
-function showFile(terminal: Terminal, file: string): void {
+function showFile({ terminal }: CliContext, file: string): void {
   const [policy, inWords, grants] = readFile(file, (template) => [
     template,
     describePolicy(template, placeholder),
@@ -56,7 +53,7 @@ async function diffInForce({ api, terminal }: CliContext, file: string): Promise
   terminal.say(`The policy in force is that of ${file}.`);
 }
 
-function diffFiles(terminal: Terminal, before: string, after: string): void {
+function diffFiles({ terminal }: CliContext, before: string, after: string): void {
   const earlier = readFile(before, (template) => template);
   const changes = readFile(after, (template) => describeChanges(earlier, template, placeholder));
   showChanges(terminal, changes, `The policy of ${after} is not that of ${before}.`);

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, type CommandUnknownOpts, Option, type OptionValues } from '@commander-js/extra-typings';
 import { issuesOf } from '../../../functions/core/json.ts';
 import { type ServiceInput, savedService, serviceInput } from '../../../schemas/service.ts';
 import { readAnswer } from '../../probes.ts';
@@ -7,58 +7,42 @@ import { usageFailure } from '../failure.ts';
 import { readInput } from '../input.ts';
 import { normalizeService } from '../registry/normal-form.ts';
 import { findIntent, requireService, searchServices, servicePath } from '../registry/read.ts';
-import { confirmOrRefuse } from './confirm.ts';
-import { showRecord } from './show.ts';
 
-interface ServiceOptions {
-  file?: string;
-  name?: string;
-  address?: string;
-  description?: string;
-  policyUrl?: string;
-  logoUrl?: string;
-  termsUrl?: string;
-  privacyUrl?: string;
+/** Options that each give the member of a service that they are described as. */
+const fields = [
+  new Option('--name <name>', 'service_name'),
+  new Option('--address <url>', 'service_url'),
+  new Option('--description <text>', 'description'),
+  new Option('--policy-url <url>', 'policy_url'),
+  new Option('--logo-url <url>', 'service_logo_url'),
+  new Option('--terms-url <url>', 'service_terms_of_service_url'),
+  new Option('--privacy-url <url>', 'service_privacy_policy_url'),
+];
+
+function addFields<Words extends unknown[]>(command: Command<Words, OptionValues, OptionValues>) {
+  const extended = command.option('-f, --file <file>', 'the whole record as JSON or YAML; - for stdin');
+  for (const field of fields) extended.addOption(field);
+  return extended;
 }
 
-const addFields = (command: Command): Command =>
-  command
-    .option('-f, --file <file>', 'the whole record as JSON or YAML; - for stdin')
-    .option('--name <name>', 'service_name')
-    .option('--address <url>', 'service_url')
-    .option('--description <text>', 'description')
-    .option('--policy-url <url>', 'policy_url')
-    .option('--logo-url <url>', 'service_logo_url')
-    .option('--terms-url <url>', 'service_terms_of_service_url')
-    .option('--privacy-url <url>', 'service_privacy_policy_url');
-
-async function readFields(options: ServiceOptions, standing?: ServiceInput): Promise<ServiceInput> {
-  const given = {
-    service_name: options.name,
-    service_url: options.address,
-    description: options.description,
-    policy_url: options.policyUrl,
-    service_logo_url: options.logoUrl,
-    service_terms_of_service_url: options.termsUrl,
-    service_privacy_policy_url: options.privacyUrl,
-  };
-  const members = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const base = options.file === undefined ? standing : ((await readInput(options.file)) as object);
-  const { success, data, error } = serviceInput.safeParse({ ...base, ...members }, { reportInput: true });
+async function readFields({ file, ...options }: OptionValues & { file?: string }, standing?: ServiceInput): Promise<ServiceInput> {
+  const given = fields.map((field) => [field.description, options[field.attributeName()]]).filter(([, value]) => value !== undefined);
+  const base = file === undefined ? standing : ((await readInput(file)) as object);
+  const { success, data, error } = serviceInput.safeParse({ ...base, ...Object.fromEntries(given) }, { reportInput: true });
   if (!success) throw usageFailure('The service is not complete or not valid:', issuesOf(error));
   return data;
 }
 
-export function addServices(program: Command): void {
+export function addServices(program: CommandUnknownOpts): void {
   const services = program.command('services').description('Services: list, show, create, update, delete');
   services
     .command('list')
     .description('List the services that a search finds: those with an intent that is not deprecated')
-    .action(async (_, command: Command) => {
+    .action(async (_, command) => {
       const { api, terminal } = openContext(command);
       const found: { service_id: string; service_name: string }[] = [];
       for await (const { name, uid } of searchServices(api)) {
-        const intent = (await findIntent(api, uid))?.intent;
+        const intent = (await findIntent(api, uid))?.record;
         if (intent) found.push({ service_id: intent.service_id, service_name: name });
       }
       found.sort((left, right) => left.service_name.localeCompare(right.service_name, 'en'));
@@ -70,41 +54,38 @@ export function addServices(program: Command): void {
   services
     .command('show <service>')
     .description('Show a service, by service_id or name')
-    .action(async (nameOrId: string, _, command: Command) => {
+    .action(async (nameOrId, _, command) => {
       const { api, terminal } = openContext(command);
-      const { service } = await requireService(api, nameOrId);
-      showRecord(terminal, service);
+      const { record: service } = await requireService(api, nameOrId);
+      terminal.record(service);
     });
   addFields(services.command('create'))
     .description('Register a service')
-    .action(async (options: ServiceOptions, command: Command) => {
+    .action(async (options, command) => {
       const { api, terminal } = openContext(command);
       const body = await readFields(options);
       const saved = readAnswer(savedService, await api.call('POST', '/api/services', { body, isAdmin: true }));
-      terminal.say(`${saved.service_name} is registered. Its service_id is ${saved.service_id}.`);
-      terminal.json(saved);
+      terminal.result(saved, `${saved.service_name} is registered. Its service_id is ${saved.service_id}.`);
     });
   addFields(services.command('update <service>'))
     .description('Change a service: the members given; with --file the whole record')
-    .action(async (nameOrId: string, options: ServiceOptions, command: Command) => {
+    .action(async (nameOrId: string, options, command) => {
       const { api, terminal } = openContext(command);
-      const { service, etag } = await requireService(api, nameOrId);
+      const { record: service, etag } = await requireService(api, nameOrId);
       const body = await readFields(options, normalizeService(service));
       const reply = await api.call('PUT', servicePath(service.service_id), { body, isAdmin: true, headers: { 'If-Match': etag } });
       const saved = readAnswer(savedService, reply);
-      terminal.say(`${saved.service_name} is changed.`);
-      terminal.json(saved);
+      terminal.result(saved, `${saved.service_name} is changed.`);
     });
   services
     .command('delete <service>')
     .description('Delete a service and all its intents')
     .option('-y, --yes', 'without asking')
-    .action(async (nameOrId: string, { yes }: { yes?: boolean }, command: Command) => {
+    .action(async (nameOrId, { yes }, command) => {
       const { api, terminal } = openContext(command);
-      const { service } = await requireService(api, nameOrId);
-      await confirmOrRefuse(terminal, yes, `Delete ${service.service_name} and all its intents?`);
+      const { record: service } = await requireService(api, nameOrId);
+      await terminal.requireConfirmation(`Delete ${service.service_name} and all its intents?`, yes);
       await api.call('DELETE', servicePath(service.service_id), { isAdmin: true });
-      terminal.say(`${service.service_name} and its intents are deleted.`);
-      terminal.json({ service_id: service.service_id, deleted: true });
+      terminal.result({ service_id: service.service_id, deleted: true }, `${service.service_name} and its intents are deleted.`);
     });
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { connect, type OnPolicy } from '../../../client/connect.ts';
 import { openFileAgreementStore } from '../../../client/file-agreement-store.ts';
 import { openFileKeyStore } from '../../../client/file-key-store.ts';
@@ -11,23 +11,15 @@ import { readAnswer } from '../../probes.ts';
 import { type CliContext, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
 import { readInput } from '../input.ts';
-import { privateFolder } from '../private-file.ts';
 import { intentPath } from '../registry/read.ts';
+import { privateFolder } from '../session.ts';
 import { showIntent } from './intents.ts';
-
-interface TryOptions {
-  intent?: string;
-  param?: string[];
-  params?: string;
-  acceptPolicy?: boolean;
-  publicUrl?: string;
-}
 
 type Values = Record<string, unknown>;
 
 const shownHits = 5;
 
-export function addTry(program: Command): void {
+export function addTry(program: CommandUnknownOpts): void {
   program
     .command('try [words...]')
     .description('Be an agent: find an intent in plain words, accept the policy, execute the intent, see the answer')
@@ -36,28 +28,30 @@ export function addTry(program: Command): void {
     .option('--params <file>', 'all parameters as a JSON or YAML object in a file; - for stdin')
     .option('--public-url <address>', "the gate's own address for itself, if it differs from the one at which it is reached")
     .option('--accept-policy', 'sign the policy without asking; read it first with "policy show"')
-    .action((words: string[], options: TryOptions, command: Command) => runTry(openContext(command), words, options));
-}
-
-async function runTry(context: CliContext, words: string[], options: TryOptions): Promise<void> {
-  const { api, terminal } = context;
-  const uid = options.intent ?? (await choose(context, words));
-  const intent = readAnswer(fullIntent, await api.call('GET', intentPath(uid), { query: { view: 'full' } }));
-  showIntent(terminal, intent);
-  const parameters = { ...(await readParameters(options)), ...readPairs(intent, options.param ?? []) };
-  const complete = { ...parameters, ...(await askMissing(context, intent, parameters)) };
-  const { agentId, answer } = await execute(context, intent.intent_uid, complete, options);
-  terminal.say();
-  terminal.say(terminal.style('bold', 'The answer:'));
-  terminal.say(JSON.stringify(answer, null, 2));
-  terminal.json({ agent_id: agentId, intent_uid: intent.intent_uid, parameters: complete, answer });
+    .action(async (words, options, command) => {
+      const context = openContext(command);
+      const { api, terminal } = context;
+      const uid = options.intent ?? (await choose(context, words));
+      const intent = readAnswer(fullIntent, await api.call('GET', intentPath(uid), { query: { view: 'full' } }));
+      showIntent(terminal, intent);
+      const parameters = { ...(await readParameters(options.params)), ...readPairs(intent, options.param ?? []) };
+      const complete = { ...parameters, ...(await askMissing(context, intent, parameters)) };
+      const { agentId, answer } = await execute(context, intent.intent_uid, complete, options);
+      terminal.say(`\n${terminal.style('bold', 'The answer:')}\n${JSON.stringify(answer, null, 2)}`);
+      terminal.json({ agent_id: agentId, intent_uid: intent.intent_uid, parameters: complete, answer });
+    });
 }
 
 /** A person waits no longer than this for quota or for an unavailable gate. */
 const maxWaitMs = 10_000;
 
 /** This command line is an agent: one key and one name for all gates, and a PAT for each. */
-async function execute({ api, terminal }: CliContext, uid: string, parameters: Values, { acceptPolicy, publicUrl }: TryOptions) {
+async function execute(
+  { api, terminal }: CliContext,
+  uid: string,
+  parameters: Values,
+  { acceptPolicy, publicUrl }: { acceptPolicy?: true; publicUrl?: string },
+) {
   const onPolicy: OnPolicy = async (policy, inWords, changes = []) => {
     const address = addressIn(policy, api.baseUrl);
     if (address !== (publicUrl ?? api.baseUrl))
@@ -93,28 +87,25 @@ async function choose({ api, terminal }: CliContext, words: string[]): Promise<s
   return chosen.intent_uid;
 }
 
-async function readParameters({ params }: TryOptions): Promise<Values> {
-  if (params === undefined) return {};
-  const given = await readInput(params);
+async function readParameters(file: string | undefined): Promise<Values> {
+  if (file === undefined) return {};
+  const given = await readInput(file);
   if (typeof given !== 'object' || given === null || Array.isArray(given)) throw usageFailure('--params takes an object of parameters.');
   return given as Values;
 }
 
 function readPairs({ input_parameters }: FullIntent, pairs: string[]): Values {
-  return Object.fromEntries(
-    pairs.map((pair) => {
-      const at = pair.indexOf('=');
-      if (at < 1) throw usageFailure('--param takes name=value.');
-      const name = pair.slice(0, at);
-      return [
-        name,
-        readValue(
-          pair.slice(at + 1),
-          input_parameters.find((parameter) => parameter.name === name),
-        ),
-      ];
-    }),
-  );
+  const read = ([, name, written]: string[]) => {
+    if (name === undefined || written === undefined) throw usageFailure('--param takes name=value.');
+    return [
+      name,
+      readValue(
+        written,
+        input_parameters.find((parameter) => parameter.name === name),
+      ),
+    ];
+  };
+  return Object.fromEntries(pairs.map((pair) => read(/^([^=]+)=(.*)$/s.exec(pair) ?? [])));
 }
 
 /** A string is taken as written, anything else as JSON. If a parameter may be either, a valid JSON value is taken as JSON. */

@@ -1,7 +1,6 @@
 import { hasBody, isFormType, isJsonType } from '../../../functions/core/relay/endpoint.ts';
 import type { Facts } from './facts.ts';
-import { node, pathOf, resolve, text, Unfit } from './node.ts';
-import type { TakeNote } from './notes.ts';
+import { node, pathOf, resolve, type TakeNote, text, Unfit } from './node.ts';
 import { type Form, type Operation, type Reading, readForms } from './operation.ts';
 
 /** How a list or object is written as text: repeated (`form`, exploded), with commas, or in a way that intents do not support. */

@@ -2,8 +2,7 @@ import { hasBody } from '../../../functions/core/relay/endpoint.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { type Input, isCompound, joinedOtherwise, leaveOut, readBodyInputs, type Spelling } from './body.ts';
 import { anything, both, type Facts } from './facts.ts';
-import { type Node, node, pathOf, text, Unfit } from './node.ts';
-import type { TakeNote } from './notes.ts';
+import { type Node, node, pathOf, type TakeNote, text, Unfit } from './node.ts';
 import { type Operation, type Reading, readParameters, unplaced } from './operation.ts';
 import { keepMost, makeParameter, maxParameters } from './parameter.ts';
 
@@ -98,14 +97,8 @@ function readParameter(parameter: Node, place: 'path' | 'query', { readSchema, t
   const [content] = Object.values(node(parameter.content));
   const schema = readSchema(content === undefined ? parameter.schema : node(content).schema);
   const described = both({ ...anything, description: text(parameter.description) }, schema);
-  const input: Input = {
-    name,
-    in: place,
-    isRequired: parameter.required === true,
-    spelling: readSpelling(parameter, place),
-    facts: described,
-    path,
-  };
+  const spelling = readSpelling(parameter, place);
+  const input: Input = { name, in: place, isRequired: parameter.required === true, spelling, facts: described, path };
   if (content === undefined) return input;
   take(path, `${name} is JSON written into the ${place}; it was made a text`);
   const description = [described.description, 'Written as JSON text.'].filter(Boolean).join(' ');
@@ -126,13 +119,11 @@ function settle(inputs: Input[], take: TakeNote): Input[] {
   for (const input of inputs) {
     const name = input.name.normalize('NFC');
     const other = kept.get(name);
-    const reason = 'another parameter has the same name';
-    if (other === undefined) kept.set(name, input);
-    else if (input.isRequired) {
-      leaveOut(other, reason, take);
-      kept.delete(name);
-      kept.set(name, input);
-    } else leaveOut(input, reason, take);
+    const loser = other && (input.isRequired ? other : input);
+    if (loser) leaveOut(loser, 'another parameter has the same name', take);
+    if (loser === input) continue;
+    kept.delete(name);
+    kept.set(name, input);
   }
   return [...kept.values()];
 }
@@ -183,8 +174,5 @@ function limit(inputs: Input[], operation: Operation, take: TakeNote): Input[] {
   const path = pathOf(operation.node);
   if (inputs.filter(({ isRequired }) => isRequired).length > maxParameters)
     throw new Unfit(path, `needs more than ${maxParameters} parameters`);
-  const kept = keepMost(inputs, ({ isRequired }) => isRequired);
-  const excess = inputs.length - kept.length;
-  if (excess > 0) take(path, `${excess} optional parameters were left out: an intent has at most ${maxParameters}`);
-  return kept;
+  return keepMost(inputs, ({ isRequired }) => isRequired, 'optional parameters were left out: an intent has at most', path, take);
 }

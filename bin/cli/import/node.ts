@@ -35,6 +35,16 @@ export function locate(value: unknown, path = '', depth = 0): unknown {
 
 export const pathOf = (value: unknown): string => text(node(value)[place]) ?? '';
 
+/** Something that an import does differently from what the document says, and the place in the document. */
+export interface Note {
+  /** JSON pointer */
+  path: string;
+  /** what was done */
+  note: string;
+}
+
+export type TakeNote = (path: string, note: string) => void;
+
 /** Why an operation cannot become an intent. The operation is left out and reported. */
 export class Unfit extends Error {
   override readonly name: string = 'Unfit';

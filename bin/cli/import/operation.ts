@@ -1,6 +1,5 @@
 import type { IntentEndpoint } from '../../../schemas/intent.ts';
-import { list, type Node, node, pathOf, resolve, text, Unfit } from './node.ts';
-import type { TakeNote } from './notes.ts';
+import { list, type Node, node, pathOf, resolve, type TakeNote, text, Unfit } from './node.ts';
 import type { ReadSchema } from './schema.ts';
 
 /** An operation of an OpenAPI 3.1 document. */

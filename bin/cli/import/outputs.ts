@@ -1,10 +1,9 @@
 import { isJsonType } from '../../../functions/core/relay/endpoint.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { either, type Facts } from './facts.ts';
-import { pathOf, Unfit } from './node.ts';
-import type { TakeNote } from './notes.ts';
+import { pathOf, type TakeNote, Unfit } from './node.ts';
 import { type Operation, type Reading, readForms, readSuccesses } from './operation.ts';
-import { keepMost, makeParameter, maxParameters } from './parameter.ts';
+import { keepMost, makeParameter } from './parameter.ts';
 
 const isJson = (mediaType: string): boolean => isJsonType(mediaType) || mediaType === '*/*' || mediaType === 'application/*';
 
@@ -49,8 +48,6 @@ function describeMembers({ properties, required }: Facts, isAlwaysThere: boolean
     return facts.isWriteOnly ? [] : compact([makeParameter(name, isRequired, { ...facts, default: undefined }, path, take)]);
   });
   const unique = [...new Map(members.map((member) => [member.name, member])).values()];
-  const kept = keepMost(unique, ({ required }) => required === true);
-  const excess = unique.length - kept.length;
-  if (excess > 0) take(path, `${excess} members of the answer were left out: an intent describes at most ${maxParameters}`);
-  return kept;
+  const note = 'members of the answer were left out: an intent describes at most';
+  return keepMost(unique, ({ required }) => required === true, note, path, take);
 }

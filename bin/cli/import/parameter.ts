@@ -2,14 +2,18 @@ import { constraintNames } from '../../../functions/core/parameters/constraints.
 import { checkDefinitions } from '../../../functions/core/parameters/definitions.ts';
 import { type Parameter, parameter, parameterTypes } from '../../../schemas/parameter.ts';
 import type { Facts } from './facts.ts';
-import type { TakeNote } from './notes.ts';
+import type { TakeNote } from './node.ts';
 import { fitDescription } from './text.ts';
 
 export const maxParameters = 100;
 
-/** As many parameters as an intent may have, in their order; required ones take precedence. */
-export function keepMost<T>(items: readonly T[], isRequired: (item: T) => boolean): T[] {
+/**
+ * As many parameters as an intent may have, in their order; required ones take precedence.
+ * @param note - what to note if some are left out, after their number
+ */
+export function keepMost<T>(items: readonly T[], isRequired: (item: T) => boolean, note: string, path: string, take: TakeNote): T[] {
   const ranked = [...items.filter(isRequired), ...items.filter((item) => !isRequired(item))];
+  if (items.length > maxParameters) take(path, `${items.length - maxParameters} ${note} ${maxParameters}`);
   const chosen = new Set(ranked.slice(0, maxParameters));
   return items.filter((item) => chosen.has(item));
 }

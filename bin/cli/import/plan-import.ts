@@ -1,8 +1,8 @@
 import { DocumentError } from './document.ts';
-import { node } from './node.ts';
-import type { ImportOptions, ImportPlan } from './plan.ts';
-import { planServiceDescription } from './plan-description.ts';
+import { list, type Node, type Note, node, type TakeNote, text } from './node.ts';
+import { checkPlanned, describeIssues, distinct, type ImportOptions, type ImportPlan } from './plan.ts';
 import { planOpenApi } from './plan-openapi.ts';
+import { makeService } from './service.ts';
 
 /**
  * Plans the import of a parsed document: OpenAPI 3.0 or 3.1, Swagger 2.0, or a service description (specification section 2.6).
@@ -18,4 +18,50 @@ export function planImport(document: unknown, options: ImportOptions): ImportPla
       ? 'The document cannot be imported. It must be OpenAPI 3.0 or 3.1 (openapi: 3.x), Swagger 2.0 (swagger: "2.0") or a service description (service-info and intents).'
       : 'The document is a registry file. Use "apply" for it.',
   );
+}
+
+/** Members of an intent that a description may show, but that the registry sets. */
+const assigned = ['intent_id', 'service_id', 'service_name', 'match'];
+
+/** Plans the import of a service description (specification section 2.6). Its intents keep their uids. */
+function planServiceDescription(root: Node, options: ImportOptions): ImportPlan {
+  const notes: Note[] = [];
+  const take: TakeNote = (path, note) => notes.push({ path, note });
+  const info = node(root['service-info']);
+  const url = options.baseUrl ?? text(info.service_url);
+  if (url === undefined || !URL.canParse(url)) {
+    throw new DocumentError('The service description gives no service_url. Give one with --base-url.');
+  }
+  // the member's name begins with the protocol's, whatever that is: `proto-policy-file`
+  const [, policyUrl] = Object.entries(root).find(([name, value]) => name.endsWith('-policy-file') && typeof value === 'string') ?? [];
+  const service = makeService(
+    {
+      service_name: options.serviceName ?? text(info.name),
+      description: text(info.description),
+      service_url: url,
+      policy_url: text(policyUrl),
+      service_logo_url: text(info.service_logo_url),
+      service_terms_of_service_url: text(info.service_terms_of_service_url),
+      service_privacy_policy_url: text(info.service_privacy_policy_url),
+    },
+    '/service-info',
+    take,
+  );
+  const plan: ImportPlan = { service, intents: [], skipped: [], notes: [], credentials: [] };
+  const seen = new Set<string>();
+  for (const [index, given] of list(root.intents).entries()) {
+    const path = `/intents/${index}`;
+    const operation = text(node(given).intent_uid) ?? path;
+    const skip = (reason: string) => plan.skipped.push({ operation, path, reason });
+    const checked = checkPlanned(Object.fromEntries(Object.entries(node(given)).filter(([name]) => !assigned.includes(name))), options);
+    if ('issues' in checked) skip(`would be refused: ${describeIssues(checked.issues)}`);
+    else if (seen.has(operation)) skip('has the same intent_uid as another one');
+    else {
+      if (typeof node(given).endpoint === 'string')
+        take(`${path}/endpoint`, 'the endpoint is an address alone; it will be called with POST and JSON');
+      seen.add(operation);
+      plan.intents.push(checked.intent);
+    }
+  }
+  return { ...plan, notes: distinct(notes) };
 }

@@ -4,12 +4,11 @@ import { describeCredentials, readCredentialHeaders } from './credentials.ts';
 import { DocumentError } from './document.ts';
 import { makeRequest, type RequestContext } from './inputs.ts';
 import { humanize, isNamespace, majorVersion, makePathSlug, makeSlug } from './naming.ts';
-import { isNode, type Node, node, pathOf, resolve, text, texts, Unfit } from './node.ts';
-import { openNotes, type TakeNote } from './notes.ts';
+import { isNode, type Node, type Note, node, pathOf, resolve, type TakeNote, text, texts, Unfit } from './node.ts';
 import { openOpenApi } from './open-document.ts';
 import type { Operation } from './operation.ts';
 import { makeOutputs } from './outputs.ts';
-import { checkPlanned, describeIssues, type ImportOptions, type ImportPlan, type Skipped } from './plan.ts';
+import { checkPlanned, describeIssues, distinct, type ImportOptions, type ImportPlan, type Skipped } from './plan.ts';
 import { openSchemaReader } from './schema.ts';
 import { chooseServer } from './server.ts';
 import { makeService } from './service.ts';
@@ -28,29 +27,34 @@ interface Listed extends Operation {
 /** Plans the import of an OpenAPI 3.0, 3.1 or Swagger 2.0 document: each operation becomes an intent, or is skipped with the reason. */
 export function planOpenApi(document: unknown, options: ImportOptions): ImportPlan {
   const { root, problems } = openOpenApi(document);
-  const notes = openNotes();
+  const notes: Note[] = [];
+  const take: TakeNote = (path, note) => notes.push({ path, note });
   const skipped: Skipped[] = [];
   const info = node(root.info);
   const serviceUrl = readServiceUrl(root, options);
-  const prefix = { namespace: readNamespace(serviceUrl, options), version: readVersion(info, options, notes.take) };
+  const prefix = { namespace: readNamespace(serviceUrl, options), version: readVersion(info, options, take) };
   const schemes = node(node(root.components).securitySchemes);
-  const readSchema = openSchemaReader(notes.take);
+  const readSchema = openSchemaReader(take);
   const credentialHeaders = readCredentialHeaders(schemes);
 
   const intents: IntentInput[] = [];
-  for (const operation of resolveCollisions(listOperations(root, skipped), skipped, notes.take)) {
+  for (const operation of resolveCollisions(listOperations(root, skipped), skipped, take)) {
     const skip = (path: string, reason: string) => skipped.push({ operation: operation.title, path, reason });
     // notes on an operation matter only if the operation is imported
-    const ownNotes = openNotes();
+    const ownNotes: Note[] = [];
     try {
       const problem = problems.get(operation.title);
       if (problem !== undefined) throw problem;
       const uid = `${prefix.namespace}:${operation.slug}:${prefix.version}`;
-      const intent = makeIntent(uid, operation, root, options, { credentialHeaders, readSchema, take: ownNotes.take });
+      const intent = makeIntent(uid, operation, root, options, {
+        credentialHeaders,
+        readSchema,
+        take: (path, note) => ownNotes.push({ path, note }),
+      });
       const checked = checkPlanned(intent, options);
       if ('intent' in checked) {
         intents.push(checked.intent);
-        for (const { path, note } of ownNotes.all()) notes.take(path, note);
+        notes.push(...ownNotes);
       } else skip(pathOf(operation.node), `would be refused: ${describeIssues(checked.issues)}`);
     } catch (error) {
       if (!(error instanceof Unfit)) throw error;
@@ -66,9 +70,9 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
       service_terms_of_service_url: text(info.termsOfService),
     },
     '/info',
-    notes.take,
+    take,
   );
-  return { service, intents, skipped, notes: notes.all(), credentials: describeCredentials(schemes) };
+  return { service, intents, skipped, notes: distinct(notes), credentials: describeCredentials(schemes) };
 }
 
 function readServiceUrl(root: Node, options: ImportOptions): string {

@@ -5,7 +5,7 @@ import type { EgressRules } from '../../../functions/core/relay/egress.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { type IntentInput, intentInput } from '../../../schemas/intent.ts';
 import type { ServiceInput } from '../../../schemas/service.ts';
-import type { Note } from './notes.ts';
+import type { Note } from './node.ts';
 import type { Addresses } from './server.ts';
 
 /** An operation that does not become an intent, and why. */
@@ -29,10 +29,10 @@ export interface ImportPlan {
 }
 
 export interface ImportOptions extends Addresses {
-  namespace?: string;
+  namespace?: string | undefined;
   /** such as `v2`; otherwise the major version of the document */
-  version?: string;
-  serviceName?: string;
+  version?: string | undefined;
+  serviceName?: string | undefined;
   /** intents of deprecated operations can still be executed */
   keepDeprecated?: boolean;
   /** the rules by which the registry checks endpoints */
@@ -59,3 +59,8 @@ export function checkPlanned(candidate: unknown, { rules, registryUrl }: ImportO
 
 export const describeIssues = (issues: readonly Issue[]): string =>
   issues.map(({ path, problem }) => (path === '' ? problem : `${path} ${problem}`)).join('; ');
+
+/** What concerns several operations is noted once. */
+export const distinct = (notes: readonly Note[]): Note[] => [
+  ...new Map(notes.map((note) => [`${note.path}\n${note.note}`, note])).values(),
+];

@@ -1,8 +1,7 @@
 import { getRaw } from '@scalar/json-magic/magic-proxy';
 import { type ConstraintName, type ConstraintValue, parameterFormats } from '../../../schemas/parameter.ts';
 import { anything, both, either, type Facts, once } from './facts.ts';
-import { BrokenReference, isNode, list, type Node, node, number, pathOf, resolve, text, texts } from './node.ts';
-import type { TakeNote } from './notes.ts';
+import { BrokenReference, isNode, list, type Node, node, number, pathOf, resolve, type TakeNote, text, texts } from './node.ts';
 
 /** How a constraint is read from a schema. */
 type Reader<Value> = (schema: Node) => Value | undefined;

@@ -3,9 +3,9 @@ import { list, type Node, node, pathOf, text, Unfit } from './node.ts';
 /** The address at which the paths of a document are called, if the importing admin says more than the document. */
 export interface Addresses {
   /** replaces every server that the document names */
-  baseUrl?: string;
+  baseUrl?: string | undefined;
   /** where the document was fetched: its relative servers are relative to that */
-  documentUrl?: string;
+  documentUrl?: string | undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type ServiceInput, serviceInput } from '../../../schemas/service.ts';
-import type { TakeNote } from './notes.ts';
+import type { TakeNote } from './node.ts';
 import { fitDescription, fitName } from './text.ts';
 
 const addresses = ['policy_url', 'service_logo_url', 'service_terms_of_service_url', 'service_privacy_policy_url'] as const;

@@ -1,4 +1,4 @@
-import type { TakeNote } from './notes.ts';
+import type { TakeNote } from './node.ts';
 
 const maxDescriptionLength = 4000;
 const maxNameLength = 200;

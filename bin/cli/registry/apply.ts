@@ -1,11 +1,12 @@
 import { Refusal } from '../../../client/errors.ts';
 import type { Issue } from '../../../schemas/errors.ts';
-import { savedService } from '../../../schemas/service.ts';
+import type { IntentInput } from '../../../schemas/intent.ts';
+import { type ServiceInput, savedService } from '../../../schemas/service.ts';
 import { readAnswer } from '../../probes.ts';
 import type { Api } from '../api.ts';
-import type { Progress } from '../terminal.ts';
-import type { IntentChange, ServiceChanges } from './compare.ts';
-import { concurrently } from './concurrently.ts';
+import type { CliContext } from '../context.ts';
+import type { Change, ServiceChanges } from './compare.ts';
+import { withProgress } from './concurrently.ts';
 import { findDifferences } from './differences.ts';
 import { normalizeIntent } from './normal-form.ts';
 import { findIntent, intentPath, servicePath } from './read.ts';
@@ -24,32 +25,27 @@ export interface Applied {
   failed: Failed[];
 }
 
-export interface ApplyOptions {
-  /** also removes what is not wanted */
-  isPruning: boolean;
-  concurrency: number;
-  progress(what: string, total: number): Progress;
-}
-
 const foreignMessage = 'Another service has this intent_uid. Choose another namespace, slug or version, or delete that one.';
 
 /**
- * Brings a service into the wanted state. An interrupted run is finished by the next one: each change is complete in itself, and a
+ * Brings a service into the wanted state; removes what is not wanted only if `isPruning`. An interrupted run is finished by the next one: each change is complete in itself, and a
  * change whose answer was lost is recognised.
  * @throws CliFailure or IntentGateError if going on makes no sense: the token is refused, nothing answers, the service itself cannot be saved
  */
 export async function applyChanges(
-  api: Api,
+  { api, terminal }: CliContext,
   changes: ServiceChanges,
-  { isPruning, concurrency, progress: open }: ApplyOptions,
+  concurrency: number,
+  isPruning: boolean,
 ): Promise<Applied> {
   const serviceId = await saveService(api, changes);
   const failed: Failed[] = changes.foreign.map((uid) => ({ intent_uid: uid, message: foreignMessage, issues: [] }));
   const applied: Applied = { service_id: serviceId, created: 0, updated: 0, removed: 0, failed };
-  const removals = isPruning ? changes.extra : [];
-  const progress = open('Applying', changes.intents.length + removals.length);
-
-  const attempt = async (uid: string, work: () => Promise<'created' | 'updated' | 'removed'>) => {
+  const steps = [
+    ...changes.intents.map((change) => ({ uid: change.input.intent_uid, work: () => saveIntent(api, serviceId, change) })),
+    ...(isPruning ? changes.extra : []).map((uid) => ({ uid, work: () => removeIntent(api, uid) })),
+  ];
+  await withProgress(terminal, 'Applying', steps, concurrency, async ({ uid, work }) => {
     try {
       applied[await work()]++;
     } catch (error) {
@@ -57,17 +53,7 @@ export async function applyChanges(
       if (!(error instanceof Refusal) || [401, 403].includes(error.status)) throw error;
       failed.push({ intent_uid: uid, message: error.message, issues: error.issues });
     }
-    progress.step();
-  };
-
-  try {
-    await concurrently(changes.intents, concurrency, (change) =>
-      attempt(change.intent.intent_uid, () => saveIntent(api, serviceId, change)),
-    );
-    await concurrently(removals, concurrency, (uid) => attempt(uid, () => removeIntent(api, uid)));
-  } finally {
-    progress.end();
-  }
+  });
   failed.sort((left, right) => (left.intent_uid < right.intent_uid ? -1 : 1));
   return applied;
 }
@@ -81,7 +67,7 @@ async function saveService(api: Api, { serviceId, service }: ServiceChanges): Pr
 }
 
 /** The name may belong to a service that no search finds because it has no intents yet, for example after an interrupted import: that one is meant. */
-async function createService(api: Api, input: ServiceChanges['service']['input']): Promise<string> {
+async function createService(api: Api, input: ServiceInput): Promise<string> {
   try {
     return readAnswer(savedService, await api.call('POST', '/api/services', { body: input, isAdmin: true })).service_id;
   } catch (error) {
@@ -92,7 +78,7 @@ async function createService(api: Api, input: ServiceChanges['service']['input']
   }
 }
 
-async function saveIntent(api: Api, serviceId: string, { kind, intent, etag }: IntentChange): Promise<'created' | 'updated'> {
+async function saveIntent(api: Api, serviceId: string, { kind, input: intent, etag }: Change<IntentInput>): Promise<'created' | 'updated'> {
   if (kind === 'update') {
     await api.call('PUT', intentPath(intent.intent_uid), { body: intent, isAdmin: true, headers: { 'If-Match': etag ?? '*' } });
     return 'updated';
@@ -107,11 +93,11 @@ async function saveIntent(api: Api, serviceId: string, { kind, intent, etag }: I
 }
 
 /** If the answer to a create was lost, or another run made the intent, it is already there, as wanted. */
-async function recognize(api: Api, serviceId: string, intent: IntentChange['intent'], conflict: Refusal): Promise<void> {
+async function recognize(api: Api, serviceId: string, intent: IntentInput, conflict: Refusal): Promise<void> {
   const stands = await findIntent(api, intent.intent_uid);
   if (stands === undefined) throw conflict;
-  if (stands.intent.service_id !== serviceId) throw new Refusal({ ...conflict, message: foreignMessage });
-  if (findDifferences(normalizeIntent(stands.intent), normalizeIntent(intent)).length > 0) {
+  if (stands.record.service_id !== serviceId) throw new Refusal({ ...conflict, message: foreignMessage });
+  if (findDifferences(normalizeIntent(stands.record), normalizeIntent(intent)).length > 0) {
     const message = 'Somebody else has just created this intent in another form. Run the command again to see the difference.';
     throw new Refusal({ ...conflict, message });
   }

@@ -1,24 +1,25 @@
 import type { IntentInput } from '../../../schemas/intent.ts';
 import type { Service, ServiceInput } from '../../../schemas/service.ts';
 import type { Api } from '../api.ts';
-import type { Progress } from '../terminal.ts';
-import { concurrently } from './concurrently.ts';
+import type { CliContext } from '../context.ts';
+import { withProgress } from './concurrently.ts';
 import { type Difference, findDifferences } from './differences.ts';
 import { normalizeIntent, normalizeService } from './normal-form.ts';
-import { findIntent, findService, findServiceByName, listUids } from './read.ts';
+import { type Found, findIntent, findService, findServiceByName, listAllIntents } from './read.ts';
 
 /** How a service and its intents should be. */
 export interface Wanted {
   service: ServiceInput;
   intents: readonly IntentInput[];
   /** the service that is meant, whatever its name; its own record is then left as it is */
-  into?: Service;
+  into?: Service | undefined;
 }
 
-export interface IntentChange {
-  kind: 'create' | 'update';
-  intent: IntentInput;
-  /** for an update: the differences, and the entity tag of what was compared */
+/** What it takes to bring a record into the wanted state. */
+export interface Change<T> {
+  kind: 'create' | 'update' | 'same';
+  input: T;
+  /** for an update, with the entity tag of what was compared */
   differences: Difference[];
   etag?: string;
 }
@@ -27,9 +28,10 @@ export interface IntentChange {
 export interface ServiceChanges {
   name: string;
   /** undefined if the service is to be created */
-  serviceId?: string;
-  service: { kind: 'create' | 'update' | 'same'; input: ServiceInput; differences: Difference[]; etag?: string };
-  intents: IntentChange[];
+  serviceId: string | undefined;
+  service: Change<ServiceInput>;
+  /** those to be created or updated */
+  intents: Change<IntentInput>[];
   unchanged: number;
   /** uids of intents that the service has and that are not wanted */
   extra: string[];
@@ -37,71 +39,60 @@ export interface ServiceChanges {
   foreign: string[];
 }
 
-export interface CompareOptions {
-  concurrency: number;
-  progress(what: string, total: number): Progress;
-  /** also checks whether other services have the uids that are to be created; otherwise that shows when they are created */
-  isThorough: boolean;
-}
-
 /** How many intents are looked up when a service is not found by its name. */
 const maxProbes = 20;
 
 /** A service is found by its name, else by the intents that it should have. */
-async function findWanted(api: Api, { service, intents, into }: Wanted): Promise<{ service: Service; etag: string } | undefined> {
+async function findWanted(api: Api, { service, intents, into }: Wanted): Promise<Found<Service> | undefined> {
   if (into !== undefined) return findService(api, into.service_id);
   const named = await findServiceByName(api, service.service_name);
   if (named) return named;
   for (const { intent_uid } of intents.slice(0, maxProbes)) {
     const found = await findIntent(api, intent_uid);
-    if (found) return findService(api, found.intent.service_id);
+    if (found) return findService(api, found.record.service_id);
   }
   return undefined;
 }
 
-/** Compares the wanted state with the registry. Nothing is changed. */
-export async function compareService(api: Api, wanted: Wanted, options: CompareOptions): Promise<ServiceChanges> {
-  const { concurrency, isThorough } = options;
+/**
+ * Compares the wanted state with the registry. Nothing is changed.
+ * @param isThorough - also checks whether other services have the uids that are to be created; otherwise that shows when they are created
+ */
+export async function compareService(
+  { api, terminal }: CliContext,
+  wanted: Wanted,
+  concurrency: number,
+  isThorough: boolean,
+): Promise<ServiceChanges> {
   const found = await findWanted(api, wanted);
-  const serviceId = found?.service.service_id;
-  const standing = new Set(serviceId === undefined ? [] : await listUids(api, serviceId));
+  const serviceId = found?.record.service_id;
+  const listed = serviceId === undefined ? [] : await listAllIntents(api, serviceId);
+  const standing = new Set(listed.map(({ intent_uid }) => intent_uid));
   const wantedUids = new Set(wanted.intents.map(({ intent_uid }) => intent_uid));
   const changes: ServiceChanges = {
     name: wanted.into?.service_name ?? wanted.service.service_name,
-    ...(serviceId !== undefined && { serviceId }),
-    service: compareRecord(wanted, found),
+    serviceId,
+    service: compareRecord(found, wanted.into && found ? normalizeService(found.record) : wanted.service, normalizeService),
     intents: [],
     unchanged: 0,
     extra: [...standing].filter((uid) => !wantedUids.has(uid)),
     foreign: [],
   };
-  const progress = options.progress('Comparing', wanted.intents.length);
-  const compareIntent = async (intent: IntentInput): Promise<void> => {
-    const isAsked = isThorough || standing.has(intent.intent_uid);
-    const stands = isAsked ? await findIntent(api, intent.intent_uid) : undefined;
-    progress.step();
-    if (stands === undefined) changes.intents.push({ kind: 'create', intent, differences: [] });
-    else if (stands.intent.service_id !== serviceId) changes.foreign.push(intent.intent_uid);
-    else {
-      const differences = findDifferences(normalizeIntent(stands.intent), normalizeIntent(intent));
-      if (differences.length === 0) changes.unchanged++;
-      else changes.intents.push({ kind: 'update', intent, differences, etag: stands.etag });
-    }
-  };
-  try {
-    await concurrently(wanted.intents, concurrency, compareIntent);
-  } finally {
-    progress.end();
-  }
-  changes.intents.sort((left, right) => (left.intent.intent_uid < right.intent.intent_uid ? -1 : 1));
+  await withProgress(terminal, 'Comparing', wanted.intents, concurrency, async (intent) => {
+    const stands = isThorough || standing.has(intent.intent_uid) ? await findIntent(api, intent.intent_uid) : undefined;
+    const change = compareRecord(stands, intent, normalizeIntent);
+    if (stands !== undefined && stands.record.service_id !== serviceId) changes.foreign.push(intent.intent_uid);
+    else if (change.kind === 'same') changes.unchanged++;
+    else changes.intents.push(change);
+  });
+  changes.intents.sort((left, right) => (left.input.intent_uid < right.input.intent_uid ? -1 : 1));
   return changes;
 }
 
-function compareRecord({ service, into }: Wanted, found: { service: Service; etag: string } | undefined): ServiceChanges['service'] {
-  if (found === undefined) return { kind: 'create', input: service, differences: [] };
-  if (into !== undefined) return { kind: 'same', input: normalizeService(found.service), differences: [] };
-  const differences = findDifferences(normalizeService(found.service), normalizeService(service));
-  return { kind: differences.length > 0 ? 'update' : 'same', input: service, differences, etag: found.etag };
+function compareRecord<T, Standing extends T>(found: Found<Standing> | undefined, input: T, normalize: (record: T) => T): Change<T> {
+  if (found === undefined) return { kind: 'create', input, differences: [] };
+  const differences = findDifferences(normalize(found.record), normalize(input));
+  return { kind: differences.length > 0 ? 'update' : 'same', input, differences, etag: found.etag };
 }
 
 /** Whether anything differs. */

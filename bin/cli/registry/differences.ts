@@ -1,5 +1,5 @@
 import canonicalize from 'canonicalize';
-import { pointer } from '../../../functions/core/json.ts';
+import { isObject, pointer } from '../../../functions/core/json.ts';
 
 /** One place in which the wanted state differs from the registry. */
 export interface Difference {
@@ -12,8 +12,6 @@ export interface Difference {
 }
 
 type Members = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Members => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isNamed = (value: unknown): value is { name: string }[] =>
   Array.isArray(value) && value.every((item) => isObject(item) && typeof item.name === 'string');

@@ -1,8 +1,7 @@
 import type * as z from 'zod';
 import { Refusal } from '../../../client/errors.ts';
-import type { Exchange } from '../../../client/http.ts';
 import { foldName } from '../../../functions/core/store/keys.ts';
-import { type FullIntent, fullIntent, intentList, intentPage } from '../../../schemas/intent.ts';
+import { fullIntent, intentList, intentPage } from '../../../schemas/intent.ts';
 import { type Service, service } from '../../../schemas/service.ts';
 import { readAnswer } from '../../probes.ts';
 import type { Api } from '../api.ts';
@@ -10,11 +9,11 @@ import { CliFailure } from '../failure.ts';
 
 const pageSize = 100;
 
-/** The path and query of the next page, from the `Link` header (RFC 8288). */
-function nextPage(headers: Headers): { path: string; query: Record<string, string> } | undefined {
-  const [, target] = /<([^>]*)>;\s*rel="next"/.exec(headers.get('link') ?? '') ?? [];
-  const url = target === undefined ? null : URL.parse(target);
-  return url === null ? undefined : { path: url.pathname, query: Object.fromEntries(url.searchParams) };
+/** The query of the next page, from the `Link` header (RFC 8288). The link may use another address of the gate, with another path. */
+function nextQuery(headers: Headers): Record<string, string> | undefined {
+  const [, target = ''] = /<([^>]*)>;\s*rel="next"/.exec(headers.get('link') ?? '') ?? [];
+  const url = URL.parse(target);
+  return url === null ? undefined : Object.fromEntries(url.searchParams);
 }
 
 async function* readPages<T extends z.ZodType>(
@@ -26,43 +25,38 @@ async function* readPages<T extends z.ZodType>(
   for (let asked: Record<string, string> | undefined = query; asked !== undefined; ) {
     const reply = await api.call('GET', path, { query: { ...asked, page_size: pageSize } });
     yield readAnswer(schema, reply);
-    // a link may use another address of the gate, with another path; only its query counts
-    asked = nextPage(reply.headers)?.query;
+    asked = nextQuery(reply.headers);
   }
 }
 
-const intentsOf = (serviceId: string) => `/api/services/${encodeURIComponent(serviceId)}/intents`;
 export const intentPath = (uid: string) => `/api/intents/${encodeURIComponent(uid)}`;
 export const servicePath = (serviceId: string) => `/api/services/${encodeURIComponent(serviceId)}`;
 
 /** The intents of a service in the order of their uids, deprecated ones included, page by page. */
-export const listIntents = (api: Api, serviceId: string) => readPages(api, intentsOf(serviceId), {}, intentList);
+export const listIntents = (api: Api, serviceId: string) => readPages(api, `${servicePath(serviceId)}/intents`, {}, intentList);
 
-export async function listUids(api: Api, serviceId: string): Promise<string[]> {
-  const uids: string[] = [];
-  for await (const { intents } of listIntents(api, serviceId)) uids.push(...intents.map(({ intent_uid }) => intent_uid));
-  return uids;
+export const listAllIntents = async (api: Api, serviceId: string) =>
+  (await Array.fromAsync(listIntents(api, serviceId), ({ intents }) => intents)).flat();
+
+/** A record as it is now, and its entity tag. */
+export interface Found<T> {
+  record: T;
+  etag: string;
 }
 
-async function findOrNothing(read: Promise<Exchange>): Promise<Exchange | undefined> {
+async function find<T extends z.ZodType>(api: Api, path: string, schema: T, query = {}): Promise<Found<z.output<T>> | undefined> {
   try {
-    return await read;
+    const reply = await api.call('GET', path, { query });
+    return { record: readAnswer(schema, reply), etag: reply.headers.get('etag') ?? '*' };
   } catch (error) {
     if (error instanceof Refusal && error.status === 404) return undefined;
     throw error;
   }
 }
 
-/** An intent in full, and its entity tag. */
-export async function findIntent(api: Api, uid: string): Promise<{ intent: FullIntent; etag: string } | undefined> {
-  const reply = await findOrNothing(api.call('GET', intentPath(uid), { query: { view: 'full' } }));
-  return reply && { intent: readAnswer(fullIntent, reply), etag: reply.headers.get('etag') ?? '*' };
-}
-
-export async function findService(api: Api, serviceId: string): Promise<{ service: Service; etag: string } | undefined> {
-  const reply = await findOrNothing(api.call('GET', servicePath(serviceId)));
-  return reply && { service: readAnswer(service, reply), etag: reply.headers.get('etag') ?? '*' };
-}
+/** An intent in full. */
+export const findIntent = (api: Api, uid: string) => find(api, intentPath(uid), fullIntent, { view: 'full' });
+export const findService = (api: Api, serviceId: string) => find(api, servicePath(serviceId), service);
 
 /** The names of the services that have intents which a search finds, each with one such intent. */
 export async function* searchServices(api: Api, serviceName = ''): AsyncGenerator<{ name: string; uid: string }> {
@@ -80,7 +74,7 @@ export async function* searchServices(api: Api, serviceName = ''): AsyncGenerato
  * Finds a service by its id or by its name. It is found by name if a search finds one of its intents: the API has no list of services.
  * @throws CliFailure if there is none
  */
-export async function requireService(api: Api, nameOrId: string): Promise<{ service: Service; etag: string }> {
+export async function requireService(api: Api, nameOrId: string): Promise<Found<Service>> {
   const found = (await findService(api, nameOrId)) ?? (await findServiceByName(api, nameOrId));
   if (found) return found;
   throw new CliFailure(
@@ -89,10 +83,10 @@ export async function requireService(api: Api, nameOrId: string): Promise<{ serv
   );
 }
 
-export async function findServiceByName(api: Api, name: string): Promise<{ service: Service; etag: string } | undefined> {
+export async function findServiceByName(api: Api, name: string): Promise<Found<Service> | undefined> {
   for await (const { name: found, uid } of searchServices(api, name)) {
     if (foldName(found) !== foldName(name)) continue;
-    const serviceId = (await findIntent(api, uid))?.intent.service_id;
+    const serviceId = (await findIntent(api, uid))?.record.service_id;
     if (serviceId !== undefined) return findService(api, serviceId);
   }
   return undefined;

@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto';
+import type { Exchange, ExchangeOptions, Http } from '../../client/http.ts';
+import { issuePath } from '../../client/pats.ts';
+import type { Policy } from '../../client/types.ts';
+import { intentPath, servicePath } from '../cli/registry/read.ts';
+import { parseClaims, signPolicy } from '../probes.ts';
+import { claimsShape, searchShape } from './shapes.ts';
+
+/** Why a check cannot be made here, through no fault of the gate. */
+export class Unmet extends Error {
+  override readonly name = 'Unmet';
+}
+
+/** What is checked, and by what means. */
+export interface Subject {
+  http: Http;
+  protocol: string;
+  adminToken?: string | undefined;
+  /** a demo upstream that the gate under test can reach */
+  upstreamUrl?: string | undefined;
+}
+
+type Body = Record<string, unknown>;
+
+/** An id that no record has, in letters that fit a slug. */
+export const freshId = (): string => `conformance-${randomBytes(6).toString('hex')}`;
+
+/** A uid that no intent has. */
+export const freshUid = (): string => `conformance.example:${freshId()}:v1`;
+
+export const intentsPath = (serviceId: string): string => `${servicePath(serviceId)}/intents`;
+
+/** The body of a service that does not exist yet. */
+export const makeServiceBody = () => ({
+  service_name: `Conformance check ${freshId()}`,
+  service_url: 'https://service.example',
+  description: 'Made by a conformance check, which removes it again.',
+});
+
+/** A body without one of its members. */
+export const without = (body: Body, member: string): Body => Object.fromEntries(Object.entries(body).filter(([name]) => name !== member));
+
+/**
+ * The id of what was just made.
+ * @throws Unmet if there is none, because what needs it cannot be checked
+ */
+export function idOf({ request, status, body }: Exchange, member: 'service_id' | 'intent_id'): string {
+  const id = (body as Body | undefined)?.[member];
+  if (typeof id === 'string') return id;
+  throw new Unmet(`needs the ${member} of what was made, but ${request} was answered ${status} without one`);
+}
+
+function require(answer: Exchange, status: number, purpose: string): Body {
+  if (answer.status === status) return answer.body as Body;
+  throw new Unmet(`${purpose}, but ${answer.request} was answered ${answer.status}`);
+}
+
+/** Does the work at the first call, and returns its outcome at every call. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined;
+  return () => {
+    result ??= work();
+    return result;
+  };
+}
+
+export type Gate = ReturnType<typeof openGate>;
+
+/** What the checks share: the gate under test, and what was made there for them. */
+export function openGate({ http, protocol, adminToken, upstreamUrl }: Subject) {
+  const call = http.exchange;
+  const made: string[] = [];
+  const nameless: string[] = [];
+
+  /** With the admin token. */
+  async function asAdmin(method: string, path: string, options: ExchangeOptions = {}): Promise<Exchange> {
+    if (adminToken === undefined) throw new Unmet('needs an admin token');
+    return call(method, path, { bearer: adminToken, ...options });
+  }
+  /** Has the record that this answer created removed at the end, unless a check does so before. */
+  function remember({ status, body, request }: Exchange, toPath: typeof servicePath, member: 'service_id' | 'intent_id'): void {
+    if (status < 200 || status > 299) return;
+    const id = (body as Body | undefined)?.[member];
+    if (typeof id === 'string') made.push(toPath(id));
+    else nameless.push(`what ${request} made, whose answer contains no id`);
+  }
+  const rememberService = (saved: Exchange) => remember(saved, servicePath, 'service_id');
+  /** Makes a service that is removed at the end. */
+  async function register(body: Body = makeServiceBody()): Promise<Exchange> {
+    const saved = await asAdmin('POST', '/api/services', { body });
+    rememberService(saved);
+    return saved;
+  }
+  /** Makes an intent that is removed at the end, by default in the service that exists throughout. */
+  async function create(body: Body, serviceId?: string): Promise<Exchange> {
+    const saved = await asAdmin('POST', intentsPath(serviceId ?? (await service()).id), { body });
+    remember(saved, intentPath, 'intent_id');
+    return saved;
+  }
+  /** The body of an intent that does not exist yet: one that the demo upstream serves. */
+  const intentBody = () => ({
+    intent_uid: freshUid(),
+    intent_name: 'Count the words of a text',
+    description: 'Made by a conformance check, which removes it again.',
+    input_parameters: [{ name: 'text', type: 'string', required: true, description: 'The text' }],
+    output_parameters: [{ name: 'words', type: 'integer', required: true, description: 'How many words it has' }],
+    endpoint: `${upstreamUrl ?? 'https://service.example'}/texts/count`,
+    tags: ['conformance'],
+  });
+
+  /** The policy as it is served. */
+  const policy = once(async () => require(await call('GET', '/api/policy'), 200, 'needs the policy') as unknown as Policy);
+  /** The body of a PAT request of a new agent: the policy in force, or `document`, as a compact JWS, and the key as PEM. */
+  const patRequest = async (document?: unknown): Promise<Record<string, string>> =>
+    signPolicy(http, 'conformance', await policy(), document);
+  const requestPat = (body: object) => call('POST', issuePath, { body });
+  /** A PAT that all checks may use. */
+  const pat = once(async () => {
+    const token = require(await requestPat(await patRequest()), 200, 'needs a PAT')[`${protocol}-pat`];
+    if (typeof token !== 'string') throw new Unmet('needs a PAT, which the answer to the PAT request does not hold');
+    return token;
+  });
+  const claims = once(async () => {
+    const { data } = claimsShape.safeParse(parseClaims(await pat()));
+    if (data === undefined) throw new Unmet('needs a PAT with the claims of section 2.4');
+    return data;
+  });
+
+  const service = once(async () => {
+    const body = makeServiceBody();
+    const saved = await register(body);
+    require(saved, 201, 'needs a service');
+    return { id: idOf(saved, 'service_id'), name: body.service_name };
+  });
+  const madeIntent = once(async () => {
+    const { name } = await service();
+    const body = intentBody();
+    require(await create(body), 201, 'needs an intent');
+    return { intent_uid: body.intent_uid, service_name: name };
+  });
+  const foundIntent = once(async () => {
+    const found = await call('GET', '/api/intents/search?page_size=1');
+    const first = searchShape.safeParse(found.body).data?.intents[0];
+    if (first === undefined) throw new Unmet('needs an intent, and the search finds none');
+    return first;
+  });
+
+  return {
+    protocol,
+    call,
+    asAdmin,
+    isAdmin: adminToken !== undefined,
+    policy,
+    patRequest,
+    requestPat,
+    pat,
+    claims,
+    intentBody,
+    register,
+    rememberService,
+    create,
+    /** An intent that exists until the end: made for the checks, or found if there is no admin token. */
+    intent: async (): Promise<{ intent_uid: string; service_name: string }> => (adminToken === undefined ? foundIntent() : madeIntent()),
+    /** An intent that the checks may execute, and parameters that it accepts. */
+    executable: async () => {
+      if (upstreamUrl === undefined) throw new Unmet('needs an upstream that the gate can reach');
+      const { intent_uid } = await madeIntent();
+      return { intent_uid, parameters: { text: 'three little words' }, outputs: ['words'] };
+    },
+    /** Removes what was made, and names what cannot be removed. */
+    cleanUp: async (): Promise<string[]> => {
+      const left = [...nameless];
+      for (const path of made.toReversed()) {
+        const removed = await call('DELETE', path, { bearer: adminToken }).catch(() => undefined);
+        if (removed === undefined || (removed.status > 299 && removed.status !== 404)) left.push(path);
+      }
+      return left;
+    },
+  };
+}
