@@ -13,7 +13,7 @@ export interface Thread {
   url: string;
   /** what it has done since it was asked last */
   ask<T>(): Promise<T>;
-  stop(): Promise<unknown>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Starts a script of this folder whose first message is the address of its server. */
@@ -27,7 +27,7 @@ export async function startThread(script: string, workerData: unknown = {}): Pro
       worker.postMessage('report');
       return (await answer)[0];
     },
-    stop: () => worker.terminate(),
+    [Symbol.asyncDispose]: async () => void (await worker.terminate()),
   };
 }
 

@@ -5,16 +5,8 @@ import { type LambdaOptions, openLambdas } from './lambda.ts';
 import { localCredentials } from './parts.ts';
 import { type FunctionDefinition, type LocalValues, readFunction, resourceIds, type Template } from './template.ts';
 
-/** Where the stand-ins listen. */
-export interface Endpoints {
-  dynamodb: string;
-  kms: string;
-  s3: string;
-  secretsManager: string;
-}
-
-/** Points the SDK's clients at the stand-ins for AWS. */
-export function awsEnvironment({ dynamodb, kms, s3, secretsManager }: Endpoints): Record<string, string> {
+/** Points the SDK's clients at the stand-ins for AWS: endpoints by the names that the SDK has for services. */
+export function awsEnvironment(endpoints: Record<string, string>): Record<string, string> {
   const { accessKeyId, secretAccessKey, sessionToken } = localCredentials();
   return {
     AWS_REGION: region,
@@ -23,10 +15,7 @@ export function awsEnvironment({ dynamodb, kms, s3, secretsManager }: Endpoints)
     ...(sessionToken && { AWS_SESSION_TOKEN: sessionToken }),
     // Whatever else a function might ask of AWS is refused at once instead of leaving this machine.
     AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
-    AWS_ENDPOINT_URL_DYNAMODB: dynamodb,
-    AWS_ENDPOINT_URL_KMS: kms,
-    AWS_ENDPOINT_URL_S3: s3,
-    AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager,
+    ...Object.fromEntries(Object.entries(endpoints).map(([service, endpoint]) => [`AWS_ENDPOINT_URL_${service}`, endpoint])),
   };
 }
 

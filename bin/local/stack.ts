@@ -115,7 +115,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     ]);
     const values = localValues(template, { tableName, keys: kms.values, identity });
     const environment = {
-      ...awsEnvironment({ dynamodb: dynamo.endpoint, kms: kms.endpoint, s3: s3.endpoint, secretsManager: secrets.endpoint }),
+      ...awsEnvironment({ DYNAMODB: dynamo.endpoint, KMS: kms.endpoint, S3: s3.endpoint, SECRETS_MANAGER: secrets.endpoint }),
       FETCH_REDIRECT: `${identity.issuer}/.well-known/jwks.json ${identity.jwksUrl}`,
       // Not in the template, which is the same for every port.
       [variables.baseUrl]: baseUrl,

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import {
@@ -27,12 +28,9 @@ export async function startDynamo(folder?: string): Promise<RunningDynamo> {
     execArgv: [],
     resourceLimits: { maxYoungGenerationSizeMb: 8 },
   });
-  const port = await new Promise<number>((resolve, reject) => {
-    worker.once('message', resolve);
-    worker.once('error', reject);
-  });
+  const [port] = await once(worker, 'message');
   const stop = async () => {
-    const ended = new Promise((resolve) => worker.once('exit', resolve));
+    const ended = once(worker, 'exit');
     worker.postMessage('stop');
     await ended;
   };
