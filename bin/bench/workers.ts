@@ -65,15 +65,7 @@ export interface BenchedRequest {
 
 /** What the stand-in for API Gateway makes of a request. */
 export function benchEvent({ method, path, baseUrl, pathParameters = {}, headers = {}, body = '' }: BenchedRequest) {
-  const request = {
-    method,
-    path,
-    query: '',
-    headers: Object.entries(headers),
-    requestId: 'bench',
-    domainName: new URL(baseUrl).host,
-    sourceIp: '127.0.0.1',
-    startedMs: Date.now(),
-  };
-  return toProxyEvent(request, { resource: { path } as Resource, pathParameters }, Buffer.from(body));
+  const sent = { method, path, query: '', headers: Object.entries(headers), sourceIp: '127.0.0.1' };
+  const received = { requestId: 'bench', domainName: new URL(baseUrl).host, startedMs: Date.now() };
+  return toProxyEvent({ ...sent, ...received }, { resource: { path } as Resource, pathParameters }, Buffer.from(body));
 }

@@ -1,4 +1,3 @@
-import type { Api } from './gateway.ts';
 import type { RunningIdentity } from './identity.ts';
 import { region } from './json-service.ts';
 import { type LambdaOptions, openLambdas } from './lambda.ts';
@@ -51,12 +50,6 @@ export function localValues(
   return Object.fromEntries(Object.entries(Resources).map(([id, resource]) => [id, valuesOf(id, resource)]));
 }
 
-export interface Functions extends Pick<Api, 'invoke'> {
-  /** @param id - logical id in the template */
-  definitionOf(id: string): FunctionDefinition;
-  stop(): Promise<void>;
-}
-
 /** The functions of the template, by their logical ids. */
 export function openFunctions(
   template: Template,
@@ -64,7 +57,7 @@ export function openFunctions(
   values: LocalValues,
   environment: Record<string, string>,
   options: LambdaOptions,
-): Functions {
+) {
   const lambdas = openLambdas(options);
   const definitions = new Map<string, FunctionDefinition>();
   const definitionOf = (id: string): FunctionDefinition => {
@@ -72,5 +65,5 @@ export function openFunctions(
     definitions.set(id, known);
     return known;
   };
-  return { definitionOf, invoke: async (id, event) => lambdas.invoke(definitionOf(id), event), stop: lambdas.stop };
+  return { definitionOf, invoke: async (id: string, event: unknown) => lambdas.invoke(definitionOf(id), event), stop: lambdas.stop };
 }

@@ -13,11 +13,6 @@ import { withCompileCache } from './synthesis.ts';
 export const people = ['admin', 'user'] as const;
 export type Person = (typeof people)[number];
 
-export interface IdentityOptions {
-  /** where pool, users and key are kept */
-  folder: string;
-}
-
 export interface RunningIdentity {
   endpoint: string;
   userPoolId: string;
@@ -44,9 +39,9 @@ export type Seed = z.infer<typeof seedSchema>;
 
 /**
  * cognito-local as a process of its own: a user pool that looks like a real one, with the real issuer's name, its own signing key,
- * an admin, an ordinary user, and a client for signing in with a password.
+ * an admin, an ordinary user, and a client for signing in with a password. Pool, users and key are kept in `folder`.
  */
-export async function startIdentity({ folder }: IdentityOptions): Promise<RunningIdentity> {
+export async function startIdentity({ folder }: { folder: string }): Promise<RunningIdentity> {
   const seed = await keepSeed(join(folder, 'identity.json'));
   seedPool(folder, seed);
   const child = fork(fileURLToPath(new URL('./identity-server.ts', import.meta.url)), [join(folder, 'identity.json')], {

@@ -78,6 +78,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
   const tell = options.quiet ? nothing : (line: string) => console.log(line);
   const policyFile = findPolicy(options.policyFile);
   const data = openDataFolder(options.dataFolder);
+  const isKept = data.kept !== undefined && existsSync(join(data.kept, 'table'));
   const parts = new AsyncDisposableStack();
   parts.defer(data.release);
   const keep = <T extends { stop(): unknown }>(part: Promise<T>): Promise<T> => {
@@ -136,7 +137,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const [adminToken, userToken] = await Promise.all([signIn('admin'), signIn('user')]);
     if (upstream) {
       tell('Registering the demo service and its intents ...');
-      await registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url, isKept: data.kept !== undefined, signal });
+      await registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url, isKept, signal });
     }
     signal?.throwIfAborted();
     return {

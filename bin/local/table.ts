@@ -5,6 +5,7 @@ import {
   CreateTableCommand,
   type CreateTableCommandInput,
   DynamoDBClient,
+  type DynamoDBClientConfig,
   ResourceInUseException,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
@@ -37,14 +38,8 @@ export async function startDynamo(folder?: string): Promise<RunningDynamo> {
   return { endpoint: `http://127.0.0.1:${port}`, stop };
 }
 
-export interface TableLocation {
-  endpoint: string;
-  region: string;
-  credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
-}
-
-/** Creates the table if it does not exist yet, and waits until it can be used. */
-export async function createTable(location: TableLocation, table: CreateTableCommandInput): Promise<void> {
+/** Creates the table at `location` if it does not exist yet, and waits until it can be used. */
+export async function createTable(location: DynamoDBClientConfig, table: CreateTableCommandInput): Promise<void> {
   const client = new DynamoDBClient({ ...location, maxAttempts: 3, requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000 } });
   try {
     await client.send(new CreateTableCommand(table)).catch((error) => {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Refusal } from '../../../client/errors.ts';
 import { openApi } from '../../cli/api.ts';
 import { readDocument } from '../../cli/import/document.ts';
 import { applyChanges } from '../../cli/registry/apply.ts';
@@ -47,6 +48,7 @@ export async function registerDemo({ baseUrl, adminToken, upstreamUrl, isKept = 
       if (failure) throw new Error(`${failure.intent_uid}: ${failure.message}`);
     }
   } catch (cause) {
-    throw new Error(`The demo could not be registered: ${(cause as Error).message}`, { cause });
+    const status = cause instanceof Refusal ? `the gate answered ${cause.status}, ` : '';
+    throw new Error(`The demo could not be registered: ${status}${(cause as Error).message}`, { cause });
   }
 }
