@@ -1,17 +1,14 @@
 /** The part of a Lambda environment that asks for work: imports the bundle `argv[2]` and answers one invocation over the Runtime API. */
+import { once } from 'node:events';
 import http from 'node:http';
 
 const [host, port] = (process.env.AWS_LAMBDA_RUNTIME_API ?? '').split(':');
 
-const send = (method, path, headers = {}, body = undefined) =>
-  new Promise((resolve, reject) => {
-    const request = http.request({ host, port, method, path: `/2018-06-01/runtime${path}`, headers }, async (response) => {
-      const chunks = await Array.fromAsync(response);
-      resolve({ headers: response.headers, body: Buffer.concat(chunks).toString() });
-    });
-    request.on('error', reject);
-    request.end(body);
-  });
+async function send(method, path, headers = {}, body = undefined) {
+  const request = http.request({ host, port, method, path: `/2018-06-01/runtime${path}`, headers }).end(body);
+  const [response] = await once(request, 'response');
+  return { headers: response.headers, body: Buffer.concat(await Array.fromAsync(response)).toString() };
+}
 
 const { handler } = await import(process.argv[2]);
 const invocation = await send('GET', '/invocation/next');

@@ -39,12 +39,12 @@ export function describeExecutions(figures: ExecutionFigures): string {
 }
 
 function latencyTable({ concurrency, direct, proxy, gate }: ExecutionFigures): string {
-  const row = (name: string, { latencyMs, perSecond }: Measured, added: string[]) => [
+  const row = (name: string, { latencyMs: { median, p99 }, perSecond }: Measured, added: string[]) => [
     name,
-    inMs(latencyMs.median),
-    inMs(latencyMs.p99),
+    inMs(median),
+    inMs(p99),
     ...added,
-    Math.round(perSecond).toString(),
+    perSecond.toFixed(0),
   ];
   const over = ({ latencyMs }: Measured) => [inMs(latencyMs.median - direct.latencyMs.median), inMs(latencyMs.p99 - direct.latencyMs.p99)];
   return formatTable([
@@ -72,7 +72,7 @@ function workTable({ executions, tableWork, kmsCalls }: ExecutionFigures): strin
   return formatTable([
     ...Object.entries(tableWork.operations).map(([name, count]) => [`DynamoDB ${name}`, each(count)]),
     ['KMS', each(kmsCalls)],
-    ['item bytes read', Math.round(tableWork.readBytes / executions).toString()],
-    ['item bytes written', Math.round(tableWork.writtenBytes / executions).toString()],
+    ['item bytes read', (tableWork.readBytes / executions).toFixed(0)],
+    ['item bytes written', (tableWork.writtenBytes / executions).toFixed(0)],
   ]);
 }

@@ -1,8 +1,9 @@
 import { openHttp } from '../../client/http.ts';
 import { nodeOptions } from '../../lib/environment.ts';
+import { benchmark } from './benchmark.ts';
 import { describeExecutions } from './execute-report.ts';
 import { obtainPat, startGate } from './gate.ts';
-import { drive, measureWays, readCounts, summarize, warmUpOf } from './load.ts';
+import { drive, measureWays, summarize, warmUpOf } from './load.ts';
 import type { TableWork } from './table-work.ts';
 import { benchEvent, runAlone, startThread } from './workers.ts';
 
@@ -16,49 +17,41 @@ const path = '/api/intents/execute';
 const intentUid = 'bench.example:echo:v1';
 const parameters = { text: 'How far is it from Zurich to Lugano?', count: 3 };
 
-export async function run(args: string[]): Promise<void> {
-  const counts = readCounts(args);
-  if (counts === undefined) return console.log(usage);
-  const { executions, concurrency } = counts;
+export const run = benchmark(usage, { executions: 2_000, concurrency: 16 }, async ({ executions, concurrency }) => {
+  await using upstream = await startThread('./upstream-worker.ts');
+  await using proxy = await startThread('./proxy-worker.ts', { target: upstream.url });
+  await using benched = await startGate();
+  const { stack, dynamo, kms } = benched;
+  const { base_url: baseUrl } = stack;
+  await register(baseUrl, stack.admin_token, upstream.url);
+  const headers = { 'Content-Type': 'application/json' };
+  const direct = { headers, body: JSON.stringify(parameters) };
+  const execution = {
+    headers: { ...headers, Authorization: `Bearer ${await obtainPat(baseUrl)}` },
+    body: JSON.stringify({ intent_uid: intentUid, parameters }),
+  };
+  const gate = { url: `${baseUrl}${path}`, ...execution };
+  const measured = await measureWays(
+    { direct: { url: `${upstream.url}/echo`, ...direct }, proxy: { url: `${proxy.url}/echo`, ...direct }, gate },
+    executions,
+    concurrency,
+  );
 
-  const upstream = await startThread('./upstream-worker.ts');
-  const proxy = await startThread('./proxy-worker.ts', { target: upstream.url });
-  const { stack, dynamo, kms, stop } = await startGate();
-  try {
-    const { base_url: baseUrl } = stack;
-    await register(baseUrl, stack.admin_token, upstream.url);
-    const headers = { 'Content-Type': 'application/json' };
-    const direct = { headers, body: JSON.stringify(parameters) };
-    const execution = {
-      headers: { ...headers, Authorization: `Bearer ${await obtainPat(baseUrl)}` },
-      body: JSON.stringify({ intent_uid: intentUid, parameters }),
-    };
-    const gate = { url: `${baseUrl}${path}`, ...execution };
-    const measured = await measureWays(
-      { direct: { url: `${upstream.url}/echo`, ...direct }, proxy: { url: `${proxy.url}/echo`, ...direct }, gate },
-      executions,
-      concurrency,
-    );
+  await dynamo.ask();
+  kms.operations.length = 0;
+  await drive({ ...gate, requests: executions, concurrency: 1 });
+  const work = { tableWork: await dynamo.ask<TableWork>(), kmsCalls: kms.operations.length };
 
-    await dynamo.ask();
-    kms.operations.length = 0;
-    await drive({ ...gate, requests: executions, concurrency: 1 });
-    const work = { tableWork: await dynamo.ask<TableWork>(), kmsCalls: kms.operations.length };
-
-    const warmUp = warmUpOf(executions);
-    const { folder, environment } = stack.definitionOf('execute-intent');
-    const { latenciesMs, ...rest } = await runAlone(
-      { folder, environment: { ...environment, POWERTOOLS_LOG_LEVEL: 'SILENT', NODE_OPTIONS: nodeOptions } },
-      { event: benchEvent({ method: 'POST', path, baseUrl, ...execution }), warmUp, runs: executions },
-    );
-    const { busyMs } = await dynamo.ask<TableWork>();
-    const alone = { latencyMs: summarize(latenciesMs), dynamoMs: busyMs / (warmUp + executions), ...rest };
-    console.log(describeExecutions({ executions, concurrency, ...measured, ...work, alone }));
-  } finally {
-    await stop();
-    await Promise.all([proxy.stop(), upstream.stop()]);
-  }
-}
+  const warmUp = warmUpOf(executions);
+  const { folder, environment } = stack.definitionOf('execute-intent');
+  const { latenciesMs, ...rest } = await runAlone(
+    { folder, environment: { ...environment, POWERTOOLS_LOG_LEVEL: 'SILENT', NODE_OPTIONS: nodeOptions } },
+    { event: benchEvent({ method: 'POST', path, baseUrl, ...execution }), warmUp, runs: executions },
+  );
+  const { busyMs } = await dynamo.ask<TableWork>();
+  const alone = { latencyMs: summarize(latenciesMs), dynamoMs: busyMs / (warmUp + executions), ...rest };
+  console.log(describeExecutions({ executions, concurrency, ...measured, ...work, alone }));
+});
 
 /** Registers an intent that answers its parameters. */
 async function register(baseUrl: string, bearer: string, upstreamUrl: string): Promise<void> {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { buildIndex } from '../../functions/core/search/sqlite/engine.ts';
@@ -9,6 +8,7 @@ import { openRegistry } from '../../functions/core/store/registry.ts';
 import { type Item, openTable } from '../../functions/core/store/table.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
 import { createTables } from '../local/table.ts';
+import { benchmark } from './benchmark.ts';
 import { formatTable } from './load.ts';
 import type { TableWork } from './table-work.ts';
 import { startThread } from './workers.ts';
@@ -75,13 +75,9 @@ function* agentItems(agents: number): Generator<Key & Item> {
 const nextOf = <T>(items: Generator<T>, count: number): T[] =>
   Array.from({ length: count }, () => items.next()).flatMap(({ done, value }) => (done ? [] : [value]));
 
-export async function run(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: { intents: { type: 'string', default: '10000' }, agents: { type: 'string', default: '100000' }, help: { type: 'boolean' } },
-  });
-  if (values.help) return console.log(usage);
-  const dynamo = await startThread('./table-worker.ts');
+/** `npm run bench -- flood`. */
+export const run = benchmark(usage, { intents: 10_000, agents: 100_000 }, async ({ intents, agents }) => {
+  await using dynamo = await startThread('./table-worker.ts');
   const location = { endpoint: dynamo.url, region: 'eu-west-1', credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' } };
   await createTables(location, Object.values(names).map(definition));
   const client = DynamoDBDocumentClient.from(new DynamoDBClient(location));
@@ -97,7 +93,7 @@ export async function run(args: string[]): Promise<void> {
     await Promise.all(Array.from({ length: 4 }, writer));
   };
 
-  const measure = async (agents: number): Promise<string[]> => {
+  const measure = async (beside: number): Promise<string[]> => {
     await dynamo.ask();
     const startMs = performance.now();
     const { index } = await buildIndex(openRegistry(openTable(names, client)), ':memory:');
@@ -105,13 +101,12 @@ export async function run(args: string[]): Promise<void> {
     index.close();
     const { operations, readBytes } = await dynamo.ask<TableWork>();
     const done = Object.entries(operations).map(([name, count]) => `${count} ${name}`);
-    return [agents.toLocaleString('en'), done.join(', '), readBytes.toLocaleString('en'), `${seconds.toFixed(1)} s`];
+    return [beside.toLocaleString('en'), done.join(', '), readBytes.toLocaleString('en'), `${seconds.toFixed(1)} s`];
   };
 
-  await write(registryItems(Number(values.intents)));
+  await write(registryItems(intents));
   const before = await measure(0);
-  await write(agentItems(Number(values.agents)));
-  console.log(`An index of ${Number(values.intents).toLocaleString('en')} intents, beside so many agents:\n`);
-  console.log(formatTable([['agents', 'operations', 'bytes read', 'time'], before, await measure(Number(values.agents))]));
-  await dynamo.stop();
-}
+  await write(agentItems(agents));
+  console.log(`An index of ${intents.toLocaleString('en')} intents, beside so many agents:\n`);
+  console.log(formatTable([['agents', 'operations', 'bytes read', 'time'], before, await measure(agents)]));
+});

@@ -8,13 +8,13 @@ import { type RunningStack, startStack } from '../local/stack.ts';
 import { projectRoot } from '../local/synthesis.ts';
 import { startThread, type Thread } from './workers.ts';
 
-/** A folder with the shipped policy, with a rate that no benchmark reaches, and something appended; `remove` removes it. */
-export function writePolicy(appended = ''): { folder: string; policyFile: string; remove(): void } {
+/** A folder with the shipped policy, with a rate that no benchmark reaches, and something appended. */
+export function writePolicy(appended = '') {
   const folder = mkdtempSync(join(tmpdir(), 'intent-gate-bench-'));
   const policyFile = join(folder, 'policy.json');
   const policy = readFileSync(join(projectRoot, 'policy.json'), 'utf8').replace(/("rightOperand": )60\b/, '$11000000');
   writeFileSync(policyFile, policy + appended);
-  return { folder, policyFile, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  return { folder, policyFile, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 /** The gate on this machine, without the demo, over parts that count. */
@@ -23,21 +23,21 @@ export interface BenchedGate {
   /** DynamoDB's stand-in, which reports what it had to do */
   dynamo: Thread;
   kms: RunningKms;
-  stop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** @param context - settings of the deployment */
 export async function startGate(context: Record<string, unknown> = {}): Promise<BenchedGate> {
-  const { policyFile, remove } = writePolicy();
+  const policy = writePolicy();
   const [dynamo, kms] = await Promise.all([startThread('./table-worker.ts'), startKms()]);
   const endpoints = { dynamodbEndpoint: dynamo.url, kmsEndpoint: kms.endpoint };
-  const stack = await startStack({ port: 0, demo: false, quiet: true, policyFile, context, ...endpoints });
-  const stop = async () => {
+  const stack = await startStack({ port: 0, demo: false, quiet: true, policyFile: policy.policyFile, context, ...endpoints });
+  const dispose = async () => {
     await stack.stop();
-    await Promise.all([kms.stop(), dynamo.stop()]);
-    remove();
+    await Promise.all([kms.stop(), dynamo[Symbol.asyncDispose]()]);
+    policy[Symbol.dispose]();
   };
-  return { stack, dynamo, kms, stop };
+  return { stack, dynamo, kms, [Symbol.asyncDispose]: dispose };
 }
 
 /** A PAT for an agent that no other benchmark uses. */

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 
 /** Identical requests. */
@@ -35,12 +34,14 @@ export interface Summary {
   p99: number;
 }
 
-/** Median and 99th percentile (nearest rank) of at least one value. */
-export function summarize(values: Iterable<number>): Summary {
+/** What this share of at least one value does not exceed (nearest rank). */
+export function percentile(values: Iterable<number>, share: number): number {
   const sorted = Float64Array.from(values).sort();
-  const rank = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
-  return { median: rank(0.5), p99: rank(0.99) };
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }
+
+/** Median and 99th percentile of at least one value. */
+export const summarize = (values: Iterable<number>): Summary => ({ median: percentile(values, 0.5), p99: percentile(values, 0.99) });
 
 /** The cost of one way. */
 export interface Measured {
@@ -52,29 +53,6 @@ const turns = 5;
 
 /** Requests that are sent before anything is measured. */
 export const warmUpOf = (requests: number): number => Math.min(300, requests);
-
-/** @throws RangeError if a command-line option is not a count */
-function readCount(name: string, text: string): number {
-  if (!/^[1-9]\d{0,6}$/.test(text)) throw new RangeError(`--${name} must be a whole number from 1 to 9999999`);
-  return Number(text);
-}
-
-/**
- * The options `--executions` (default 2,000) and `--concurrency` (default 16); undefined if `--help` is asked for.
- * @throws RangeError naming the option that is no count
- */
-export function readCounts(args: string[]): { executions: number; concurrency: number } | undefined {
-  const { values } = parseArgs({
-    args,
-    options: {
-      executions: { type: 'string', default: '2000' },
-      concurrency: { type: 'string', default: '16' },
-      help: { type: 'boolean', short: 'h' },
-    },
-  });
-  if (values.help) return undefined;
-  return { executions: readCount('executions', values.executions), concurrency: readCount('concurrency', values.concurrency) };
-}
 
 /** A way to send the same requests. */
 export type Way = Omit<Load, 'requests' | 'concurrency'>;

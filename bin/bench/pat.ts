@@ -1,7 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
 import type { Context } from 'aws-lambda';
 import { CompactSign, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { openHttp } from '../../client/http.ts';
@@ -10,6 +9,7 @@ import type { KeyPair } from '../../client/keys.ts';
 import type { LambdaHandler } from '../../functions/core/http/serve.ts';
 import { signingKeysFromEnvironment } from '../../functions/core/pat/signing-keys.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
+import { benchmark } from './benchmark.ts';
 import { type BenchedGate, startGate } from './gate.ts';
 import { formatTable } from './load.ts';
 import type { TableWork } from './table-work.ts';
@@ -19,34 +19,18 @@ const usage = `npm run bench -- pat [options]
   --seconds <n>       how long each measurement runs (3)
   --concurrency <n>   PAT requests at once (16)`;
 
-/** Something that is measured, and what has been measured so far. */
+/** Something that is done again and again; `atOnce` says how many times at once. */
 interface Task {
   what: string;
-  act: () => Promise<unknown>;
-  /** how many run at once */
-  atOnce: number;
-  count: number;
-  elapsedSeconds: number;
-  kmsCalls: number;
-  tableCalls: number;
+  act(): Promise<unknown>;
+  atOnce?: number;
 }
 
 const rounds = 10;
 
 /** `npm run bench -- pat`: verifications and issues a second, compared with jose's bare `jwtVerify` of the same PAT. */
-export async function run(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      seconds: { type: 'string', default: '3' },
-      concurrency: { type: 'string', default: '16' },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) return console.log(usage);
-  const [seconds, concurrency] = [Number(values.seconds), Number(values.concurrency)];
-
-  const gate = await startGate({ issueLimitPerHour: 100_000 });
+export const run = benchmark(usage, { seconds: '3', concurrency: 16 }, async ({ seconds, concurrency }) => {
+  await using gate = await startGate({ issueLimitPerHour: 100_000 });
   const { stack, dynamo, kms } = gate;
   const issue = await openIssue(gate);
   const pat = await issue();
@@ -59,63 +43,46 @@ export async function run(args: string[]): Promise<void> {
 
   const at = () => ({ baseUrl: stack.base_url, nowMs: Date.now() });
   const tasks: Task[] = [
-    newTask("jose's jwtVerify alone", () => jwtVerify(pat, key)),
-    newTask('verification of a PAT', () => verify(pat, at())),
-    newTask('refusal of another spelling', () => verify(invalid, at()).catch(() => undefined)),
-    newTask('refusal of a forged signature', () => verify(forged, at()).catch(() => undefined)),
-    newTask('issue of a PAT', issue),
-    newTask(`issue of PATs, ${concurrency} at once`, issue, concurrency),
+    { what: "jose's jwtVerify alone", act: () => jwtVerify(pat, key) },
+    { what: 'verification of a PAT', act: () => verify(pat, at()) },
+    { what: 'refusal of another spelling', act: () => verify(invalid, at()).catch(() => undefined) },
+    { what: 'refusal of a forged signature', act: () => verify(forged, at()).catch(() => undefined) },
+    { what: 'issue of a PAT', act: issue },
+    { what: `issue of PATs, ${concurrency} at once`, act: issue, atOnce: concurrency },
   ];
   for (const { act } of tasks) for (let count = 0; count < 100; count++) await act();
   const countCalls = async () => ({ kms: kms.operations.splice(0).length, table: total(await dynamo.ask<TableWork>()) });
   await countCalls();
+  const measured = tasks.map((task) => ({ task, count: 0, seconds: 0, kms: 0, table: 0 }));
   // in turns, so that whatever else the machine does affects all of them alike
   for (let round = 0; round < rounds; round++) {
-    for (const task of tasks) {
-      await repeat(task, seconds / rounds);
-      const calls = await countCalls();
-      task.kmsCalls += calls.kms;
-      task.tableCalls += calls.table;
+    for (const sums of measured) {
+      const more = { ...(await repeat(sums.task, Number(seconds) / rounds)), ...(await countCalls()) };
+      for (const name of ['count', 'seconds', 'kms', 'table'] as const) sums[name] += more[name];
     }
   }
 
-  const [bare] = tasks;
+  const [bareRate = 0] = measured.map(({ count, seconds }) => count / seconds);
   console.log(`a PAT of ${pat.length} bytes; table and KMS are stand-ins on this machine, which share its processors\n`);
-  console.log(
-    formatTable([
-      ['', 'a second', 'beside jose', 'table calls each', 'KMS calls each'],
-      ...tasks.map((task) => [
-        task.what,
-        rateOf(task).toFixed(0),
-        `${(rateOf(task) / rateOf(bare ?? task)).toFixed(2)} x`,
-        (task.tableCalls / task.count).toFixed(2),
-        (task.kmsCalls / task.count).toFixed(2),
-      ]),
-    ]),
-  );
-  await gate.stop();
-}
-
-const newTask = (what: string, act: () => Promise<unknown>, atOnce = 1): Task => ({
-  what,
-  act,
-  atOnce,
-  count: 0,
-  elapsedSeconds: 0,
-  kmsCalls: 0,
-  tableCalls: 0,
+  const rows = measured.map(({ task, count, seconds, kms, table }) => [
+    task.what,
+    (count / seconds).toFixed(0),
+    `${(count / seconds / bareRate).toFixed(2)} x`,
+    (table / count).toFixed(2),
+    (kms / count).toFixed(2),
+  ]);
+  console.log(formatTable([['', 'a second', 'beside jose', 'table calls each', 'KMS calls each'], ...rows]));
 });
 
-const rateOf = ({ count, elapsedSeconds }: Task): number => count / elapsedSeconds;
-
 /** Repeats a task in as many chains as run at once, each beginning when the one before has ended. */
-async function repeat(task: Task, seconds: number): Promise<void> {
+async function repeat({ act, atOnce = 1 }: Task, seconds: number): Promise<{ count: number; seconds: number }> {
   const startedMs = performance.now();
+  let count = 0;
   const chain = async () => {
-    for (; performance.now() - startedMs < seconds * 1000; task.count++) await task.act();
+    for (; performance.now() - startedMs < seconds * 1000; count++) await act();
   };
-  await Promise.all(Array.from({ length: task.atOnce }, chain));
-  task.elapsedSeconds += (performance.now() - startedMs) / 1000;
+  await Promise.all(Array.from({ length: atOnce }, chain));
+  return { count, seconds: (performance.now() - startedMs) / 1000 };
 }
 
 /** The same claims under another key. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openSearchIndex, type SearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
 import { loadSnapshot, type SnapshotStore, saveSnapshot } from '../../functions/core/search/sqlite/snapshots.ts';
 import { type SearchQuery, searchQuery } from '../../schemas/search.ts';
+import { percentile } from './load.ts';
 import { type Corpus, type Document, toRecords } from './search-corpus.ts';
 
 /** Either builds a snapshot of so many intents and keeps it, or measures opening, time and memory. */
@@ -53,15 +54,12 @@ function* multiply(documents: readonly Document[], size: number): Generator<Docu
 
 function timeEach(index: SearchIndex, queries: SearchQuery[]): Record<'median' | 'p95', string> {
   for (const query of queries.slice(0, 20)) index.search(query);
-  const times = queries
-    .map((query) => {
-      const startMs = performance.now();
-      index.search(query);
-      return performance.now() - startMs;
-    })
-    .sort((a, b) => a - b);
-  const percentile = (share: number) => milliseconds(times[Math.floor(times.length * share)] ?? 0);
-  return { median: percentile(0.5), p95: percentile(0.95) };
+  const times = queries.map((query) => {
+    const startMs = performance.now();
+    index.search(query);
+    return performance.now() - startMs;
+  });
+  return { median: milliseconds(percentile(times, 0.5)), p95: milliseconds(percentile(times, 0.95)) };
 }
 
 /** Builds an index and keeps it as a snapshot. */

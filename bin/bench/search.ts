@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { benchmark } from './benchmark.ts';
 import { builtInCorpus, type Corpus, readCorpus } from './search-corpus.ts';
 import { compareQuality } from './search-quality.ts';
 import type { ScaleTask } from './search-worker.ts';
@@ -14,24 +14,17 @@ const usage = `npm run bench -- search [options]
   --quality-only    leave time and memory out`;
 
 /** `npm run bench -- search`: how well questions are answered, then how fast, and with how much memory. */
-export async function run(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      folder: { type: 'string', default: builtInCorpus },
-      prefix: { type: 'string', default: '' },
-      sizes: { type: 'string', default: '1000,10000,100000' },
-      'quality-only': { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) return console.log(usage);
-  const corpus = await readCorpus(values.folder, values.prefix);
-  console.log(`${corpus.documents.length} intents, ${corpus.queries.length} judged questions`);
-  console.table(compareQuality(corpus));
-  if (values['quality-only']) return;
-  for (const size of values.sizes.split(',').map(Number)) await measureScale(size, corpus);
-}
+export const run = benchmark(
+  usage,
+  { folder: builtInCorpus, prefix: '', sizes: '1000,10000,100000', 'quality-only': false },
+  async (options) => {
+    const corpus = await readCorpus(options.folder, options.prefix);
+    console.log(`${corpus.documents.length} intents, ${corpus.queries.length} judged questions`);
+    console.table(compareQuality(corpus));
+    if (options['quality-only']) return;
+    for (const size of options.sizes.split(',').map(Number)) await measureScale(size, corpus);
+  },
+);
 
 /** Builds a snapshot of the given number of intents in one process, measures opening, time and memory in another, and prints them. */
 async function measureScale(size: number, corpus: Corpus): Promise<void> {

@@ -14,22 +14,20 @@ export const newTableWork = (): TableWork => ({ operations: {}, readBytes: 0, wr
 type AttributeValue = Record<string, unknown>;
 type WireItem = Record<string, AttributeValue>;
 
+/** The members of requests and answers that hold items. */
+interface WireBody {
+  Item?: WireItem;
+  Items?: WireItem[];
+  Responses?: Record<string, WireItem[]>;
+  Attributes?: WireItem;
+}
+
 /** Adds one operation, from the JSON of its request and its answer. An update counts as it is answered with `ReturnValues: 'ALL_NEW'`. */
 export function addOperation(work: TableWork, operation: string, request: string, answer: string, durationMs: number): void {
   work.operations[operation] = (work.operations[operation] ?? 0) + 1;
   work.busyMs += durationMs;
-  const { Item: put } = JSON.parse(request || '{}') as { Item?: WireItem };
-  const {
-    Item,
-    Items = [],
-    Responses = {},
-    Attributes,
-  } = JSON.parse(answer || '{}') as {
-    Item?: WireItem;
-    Items?: WireItem[];
-    Responses?: Record<string, WireItem[]>;
-    Attributes?: WireItem;
-  };
+  const { Item: put }: WireBody = JSON.parse(request || '{}');
+  const { Item, Items = [], Responses = {}, Attributes }: WireBody = JSON.parse(answer || '{}');
   const read = [...(Item ? [Item] : []), ...Items, ...Object.values(Responses).flat()];
   for (const item of read) work.readBytes += itemBytes(item);
   for (const item of [put, Attributes]) if (item) work.writtenBytes += itemBytes(item);

@@ -13,7 +13,7 @@ export interface Thread {
   url: string;
   /** what it has done since it was asked last */
   ask<T>(): Promise<T>;
-  stop(): Promise<unknown>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Starts a script of this folder whose first message is the address of its server. */
@@ -27,7 +27,7 @@ export async function startThread(script: string, workerData: unknown = {}): Pro
       worker.postMessage('report');
       return (await answer)[0];
     },
-    stop: () => worker.terminate(),
+    [Symbol.asyncDispose]: async () => void (await worker.terminate()),
   };
 }
 
@@ -65,15 +65,7 @@ export interface BenchedRequest {
 
 /** What the stand-in for API Gateway makes of a request. */
 export function benchEvent({ method, path, baseUrl, pathParameters = {}, headers = {}, body = '' }: BenchedRequest) {
-  const request = {
-    method,
-    path,
-    query: '',
-    headers: Object.entries(headers),
-    requestId: 'bench',
-    domainName: new URL(baseUrl).host,
-    sourceIp: '127.0.0.1',
-    startedMs: Date.now(),
-  };
-  return toProxyEvent(request, { resource: { path } as Resource, pathParameters }, Buffer.from(body));
+  const sent = { method, path, query: '', headers: Object.entries(headers), sourceIp: '127.0.0.1' };
+  const received = { requestId: 'bench', domainName: new URL(baseUrl).host, startedMs: Date.now() };
+  return toProxyEvent({ ...sent, ...received }, { resource: { path } as Resource, pathParameters }, Buffer.from(body));
 }

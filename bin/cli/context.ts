@@ -13,6 +13,12 @@ export interface CliContext {
   url: string | undefined;
 }
 
+/** What the registry is compared and changed with. */
+export interface RegistryContext {
+  readonly api: Api;
+  terminal: Pick<Terminal, 'progress'>;
+}
+
 /** The gate's address: `--url`, else `INTENT_GATE_URL`, else that of the stack that `npm start` runs here. */
 export function chooseBaseUrl(given: string | undefined, environment: NodeJS.ProcessEnv = process.env): string {
   const chosen = given ?? environment.INTENT_GATE_URL ?? readLocalStack()?.base_url;

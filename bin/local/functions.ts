@@ -1,20 +1,11 @@
-import type { Api } from './gateway.ts';
 import type { RunningIdentity } from './identity.ts';
 import { region } from './json-service.ts';
 import { type LambdaOptions, openLambdas } from './lambda.ts';
 import { localCredentials } from './parts.ts';
 import { type FunctionDefinition, type LocalValues, readFunction, resourceIds, type Template } from './template.ts';
 
-/** Where the stand-ins listen. */
-export interface Endpoints {
-  dynamodb: string;
-  kms: string;
-  s3: string;
-  secretsManager: string;
-}
-
-/** Points the SDK's clients at the stand-ins for AWS. */
-export function awsEnvironment({ dynamodb, kms, s3, secretsManager }: Endpoints): Record<string, string> {
+/** Points the SDK's clients at the stand-ins for AWS: endpoints by the names that the SDK has for services. */
+export function awsEnvironment(endpoints: Record<string, string>): Record<string, string> {
   const { accessKeyId, secretAccessKey, sessionToken } = localCredentials();
   return {
     AWS_REGION: region,
@@ -23,10 +14,7 @@ export function awsEnvironment({ dynamodb, kms, s3, secretsManager }: Endpoints)
     ...(sessionToken && { AWS_SESSION_TOKEN: sessionToken }),
     // Whatever else a function might ask of AWS is refused at once instead of leaving this machine.
     AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
-    AWS_ENDPOINT_URL_DYNAMODB: dynamodb,
-    AWS_ENDPOINT_URL_KMS: kms,
-    AWS_ENDPOINT_URL_S3: s3,
-    AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager,
+    ...Object.fromEntries(Object.entries(endpoints).map(([service, endpoint]) => [`AWS_ENDPOINT_URL_${service}`, endpoint])),
   };
 }
 
@@ -59,12 +47,6 @@ export function localValues({ Resources }: Template, { keys, identity }: { keys:
   return Object.fromEntries(Object.entries(Resources).map(([id, resource]) => [id, valuesOf(id, resource)]));
 }
 
-export interface Functions extends Pick<Api, 'invoke'> {
-  /** @param id - logical id in the template */
-  definitionOf(id: string): FunctionDefinition;
-  stop(): Promise<void>;
-}
-
 /** The functions of the template, by their logical ids. */
 export function openFunctions(
   template: Template,
@@ -72,7 +54,7 @@ export function openFunctions(
   values: LocalValues,
   environment: Record<string, string>,
   options: LambdaOptions,
-): Functions {
+) {
   const lambdas = openLambdas(options);
   const definitions = new Map<string, FunctionDefinition>();
   const definitionOf = (id: string): FunctionDefinition => {
@@ -80,5 +62,5 @@ export function openFunctions(
     definitions.set(id, known);
     return known;
   };
-  return { definitionOf, invoke: async (id, event) => lambdas.invoke(definitionOf(id), event), stop: lambdas.stop };
+  return { definitionOf, invoke: async (id: string, event: unknown) => lambdas.invoke(definitionOf(id), event), stop: lambdas.stop };
 }

@@ -38,15 +38,15 @@ export function readGatewayRequest(incoming: IncomingMessage, requestId: string,
 export function toProxyEvent(request: GatewayRequest, { resource, pathParameters }: Match, body: Buffer): APIGatewayProxyEvent {
   const { method, path, query, headers, requestId, domainName, sourceIp, startedMs } = request;
   const values = groupByName(headers);
-  const parameters = groupByName([...new URLSearchParams(query)]);
+  const parameters = [...new URLSearchParams(query)];
   return {
     httpMethod: method,
     path,
     resource: resource.path,
-    headers: lastOfEach(values),
+    headers: Object.fromEntries(headers),
     multiValueHeaders: values,
-    queryStringParameters: nullWhereEmpty(lastOfEach(parameters)),
-    multiValueQueryStringParameters: nullWhereEmpty(parameters),
+    queryStringParameters: nullWhereEmpty(Object.fromEntries(parameters)),
+    multiValueQueryStringParameters: nullWhereEmpty(groupByName(parameters)),
     pathParameters: nullWhereEmpty(pathParameters),
     stageVariables: null,
     ...encodeBody(body),
@@ -87,9 +87,6 @@ const anonymous = {
 
 const groupByName = (entries: readonly [string, string][]): Record<string, string[]> =>
   Object.fromEntries([...Map.groupBy(entries, ([name]) => name)].map(([name, group]) => [name, group.map(([, value]) => value)]));
-
-const lastOfEach = (groups: Record<string, string[]>): Record<string, string> =>
-  Object.fromEntries(Object.entries(groups).map(([name, values]) => [name, values.at(-1) ?? '']));
 
 const nullWhereEmpty = <T extends object>(record: T): T | null => (Object.keys(record).length === 0 ? null : record);
 

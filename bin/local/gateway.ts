@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import * as z from 'zod';
-import { type ApiDefinition, findResource, type Integration, type StaticAnswer } from './api-definition.ts';
+import { type ApiDefinition, findResource, type StaticAnswer } from './api-definition.ts';
 import { readGatewayRequest, toProxyEvent } from './gateway-event.ts';
 import { close, listen, readBody } from './http.ts';
 import { LambdaThrottled, LambdaTimeout } from './lambda.ts';
@@ -110,7 +110,11 @@ async function answerRequest(
   const integration = match.resource.methods.get(request.method) ?? match.resource.methods.get('ANY');
   if (!integration) return refuse('MISSING_AUTHENTICATION_TOKEN');
   if (!body) return refuse('REQUEST_TOO_LARGE');
-  if (integration.kind === 'mock') return answerMock(integration, definition, incoming, requestId);
+  if (integration.kind === 'mock') {
+    const [mediaType = ''] = (incoming.headers['content-type'] ?? 'application/json').split(';');
+    const isTaken = integration.mediaTypes.includes(mediaType.trim().toLowerCase());
+    return isTaken ? fillAnswer(integration.answer, requestId) : refuse('UNSUPPORTED_MEDIA_TYPE');
+  }
   try {
     const result = await withTimeout(invoke(integration.functionId, toProxyEvent(request, match, body)));
     return toAnswer(proxyResult.parse(JSON.parse(result ?? 'null')));
@@ -119,17 +123,6 @@ async function answerRequest(
     // API Gateway calls a function's own time-out a bad answer too; the real reason serves callers better.
     return error instanceof LambdaTimeout ? refuse('INTEGRATION_TIMEOUT') : refuse('DEFAULT_5XX', 502);
   }
-}
-
-function answerMock(
-  mock: Extract<Integration, { kind: 'mock' }>,
-  definition: ApiDefinition,
-  incoming: IncomingMessage,
-  requestId: string,
-): Answer {
-  const [mediaType = ''] = (incoming.headers['content-type'] ?? 'application/json').split(';');
-  if (!mock.mediaTypes.includes(mediaType.trim().toLowerCase())) return gatewayAnswer(definition, 'UNSUPPORTED_MEDIA_TYPE', requestId);
-  return fillAnswer(mock.answer, requestId);
 }
 
 /** The statuses of response types whose gateway response names none. */
@@ -170,16 +163,15 @@ const proxyResult = z.object({
 });
 
 function toAnswer({ statusCode, headers, multiValueHeaders, body, isBase64Encoded }: z.output<typeof proxyResult>): Answer {
+  const given = { ...headers, ...multiValueHeaders };
+  const isTyped = !body || Object.keys(given).some((name) => name.toLowerCase() === 'content-type');
   return {
     status: statusCode,
-    headers: renameChallenge({ ...(body && defaultType({ ...headers, ...multiValueHeaders })), ...headers, ...multiValueHeaders }),
+    headers: renameChallenge({ ...(!isTyped && { 'Content-Type': 'application/json' }), ...given }),
     // Node sends a text together with the header fields, bytes by themselves.
     body: isBase64Encoded ? Buffer.from(body ?? '', 'base64') : (body ?? ''),
   };
 }
-
-const defaultType = (headers: object): Record<string, string> =>
-  Object.keys(headers).some((name) => name.toLowerCase() === 'content-type') ? {} : { 'Content-Type': 'application/json' };
 
 /** A REST API sends the field WWW-Authenticate of a function under another name. Here both are sent, so that clients written against either work. */
 function renameChallenge<T extends Answer['headers']>(headers: T): T {

@@ -1,15 +1,10 @@
+import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** Listens, and says at which port. Rejects with Node's error (EADDRINUSE and so on). */
 export async function listen(server: Server, host = '127.0.0.1', port = 0): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+  await once(server.listen(port, host), 'listening');
   return (server.address() as AddressInfo).port;
 }
 

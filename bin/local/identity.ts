@@ -13,13 +13,6 @@ import { withCompileCache } from './synthesis.ts';
 export const people = ['admin', 'user'] as const;
 export type Person = (typeof people)[number];
 
-export interface IdentityOptions {
-  /** where pool, users and key are kept */
-  folder: string;
-  /** life of an access token in minutes */
-  accessTokenMinutes?: number;
-}
-
 export interface RunningIdentity {
   endpoint: string;
   userPoolId: string;
@@ -28,7 +21,7 @@ export interface RunningIdentity {
   /** where the pool's public keys are */
   jwksUrl: string;
   /** Signs in with the person's password; `admin` is in the group `admins`, `user` in none. */
-  signIn(person: Person): Promise<{ accessToken: string; idToken: string }>;
+  signIn(person: Person): Promise<{ accessToken: string }>;
   stop(): Promise<void>;
 }
 
@@ -46,11 +39,11 @@ export type Seed = z.infer<typeof seedSchema>;
 
 /**
  * cognito-local as a process of its own: a user pool that looks like a real one, with the real issuer's name, its own signing key,
- * an admin, an ordinary user, and a client for signing in with a password.
+ * an admin, an ordinary user, and a client for signing in with a password. Pool, users and key are kept in `folder`.
  */
-export async function startIdentity({ folder, accessTokenMinutes = 60 }: IdentityOptions): Promise<RunningIdentity> {
+export async function startIdentity({ folder }: { folder: string }): Promise<RunningIdentity> {
   const seed = await keepSeed(join(folder, 'identity.json'));
-  seedPool(folder, seed, accessTokenMinutes);
+  seedPool(folder, seed);
   const child = fork(fileURLToPath(new URL('./identity-server.ts', import.meta.url)), [join(folder, 'identity.json')], {
     cwd: folder,
     env: { PORT: '0', HOST: '127.0.0.1', ...withCompileCache },
@@ -87,10 +80,10 @@ async function signIn(endpoint: string, clientId: string, person: Person, passwo
     signal: AbortSignal.timeout(5_000),
   });
   const { AuthenticationResult } = signInAnswer.parse(await response.json());
-  return { accessToken: AuthenticationResult.AccessToken, idToken: AuthenticationResult.IdToken };
+  return { accessToken: AuthenticationResult.AccessToken };
 }
 
-const signInAnswer = z.object({ AuthenticationResult: z.object({ AccessToken: z.string(), IdToken: z.string() }) });
+const signInAnswer = z.object({ AuthenticationResult: z.object({ AccessToken: z.string() }) });
 
 /** The seed in a file that only its owner reads; made if there is none. */
 async function keepSeed(path: string): Promise<Seed> {
@@ -117,7 +110,7 @@ const newUser = () => ({ sub: randomUUID(), password: `aA1-${randomBytes(18).toS
  * Writes cognito-local's own files. Its files of an earlier run stay, unless it was killed while writing them:
  * it does not write atomically.
  */
-function seedPool(folder: string, { pool_id, client_id, users }: Seed, accessTokenMinutes: number): void {
+function seedPool(folder: string, { pool_id, client_id, users }: Seed): void {
   const database = join(folder, '.cognito', 'db');
   mkdirSync(database, { recursive: true });
   writeJson(join(folder, '.cognito', 'config.json'), {
@@ -130,7 +123,7 @@ function seedPool(folder: string, { pool_id, client_id, users }: Seed, accessTok
     ClientName: 'people',
     UserPoolId: pool_id,
     ExplicitAuthFlows: ['ALLOW_USER_PASSWORD_AUTH', 'ALLOW_REFRESH_TOKEN_AUTH'],
-    AccessTokenValidity: accessTokenMinutes,
+    AccessTokenValidity: 60,
     TokenValidityUnits: { AccessToken: 'minutes', IdToken: 'minutes', RefreshToken: 'days' },
     IdTokenValidity: 60,
     RefreshTokenValidity: 30,

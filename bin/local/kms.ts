@@ -67,7 +67,10 @@ export async function startKms({ keys = [newKmsKey()], disturb }: KmsOptions = {
     {
       Sign: operation(signInput, ({ KeyId, Message, MessageType, SigningAlgorithm }) => {
         const { keyId, secret } = find(KeyId);
-        requireEs256(SigningAlgorithm);
+        if (SigningAlgorithm !== 'ECDSA_SHA_256') {
+          const message = `Algorithm ${SigningAlgorithm} is incompatible with key spec ECC_NIST_P256.`;
+          throw new ServiceError('InvalidKeyUsageException', message);
+        }
         const isDigest = MessageType === 'DIGEST';
         if (isDigest && Message.length !== 32)
           throw new ServiceError('ValidationException', 'Digest is invalid length for algorithm ECDSA_SHA_256.');
@@ -81,10 +84,8 @@ export async function startKms({ keys = [newKmsKey()], disturb }: KmsOptions = {
       DescribeKey: operation(keyInput, ({ KeyId }) => ({ KeyMetadata: metadata(find(KeyId)) })),
       CreateKey: operation(createInput, ({ KeyUsage, KeySpec }) => {
         if (KeyUsage !== 'SIGN_VERIFY' || KeySpec !== 'ECC_NIST_P256') {
-          throw new ServiceError(
-            'UnsupportedOperationException',
-            'Only keys of KeyUsage SIGN_VERIFY and KeySpec ECC_NIST_P256 can be made here.',
-          );
+          const message = 'Only keys of KeyUsage SIGN_VERIFY and KeySpec ECC_NIST_P256 can be made here.';
+          throw new ServiceError('UnsupportedOperationException', message);
         }
         const key = newKmsKey();
         known.set(key.keyId, key);
@@ -94,11 +95,6 @@ export async function startKms({ keys = [newKmsKey()], disturb }: KmsOptions = {
     disturb,
   );
   return { ...service, keyIds: keys.map(({ keyId }) => keyId) };
-}
-
-function requireEs256(algorithm: string): void {
-  if (algorithm !== 'ECDSA_SHA_256')
-    throw new ServiceError('InvalidKeyUsageException', `Algorithm ${algorithm} is incompatible with key spec ECC_NIST_P256.`);
 }
 
 const describeKey = ({ keyId }: KmsKey) => ({

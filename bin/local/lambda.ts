@@ -63,7 +63,7 @@ interface Environment {
 
 interface Waiting {
   definition: FunctionDefinition;
-  go(environment: Environment): void;
+  resolve(environment: Environment): void;
 }
 
 /**
@@ -94,28 +94,21 @@ export function openLambdas(options: LambdaOptions = {}): Lambdas {
 
   const acquire = (definition: FunctionDefinition): Environment | Promise<Environment> => {
     const own = environmentsOf(definition.name);
-    const free = own.filter((environment) => idleSinceMs.has(environment)).at(-1);
+    const free = own.findLast((environment) => idleSinceMs.delete(environment));
     if (free) return free;
     // Only the first environment of a function makes room for itself: else functions would take it from each other in turns.
     const [oldest] = own.length > 0 || all.size < maxOfAll ? [] : idleSinceMs.keys();
     if (oldest) retire(oldest);
     if (own.length < maxOfOne && all.size < maxOfAll) return start(definition);
     if (waiting.length >= maxWaiting) throw new LambdaThrottled(`${waiting.length} invocations wait already`);
-    return new Promise((resolve, reject) => {
-      const giveUp = () => {
-        waiting.splice(waiting.indexOf(entry), 1);
-        reject(new LambdaThrottled(`no environment of ${definition.name} was free within ${maxWaitMs} ms`));
-      };
-      const timer = setTimeout(giveUp, maxWaitMs);
-      const entry: Waiting = {
-        definition,
-        go(environment) {
-          clearTimeout(timer);
-          resolve(environment);
-        },
-      };
-      waiting.push(entry);
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<Environment>();
+    const entry: Waiting = { definition, resolve };
+    const timer = setTimeout(() => {
+      waiting.splice(waiting.indexOf(entry), 1);
+      reject(new LambdaThrottled(`no environment of ${definition.name} was free within ${maxWaitMs} ms`));
+    }, maxWaitMs);
+    waiting.push(entry);
+    return promise.finally(() => clearTimeout(timer));
   };
 
   /** Goes on with what waits for the same function, unless something waits for one that has no environment, and this one has another. */
@@ -130,9 +123,9 @@ export function openLambdas(options: LambdaOptions = {}): Lambdas {
       return;
     }
     waiting.splice(waiting.indexOf(next), 1);
-    if (isServed(next) && all.has(environment)) return next.go(environment);
+    if (isServed(next) && all.has(environment)) return next.resolve(environment);
     retire(environment);
-    next.go(start(next.definition));
+    next.resolve(start(next.definition));
   };
 
   const sweep = () => {
@@ -142,9 +135,7 @@ export function openLambdas(options: LambdaOptions = {}): Lambdas {
 
   return {
     async invoke(definition, event) {
-      const acquired = acquire(definition);
-      const environment = acquired instanceof Promise ? await acquired : acquired;
-      idleSinceMs.delete(environment);
+      const environment = await acquire(definition);
       try {
         return await environment.run(event);
       } finally {

@@ -76,6 +76,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
   const tell = options.quiet ? nothing : (line: string) => console.log(line);
   const policyFile = findPolicy(options.policyFile);
   const data = openDataFolder(options.dataFolder);
+  const isKept = data.kept !== undefined && existsSync(join(data.kept, 'table'));
   const parts = new AsyncDisposableStack();
   parts.defer(data.release);
   const keep = <T extends { stop(): unknown }>(part: Promise<T>): Promise<T> => {
@@ -113,7 +114,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     ]);
     const values = localValues(template, { keys: kms.values, identity });
     const environment = {
-      ...awsEnvironment({ dynamodb: dynamo.endpoint, kms: kms.endpoint, s3: s3.endpoint, secretsManager: secrets.endpoint }),
+      ...awsEnvironment({ DYNAMODB: dynamo.endpoint, KMS: kms.endpoint, S3: s3.endpoint, SECRETS_MANAGER: secrets.endpoint }),
       FETCH_REDIRECT: `${identity.issuer}/.well-known/jwks.json ${identity.jwksUrl}`,
       // Not in the template, which is the same for every port.
       [variables.baseUrl]: baseUrl,
@@ -134,7 +135,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const [adminToken, userToken] = await Promise.all([signIn('admin'), signIn('user')]);
     if (upstream) {
       tell('Registering the demo service and its intents ...');
-      await registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url, isKept: data.kept !== undefined, signal });
+      await registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url, isKept, signal });
     }
     signal?.throwIfAborted();
     return {

@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import {
   CreateTableCommand,
   type CreateTableCommandInput,
   DynamoDBClient,
+  type DynamoDBClientConfig,
   ResourceInUseException,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
@@ -27,26 +29,17 @@ export async function startDynamo(folder?: string): Promise<RunningDynamo> {
     execArgv: [],
     resourceLimits: { maxYoungGenerationSizeMb: 8 },
   });
-  const port = await new Promise<number>((resolve, reject) => {
-    worker.once('message', resolve);
-    worker.once('error', reject);
-  });
+  const [port] = await once(worker, 'message');
   const stop = async () => {
-    const ended = new Promise((resolve) => worker.once('exit', resolve));
+    const ended = once(worker, 'exit');
     worker.postMessage('stop');
     await ended;
   };
   return { endpoint: `http://127.0.0.1:${port}`, stop };
 }
 
-export interface TableLocation {
-  endpoint: string;
-  region: string;
-  credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
-}
-
-/** Creates the tables that do not exist yet, and waits until they can be used. */
-export async function createTables(location: TableLocation, tables: CreateTableCommandInput[]): Promise<void> {
+/** Creates the tables at `location` that do not exist yet, and waits until they can be used. */
+export async function createTables(location: DynamoDBClientConfig, tables: CreateTableCommandInput[]): Promise<void> {
   const client = new DynamoDBClient({ ...location, maxAttempts: 3, requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000 } });
   try {
     await Promise.all(

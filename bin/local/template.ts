@@ -51,11 +51,9 @@ export function resolveText(value: unknown, values: LocalValues): string {
   const [[intrinsic, argument] = ['', undefined]] = Object.entries(value ?? {});
   switch (intrinsic) {
     case 'Ref':
-      return localValue(String(argument), 'Ref', values);
-    case 'Fn::GetAtt': {
-      const [id = '', ...attribute] = Array.isArray(argument) ? argument.map(String) : String(argument).split('.');
-      return localValue(id, attribute.join('.'), values);
-    }
+      return localValue(String(argument), values);
+    case 'Fn::GetAtt':
+      return localValue(Array.isArray(argument) ? argument.join('.') : String(argument), values);
     case 'Fn::Join': {
       const [separator, parts] = argument as [string, unknown[]];
       return parts.map((part) => resolveText(part, values)).join(separator);
@@ -64,9 +62,7 @@ export function resolveText(value: unknown, values: LocalValues): string {
       const [text, own] = (Array.isArray(argument) ? argument : [argument, {}]) as [string, Record<string, unknown>];
       return text.replace(/\$\{(!?)([^}]+)\}/g, (_, isLiteral: string, name: string) => {
         if (isLiteral) return `\${${name}}`;
-        if (Object.hasOwn(own, name)) return resolveText(own[name], values);
-        const [id = '', ...attribute] = name.split('.');
-        return localValue(id, attribute.join('.') || 'Ref', values);
+        return Object.hasOwn(own, name) ? resolveText(own[name], values) : localValue(name, values);
       });
     }
     default:
@@ -74,7 +70,9 @@ export function resolveText(value: unknown, values: LocalValues): string {
   }
 }
 
-function localValue(id: string, attribute: string, values: LocalValues): string {
+/** @param name - of a resource, perhaps with a dot and one of its attributes */
+function localValue(name: string, values: LocalValues): string {
+  const [id = '', attribute = 'Ref'] = name.split(/\.(.*)/);
   const value = attribute === 'Ref' && id.startsWith('AWS::') ? pseudoParameters[id] : values[id]?.[attribute];
   if (value === undefined) throw new TypeError(`the local stack has no ${attribute} of ${id}`);
   return value;

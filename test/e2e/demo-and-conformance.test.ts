@@ -138,7 +138,7 @@ describe('registering the demo', () => {
 
   test('without an admin token fails in one sentence', async () => {
     await expect(registerDemo({ ...registration, adminToken: 'nobody' })).rejects.toThrow(
-      /^The demo could not be registered: POST \/api\/services was answered 401, /,
+      /^The demo could not be registered: the gate answered 401, /,
     );
   });
 });

@@ -4,7 +4,7 @@ import type { IntentInput } from '../../../schemas/intent.ts';
 import { type ServiceInput, savedService } from '../../../schemas/service.ts';
 import { readAnswer } from '../../probes.ts';
 import type { Api } from '../api.ts';
-import type { CliContext } from '../context.ts';
+import type { RegistryContext } from '../context.ts';
 import type { Change, ServiceChanges } from './compare.ts';
 import { withProgress } from './concurrently.ts';
 import { findDifferences } from './differences.ts';
@@ -33,7 +33,7 @@ const foreignMessage = 'Another service has this intent_uid. Choose another name
  * @throws CliFailure or IntentGateError if going on makes no sense: the token is refused, nothing answers, the service itself cannot be saved
  */
 export async function applyChanges(
-  { api, terminal }: CliContext,
+  { api, terminal }: RegistryContext,
   changes: ServiceChanges,
   concurrency: number,
   isPruning: boolean,

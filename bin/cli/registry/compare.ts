@@ -1,7 +1,7 @@
 import type { IntentInput } from '../../../schemas/intent.ts';
 import type { Service, ServiceInput } from '../../../schemas/service.ts';
 import type { Api } from '../api.ts';
-import type { CliContext } from '../context.ts';
+import type { RegistryContext } from '../context.ts';
 import { withProgress } from './concurrently.ts';
 import { type Difference, findDifferences } from './differences.ts';
 import { normalizeIntent, normalizeService } from './normal-form.ts';
@@ -59,7 +59,7 @@ async function findWanted(api: Api, { service, intents, into }: Wanted): Promise
  * @param isThorough - also checks whether other services have the uids that are to be created; otherwise that shows when they are created
  */
 export async function compareService(
-  { api, terminal }: CliContext,
+  { api, terminal }: RegistryContext,
   wanted: Wanted,
   concurrency: number,
   isThorough: boolean,

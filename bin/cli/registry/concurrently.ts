@@ -17,7 +17,7 @@ export async function concurrently<T>(items: Iterable<T>, concurrency: number, w
 
 /** As {@link concurrently}, with a progress counter. */
 export async function withProgress<T>(
-  { progress: open }: Terminal,
+  { progress: open }: Pick<Terminal, 'progress'>,
   what: string,
   items: readonly T[],
   concurrency: number,

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Refusal } from '../../../client/errors.ts';
 import { openApi } from '../../cli/api.ts';
 import { readDocument } from '../../cli/import/document.ts';
 import { applyChanges } from '../../cli/registry/apply.ts';
-import { compareService, type IntentChange, type ServiceChanges } from '../../cli/registry/compare.ts';
+import { type Change, compareService, type ServiceChanges } from '../../cli/registry/compare.ts';
 import { type FileService, readRegistryFile } from '../../cli/registry/file.ts';
 
 export interface Registration {
@@ -22,10 +23,11 @@ export function readDemo(upstreamUrl: string): FileService[] {
 }
 
 /** What it takes if the registry has either none or all of the intents. Looking first would take functions that nothing else starts with. */
-const guessChanges = ({ service, intents }: FileService, kind: IntentChange['kind']): ServiceChanges => ({
+const guessChanges = ({ service, intents }: FileService, kind: Change<unknown>['kind']): ServiceChanges => ({
   name: service.service_name,
+  serviceId: undefined,
   service: { kind: 'create', input: service, differences: [] },
-  intents: intents.map((intent) => ({ kind, intent, differences: [] })),
+  intents: intents.map((intent) => ({ kind, input: intent, differences: [] })),
   unchanged: 0,
   extra: [],
   foreign: [],
@@ -38,15 +40,16 @@ const guessChanges = ({ service, intents }: FileService, kind: IntentChange['kin
  */
 export async function registerDemo({ baseUrl, adminToken, upstreamUrl, isKept = false, signal }: Registration): Promise<void> {
   const api = openApi(baseUrl, { get: async () => adminToken }, (ms) => sleep(ms, undefined, { signal }));
-  const options = { concurrency: 1, isPruning: false, isThorough: false, progress: () => ({ step() {}, end() {} }) };
+  const context = { api, terminal: { progress: () => ({ step() {}, end() {} }) } };
   try {
     for (const wanted of readDemo(upstreamUrl)) {
-      const guessed = await applyChanges(api, guessChanges(wanted, isKept ? 'update' : 'create'), options);
+      const guessed = await applyChanges(context, guessChanges(wanted, isKept ? 'update' : 'create'), 1, false);
       if (guessed.failed.length === 0) continue;
-      const [failure] = (await applyChanges(api, await compareService(api, wanted, options), options)).failed;
+      const [failure] = (await applyChanges(context, await compareService(context, wanted, 1, false), 1, false)).failed;
       if (failure) throw new Error(`${failure.intent_uid}: ${failure.message}`);
     }
   } catch (cause) {
-    throw new Error(`The demo could not be registered: ${(cause as Error).message}`, { cause });
+    const status = cause instanceof Refusal ? `the gate answered ${cause.status}, ` : '';
+    throw new Error(`The demo could not be registered: ${status}${(cause as Error).message}`, { cause });
   }
 }

@@ -132,6 +132,8 @@ test('with --data, data, keys and users survive kill -9; a normal end leaves not
   expect(await (await fetch(`${after.base_url}/.well-known/jwks.json`)).json()).toEqual(keysBefore);
   const found = await fetch(`${after.base_url}/api/services/${service_id}`);
   expect(await found.json()).toMatchObject({ service_id, service_name: 'Kept' });
+  const demo = await fetch(`${after.base_url}/api/intents/world.example:get-country:v1?view=full`);
+  expect(await demo.json()).toMatchObject({ endpoint: { url: `${after.upstream_url}/countries/{code}` } });
   const removed = await fetch(`${after.base_url}/api/services/${service_id}`, {
     method: 'DELETE',
     // The users and the key that signed this token are the same as before.
