@@ -445,20 +445,33 @@ function needsOfAll(own: Needs, run: readonly EndpointName[]): Pick<Endpoint, 'n
  */
 export const endpoints: readonly Endpoint[] = rows.map((row) => ('runs' in row ? { ...row, ...needsOfAll(row.needs, row.runs) } : row));
 
-/** A function that runs on a schedule. */
-export interface ScheduledFunction {
+/** A function that no request runs. */
+export interface BackgroundFunction {
   /** the file in `functions/`, and the name of the Lambda's construct */
   name: string;
   summary: string;
-  everyMinutes: number;
-  /** runs after each deployment as well */
+  /** runs on this schedule */
+  everyMinutes?: number;
+  /** runs after each deployment */
   afterDeployment?: true;
+  /** CloudFormation runs it before it changes any other function, and goes on only if it agrees */
+  guardsDeployment?: true;
   needs: Needs;
   timeoutSeconds: number;
   memoryMb: number;
 }
 
-export const scheduledFunctions: readonly ScheduledFunction[] = [
+const guardSigningKeys: BackgroundFunction = {
+  name: 'guard-signing-keys',
+  summary: 'Refuse a deployment that would make every PAT invalid by mistake',
+  guardsDeployment: true,
+  needs: {},
+  timeoutSeconds: 10,
+  memoryMb: 256,
+};
+
+export const backgroundFunctions: readonly BackgroundFunction[] = [
+  guardSigningKeys,
   {
     name: 'snapshot-search-index',
     summary: 'Save the search index, so that a cold start need not rebuild it',
@@ -471,7 +484,8 @@ export const scheduledFunctions: readonly ScheduledFunction[] = [
 ];
 
 /** The same if the setting `search` is `opensearch`. */
-export const scheduledWithCollection: readonly ScheduledFunction[] = [
+export const backgroundWithCollection: readonly BackgroundFunction[] = [
+  guardSigningKeys,
   {
     name: 'feed-search-collection',
     summary: 'Write what has changed in the registry to the search collection',

@@ -1,4 +1,4 @@
-import { endpoints, type Needs, scheduledFunctions, scheduledWithCollection } from './endpoints.ts';
+import { backgroundFunctions, backgroundWithCollection, endpoints, type Needs } from './endpoints.ts';
 import { type Permission, permissionsOf } from './permissions.ts';
 
 const introduction = `# Permissions
@@ -24,12 +24,12 @@ const line = ({ actions, on, partitions, why }: Permission, label: string): stri
 
 /** The text of docs/permissions.md. */
 export function renderPermissions(): string {
-  const standard = [...endpoints, ...scheduledFunctions];
+  const standard = [...endpoints, ...backgroundFunctions];
   const withCollection = endpoints.flatMap(({ name, needsWithCollection: needs }) => (needs ? [{ name, needs }] : []));
   return [
     introduction + renderTable(standard),
     'If the setting `search` is `opensearch`, these rows replace those of the same name and of `snapshot-search-index`:\n',
-    renderTable([...withCollection, ...scheduledWithCollection]),
+    renderTable([...withCollection, ...backgroundWithCollection]),
   ].join('\n');
 }
 

@@ -69,6 +69,11 @@ const settingsObject = z.strictObject({
     .regex(/^[a-z]{2,20}$/, 'must be 2 to 20 lower-case letters')
     .default('proto')
     .describe('name of the protocol: the prefix of members and error references'),
+  voidPats: flag
+    .default(false)
+    .describe(
+      'lets one deployment take away the key that signs PATs, or sign with one that is not published yet: every PAT becomes invalid',
+    ),
   policyFile: z.string().min(1).default('policy.json').describe('the usage policy, from the root of the project'),
   publicBaseUrl: z
     .string()

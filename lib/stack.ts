@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { CfnOutput, CfnRule, Duration, Fn, Stack, Stage } from 'aws-cdk-lib';
+import { CfnOutput, CfnRule, CustomResource, Duration, Fn, Stack, Stage } from 'aws-cdk-lib';
 import type { Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
 import { type EventPattern, Rule, type RuleProps, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
@@ -12,7 +12,7 @@ import { Api } from './api.ts';
 import { bundleFunctions, requireSources } from './bundle.ts';
 import { createDashboard } from './dashboard.ts';
 import { EndpointFunction } from './endpoint-function.ts';
-import { type Endpoint, endpoints, type ScheduledFunction, scheduledFunctions, scheduledWithCollection } from './endpoints.ts';
+import { type BackgroundFunction, backgroundFunctions, backgroundWithCollection, type Endpoint, endpoints } from './endpoints.ts';
 import { environmentOf, type Parts } from './environment.ts';
 import { grantNeeds, type Resources } from './permissions.ts';
 import { readPolicy } from './policy.ts';
@@ -73,16 +73,16 @@ export class IntentGate extends Stack {
   }
 
   /** The functions to deploy, with the needs that the search engine gives them. */
-  private get rows(): { endpoints: readonly Endpoint[]; scheduled: readonly ScheduledFunction[] } {
-    if (this.settings.search === 'sqlite') return { endpoints, scheduled: scheduledFunctions };
+  private get rows(): { endpoints: readonly Endpoint[]; background: readonly BackgroundFunction[] } {
+    if (this.settings.search === 'sqlite') return { endpoints, background: backgroundFunctions };
     const withCollection = endpoints.map((row) => ({ ...row, needs: row.needsWithCollection ?? row.needs }));
-    return { endpoints: withCollection, scheduled: scheduledWithCollection };
+    return { endpoints: withCollection, background: backgroundWithCollection };
   }
 
   private createFunctions(parts: Parts, resources: Resources): Map<string, EndpointFunction> {
     const { settings } = this;
     const codeOf = this.bundle();
-    const create = (row: Endpoint | ScheduledFunction, credential: Endpoint['credential']) => {
+    const create = (row: Endpoint | BackgroundFunction, credential: Endpoint['credential']) => {
       const made = new EndpointFunction(this, row.name, {
         ...row,
         code: codeOf(row.name),
@@ -97,13 +97,30 @@ export class IntentGate extends Stack {
     };
     const functions = new Map<string, EndpointFunction>();
     for (const row of this.rows.endpoints) functions.set(row.name, create(row, row.credential));
-    for (const row of this.rows.scheduled) {
-      const scheduled = create(row, 'none');
-      functions.set(row.name, scheduled);
-      this.run(scheduled, 'Schedule', row.summary, { schedule: Schedule.rate(Duration.minutes(row.everyMinutes)) });
-      if (row.afterDeployment) this.run(scheduled, 'AfterDeployment', row.summary, { eventPattern: this.deployed });
+    for (const row of this.rows.background) {
+      const made = create(row, 'none');
+      functions.set(row.name, made);
+      if (row.everyMinutes) this.run(made, 'Schedule', row.summary, { schedule: Schedule.rate(Duration.minutes(row.everyMinutes)) });
+      if (row.afterDeployment) this.run(made, 'AfterDeployment', row.summary, { eventPattern: this.deployed });
+    }
+    for (const { name, guardsDeployment } of this.rows.background) {
+      const guard = functions.get(name);
+      if (!guardsDeployment || !guard) continue;
+      const isAgreed = this.ask(guard);
+      for (const one of functions.values()) if (one !== guard) one.node.addDependency(isAgreed);
     }
     return functions;
+  }
+
+  /** Asks a function whether the deployment may go on, as soon as it has been deployed itself. */
+  private ask(guard: EndpointFunction): CustomResource {
+    const { signingKeys, voidPats } = this.settings;
+    return new CustomResource(this, 'SigningKeyGuard', {
+      resourceType: 'Custom::SigningKeyGuard',
+      serviceToken: guard.lambda.functionArn,
+      serviceTimeout: Duration.minutes(2),
+      properties: { SigningKeys: signingKeys, VoidPats: String(voidPats) },
+    });
   }
 
   /** CloudFormation's own event at the end of a deployment of this stack. */
@@ -128,7 +145,7 @@ export class IntentGate extends Stack {
     const policy = readPolicy(this.settings);
     if (!this.bundlingRequired) return this.refuseDeployment();
     const folder = join(Stage.of(this)?.outdir ?? 'cdk.out', 'dist');
-    const rows = [...this.rows.endpoints, ...this.rows.scheduled];
+    const rows = [...this.rows.endpoints, ...this.rows.background];
     requireSources(rows);
     const filesOf = prepareFiles(policy, this.settings);
     bundleFunctions(

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { jwsAlgorithmNames } from '../functions/core/pat/signatures.ts';
-import { type Endpoint, endpoints, type ScheduledFunction, scheduledFunctions, scheduledWithCollection } from '../lib/endpoints.ts';
+import { type BackgroundFunction, backgroundFunctions, backgroundWithCollection, type Endpoint, endpoints } from '../lib/endpoints.ts';
 import { listExamples } from '../lib/openapi/examples.ts';
 import { describeOperations } from '../lib/openapi/operations.ts';
 
@@ -13,7 +13,7 @@ const texts: Record<string, unknown> = describeOperations('proto');
 const examples: Record<string, unknown> = listExamples('proto', readFileSync('policy.json', 'utf8'));
 
 /** What there is still to do for a row, one line each. */
-function listMissing(row: Endpoint | ScheduledFunction): string {
+function listMissing(row: Endpoint | BackgroundFunction): string {
   const source = sourceOf(row);
   const ownTest = `test/functions/${row.name}.test.ts`;
   const isTested = tests.some(({ file, text }) => file === ownTest || text.includes(`/${source}'`));
@@ -38,7 +38,7 @@ function listFaults({ row, method, path, runs = [], ...endpoint }: Endpoint, tex
   ];
 }
 
-const rows = [...endpoints, ...scheduledFunctions, ...scheduledWithCollection];
+const rows = [...endpoints, ...backgroundFunctions, ...backgroundWithCollection];
 
 test.each(rows)('$name has its file and its test', (row) => {
   expect(listMissing(row)).toBe('');

@@ -23,7 +23,7 @@ import { type Exchange, type ExchangeOptions, openHttp } from '../../client/http
 import { obtainNamedKey } from '../../client/keys.ts';
 import type { Signer } from '../../client/pats.ts';
 import { addressIn, fetchPolicy } from '../../client/policy.ts';
-import { endpoints, scheduledFunctions } from '../../lib/endpoints.ts';
+import { backgroundFunctions, endpoints } from '../../lib/endpoints.ts';
 import { account, credentials, type Emulator, installEmulator, region, startEmulator } from './emulator.ts';
 import { accessKeyOf, type Gateway, startGateway } from './gateway.ts';
 import { describeCall, isGranted } from './permissions-used.ts';
@@ -37,7 +37,7 @@ const settings = {
 };
 /** Command-line options of the smoke test. */
 const smokeOptions = { protocol: 'proto', intentUid: 'world.example:get-country:v1', parameters: { code: 'CH' } };
-const rows = [...endpoints, ...scheduledFunctions];
+const rows = [...endpoints, ...backgroundFunctions];
 
 interface Account {
   /** ARN and role by name */

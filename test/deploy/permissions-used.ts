@@ -1,9 +1,9 @@
-import type { Endpoint, ScheduledFunction } from '../../lib/endpoints.ts';
+import type { BackgroundFunction, Endpoint } from '../../lib/endpoints.ts';
 import { permissionsOf } from '../../lib/permissions.ts';
 import type { AwsCall } from './gateway.ts';
 
 type Attributes = Record<string, { S?: string }>;
-type Row = Endpoint | ScheduledFunction;
+type Row = Endpoint | BackgroundFunction;
 
 /** The partition keys that an operation of DynamoDB touches. */
 function partitionsOf({ action, input }: AwsCall): string[] {

@@ -7,10 +7,10 @@ import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from '@jest/globals';
 import { synthesize } from '../../bin/local/synthesis.ts';
 import { bundleOf, readTemplate } from '../../bin/local/template.ts';
-import { endpoints, scheduledFunctions } from '../../lib/endpoints.ts';
+import { backgroundFunctions, endpoints } from '../../lib/endpoints.ts';
 import { logicalPrefix, type Resource, type Template } from './synthesize.ts';
 
-const rows = [...endpoints, ...scheduledFunctions];
+const rows = [...endpoints, ...backgroundFunctions];
 const folder = await synthesize({});
 
 const bundle = (name: string): string => bundleOf(readTemplate(folder), folder, name);

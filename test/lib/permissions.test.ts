@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Key, keys, partitions, type RecordKind, tableOf } from '../../functions/core/store/keys.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
-import { endpoints, scheduledFunctions } from '../../lib/endpoints.ts';
+import { backgroundFunctions, endpoints } from '../../lib/endpoints.ts';
 import { permissionsOf } from '../../lib/permissions.ts';
 import { renderPermissions } from '../../lib/permissions-table.ts';
 import { logicalPrefix, type Synthesis, synthesize } from './synthesize.ts';
@@ -40,7 +40,7 @@ function statementsOf(name: string): Statement[] {
 }
 
 describe('roles', () => {
-  test.each([...endpoints, ...scheduledFunctions])('$name may do what its row needs and nothing else', ({ name, needs }) => {
+  test.each([...endpoints, ...backgroundFunctions])('$name may do what its row needs and nothing else', ({ name, needs }) => {
     const granted = statementsOf(name).map(({ Effect, Action, Condition }) => [Effect, listed(Action).sort(), Condition]);
     const needed = permissionsOf(needs).map(({ actions, partitions }) => [
       'Allow',
@@ -73,7 +73,7 @@ describe('roles', () => {
   });
 
   test('PATs are signed with one key, only by the function that issues them', () => {
-    const signers = [...endpoints, ...scheduledFunctions].filter(({ needs }) => needs.kms?.includes('sign'));
+    const signers = [...endpoints, ...backgroundFunctions].filter(({ needs }) => needs.kms?.includes('sign'));
     expect(signers.map(({ name }) => name)).toEqual(['issue-pat']);
     const statements: Statement[] = Object.values(standard.resources('AWS::IAM::Policy')).flatMap(
       ({ Properties }) => Properties.PolicyDocument.Statement,

@@ -7,6 +7,7 @@ const defaults = {
   policyFile: 'policy.json',
   patLifeSeconds: 3_600,
   issueLimitPerHour: 60,
+  voidPats: false,
   signingKeys: ['first'],
   requireFreshSignature: false,
   requireProofOfPossession: false,

@@ -12,6 +12,7 @@ export interface Resource {
   // biome-ignore lint/suspicious/noExplicitAny: a template's properties have no one type
   Properties: Record<string, any>;
   DeletionPolicy?: string;
+  DependsOn?: string[];
 }
 
 export interface Template {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { ResponseType } from 'aws-cdk-lib/aws-apigateway';
-import { endpoints, scheduledFunctions } from '../../lib/endpoints.ts';
+import { backgroundFunctions, endpoints } from '../../lib/endpoints.ts';
 import { errorBody } from '../../schemas/errors.ts';
 import { logicalPrefix, type Resource, type Synthesis, synthesize } from './synthesize.ts';
 
@@ -44,7 +44,7 @@ const functionOf = (name: string, { resources }: Synthesis = standard): Resource
 };
 
 describe('functions', () => {
-  test.each([...endpoints, ...scheduledFunctions])('$name runs as its row says', ({ name, timeoutSeconds, memoryMb, summary }) => {
+  test.each([...endpoints, ...backgroundFunctions])('$name runs as its row says', ({ name, timeoutSeconds, memoryMb, summary }) => {
     const { Properties } = functionOf(name);
     expect(Properties).toMatchObject({
       Runtime: 'nodejs24.x',
@@ -64,7 +64,7 @@ describe('functions', () => {
   });
 
   test('there is no other function', () => {
-    expect(Object.keys(standard.resources('AWS::Lambda::Function'))).toHaveLength(endpoints.length + scheduledFunctions.length);
+    expect(Object.keys(standard.resources('AWS::Lambda::Function'))).toHaveLength(endpoints.length + backgroundFunctions.length);
   });
 
   test('every log is kept for as long as the setting says', () => {
@@ -443,6 +443,18 @@ test('names that are global in an account name the region', () => {
   expect(flatten(standard.only('AWS::CloudWatch::Dashboard').Properties.DashboardName)).toBe('IntentGate-<AWS::Region>');
 });
 
+test('a deployment begins with a look at the signing keys, on which every other function waits', () => {
+  const { only, resources } = synthesize({ signingKeys: ['first', 'second'] });
+  expect(only('Custom::SigningKeyGuard').Properties).toEqual({
+    ServiceToken: { 'Fn::GetAtt': [expect.stringMatching(/^guardsigningkeysFunction/), 'Arn'] },
+    ServiceTimeout: '120',
+    SigningKeys: ['first', 'second'],
+    VoidPats: 'false',
+  });
+  const waiting = Object.values(resources('AWS::Lambda::Function')).filter(({ DependsOn = [] }) => DependsOn.includes('SigningKeyGuard'));
+  expect(waiting).toHaveLength(endpoints.length + backgroundFunctions.length - 1);
+});
+
 test('resources with data or addresses keep their logical ids: a new id would be a new, empty resource', () => {
   const pinned = {
     'AWS::DynamoDB::GlobalTable': ['Registry4DB9CCA5', 'Activity04690B0A'],
@@ -486,7 +498,7 @@ describe('alarms', () => {
         '{ ($.message = "access") && ($.status >= 500) && ($.refusal != "-") }',
       ]),
     );
-    expect(patterns).toHaveLength(endpoints.length + scheduledFunctions.length + 1);
+    expect(patterns).toHaveLength(endpoints.length + backgroundFunctions.length + 1);
     expect(alarmOf('ApiErrors')).toMatchObject({ MetricName: 'Failures', Namespace: 'IntentGate', Threshold: 10, EvaluationPeriods: 2 });
   });
 

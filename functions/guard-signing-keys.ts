@@ -1,0 +1,45 @@
+import type { CloudFormationCustomResourceEvent } from 'aws-lambda';
+import * as z from 'zod';
+
+const keyList = z.object({ SigningKeys: z.array(z.string()).min(1), VoidPats: z.enum(['true', 'false']) });
+
+/**
+ * Why CloudFormation must not go on, because every PAT in circulation would become invalid: the key that signs would leave the list, or the
+ * one that is to sign has not been published yet. The reason says what to deploy instead.
+ * @returns undefined if it may go on
+ */
+export function findObjection(event: Pick<CloudFormationCustomResourceEvent, 'RequestType' | 'ResourceProperties'>): string | undefined {
+  if (event.RequestType !== 'Update' || !('OldResourceProperties' in event)) return undefined;
+  const { SigningKeys: wanted, VoidPats } = keyList.parse(event.ResourceProperties);
+  const { SigningKeys: standing } = keyList.parse(event.OldResourceProperties);
+  const [signing = ''] = standing;
+  const [next = ''] = wanted;
+  if (VoidPats === 'true') return undefined;
+  const list = (names: string[]) => JSON.stringify(names);
+  const onPurpose = 'If every PAT is to become invalid at once, as after a compromise, set voidPats for this deployment.';
+  if (!wanted.includes(signing)) {
+    const step = standing.includes(next) ? [next, ...standing.filter((name) => name !== next)] : [...standing, next];
+    return `signingKeys: ${list(wanted)} leaves out "${signing}", which signs PATs now. Deploy ${list(step)} first. ${onPurpose}`;
+  }
+  if (!standing.includes(next)) {
+    return `signingKeys: "${next}" would sign PATs before it is published. Deploy ${list([...standing, next])} first, then move it to the front. ${onPurpose}`;
+  }
+  return undefined;
+}
+
+/** CloudFormation runs this at the beginning of a deployment, and goes on or rolls back as it is told. */
+export async function handler(event: CloudFormationCustomResourceEvent): Promise<void> {
+  const objection = findObjection(event);
+  const { StackId, RequestId, LogicalResourceId, ResponseURL } = event;
+  const answer = {
+    Status: objection === undefined ? 'SUCCESS' : 'FAILED',
+    ...(objection !== undefined && { Reason: objection }),
+    PhysicalResourceId: 'signing-keys',
+    StackId,
+    RequestId,
+    LogicalResourceId,
+  };
+  // The address is signed for a request without a media type, which fetch gives to texts but not to bytes.
+  const { ok, status } = await fetch(ResponseURL, { method: 'PUT', body: Buffer.from(JSON.stringify(answer)) });
+  if (!ok) throw new Error(`CloudFormation's address for the answer answered ${status}`);
+}

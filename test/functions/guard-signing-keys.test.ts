@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, test } from '@jest/globals';
+import type { CloudFormationCustomResourceEvent } from 'aws-lambda';
+import { findObjection, handler } from '../../functions/guard-signing-keys.ts';
+
+const onPurpose = 'If every PAT is to become invalid at once, as after a compromise, set voidPats for this deployment.';
+
+const update = (standing: string[], wanted: string[], voidPats = false) =>
+  ({
+    RequestType: 'Update',
+    ResourceProperties: { ServiceToken: 'arn', SigningKeys: wanted, VoidPats: String(voidPats) },
+    OldResourceProperties: { SigningKeys: standing, VoidPats: 'false' },
+  }) as unknown as CloudFormationCustomResourceEvent;
+
+describe('a change of the signing keys', () => {
+  test.each([
+    [['first'], ['first']],
+    [['first'], ['first', '2027']],
+    [
+      ['first', '2027'],
+      ['2027', 'first'],
+    ],
+    [['2027', 'first'], ['2027']],
+    [
+      ['first', 'second'],
+      ['second', 'first', 'third'],
+    ],
+  ])('from %j to %j goes ahead', (standing, wanted) => {
+    expect(findObjection(update(standing, wanted))).toBeUndefined();
+  });
+
+  test.each([
+    [['first'], ['2027'], 'signingKeys: ["2027"] leaves out "first", which signs PATs now. Deploy ["first","2027"] first.'],
+    [['first'], ['2026', '2027'], 'signingKeys: ["2026","2027"] leaves out "first", which signs PATs now. Deploy ["first","2026"] first.'],
+    [['first', '2027'], ['2027'], 'signingKeys: ["2027"] leaves out "first", which signs PATs now. Deploy ["2027","first"] first.'],
+    [
+      ['first'],
+      ['2027', 'first'],
+      'signingKeys: "2027" would sign PATs before it is published. Deploy ["first","2027"] first, then move it to the front.',
+    ],
+  ])('from %j to %j is refused, with the step to take first', (standing, wanted, objection) => {
+    expect(findObjection(update(standing, wanted))).toBe(`${objection} ${onPurpose}`);
+    expect(findObjection(update(standing, wanted, true))).toBeUndefined();
+  });
+
+  test.each(['Create', 'Delete'])('%s of the stack goes ahead', (RequestType) => {
+    expect(findObjection({ ...update(['first'], ['2027']), RequestType } as CloudFormationCustomResourceEvent)).toBeUndefined();
+  });
+});
+
+test.each([
+  [['first'], ['first', '2027'], { Status: 'SUCCESS' }],
+  [['first'], ['2027'], { Status: 'FAILED', Reason: expect.stringContaining('leaves out "first"') }],
+])('from %j to %j, CloudFormation is told', async (standing, wanted, told) => {
+  const received: unknown[] = [];
+  const server = createServer(async (request, response) => {
+    received.push([request.method, request.headers['content-type'], JSON.parse(await text(request))]);
+    response.end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const ids = { StackId: 'stack', RequestId: 'request', LogicalResourceId: 'SigningKeyGuard' };
+    const ResponseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/answer?signed=1`;
+    await handler({ ...update(standing, wanted), ...ids, ResponseURL } as CloudFormationCustomResourceEvent);
+    expect(received).toEqual([['PUT', undefined, { ...told, ...ids, PhysicalResourceId: 'signing-keys' }]]);
+  } finally {
+    server.close();
+  }
+});
