@@ -14,7 +14,6 @@ import { startSecrets } from './secrets.ts';
 import { localContext, markUsed, projectRoot, synthesize } from './synthesis.ts';
 import { createTables } from './table.ts';
 import { type FunctionDefinition, functionIdOf, readTables, readTemplate, resourceIds } from './template.ts';
-import { registerDemo } from './upstream/register.ts';
 import { startUpstream } from './upstream/server.ts';
 
 export interface StackOptions {
@@ -95,10 +94,12 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const baseUrl = `http://${urlHost(host)}:${gateway.port}`;
     tell('Bundling the functions and synthesizing the template ...');
     const context = { ...localContext, policyFile, ...options.context };
-    const [dynamo, identity, upstream, synthesized] = await Promise.all([
+    const [dynamo, identity, upstream, registering, synthesized] = await Promise.all([
       keep(locateDynamo(options.dynamodbEndpoint ?? process.env.DYNAMODB_ENDPOINT, data.kept && folderFor('table'))),
       keep(startIdentity({ folder: folderFor('identity') })),
       demo ? keep(startUpstream()) : undefined,
+      // Loaded while the others start.
+      demo ? import('./upstream/register.ts') : undefined,
       synthesize(context, signal),
     ]);
     const template = readTemplate(synthesized);
@@ -133,9 +134,9 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
 
     const signIn = async (person: Person) => (await identity.signIn(person)).accessToken;
     const [adminToken, userToken] = await Promise.all([signIn('admin'), signIn('user')]);
-    if (upstream) {
+    if (upstream && registering) {
       tell('Registering the demo service and its intents ...');
-      await registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url, isKept, signal });
+      await registering.registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url, isKept, signal });
     }
     signal?.throwIfAborted();
     return {
