@@ -13,11 +13,12 @@ import {
 } from 'aws-cdk-lib/aws-apigateway';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { errorTable } from '../schemas/errors.ts';
 import { acknowledge } from './acknowledge.ts';
 import { addRecords, domainOptions } from './domain.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import { type Endpoint, endpoints } from './endpoints.ts';
-import { bodyTemplate, gatewayAnswers, gatewayResponse, headerExpressions } from './error-answers.ts';
+import { bodyTemplate, type GatewayAnswer, gatewayAnswers, gatewayResponse, headerExpressions, noPath } from './error-answers.ts';
 import { protect } from './firewall.ts';
 import type { Settings } from './settings.ts';
 
@@ -47,13 +48,16 @@ export class Api extends Construct {
       for (const { name, method, credential } of group) {
         const handler = functions.get(name);
         if (!handler) continue;
-        const added = resource.addMethod(method, new LambdaIntegration(handler.lambda, { allowTestInvoke: false }));
-        acknowledge(added, { 'AwsSolutions-APIG4': whyNoAuthorizer[credential], 'AwsSolutions-COG4': whyNoAuthorizer[credential] });
+        for (const verb of answeredTo(method)) {
+          const added = resource.addMethod(verb, new LambdaIntegration(handler.lambda, { allowTestInvoke: false }));
+          acknowledge(added, { 'AwsSolutions-APIG4': whyNoAuthorizer[credential], 'AwsSolutions-COG4': whyNoAuthorizer[credential] });
+        }
       }
-      const allowed = group.map(({ method }) => method);
+      const allowed = group.flatMap(({ method }) => answeredTo(method));
       if (settings.corsOrigins.length > 0) this.addPreflight(resource, allowed);
       this.refuseOtherMethods(resource, allowed);
     }
+    this.refuseOtherPaths();
     if (settings.domain) addRecords(this, settings.domain, this.rest);
     if (settings.waf) protect(this, this.rest.deploymentStage, settings);
   }
@@ -117,28 +121,51 @@ export class Api extends Construct {
 
   /** 405 with `Allow` for every method that the path does not support (RFC 9110 section 15.5.6). */
   private refuseOtherMethods(resource: IResource, allowed: string[]): void {
-    const { protocol, corsOrigins } = this.settings;
     const methods = allowed.join(', ');
-    const headers = { ...headerExpressions({}, corsOrigins.length > 0), Allow: `'${methods}'` };
+    const message = `This path does not have that method. It has: ${methods}.`;
+    this.answerAny(resource, { code: 'METHOD_NOT_ALLOWED', message }, { Allow: `'${methods}'` });
+  }
+
+  /**
+   * 404 for every path that no endpoint has, whatever the request carries: without a method of its own, the gateway would take a bearer token
+   * for a bad AWS signature.
+   */
+  private refuseOtherPaths(): void {
+    const { root } = this.rest;
+    const isBare = (resource: IResource) => !endpoints.some(({ path }) => path === resource.path);
+    const parents = endpoints.flatMap(({ path }) => {
+      const segments = path.split('/').slice(1, -1);
+      return segments.map((_, at) => root.resourceForPath(`/${segments.slice(0, at + 1).join('/')}`));
+    });
+    for (const resource of new Set([root, ...parents.filter(isBare), root.addResource('{proxy+}')])) this.answerAny(resource, noPath);
+  }
+
+  /** Lets the gateway itself answer every method of a resource that has no integration of its own. */
+  private answerAny(resource: IResource, answer: GatewayAnswer, more: Record<string, string> = {}): void {
+    const { protocol, corsOrigins } = this.settings;
+    const status = String(errorTable[answer.code].status);
+    const headers = { ...headerExpressions({}, corsOrigins.length > 0), ...more };
     const named = Object.entries(headers).map(([name, value]) => [`method.response.header.${name}`, value] as const);
-    const answer = { code: 'METHOD_NOT_ALLOWED', message: `This path does not have that method. It has: ${methods}.` } as const;
     const integration = new MockIntegration({
       passthroughBehavior: PassthroughBehavior.NEVER,
-      requestTemplates: Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, '{"statusCode": 405}'])),
+      requestTemplates: Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, `{"statusCode": ${status}}`])),
       integrationResponses: [
         {
-          statusCode: '405',
+          statusCode: status,
           responseParameters: Object.fromEntries(named),
           responseTemplates: { 'application/json': bodyTemplate(answer, protocol) },
         },
       ],
     });
     const added = resource.addMethod('ANY', integration, {
-      methodResponses: [{ statusCode: '405', responseParameters: Object.fromEntries(named.map(([name]) => [name, true])) }],
+      methodResponses: [{ statusCode: status, responseParameters: Object.fromEntries(named.map(([name]) => [name, true])) }],
     });
     acknowledge(added, { 'AwsSolutions-APIG4': whyRefusalIsOpen, 'AwsSolutions-COG4': whyRefusalIsOpen });
   }
 }
+
+/** HEAD is answered wherever GET is (RFC 9110 section 9.3.2). */
+const answeredTo = (method: Endpoint['method']): string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]);
 
 const whyNoAuthorizer: Record<Endpoint['credential'], string> = {
   none: 'The specification opens this endpoint to everybody.',

@@ -10,7 +10,7 @@ export interface GatewayAnswer {
   retryAfterSeconds?: number;
 }
 
-const noPath: GatewayAnswer = { code: 'NOT_FOUND', message: 'There is nothing at this path. GET /openapi.json lists every path.' };
+export const noPath: GatewayAnswer = { code: 'NOT_FOUND', message: 'There is nothing at this path. GET /openapi.json lists every path.' };
 const fault: GatewayAnswer = {
   code: 'INTERNAL_SERVER_ERROR',
   message: 'Something went wrong on our side. Try again; if the problem persists, give details.request_id to the operators.',
@@ -26,8 +26,7 @@ const tooMany: GatewayAnswer = {
 };
 
 /**
- * Every response type of API Gateway. No method here uses AWS signatures or API keys; if an unknown path is called with an
- * Authorization header, the gateway takes that for a bad signature.
+ * Every response type of API Gateway. No method here uses AWS signatures or API keys.
  */
 export const gatewayAnswers: readonly [ResponseType, GatewayAnswer][] = [
   [ResponseType.ACCESS_DENIED, { code: 'FORBIDDEN', message: 'The gateway does not admit this caller.' }],

@@ -3,8 +3,8 @@ import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
 import type { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
 
-/** Endpoints that anyone may call and that cost more than others: one verifies a signature and signs, one ranks. */
-const limitedPaths = { IssuePat: '/api/pat/issue', Search: '/api/intents/search' };
+/** Endpoints that anyone may call and that cost more than others: one verifies a signature and signs, one ranks, one does either. */
+const limitedPaths = { IssuePat: '/api/pat/issue', Search: '/api/intents/search', Mcp: '/mcp' };
 
 const visibility = (metricName: string) => ({ metricName, cloudWatchMetricsEnabled: true, sampledRequestsEnabled: true });
 
@@ -16,7 +16,7 @@ export function protect(scope: Construct, stage: Stage, { wafRequestsPerFiveMinu
   const acl = new CfnWebACL(scope, 'Firewall', {
     scope: 'REGIONAL',
     defaultAction: { allow: {} },
-    description: 'Intent Gate: limits requests per address on PAT issue and search',
+    description: 'Intent Gate: limits requests per address on PAT issue, search and MCP',
     visibilityConfig: visibility('IntentGate'),
     rules: Object.entries(limitedPaths).map(([name, path], priority) => ({
       name,

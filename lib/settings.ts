@@ -128,7 +128,7 @@ const settingsObject = z.strictObject({
   expectedIntents: wholeNumber(1, 1_000_000)
     .default(100_000)
     .describe('how many intents the registry will hold: decides the room that functions have for the search index (`sqlite`)'),
-  waf: flag.default(false).describe('a web application firewall with a limit of requests per address on PAT issue and search'),
+  waf: flag.default(false).describe('a web application firewall with a limit of requests per address on PAT issue, search and MCP'),
   wafRequestsPerFiveMinutes: wholeNumber(10, 1_000_000).default(500).describe('that limit'),
   alarmEmail: z.email('must be an e-mail address').optional().describe('where alarms are sent'),
   requireAdminMfa: flag

@@ -20,6 +20,8 @@ export interface Resource {
   path: string;
   children: Map<string, Resource>;
   variable?: { name: string; resource: Resource };
+  /** `{proxy+}`: whatever no other resource has */
+  rest?: Resource;
   /** by method; `ANY` is for methods that are not named */
   methods: Map<string, Integration>;
 }
@@ -83,7 +85,8 @@ export function readApi(template: Template): ApiDefinition {
 function addChild(parent: Resource, part: string): Resource {
   const child: Resource = { path: `${parent.path}/${part}`, children: new Map(), methods: new Map() };
   const name = /^\{([^+}]+)\}$/.exec(part)?.[1];
-  if (name === undefined) parent.children.set(part, child);
+  if (part === '{proxy+}') parent.rest = child;
+  else if (name === undefined) parent.children.set(part, child);
   else parent.variable = { name, resource: child };
   return child;
 }
@@ -106,7 +109,7 @@ export interface Match {
   pathParameters: Record<string, string>;
 }
 
-/** The resource at a path; a static segment wins over a variable. */
+/** The resource at a path; a static segment wins over a variable, and both over the rest of the root. */
 export function findResource(root: Resource, path: string): Match | undefined {
   const pathParameters: Record<string, string> = {};
   let resource = root;
@@ -118,7 +121,7 @@ export function findResource(root: Resource, path: string): Match | undefined {
       pathParameters[resource.variable.name] = segment;
       resource = resource.variable.resource;
     } else {
-      return undefined;
+      return root.rest && { resource: root.rest, pathParameters: {} };
     }
   }
   return resource.methods.size > 0 ? { resource, pathParameters } : undefined;

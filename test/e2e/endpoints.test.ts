@@ -331,8 +331,33 @@ test.each([
   expect(answer.headers.get('allow')?.split(/, */)).toContain(allowed);
 });
 
-test.each(['/', '/api', '/api/nothing', '/api/services/x/y/z', '/api/intents/a/b'])('%s is answered 404', async (path) => {
-  expect(await api.call('GET', path)).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
+test.each(['/', '/api', '/api/pat', '/api/nothing', '/api/services/x/y/z', '/api/intents/a/b', '/nothing/at/all'])(
+  '%s is answered 404',
+  async (path) => {
+    for (const options of [{}, { token: 'rubbish' }]) {
+      expect(await api.call('GET', path, options)).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
+      expect(await api.call('POST', path, { ...options, body: {} })).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
+    }
+  },
+);
+
+test('HEAD is answered as GET, without the content', async () => {
+  const at = (method: string, path: string) => fetch(`${api.stack.base_url}${path}`, { method });
+  for (const [path, status] of [
+    ['/health', 200],
+    ['/api/policy', 200],
+    ['/api/intents/search?page_size=1', 200],
+    [`/api/services/${await api.createService()}`, 200],
+    ['/api/services/none', 404],
+    ['/docs', 200],
+    ['/nothing', 404],
+  ] as const) {
+    const [head, get] = [await at('HEAD', path), await at('GET', path)];
+    expect([path, head.status, await head.text()]).toEqual([path, status, '']);
+    expect([path, get.status]).toEqual([path, status]);
+    for (const name of ['content-type', 'etag', 'cache-control'])
+      expect([path, head.headers.get(name)]).toEqual([path, get.headers.get(name)]);
+  }
 });
 
 test('an endpoint that needs no token ignores one', async () => {

@@ -105,8 +105,16 @@ describe('functions', () => {
 describe('the API', () => {
   test('has the methods of the endpoint table, each with its own function, and an answer to every other method', () => {
     const methods = listMethods(standard);
-    const expected = endpoints.flatMap(({ method, path }) => [`${method} ${path}`, `ANY ${path}`]);
-    expect([...methods.keys()].sort()).toEqual([...new Set(expected)].sort());
+    const expected = endpoints.flatMap(({ method, path }) => [
+      `${method} ${path}`,
+      `ANY ${path}`,
+      ...(method === 'GET' ? [`HEAD ${path}`] : []),
+    ]);
+    const bare = ['', '/{proxy+}', '/api', '/api/agents', '/api/intents', '/api/pat', '/.well-known'].map((path) => `ANY ${path}`);
+    expect([...methods.keys()].sort()).toEqual([...new Set([...expected, ...bare])].sort());
+    for (const { method, path } of endpoints.filter((row) => row.method === 'GET')) {
+      expect(methods.get(`HEAD ${path}`)?.Properties.Integration).toEqual(methods.get(`${method} ${path}`)?.Properties.Integration);
+    }
     for (const { method, path, name } of endpoints) {
       const { Integration } = methods.get(`${method} ${path}`)?.Properties ?? {};
       expect(Integration.Type).toBe('AWS_PROXY');
@@ -132,7 +140,7 @@ describe('the API', () => {
     const [answer] = Properties?.Integration.IntegrationResponses ?? [];
     expect(answer.StatusCode).toBe('405');
     expect(answer.ResponseParameters).toEqual({
-      'method.response.header.Allow': "'PUT, DELETE, GET'",
+      'method.response.header.Allow': "'PUT, DELETE, GET, HEAD'",
       'method.response.header.X-Request-Id': 'context.requestId',
       'method.response.header.Cache-Control': "'no-store'",
       'method.response.header.X-Content-Type-Options': "'nosniff'",
@@ -140,7 +148,7 @@ describe('the API', () => {
     expect(JSON.parse(answer.ResponseTemplates['application/json'])).toEqual({
       error: {
         code: 'METHOD_NOT_ALLOWED',
-        message: 'This path does not have that method. It has: PUT, DELETE, GET.',
+        message: 'This path does not have that method. It has: PUT, DELETE, GET, HEAD.',
         details: { reference: 'PROTO-PRO-002', request_id: '$context.requestId' },
       },
     });
@@ -244,6 +252,7 @@ describe('the API', () => {
     expect(rules).toMatchObject([
       { Limit: 100, AggregateKeyType: 'IP', ScopeDownStatement: { ByteMatchStatement: { SearchString: '/api/pat/issue' } } },
       { Limit: 100, AggregateKeyType: 'IP', ScopeDownStatement: { ByteMatchStatement: { SearchString: '/api/intents/search' } } },
+      { Limit: 100, AggregateKeyType: 'IP', ScopeDownStatement: { ByteMatchStatement: { SearchString: '/mcp' } } },
     ]);
     expect(flatten(only('AWS::WAFv2::WebACLAssociation').Properties.ResourceArn)).toContain('/stages/<ApiRestDeploymentStagelive');
   });

@@ -14,6 +14,8 @@ const exposedHeaders = [
   'Retry-After',
   'WWW-Authenticate',
   'X-Request-Id',
+  // the name under which API Gateway sends WWW-Authenticate
+  'x-amzn-Remapped-WWW-Authenticate',
 ];
 
 type Middleware = middy.MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResult, Error>;

@@ -45,6 +45,7 @@ export function serve(
   return middy<APIGatewayProxyEvent, APIGatewayProxyResult, Error, Context, Internal>(endInTime)
     .use(accessLog())
     .use(corsHeaders(splitList(settings.allowedOrigins)))
+    .use(withoutContent())
     .use(conditionalGet())
     .use(errorResponse(settings))
     .handler((event, context, { signal }) =>
@@ -91,12 +92,22 @@ const errorResponse = (settings: ServeSettings): Middleware => ({
 /** What a 304 carries (RFC 9110 section 15.4.5), and those headers of every answer that do not depend on the content. */
 const notModifiedHeader = /^(cache-control|content-location|date|etag|expires|vary|x-request-id|x-content-type-options)$/i;
 
+const isReading = ({ httpMethod }: APIGatewayProxyEvent): boolean => httpMethod === 'GET' || httpMethod === 'HEAD';
+
+/** HEAD is answered as GET, without the content (RFC 9110 section 9.3.2). */
+const withoutContent = (): Middleware => {
+  const empty = ({ event, response }: Chain) => {
+    if (response && event.httpMethod === 'HEAD') response.body = '';
+  };
+  return { after: empty, onError: empty };
+};
+
 /** Answers 304 if the caller already has what would be sent (RFC 9110 section 13.1.2, weak comparison). */
 const conditionalGet = (): Middleware => ({
   after: ({ event, response }) => {
     const etag = response?.headers?.ETag;
     const held = headerValues(event, 'if-none-match');
-    if (!response || event.httpMethod !== 'GET' || !etag || held.length === 0) return;
+    if (!response || !isReading(event) || !etag || held.length === 0) return;
     const candidates = held
       .join(',')
       .split(',')
