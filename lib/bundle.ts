@@ -14,7 +14,7 @@ const foreignCredentials = [
 ];
 
 /** Packages that clients import and never use; see the file that takes their place. */
-const unusedParts = ['@aws-sdk/endpoint-cache', '@smithy/core/event-streams'];
+const unusedParts = ['@aws-sdk/endpoint-cache', '@smithy/core/checksum', '@smithy/core/event-streams'];
 
 /** A package that functions load when they first need it (`createRequire`), so that it lies beside their bundle instead of in it. */
 const loadedLate = 're2js';

@@ -70,8 +70,14 @@ const belongsTo: [name: RegExp, room: RegExp][] = [
   [/^@aws-sdk\/(client|lib|util)-dynamodb$/, within('functions/core/store/', 'bin/')],
   [/^@aws-sdk\/client-kms$/, within('functions/core/pat/', 'bin/')],
   [/^@aws-sdk\/client-secrets-manager$/, within('functions/core/credentials/', 'bin/')],
-  [/^(node:https?|node:net|node:tls|node:dns.*)$/, within('functions/core/relay/', 'functions/core/parameters/formats.ts', 'bin/')],
-  [/^(@smithy\/.*|@aws-sdk\/credential-provider-env)$/, within('functions/core/search/', 'functions/core/aws-client.ts')],
+  [
+    /^(node:https?|node:net|node:tls|node:dns.*)$/,
+    within('functions/core/relay/', 'functions/core/parameters/formats.ts', 'functions/core/aws-client.ts', 'bin/'),
+  ],
+  [
+    /^(@smithy\/.*|@aws-sdk\/credential-provider-env)$/,
+    within('functions/core/search/', 'functions/core/aws-client.ts', 'functions/core/store/dynamodb-client.ts'),
+  ],
   [/^node:sqlite$/, within('functions/core/search/sqlite/', 'bin/')],
   [/^(aws-cdk-lib|constructs|cdk-nag)(\/.*)?$/, within('lib/', 'bin/app.ts')],
   [/^(@middy\/core)$/, within('functions/core/http/')],

@@ -1,17 +1,17 @@
 import QuickLRU from 'quick-lru';
 
-/** Connect failures in a row after which a host is left alone. */
+/** Failures in a row after which a host is left alone. */
 const failuresToOpen = 5;
 
 /** How long a host is left alone before one call may try it again, in milliseconds. */
 const openMs = 10_000;
 
-/** Keeps calls away from hosts that cannot be connected to. It remembers a limited number of hosts, in this process only. */
+/** Keeps calls away from hosts that cannot be connected to or let calls run into their deadlines. It remembers a limited number of hosts, in this process only. */
 export interface Breaker {
   /** @returns 0 if a call may be made, else the seconds to wait. After a while it lets one call through, the probe. */
   secondsToWait(host: string): number;
-  /** Reports whether the connection was made. What happens after that does not concern the breaker. */
-  record(host: string, hasConnected: boolean): void;
+  /** Reports whether the host answered in time. What it answered does not concern the breaker. */
+  record(host: string, hasAnswered: boolean): void;
 }
 
 export function openBreaker(now: () => number = Date.now): Breaker {
@@ -26,8 +26,8 @@ export function openBreaker(now: () => number = Date.now): Breaker {
       state.retryAtMs = now() + openMs;
       return 0;
     },
-    record(host, hasConnected) {
-      if (hasConnected) hosts.delete(host);
+    record(host, hasAnswered) {
+      if (hasAnswered) hosts.delete(host);
       else hosts.set(host, { failures: (hosts.get(host)?.failures ?? 0) + 1, retryAtMs: now() + openMs });
     },
   };

@@ -30,7 +30,7 @@ const failures: Record<CallFailure, FailureRule> = {
   resting: {
     code: 'SERVICE_UNAVAILABLE',
     message:
-      "The intent's endpoint could not be reached several times in a row and is left alone for a while. Try again after Retry-After.",
+      "The intent's endpoint did not answer in time several times in a row and is left alone for a while. Try again after Retry-After.",
     outcome: 'not_sent',
   },
   refused_address: {
@@ -67,6 +67,7 @@ const failures: Record<CallFailure, FailureRule> = {
 
 /** A call without an answer, as the agent sees it. `Retry-After` is given if trying again can help. */
 export class CallFailed extends ApiError {
+  readonly reason: CallFailure;
   /** whether the upstream may have seen the call; the agent reads the same in `details.outcome` */
   readonly outcome: FailureRule['outcome'];
 
@@ -74,6 +75,7 @@ export class CallFailed extends ApiError {
     const { code, message, outcome } = failures[reason];
     const headers: Record<string, string> = code === 'SERVICE_UNAVAILABLE' ? { 'Retry-After': String(retryAfterSeconds) } : {};
     super(code, message, { details: { reason, outcome }, headers, cause });
+    this.reason = reason;
     this.outcome = outcome;
   }
 }

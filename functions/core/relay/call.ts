@@ -1,9 +1,8 @@
-import type { Socket } from 'node:net';
 import type { Credential, Credentials } from '../credentials/credentials.ts';
 import { bounded } from '../invocation.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
-import { CallFailed, describeCallError } from './call-failure.ts';
-import { DialError, type DialOptions, dial, type Resolve, resolveBySystem, type Target, targetOf } from './dial.ts';
+import { CallFailed, type CallFailure, describeCallError } from './call-failure.ts';
+import { type DialOptions, dial, type Resolve, resolveBySystem, type Target, targetOf } from './dial.ts';
 import { checkOrigin, type EgressRules, withOwnHost } from './egress.ts';
 import { buildHeaders } from './headers.ts';
 import { openHttpClient } from './http-client.ts';
@@ -41,6 +40,17 @@ const connectTimeoutMs = 3_000;
 const maxDeadlineMs = 20_000;
 const maxAnswerBytes = 1024 * 1024;
 
+/** Which failures say that the host answers, and which that it does not; the others say neither. */
+const answers: Partial<Record<CallFailure, boolean>> = {
+  no_address: false,
+  unreachable: false,
+  tls_failed: false,
+  deadline: false,
+  broken_answer: true,
+  encoded_answer: true,
+  answer_too_large: true,
+};
+
 export function openRelay({
   rules,
   resolve = resolveBySystem,
@@ -55,19 +65,7 @@ export function openRelay({
     ...(trustedCertificate !== undefined && { trustedCertificate }),
   };
 
-  async function connect(target: Target): Promise<Socket> {
-    try {
-      const socket = await dial(target, dialOptions);
-      breaker.record(hostOf(target), true);
-      return socket;
-    } catch (error) {
-      // A refused address says nothing about whether the host can be reached.
-      if (!(error instanceof DialError && error.failure === 'refused_address')) breaker.record(hostOf(target), false);
-      throw error;
-    }
-  }
-
-  const client = openHttpClient(connect, maxAnswerBytes);
+  const client = openHttpClient((target) => dial(target, dialOptions), maxAnswerBytes);
 
   async function findCredential(serviceId: string): Promise<Credential | undefined> {
     try {
@@ -92,14 +90,19 @@ export function openRelay({
       const startedMs = performance.now();
       const url = new URL(execution.request.url);
       if (checkOrigin(url.origin, withOwnHost(rules, execution.baseUrl)).length > 0) throw new CallFailed('refused_address');
-      const waitSeconds = breaker.secondsToWait(hostOf(targetOf(url)));
+      const host = hostOf(targetOf(url));
+      const waitSeconds = breaker.secondsToWait(host);
       if (waitSeconds > 0) throw new CallFailed('resting', undefined, waitSeconds);
       const deadlineMs = Math.max(0, Math.min(execution.deadlineMs, maxDeadlineMs));
       try {
         const answer = await bounded(deadlineMs, (signal) => Promise.race([send(execution, url, signal), whenAborted(signal)]));
+        breaker.record(host, true);
         return { ...answer, durationMs: performance.now() - startedMs };
       } catch (error) {
-        throw describeCallError(error);
+        const failure = describeCallError(error);
+        const hasAnswered = failure instanceof CallFailed ? answers[failure.reason] : undefined;
+        if (hasAnswered !== undefined) breaker.record(host, hasAnswered);
+        throw failure;
       }
     },
     close: client.close,

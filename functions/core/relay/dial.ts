@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { type EgressRules, mayConnect } from './egress.ts';
 
@@ -56,7 +57,7 @@ export interface DialOptions {
 export async function dial(target: Target, options: DialOptions): Promise<Socket> {
   const timeout = AbortSignal.timeout(options.connectTimeoutMs);
   const addresses = await within(resolveAllowed(target, options), 'no_address', timeout);
-  const socket = await opened(openTcp(target, addresses), 'connect', 'unreachable', timeout);
+  const socket = await connectFirst(target, addresses, timeout);
   const { protocol, port } = target;
   if (!mayConnect(options.rules, protocol, port, socket.remoteAddress ?? '')) {
     socket.destroy();
@@ -75,9 +76,43 @@ async function resolveAllowed({ protocol, hostname, port }: Target, { rules, res
   return addresses;
 }
 
-/** The name is resolved once: the connection uses the addresses that were checked. */
-const openTcp = ({ hostname, port }: Target, addresses: ResolvedAddress[]): Socket =>
-  connectTcp({ host: hostname, port, noDelay: true, autoSelectFamily: true, lookup: (_, __, callback) => callback(null, addresses) });
+/** After how long the next address is tried while those before it have not answered yet, in milliseconds (RFC 8305 section 8). */
+const attemptDelayMs = 250;
+
+/**
+ * Connects to the first address that answers, and gives up on none before: Node's own `autoSelectFamily` ends an attempt when it begins the next,
+ * so that a handshake of a second would fail beside an address of a family without a route. The name is resolved once: the addresses are those
+ * that were checked.
+ */
+async function connectFirst({ port }: Target, addresses: ResolvedAddress[], signal: AbortSignal): Promise<Socket> {
+  const sockets: Socket[] = [];
+  const attempts: Promise<Socket>[] = [];
+  for (const { address } of alternateFamilies(addresses)) {
+    const socket = connectTcp({ host: address, port, noDelay: true });
+    sockets.push(socket);
+    attempts.push(opened(socket, 'connect', 'unreachable', signal));
+    const isConnected = Promise.any(attempts).then(
+      () => true,
+      () => false,
+    );
+    if ((await Promise.race([isConnected, pause(attemptDelayMs, false, { ref: false })])) || signal.aborted) break;
+  }
+  try {
+    const first = await Promise.any(attempts);
+    for (const socket of sockets) if (socket !== first) socket.destroy();
+    return first;
+  } catch (error) {
+    throw error instanceof AggregateError ? error.errors[0] : error;
+  }
+}
+
+/** The addresses in their order, one of each family in turn (RFC 8305 section 4). */
+function alternateFamilies(addresses: ResolvedAddress[]): ResolvedAddress[] {
+  const family = addresses[0]?.family;
+  const first = addresses.filter((address) => address.family === family);
+  const second = addresses.filter((address) => address.family !== family);
+  return first.flatMap((address, index) => [address, ...second.slice(index, index + 1)]).concat(second.slice(first.length));
+}
 
 const openTls = (socket: Socket, { hostname }: Target, trustedCertificate: string | undefined): Socket =>
   connectTls({

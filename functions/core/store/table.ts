@@ -1,4 +1,4 @@
-import { ConditionalCheckFailedException, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import {
   BatchGetCommand,
   type BatchGetCommandInput,
@@ -21,6 +21,7 @@ import { unavailable } from '../api-error.ts';
 import { awsClientSettings } from '../aws-client.ts';
 import { readEnvironment } from '../environment.ts';
 import { bounded } from '../invocation.ts';
+import { LeanDynamoDBClient } from './dynamodb-client.ts';
 import { type Key, type TableName, tableOf } from './keys.ts';
 
 export type Item = Record<string, unknown>;
@@ -62,7 +63,7 @@ export interface Table {
 
 /** The document client with bounded waits: a hung connection costs at most 2.5 seconds. `AWS_ENDPOINT_URL_DYNAMODB` redirects it. */
 export const documentClient = (): DynamoDBDocumentClient =>
-  DynamoDBDocumentClient.from(new DynamoDBClient(awsClientSettings({ requestTimeout: 1_000 })), {
+  DynamoDBDocumentClient.from(new LeanDynamoDBClient(awsClientSettings({ requestTimeout: 1_000 })), {
     marshallOptions: { removeUndefinedValues: true },
   });
 

@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fromEnv } from '@aws-sdk/credential-provider-env';
-import { Sha256 } from '@smithy/core/checksum';
 import { HttpRequest } from '@smithy/core/protocols';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { boundedHttpHandler } from '../../aws-client.ts';
+import { Sha256 } from '../../aws-client.ts';
 import { readEnvironment } from '../../environment.ts';
+import { currentSignal } from '../../invocation.ts';
 import type { SnapshotStore } from './snapshots.ts';
 
 export interface S3Access {
@@ -31,7 +32,7 @@ export function bucketSnapshots(
 ): SnapshotStore {
   const root = endpoint === undefined ? `https://${bucket}.s3.${region}.${awsDomain(region)}` : `${endpoint}/${bucket}`;
   const signer = new SignatureV4({ service: 's3', region, credentials, sha256: Sha256, uriEscapePath: false, applyChecksum: false });
-  const handler = boundedHttpHandler({ socketTimeout: 5_000 });
+  const handler = new NodeHttpHandler({ connectionTimeout: 500, socketTimeout: 5_000 });
 
   async function send(method: 'GET' | 'PUT' | 'DELETE', name: string, content?: { body: Readable; bytes: number }) {
     const { protocol, hostname, port, host, pathname: path } = new URL(`${root}/search-index/${name}`);
@@ -44,7 +45,8 @@ export function bucketSnapshots(
     const request = new HttpRequest({ method, protocol, hostname, ...(port && { port: Number(port) }), path, headers });
     const signed = HttpRequest.clone(await signer.sign(request));
     signed.body = content?.body;
-    const { response } = await handler.handle(signed);
+    const abortSignal = currentSignal();
+    const { response } = await handler.handle(signed, abortSignal && { abortSignal });
     return { status: response.statusCode, body: response.body as Readable };
   }
 

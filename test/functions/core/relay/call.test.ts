@@ -322,6 +322,22 @@ describe('a host that cannot be reached', () => {
     expect(error.headers).toEqual({ 'Retry-After': '10' });
     expect(sockets.opened()).toBe(5);
   });
+
+  test('because it let calls run into their deadlines, and no call is made to it while it is left alone', async () => {
+    let answersLeft = 1;
+    const upstream = keep(await startUpstream((_, response) => void (answersLeft-- > 0 && response.end('{}'))));
+    const { call } = relay();
+    const late = () => expectFailure(call(execution(url, { deadlineMs: 50 })), 'GATEWAY_TIMEOUT', 504, { reason: 'deadline' }, /in time/);
+    const url = `http://upstream.example:${upstream.port}/`;
+    await call(execution(url));
+    for (let count = 0; count < 4; count++) await late();
+    answersLeft = 1;
+    await call(execution(url));
+    for (let count = 0; count < 5; count++) await late();
+    expect(upstream.seen).toHaveLength(11);
+    await expectFailure(call(execution(url)), ...unavailable, { reason: 'resting', outcome: 'not_sent' }, /did not answer in time several/);
+    expect(upstream.seen).toHaveLength(11);
+  });
 });
 
 describe('an upstream that', () => {

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { dial } from '../../../../functions/core/relay/dial.ts';
 
+const rules = { ports: [443], allowLoopback: true, ownHosts: [] };
 const server = createServer((socket) => socket.pipe(socket).on('error', () => {}));
 
 beforeAll(async () => {
@@ -17,12 +19,66 @@ afterAll(() => {
 test('a connection may live longer than the time in which it had to be made', async () => {
   const { port } = server.address() as AddressInfo;
   const connectTimeoutMs = 50;
-  const socket = await dial(
-    { protocol: 'http:', hostname: '127.0.0.1', port },
-    { rules: { ports: [443], allowLoopback: true, ownHosts: [] }, resolve: async () => [], connectTimeoutMs },
-  );
+  const socket = await dial({ protocol: 'http:', hostname: '127.0.0.1', port }, { rules, resolve: async () => [], connectTimeoutMs });
   await setTimeout(2 * connectTimeoutMs);
   const isOpen = !socket.destroyed;
   socket.destroy();
   expect(isOpen).toBe(true);
+});
+
+/** A listener on loopback that answers no handshake for almost a second: its queue is full, and its thread waits. */
+async function startSlowListener() {
+  const script = `
+    const { createServer } = require('node:net');
+    const { parentPort } = require('node:worker_threads');
+    const server = createServer(() => {}).listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+      parentPort.postMessage(server.address().port);
+      parentPort.once('message', () => {
+        parentPort.postMessage('waits');
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
+      });
+    });`;
+  const worker = new Worker(script, { eval: true });
+  const [port] = (await once(worker, 'message')) as [number];
+  worker.postMessage('wait');
+  await once(worker, 'message');
+  const queued = Array.from({ length: 8 }, () => connect(port, '127.0.0.1').on('error', () => {}));
+  await setTimeout(50);
+  return {
+    port,
+    stop: async () => {
+      for (const socket of queued) socket.destroy();
+      await worker.terminate();
+    },
+  };
+}
+
+const ipv4 = { address: '127.0.0.1', family: 4 };
+const ipv6 = { address: '::1', family: 6 };
+
+test.each([
+  { order: 'before', addresses: [ipv4, ipv6] },
+  { order: 'after', addresses: [ipv6, ipv4] },
+])('a slow handshake over IPv4 $order an address over IPv6 that nobody answers at succeeds', async ({ addresses }) => {
+  const slow = await startSlowListener();
+  const target = { protocol: 'http:', hostname: 'upstream.example', port: slow.port };
+  const outcome = await dial(target, { rules, resolve: async () => addresses, connectTimeoutMs: 3_000 }).then(
+    (socket) => socket.destroy() && 'connected',
+    ({ failure }) => failure,
+  );
+  await slow.stop();
+  expect(outcome).toBe('connected');
+});
+
+test('addresses that all refuse are unreachable at once', async () => {
+  const closed = createServer().listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const { port } = closed.address() as AddressInfo;
+  closed.close();
+  await once(closed, 'close');
+  const target = { protocol: 'http:', hostname: 'upstream.example', port };
+  const startedMs = performance.now();
+  const failed = dial(target, { rules, resolve: async () => [ipv4, ipv6, ipv4], connectTimeoutMs: 3_000 });
+  await expect(failed).rejects.toMatchObject({ name: 'DialError', failure: 'unreachable' });
+  expect(performance.now() - startedMs).toBeLessThan(1_000);
 });
