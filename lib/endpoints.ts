@@ -4,7 +4,7 @@ import type { ErrorCode } from '../schemas/errors.ts';
 export type TableOperation = 'get' | 'getAll' | 'query' | 'put' | 'update' | 'delete' | 'deleteAll';
 
 /** The kinds of records, by their partitions; a service's pointers to its intents are in its own partition. */
-export type RecordKind = 'service' | 'serviceName' | 'intent' | 'change' | 'agent' | 'limit' | 'call' | 'policy' | 'jti';
+export type RecordKind = 'service' | 'serviceName' | 'intent' | 'change' | 'agent' | 'limit' | 'call' | 'policy' | 'feed' | 'jti';
 
 /** Everything that a function may touch: its permissions and its environment are derived from it. */
 export interface Needs {
@@ -449,7 +449,11 @@ export const scheduledWithCollection: readonly ScheduledFunction[] = [
     name: 'feed-search-collection',
     summary: 'Write what has changed in the registry to the search collection',
     everyMinutes: 1,
-    needs: { table: { change: ['query'], intent: ['getAll'], service: ['getAll'] }, scan: buildsIndex, collection: 'write' },
+    needs: {
+      table: { change: ['query'], intent: ['getAll'], service: ['getAll', 'query'], feed: ['update'] },
+      scan: buildsIndex,
+      collection: 'write',
+    },
     timeoutSeconds: 300,
     memoryMb: 512,
   },

@@ -27,6 +27,7 @@ export const partitionPrefixes: Record<RecordKind, string> = {
   limit: 'LIMIT#',
   call: 'CALL#',
   policy: 'POLICY#',
+  feed: 'FEED#',
   jti: 'JTI#',
 };
 
@@ -42,6 +43,7 @@ const kindNames: Record<RecordKind, string> = {
   limit: 'limit counters',
   call: 'idempotent calls',
   policy: 'earlier policies',
+  feed: 'progress of the feed of a search collection',
   jti: 'used documents',
 };
 

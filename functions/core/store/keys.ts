@@ -35,6 +35,8 @@ export const keys = {
   call: (agentId: string, idempotencyKey: string): Key => ({ pk: `CALL#${agentId}`, sk: idempotencyKey }),
   /** a policy that PATs were issued under, to show what has changed since */
   policy: (reference: string): Key => ({ pk: `POLICY#${reference}`, sk: 'POLICY' }),
+  /** how far the feed of a search collection has come */
+  feed: (collection: string): Key => ({ pk: `FEED#${collection}`, sk: 'FEED' }),
   jti: (issuer: string, jti: string): Key => ({ pk: `JTI#${issuer}`, sk: jti }),
 };
 
