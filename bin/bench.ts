@@ -3,6 +3,7 @@ const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<vo
   execute: () => import('./bench/execute.ts'),
   pat: () => import('./bench/pat.ts'),
   search: () => import('./bench/search.ts'),
+  opensearch: () => import('./bench/opensearch.ts'),
   cold: () => import('./bench/cold.ts'),
   stack: () => import('./bench/stack.ts'),
 };
