@@ -4,6 +4,7 @@ const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<vo
   pat: () => import('./bench/pat.ts'),
   search: () => import('./bench/search.ts'),
   flood: () => import('./bench/flood.ts'),
+  opensearch: () => import('./bench/opensearch.ts'),
   cold: () => import('./bench/cold.ts'),
   stack: () => import('./bench/stack.ts'),
 };

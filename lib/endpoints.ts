@@ -490,7 +490,7 @@ export const backgroundWithCollection: readonly BackgroundFunction[] = [
     name: 'feed-search-collection',
     summary: 'Write what has changed in the registry to the search collection',
     everyMinutes: 1,
-    needs: { table: { ...wholeRegistry, change: ['query'] }, collection: 'write' },
+    needs: { table: { ...wholeRegistry, change: ['query'], feed: ['update'] }, collection: 'write' },
     timeoutSeconds: 300,
     memoryMb: 512,
   },

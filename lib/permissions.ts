@@ -38,6 +38,7 @@ const kindNames: Record<RecordKind, string> = {
   limit: 'limit counters',
   call: 'idempotent calls',
   policy: 'earlier policies',
+  feed: 'progress of the feed of a search collection',
   jti: 'used documents',
 };
 

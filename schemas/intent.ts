@@ -25,6 +25,9 @@ const endpointInput = z.union([
   endpoint,
 ]);
 
+/** How many tags an intent can have. */
+export const maxTags = 50;
+
 const tag = name(64).refine((text) => !text.includes(','), 'must not hold a comma, which separates tags in a search');
 
 /** The body of create and update intent (endpoints 11 and 12). */
@@ -36,7 +39,7 @@ export const intentInput = z
     input_parameters: parameters,
     output_parameters: parameters,
     endpoint: endpointInput,
-    tags: z.array(tag).max(50, 'must hold at most 50 tags').optional(),
+    tags: z.array(tag).max(maxTags, `must hold at most ${maxTags} tags`).optional(),
     category: name(200).optional(),
     version: z
       .string()

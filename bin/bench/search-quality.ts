@@ -1,3 +1,4 @@
+import type { SearchEngine } from '../../functions/core/search/search-engine.ts';
 import { openDatabase } from '../../functions/core/search/sqlite/database.ts';
 import { openSearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
 import { searchQuery } from '../../schemas/search.ts';
@@ -37,7 +38,7 @@ export function judge(queries: readonly JudgedQuery[], rank: Ranker): Quality {
 }
 
 /** What ships: the index as the search function uses it. */
-function shipped(documents: readonly Document[]): Ranker {
+export function shipped(documents: readonly Document[]): Ranker {
   const index = openSearchIndex(':memory:');
   index.apply(toRecords(documents));
   const ids = new Map(documents.map(({ id }, at) => [uidOf(at), id]));
@@ -75,6 +76,20 @@ function anyWordContained(documents: readonly Document[]): Ranker {
     const words = plainWords(question);
     return haystacks.filter(({ text }) => words.some((word) => text.includes(word))).map(({ id }) => id);
   };
+}
+
+/** The answers of an engine that has been filled with the documents, and answers after a while. */
+export async function askEngine(search: SearchEngine['search'], { documents, queries }: Corpus): Promise<Ranker> {
+  const ids = new Map(documents.map(({ id }, at) => [uidOf(at), id]));
+  const answers = new Map<string, string[]>();
+  for (const { query } of queries) {
+    const { hits } = await search(searchQuery.parse({ query }));
+    answers.set(
+      query,
+      hits.map(({ intent }) => ids.get(intent.intent_uid) ?? ''),
+    );
+  }
+  return (question) => answers.get(question) ?? [];
 }
 
 /** How well the shipped recipe answers, compared with what it has to beat. */

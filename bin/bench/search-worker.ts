@@ -1,11 +1,12 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openSearchIndex, type SearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
+import { openSearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
 import { loadSnapshot, type SnapshotStore, saveSnapshot } from '../../functions/core/search/sqlite/snapshots.ts';
-import { type SearchQuery, searchQuery } from '../../schemas/search.ts';
-import { percentile } from './load.ts';
-import { type Corpus, type Document, toRecords } from './search-corpus.ts';
+import { searchQuery } from '../../schemas/search.ts';
+import { multiply, pageSize } from './search-corpus/multiply.ts';
+import { type Corpus, toRecords } from './search-corpus.ts';
+import { milliseconds, timeSearches } from './search-times.ts';
 
 /** Either builds a snapshot of so many intents and keeps it, or measures opening, time and memory. */
 export interface ScaleTask {
@@ -16,7 +17,6 @@ export interface ScaleTask {
 }
 
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
-const milliseconds = (time: number): string => `${time.toFixed(2)} ms`;
 
 /** Snapshots without a storage service: only the index is measured. */
 const storeIn = (folder: string): SnapshotStore => ({
@@ -25,53 +25,12 @@ const storeIn = (folder: string): SnapshotStore => ({
   remove: (name) => rm(join(folder, name), { force: true }),
 });
 
-/** The same numbers in each run (a linear congruential generator). */
-function numbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
-    return state / 2 ** 31;
-  };
-}
-
-/** Operations of the corpus mixed with one another: each takes its words from three, so that words are as frequent as in the corpus. */
-function* multiply(documents: readonly Document[], size: number): Generator<Document[]> {
-  const next = numbers(size);
-  const pick = () => documents[Math.floor(next() * documents.length)] as Document;
-  for (let start = 0; start < size; start += 1_000) {
-    yield Array.from({ length: Math.min(1_000, size - start) }, (_, at) => {
-      const [one, two, three] = [pick(), pick(), pick()];
-      return {
-        ...one,
-        id: String(start + at),
-        service_name: `${one.service_name} ${Math.floor((start + at) / 50)}`,
-        description: `${one.description}. ${two.description}. ${three.description}.`,
-        tags: [...new Set([...one.tags, ...two.tags])],
-      };
-    });
-  }
-}
-
-function timeEach(index: SearchIndex, queries: SearchQuery[]): Record<'median' | 'p95', string> {
-  for (const query of queries.slice(0, 20)) index.search(query);
-  const times = queries.map((query) => {
-    const startMs = performance.now();
-    index.search(query);
-    return performance.now() - startMs;
-  });
-  return { median: milliseconds(percentile(times, 0.5)), p95: milliseconds(percentile(times, 0.95)) };
-}
-
 /** Builds an index and keeps it as a snapshot. */
 async function build({ folder, size, corpus }: ScaleTask): Promise<void> {
   const file = join(folder, 'index.sqlite');
   const index = openSearchIndex(file);
   const startMs = performance.now();
-  let from = 0;
-  for (const documents of multiply(corpus.documents, size)) {
-    index.apply(toRecords(documents, from));
-    from += documents.length;
-  }
+  for (let from = 0; from < size; from += pageSize) index.apply(multiply(corpus.documents, size, from));
   const builtMs = performance.now() - startMs;
   index.compact();
   index.close();
@@ -90,22 +49,7 @@ async function measure({ folder, corpus }: ScaleTask): Promise<void> {
   const openedMs = performance.now() - startMs;
   const { total } = index.search(searchQuery.parse({}));
 
-  const next = numbers(7);
-  const questions = corpus.queries.map(({ query }) => query);
-  const words = questions.flatMap((question) => question.split(' '));
-  const ofTwentyWords = () => Array.from({ length: 20 }, () => words[Math.floor(next() * words.length)]).join(' ');
-  const ask = (toQuery: (question: string) => Record<string, string>) =>
-    timeEach(
-      index,
-      questions.map((question) => searchQuery.parse(toQuery(question))),
-    );
-  const times = {
-    'a question': ask((query) => ({ query })),
-    'a question of 20 words': ask(() => ({ query: ofTwentyWords() })),
-    'a question, a tag and a name': ask((query) => ({ query, tags: 'travel', intent_name: 'get' })),
-    'the words of a description': ask(() => ({ description: 'a book' })),
-    'all, the last page': ask(() => ({ page: String(Math.ceil(total / 10)) })),
-  };
+  const times = await timeSearches((query) => index.search(query), corpus, Math.ceil(total / 10));
 
   const records = toRecords(corpus.documents.slice(0, 50));
   const applyMs = performance.now();

@@ -518,7 +518,27 @@ describe('alarms', () => {
       TreatMissingData: 'breaching',
       Period: 10_800,
     });
-    expect(alarmOf('FeedAge', synthesize({ search: 'opensearch' }))).toMatchObject({ TreatMissingData: 'breaching', Period: 1_800 });
+  });
+
+  test('alarm if the feed of a search collection falls behind or is silent, or if its fill does not end', () => {
+    const withCollection = synthesize({ search: 'opensearch' });
+    expect(alarmOf('FeedAge', withCollection)).toMatchObject({
+      MetricName: 'FeedAge',
+      ComparisonOperator: 'GreaterThanThreshold',
+      Threshold: 1_800,
+      Period: 1_800,
+      TreatMissingData: 'breaching',
+    });
+    expect(alarmOf('FillAge', withCollection)).toMatchObject({ MetricName: 'FillAge', Threshold: 7_200, TreatMissingData: 'notBreaching' });
+    const measured = Object.values(withCollection.resources('AWS::Logs::MetricFilter'))
+      .map(({ Properties }) => [Properties.FilterPattern, Properties.MetricTransformations[0]])
+      .filter(([, { MetricName }]) => /Age$/.test(MetricName))
+      .map(([pattern, { MetricName, MetricValue }]) => [MetricName, MetricValue, pattern]);
+    expect(measured).toEqual([
+      ['FeedAge', '$.behind_seconds', '{ $.message = "fed the search collection" }'],
+      ['FeedAge', '0', '{ $.message = "filled a part of the search collection" }'],
+      ['FillAge', '$.behind_seconds', '{ $.message = "filled a part of the search collection" }'],
+    ]);
   });
 
   test('alarm before the reserved concurrency of a function is used up', () => {
@@ -536,7 +556,9 @@ test('every alarm has its section in the runbook', async () => {
   const { readFile } = await import('node:fs/promises');
   const guide = await readFile('docs/operations.md', 'utf8');
   const sections = new Set([...guide.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => title.toLowerCase()));
-  const alarms = Object.values(standard.resources('AWS::CloudWatch::Alarm'));
+  const alarms = [standard, synthesize({ search: 'opensearch' })].flatMap(({ resources }) =>
+    Object.values(resources('AWS::CloudWatch::Alarm')),
+  );
   expect(alarms.length).toBeGreaterThan(5);
   for (const { Properties } of alarms) {
     const [, section = ''] = /Runbook: docs\/operations\.md#(\w+)$/.exec(Properties.AlarmDescription) ?? [];

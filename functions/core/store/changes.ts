@@ -4,7 +4,7 @@ import type { Change } from './records.ts';
 import type { Table } from './table.ts';
 
 /** Pointers outlive every snapshot that search may start from. */
-const changeLifeSeconds = 3 * 24 * 3600;
+export const changeLifeSeconds = 3 * 24 * 3600;
 
 /** Writers' clocks may run ahead by this much. */
 const clockToleranceMs = 10_000;

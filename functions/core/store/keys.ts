@@ -18,6 +18,7 @@ export const partitions = {
   roster: { table: 'registry', prefix: 'ROSTER#' },
   change: { table: 'registry', prefix: 'CHANGES#' },
   policy: { table: 'registry', prefix: 'POLICY#' },
+  feed: { table: 'registry', prefix: 'FEED#' },
   agent: { table: 'activity', prefix: 'AGENT#' },
   limit: { table: 'activity', prefix: 'LIMIT#' },
   call: { table: 'activity', prefix: 'CALL#' },
@@ -78,6 +79,8 @@ export const keys = {
   change: ({ rev, kind, id }: Change): Key => ({ pk: changesOf(ulidTimeMs(rev)), sk: `${rev}#${kind}#${id}` }),
   /** a policy that PATs were issued under, to show what has changed since */
   policy: (reference: string): Key => key('policy', reference, 'POLICY'),
+  /** how far the feed of a search collection has come */
+  feed: (collection: string): Key => key('feed', collection, 'FEED'),
   agent: (agentId: string): Key => key('agent', agentId, 'AGENT'),
   limit: (thumbprint: string, counter: string): Key => key('limit', thumbprint, counter),
   call: (agentId: string, idempotencyKey: string): Key => key('call', agentId, idempotencyKey),

@@ -70,6 +70,10 @@ export function openRegistry(table: Table) {
       return records;
     },
 
+    /** The uids of a live service's intents. */
+    membersOf: async (serviceId: string): Promise<string[]> =>
+      (await Array.fromAsync(pages(table, serviceId))).flat().map(({ intent_uid }) => intent_uid),
+
     /**
      * Every live service and intent, some at a time: names lead to services, these to the pointers of their intents. The cost is that of
      * the registry alone, whatever else the tables hold.

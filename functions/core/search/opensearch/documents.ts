@@ -1,10 +1,19 @@
 import { splitIntentUid } from '../../../../schemas/intent-uid.ts';
 import type { IntentRecord, ServiceRecord } from '../../store/records.ts';
-import { fields, toDocument } from '../document.ts';
+import { fields, fieldWeights, type SearchDocument, toDocument } from '../document.ts';
 import { foldTag } from '../query.ts';
 import { wordsOf } from '../text.ts';
 
+/**
+ * How often each field's words stand in the one field that questions are ranked by: in proportion to its weight. So BM25 adds up the
+ * fields before it saturates, as SQLite's does; OpenSearch's own queries over several fields take the best field alone, or add up scores.
+ */
+const repetitions = fields.map((field) => [field, Math.round(fieldWeights[field] / Math.min(...Object.values(fieldWeights)))] as const);
+
 const words = (text: string): string => wordsOf(text).join(' ');
+
+/** The name of the index. Its number changes with the definition, so that the feed fills a new one. */
+export const indexName = 'intents-1';
 
 /** What the collection's index has to be created with. Texts come as folded words already: they are split at spaces, and stemmed to be ranked. */
 export const indexDefinition = {
@@ -14,7 +23,7 @@ export const indexDefinition = {
   mappings: {
     dynamic: false,
     properties: {
-      ...Object.fromEntries(fields.map((field) => [field, { type: 'text', analyzer: 'stemmed' }])),
+      words: { type: 'text', analyzer: 'stemmed', index_options: 'freqs' },
       ...Object.fromEntries(
         ['service_name', 'intent_name', 'description'].map((field) => [`exact_${field}`, { type: 'text', analyzer: 'whitespace' }]),
       ),
@@ -27,9 +36,12 @@ export const indexDefinition = {
   },
 };
 
+const repeat = (document: SearchDocument): string =>
+  repetitions.flatMap(([field, times]) => Array<string>(times).fill(document[field])).join(' ');
+
 /** A live intent as a document of the collection. */
 export const toOpenSearchDocument = (intent: IntentRecord, { service_id, service_name }: ServiceRecord) => ({
-  ...toDocument(intent, service_name),
+  words: repeat(toDocument(intent, service_name)),
   exact_service_name: words(service_name),
   exact_intent_name: words(intent.intent_name),
   exact_description: words(intent.description),
@@ -44,9 +56,26 @@ export const toOpenSearchDocument = (intent: IntentRecord, { service_id, service
 
 export type OpenSearchDocument = ReturnType<typeof toOpenSearchDocument>;
 
-/** The body of a `_bulk` request: documents by their uid, undefined for what is to be deleted. */
-export const toBulkBody = (entries: readonly (readonly [uid: string, document: OpenSearchDocument | undefined])[]): string =>
-  entries
-    .flatMap(([_id, document]): object[] => (document ? [{ index: { _id } }, document] : [{ delete: { _id } }]))
-    .map((line) => `${JSON.stringify(line)}\n`)
-    .join('');
+/** A document by its id; undefined if no search may find it any more. */
+export type Entry = readonly [uid: string, document: OpenSearchDocument | undefined];
+
+/** Bodies of `_bulk` requests are not longer than this, in characters, unless a single document is. */
+const maxBulkLength = 4_000_000;
+
+/**
+ * The bodies of the `_bulk` requests that write documents as of a version: one that is older than what is there changes nothing.
+ * What is deleted stays as an empty document, which no search finds, because OpenSearch forgets the version of a deleted one after a minute.
+ */
+export function toBulkBodies(entries: readonly Entry[], version: number): string[] {
+  const bodies: string[] = [];
+  let body = '';
+  for (const [_id, document = {}] of entries) {
+    const lines = `${JSON.stringify({ index: { _id, version, version_type: 'external' } })}\n${JSON.stringify(document)}\n`;
+    if (body !== '' && body.length + lines.length > maxBulkLength) {
+      bodies.push(body);
+      body = '';
+    }
+    body += lines;
+  }
+  return body === '' ? bodies : [...bodies, body];
+}

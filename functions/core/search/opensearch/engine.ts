@@ -5,17 +5,18 @@ import { unavailable } from '../../api-error.ts';
 import { bounded } from '../../invocation.ts';
 import type { IntentRecord } from '../../store/records.ts';
 import type { Hit, SearchResult } from '../search-engine.ts';
-import { indexDefinition, type OpenSearchDocument, toBulkBody } from './documents.ts';
+import { type Entry, indexDefinition, indexName, toBulkBodies } from './documents.ts';
 import { toSearchRequest } from './search-request.ts';
 import { type Signing, signRequest } from './signed-request.ts';
 
-/** Longest that one request to the collection may take. */
-const requestTimeoutMs = 2_500;
+/** Longest that a search may take. */
+const searchTimeoutMs = 2_500;
 
-const index = 'intents';
+/** Longest that a request of the feed may take, for which nobody waits. */
+const feedTimeoutMs = 30_000;
 
-/** Id of a document that no search finds; no uid has this form. */
-const filledMark = 'filled';
+/** How many uids are read at a time. */
+const uidPageSize = 1_000;
 
 const searchAnswer = z.object({
   hits: z.object({
@@ -31,7 +32,13 @@ const searchAnswer = z.object({
   }),
 });
 
-const bulkAnswer = z.object({ items: z.array(z.record(z.string(), z.object({ status: z.int() }))) });
+const bulkAnswer = z.object({
+  items: z.array(
+    z.object({
+      index: z.object({ _id: z.string(), status: z.int(), error: z.object({ type: z.string(), reason: z.string().nullish() }).optional() }),
+    }),
+  ),
+});
 
 export interface OpenSearchSettings {
   /** the collection's endpoint, such as https://….aoss.amazonaws.com */
@@ -41,13 +48,20 @@ export interface OpenSearchSettings {
   credentials?: Signing['credentials'];
 }
 
+/** What is sent besides method and path. */
+interface Sent {
+  body?: string;
+  contentType?: string;
+  timeoutMs?: number;
+}
+
 /** Searches an OpenSearch Serverless collection: for registries that are too large for one file. */
 export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION ?? '', credentials }: OpenSearchSettings) {
-  async function send(method: string, path: string, body = '', contentType = 'application/json') {
+  async function send(method: string, path: string, { body = '', contentType = 'application/json', timeoutMs = feedTimeoutMs }: Sent = {}) {
     const url = new URL(path, endpoint);
     const headers = { 'content-type': contentType };
     try {
-      return await bounded(requestTimeoutMs, async (signal) => {
+      return await bounded(timeoutMs, async (signal) => {
         const response = await fetch(url, {
           method,
           headers: await signRequest({ method, url, headers, body }, { service: 'aoss', region, ...(credentials && { credentials }) }),
@@ -63,8 +77,8 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
     }
   }
 
-  const searchFor = async (request: unknown) => {
-    const { status, body } = await send('POST', `/${index}/_search`, JSON.stringify(request));
+  const searchFor = async (request: object, timeoutMs: number) => {
+    const { status, body } = await send('POST', `/${indexName}/_search`, { body: JSON.stringify(request), timeoutMs });
     return status === 404 ? { total: { value: 0 }, hits: [] } : searchAnswer.parse(JSON.parse(body)).hits;
   };
 
@@ -73,7 +87,7 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
     async search(query: SearchQuery): Promise<SearchResult> {
       const request = toSearchRequest(query);
       if (!request) return { hits: [], total: 0 };
-      const { total, hits } = await searchFor(request);
+      const { total, hits } = await searchFor(request, searchTimeoutMs);
       return {
         total: total.value,
         hits: hits.map(({ _score, _source, matched_queries = [] }): Hit => {
@@ -86,29 +100,43 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
       };
     },
 
+    hasIndex: async (): Promise<boolean> => (await send('HEAD', `/${indexName}`)).status !== 404,
+
     async createIndex(): Promise<void> {
-      const { status } = await send('HEAD', `/${index}`);
-      if (status === 404) await send('PUT', `/${index}`, JSON.stringify(indexDefinition));
+      await send('PUT', `/${indexName}`, { body: JSON.stringify(indexDefinition) });
     },
 
-    /** Whether everything that the registry held has been written once. */
-    isFilled: async (): Promise<boolean> => (await send('GET', `/${index}/_doc/${filledMark}`)).status === 200,
-    markFilled: async (): Promise<void> => {
-      await send('PUT', `/${index}/_doc/${filledMark}`, JSON.stringify({ filled: true }));
-    },
-
-    /** The uids of a service's intents, as far as they are there, at most 10,000. */
+    /** The uids of a service's intents, as far as searches find them by now. */
     async uidsOf(serviceId: string): Promise<string[]> {
-      const { hits } = await searchFor({ size: 10_000, _source: false, query: { term: { service_id: serviceId } } });
-      return hits.map(({ _id }) => _id);
+      const uids: string[] = [];
+      for (let after: string | undefined; ; after = uids.at(-1)) {
+        const { hits } = await searchFor(
+          {
+            size: uidPageSize,
+            _source: false,
+            query: { term: { service_id: serviceId } },
+            sort: [{ uid: 'asc' }],
+            ...(after && { search_after: [after] }),
+          },
+          feedTimeoutMs,
+        );
+        uids.push(...hits.map(({ _id }) => _id));
+        if (hits.length < uidPageSize) return uids;
+      }
     },
 
-    /** Replaces documents, and deletes those that are undefined. */
-    async write(entries: readonly (readonly [uid: string, document: OpenSearchDocument | undefined])[]): Promise<void> {
-      if (entries.length === 0) return;
-      const { status, body } = await send('POST', `/${index}/_bulk`, toBulkBody(entries), 'application/x-ndjson');
-      const failed = status === 404 ? entries.length : countFailures(body);
-      if (failed > 0) throw unavailable(`OpenSearch refused ${failed} of ${entries.length} documents.`);
+    /**
+     * Replaces documents; undefined stands for what is no longer to be found.
+     * @throws Error if the collection refuses a document, for example because it has it in a greater version
+     * @throws ApiError SERVICE_UNAVAILABLE if the collection cannot be reached
+     */
+    async write(entries: readonly Entry[], version: number): Promise<void> {
+      for (const body of toBulkBodies(entries, version)) {
+        const { status, body: answer } = await send('POST', `/${indexName}/_bulk`, { body, contentType: 'application/x-ndjson' });
+        if (status === 404) throw new Error(`OpenSearch has no index "${indexName}": the next run makes it`);
+        const refused = refusedIn(answer);
+        if (refused.length > 0) throw new Error(`OpenSearch refused ${refused.length} documents: ${refused.slice(0, 3).join('; ')}`);
+      }
     },
 
     close: async () => {},
@@ -117,9 +145,9 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
 
 export type OpenSearchEngine = ReturnType<typeof openOpenSearchEngine>;
 
-/** Deleting what is not there (404) is no failure. */
-const countFailures = (body: string): number =>
+/** Which documents were refused, and why. */
+const refusedIn = (answer: string): string[] =>
   bulkAnswer
-    .parse(JSON.parse(body))
-    .items.flatMap((item) => Object.values(item))
-    .filter(({ status }) => status >= 300 && status !== 404).length;
+    .parse(JSON.parse(answer))
+    .items.filter(({ index: { status } }) => status >= 300)
+    .map(({ index: { _id, status, error } }) => `${_id} (${status}${error ? `, ${error.type}: ${error.reason ?? ''}` : ''})`);

@@ -1,8 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { OpenSearchDocument } from '../../../../../functions/core/search/opensearch/documents.ts';
+import { indexName, type OpenSearchDocument, toBulkBodies } from '../../../../../functions/core/search/opensearch/documents.ts';
 import { type OpenSearchEngine, openOpenSearchEngine } from '../../../../../functions/core/search/opensearch/engine.ts';
+import { openFeedState } from '../../../../../functions/core/store/feed-state.ts';
 import { openIntents } from '../../../../../functions/core/store/intents.ts';
 import { openRegistry } from '../../../../../functions/core/store/registry.ts';
 import { openServices } from '../../../../../functions/core/store/services.ts';
@@ -12,22 +13,23 @@ import { searchQuery } from '../../../../../schemas/search.ts';
 import { intentOf, serviceNamed } from '../../../../support/records.ts';
 import { startTable, type TestTable } from '../../../../support/table.ts';
 
-/** The part of a collection that the gate uses: it stores documents, finds those of a service, and gives prepared answers to searches. */
-const documents = new Map<string, OpenSearchDocument>();
+/**
+ * The part of a collection that the gate uses: it stores documents by version, finds those of a service, and gives prepared answers to
+ * searches. `npm run test:opensearch` does the same with a real node.
+ */
+const documents = new Map<string, { version: number; document: Partial<OpenSearchDocument> }>();
 let hasIndex = false;
 let next: { status: number; body: string } | undefined;
 const requests: { line: string; headers: NodeJS.Dict<string | string[]>; body: string }[] = [];
 
 function answer(line: string, body: string): { status: number; body: string } {
   if (next) return next;
-  if (line === 'PUT /intents') hasIndex = true;
+  if (line === `PUT /${indexName}`) hasIndex = true;
   if (!hasIndex) return { status: 404, body: '{}' };
-  if (line === 'PUT /intents/_doc/filled') documents.set('filled', {} as OpenSearchDocument);
-  if (line === 'GET /intents/_doc/filled') return { status: documents.has('filled') ? 200 : 404, body: '{}' };
-  if (line === 'POST /intents/_bulk') return { status: 200, body: JSON.stringify({ items: takeIn(body) }) };
+  if (line === `POST /${indexName}/_bulk`) return { status: 200, body: JSON.stringify({ items: takeIn(body) }) };
   const { term } = JSON.parse(body || '{}').query ?? {};
-  const found = [...documents].filter(([, { service_id }]) => term && service_id === term.service_id);
-  const hits = found.map(([_id]) => ({ _id, _score: 1 }));
+  const found = [...documents].filter(([, { document }]) => term && document.service_id === term.service_id);
+  const hits = found.map(([_id]) => ({ _id, _score: null }));
   return { status: 200, body: JSON.stringify({ hits: { total: { value: hits.length }, hits } }) };
 }
 
@@ -37,9 +39,11 @@ function takeIn(body: string): object[] {
     .filter(Boolean)
     .map((line) => JSON.parse(line));
   return lines.flatMap((line, at): object[] => {
-    if (line.index) documents.set(line.index._id, lines[at + 1]);
-    if (line.index) return [{ index: { status: 201 } }];
-    return line.delete ? [{ delete: { status: documents.delete(line.delete._id) ? 200 : 404 } }] : [];
+    if (at % 2 === 1) return [];
+    const { _id, version } = line.index;
+    if ((documents.get(_id)?.version ?? 0) >= version) return [{ index: { _id, status: 409 } }];
+    documents.set(_id, { version, document: lines[at + 1] });
+    return [{ index: { _id, status: 201 } }];
   });
 }
 
@@ -73,14 +77,16 @@ afterAll(async () => {
   await started.stop();
 });
 
-test('the first feeding run writes everything, later ones what has changed', async () => {
+test('the first run writes everything, later ones what has changed, each change once', async () => {
   const services = openServices(started.table);
   const intents = openIntents(started.table);
-  const feed = createAction({ source: openRegistry(started.table), engine });
+  const feed = createAction({ source: openRegistry(started.table), engine, state: openFeedState(started.table, 'https://one.example') });
   const held = () =>
-    [...documents]
-      .filter(([uid]) => uid !== 'filled')
-      .map(([uid, { service_name }]) => `${uid} of ${service_name}`)
+    [...documents].flatMap(([uid, { document }]) => (document.service_name ? [`${uid} of ${document.service_name}`] : [])).sort();
+  const written = () =>
+    requests
+      .filter(({ line }) => line === `POST /${indexName}/_bulk`)
+      .flatMap(({ body }) => [...body.matchAll(/"_id":"([^"]+)"/g)].map(([, uid]) => uid))
       .sort();
   const { service_id } = await services.create(serviceNamed('First'));
   await intents.create(service_id, intentOf('a.example:one:v1'));
@@ -88,24 +94,29 @@ test('the first feeding run writes everything, later ones what has changed', asy
 
   await feed();
   expect(held()).toEqual(['a.example:one:v1 of First', 'a.example:two:v1 of First']);
-  expect(documents.get('a.example:two:v1')).toMatchObject({
+  expect(documents.get('a.example:two:v1')?.document).toMatchObject({
     exact_tags: ['big one'],
     namespace: 'a.example',
     deprecated: true,
     service_id,
   });
-  expect(requests.map(({ line }) => line)).toContain('PUT /intents');
+  expect(requests.map(({ line }) => line)).toContain(`PUT /${indexName}`);
 
   requests.length = 0;
   await services.replace(service_id, serviceNamed('Second'), () => true);
   await intents.remove('a.example:two:v1', () => true);
   await feed();
   expect(held()).toEqual(['a.example:one:v1 of Second']);
-  expect(requests.map(({ line }) => line)).not.toContain('PUT /intents');
+  expect(written()).toEqual(['a.example:one:v1', 'a.example:two:v1']);
+
+  requests.length = 0;
+  await feed();
+  expect(requests.map(({ line }) => line)).toEqual([`HEAD /${indexName}`]);
 
   await services.remove(service_id, () => true);
   await feed();
   expect(held()).toEqual([]);
+  expect(documents.size).toBe(2);
 });
 
 describe('a search', () => {
@@ -124,7 +135,7 @@ describe('a search', () => {
       hits: [{ intent: toIntentDetails(intent, 'First'), match: { score: 1.5, words: ['country'] } }],
     });
     expect(requests[0]).toMatchObject({
-      line: 'POST /intents/_search',
+      line: `POST /${indexName}/_search`,
       headers: {
         'content-type': 'application/json',
         'x-amz-content-sha256': expect.stringMatching(/^[0-9a-f]{64}$/),
@@ -151,15 +162,28 @@ describe('a search', () => {
 });
 
 test('a refused document fails the run, so that the next one writes it again', async () => {
-  next = {
-    status: 200,
-    body: JSON.stringify({ items: [{ index: { status: 201 } }, { index: { status: 429 } }, { delete: { status: 404 } }] }),
-  };
-  await expect(
-    engine.write([
-      ['a', undefined],
-      ['b', undefined],
-      ['c', undefined],
-    ]),
-  ).rejects.toThrow('OpenSearch refused 1 of 3 documents.');
+  const refused = { _id: 'b', status: 400, error: { type: 'mapper_parsing_exception', reason: 'failed to parse' } };
+  next = { status: 200, body: JSON.stringify({ items: [{ index: { _id: 'a', status: 201 } }, { index: refused }] }) };
+  const entries = ['a', 'b'].map((uid) => [uid, undefined] as const);
+  await expect(engine.write(entries, 1)).rejects.toThrow(
+    'OpenSearch refused 1 documents: b (400, mapper_parsing_exception: failed to parse)',
+  );
+});
+
+test('documents are sent in requests of a bounded size', () => {
+  const large = { record: 'x'.repeat(1_500_000) } as OpenSearchDocument;
+  const bodies = toBulkBodies(
+    [
+      ['a', large],
+      ['b', large],
+      ['c', large],
+      ['d', undefined],
+    ],
+    7,
+  );
+  expect(bodies.map((body) => [...body.matchAll(/"_id":"(.)","version":7,"version_type":"external"/g)].map(([, uid]) => uid))).toEqual([
+    ['a', 'b'],
+    ['c', 'd'],
+  ]);
+  expect(toBulkBodies([], 7)).toEqual([]);
 });

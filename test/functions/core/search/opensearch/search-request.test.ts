@@ -4,8 +4,7 @@ import { toSearchRequest } from '../../../../../functions/core/search/opensearch
 import { searchQuery } from '../../../../../schemas/search.ts';
 
 const request = (query: Record<string, string>) => toSearchRequest(searchQuery.parse(query));
-const fields = ['name^2.4', 'tags^1.2', 'description^0.6', 'service^0.6', 'parameters^0.6'];
-const word = (query: string) => ({ multi_match: { query, type: 'cross_fields', fields, _name: query } });
+const word = (query: string) => ({ match: { words: { query, _name: query } } });
 const common = { track_total_hits: true, size: 10, from: 0, _source: ['record', 'service_name'] };
 const standing = { term: { deprecated: false } };
 
@@ -93,6 +92,8 @@ test.each<[string, Record<string, string>, object]>([
 test.each([
   ['a question of marks alone', { query: '?!' }],
   ['a filter of marks alone', { description: '--' }],
+  ['more tags than an intent can have', { tags: Array.from({ length: 51 }, (_, at) => `tag${at}`).join() }],
+  ['a word that is longer than those of the index', { intent_name: 'x'.repeat(256) }],
 ])('asks nothing for %s', (_, query) => {
   expect(request(query as Record<string, string>)).toBeUndefined();
 });
@@ -106,6 +107,17 @@ test('refuses a page beyond the limit of OpenSearch', () => {
       },
     }),
   );
+});
+
+test('refuses more words in a filter than OpenSearch takes, but no word that is repeated', () => {
+  const words = Array.from({ length: 251 }, (_, at) => `w${at}`).join(' ');
+  expect(() => request({ description: words })).toThrow(
+    expect.objectContaining({
+      code: 'INVALID_PARAMETER',
+      details: { issues: [{ path: '/description', problem: 'must have at most 250 different words' }] },
+    }),
+  );
+  expect(request({ description: 'a book '.repeat(251) })).toEqual(request({ description: 'a book' }));
 });
 
 test('keeps the question out of the structure of the request, whatever it is', () => {

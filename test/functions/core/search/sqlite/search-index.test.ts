@@ -81,6 +81,7 @@ describe('filters', () => {
     ['a tag', { tags: 'WEATHER' }, [weather.intent_uid, alerts.intent_uid]],
     ['every tag', { tags: 'weather, public data' }, [weather.intent_uid]],
     ['a tag is no word', { tags: 'public' }, []],
+    ['more tags than an intent can have', { tags: Array.from({ length: 1_100 }, (_, at) => `tag${at}`).join() }, []],
     ['commas without tags', { tags: ' , ' }, all],
     ['service name: words begun', { service_name: 'wet HIM' }, [weather.intent_uid, alerts.intent_uid]],
     ['service name: accents either way', { service_name: 'wètter' }, [weather.intent_uid, alerts.intent_uid]],

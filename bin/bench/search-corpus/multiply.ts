@@ -1,0 +1,42 @@
+import type { RegistryRecord } from '../../../functions/core/store/records.ts';
+import { type Document, toRecords } from '../search-corpus.ts';
+
+/** The same numbers in each run (a linear congruential generator), from 0 to 1. */
+export function numbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+}
+
+/** How many intents a page has, unless it is the last. */
+export const pageSize = 1_000;
+
+/**
+ * A page of a registry of any size: operations of the corpus mixed with one another. Each takes its words from three, so that words are
+ * as frequent as in the corpus.
+ * @param size - of the registry, in intents
+ * @param from - how many intents the pages before this one have
+ * @returns services and their intents
+ */
+export function multiply(documents: readonly Document[], size: number, from: number): RegistryRecord[] {
+  const next = numbers(from + 1);
+  const pick = () => documents[Math.floor(next() * documents.length)] as Document;
+  const mixed = Array.from({ length: Math.min(pageSize, size - from) }, (_, at) => {
+    const [one, two, three] = [pick(), pick(), pick()];
+    return {
+      ...one,
+      service_name: `${one.service_name} ${Math.floor((from + at) / 50)}`,
+      description: `${one.description}. ${two.description}. ${three.description}.`,
+      tags: [...new Set([...one.tags, ...two.tags])],
+    };
+  });
+  return toRecords(mixed).map((record) => ({
+    ...record,
+    service_id: `${from}-${record.service_id}`,
+    ...(record.kind === 'intent' && {
+      intent_uid: record.intent_uid.replace(/operation-(\d+)/, (_, at) => `operation-${Number(at) + from}`),
+    }),
+  }));
+}

@@ -1,0 +1,34 @@
+import type { FeedParts, FeedSource } from '../../functions/core/search/opensearch/feed.ts';
+import type { FeedProgress } from '../../functions/core/store/feed-state.ts';
+import type { RegistryRecord } from '../../functions/core/store/records.ts';
+
+/**
+ * A registry to fill a search collection from that needs no table. Nothing in it changes.
+ * @param pageAt - the records of a page; undefined after the last one
+ */
+export function registryOf(pageAt: (page: number) => RegistryRecord[] | undefined): FeedSource {
+  return {
+    async *readAll(cursor = '0') {
+      let page = Number(cursor);
+      for (let records = pageAt(page); records; records = pageAt(page)) yield { records, cursor: String(++page) };
+    },
+    async *changesSince() {},
+    readChanged: async () => [],
+    membersOf: async () => [],
+  };
+}
+
+/** The progress of a feed, kept in this process. */
+export function stateInMemory(): FeedParts['state'] {
+  let [number, progress]: [number, FeedProgress | undefined] = [0, undefined];
+  return {
+    begin: async () => ({
+      number: ++number,
+      progress,
+      save: async (next) => {
+        progress = next;
+      },
+      end: async () => {},
+    }),
+  };
+}

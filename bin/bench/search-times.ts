@@ -1,0 +1,46 @@
+import { type SearchQuery, searchQuery } from '../../schemas/search.ts';
+import { percentile } from './load.ts';
+import { numbers } from './search-corpus/multiply.ts';
+import type { Corpus } from './search-corpus.ts';
+
+type Times = Record<'median' | 'p95', string>;
+
+export const milliseconds = (time: number): string => `${time.toFixed(2)} ms`;
+
+async function timeEach(search: (query: SearchQuery) => unknown, queries: SearchQuery[]): Promise<Times> {
+  for (const query of queries.slice(0, 20)) await search(query);
+  const times: number[] = [];
+  for (const query of queries) {
+    const startMs = performance.now();
+    await search(query);
+    times.push(performance.now() - startMs);
+  }
+  return { median: milliseconds(percentile(times, 0.5)), p95: milliseconds(percentile(times, 0.95)) };
+}
+
+/**
+ * Asks an engine the questions of the corpus, one after the other, in several forms.
+ * @param lastPage - number of the last page of ten that it can show of everything
+ */
+export async function timeSearches(
+  search: (query: SearchQuery) => unknown,
+  { queries }: Corpus,
+  lastPage: number,
+): Promise<Record<string, Times>> {
+  const next = numbers(7);
+  const questions = queries.map(({ query }) => query);
+  const words = questions.flatMap((question) => question.split(' '));
+  const ofTwentyWords = () => Array.from({ length: 20 }, () => words[Math.floor(next() * words.length)]).join(' ');
+  const ask = (toQuery: (question: string) => Record<string, string>) =>
+    timeEach(
+      search,
+      questions.map((question) => searchQuery.parse(toQuery(question))),
+    );
+  return {
+    'a question': await ask((query) => ({ query })),
+    'a question of 20 words': await ask(() => ({ query: ofTwentyWords() })),
+    'a question, a tag and a name': await ask((query) => ({ query, tags: 'travel', intent_name: 'get' })),
+    'the words of a description': await ask(() => ({ description: 'a book' })),
+    'all, the last page': await ask(() => ({ page: String(lastPage) })),
+  };
+}

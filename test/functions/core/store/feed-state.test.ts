@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { maxRunMs, openFeedState } from '../../../../functions/core/store/feed-state.ts';
+import { backgroundWithCollection } from '../../../../lib/endpoints.ts';
+import { startTable, type TestTable } from '../../../support/table.ts';
+
+let started: TestTable;
+beforeAll(async () => {
+  started = await startTable();
+});
+afterAll(() => started.stop());
+
+test('one run is at work at a time, and begins with what the last one has saved', async () => {
+  const state = openFeedState(started.table, 'https://one.example');
+  const runs = (await Promise.all(Array.from({ length: 8 }, () => state.begin()))).filter((run) => run !== undefined);
+  expect(runs).toEqual([expect.objectContaining({ number: 1, progress: undefined })]);
+  await runs[0]?.save({ asOfMs: 5, fill: { cursor: 'x', intents: 7 } });
+  expect(await state.begin()).toBeUndefined();
+  await runs[0]?.end();
+  expect(await state.begin()).toMatchObject({ number: 2, progress: { asOfMs: 5, fill: { cursor: 'x', intents: 7 } } });
+  expect(await openFeedState(started.table, 'https://other.example').begin()).toMatchObject({ number: 1, progress: undefined });
+});
+
+test('a run that never ended is taken for dead after its longest time, and can save nothing any more', async () => {
+  let nowMs = 1_000_000;
+  const state = openFeedState(started.table, 'https://slow.example', () => nowMs);
+  const slow = await state.begin();
+  nowMs += maxRunMs;
+  expect(await state.begin()).toBeUndefined();
+  nowMs += 1;
+  const later = await state.begin();
+  expect(later?.number).toBe(2);
+  await expect(slow?.save({ asOfMs: 1 })).rejects.toThrow('another run feeds the search collection, because this one took too long');
+  await slow?.end();
+  expect(await state.begin()).toBeUndefined();
+  await later?.save({ asOfMs: 2 });
+});
+
+test('no run lives longer than that', () => {
+  for (const { timeoutSeconds } of backgroundWithCollection) expect(timeoutSeconds * 1000).toBeLessThan(maxRunMs);
+});
