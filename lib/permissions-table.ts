@@ -12,8 +12,9 @@ and do what the rows of the function say; nothing else.
 Three permissions have a wildcard: traces (X-Ray has no resources to name), snapshots of the search index and secrets of services
 (their names are not known when the stack is created). No function may \`Scan\` a table.
 
-Only the key policy of a signing key can allow signing, and it names only the role of the function that issues PATs. So nobody else in the
-account can sign a PAT, whatever other permissions they have.
+Only the policy of a signing key itself can allow signing, and it names only the role of the function that issues PATs: no IAM policy in the account adds
+anybody. Whoever may replace that policy (\`kms:PutKeyPolicy\`, which the account's administrators have), the code of that function, or pass its role to
+another one can sign all the same; guard those rights.
 
 `;
 
