@@ -24,6 +24,13 @@ export class LambdaThrottled extends Error {
 export interface LambdaOptions {
   /** environments of one function that run at the same time; further invocations wait. Default 4 */
   maxOfOne?: number;
+  /**
+   * After this long, an invocation that waits shares an environment with others. Lambda would have started another one: this is cheaper, and
+   * invocations that take long do nothing but wait for somebody else. In milliseconds, default 100
+   */
+  shareAfterMs?: number;
+  /** invocations that share an environment. Default 16 */
+  maxShared?: number;
   /** environments of all functions together. Default 32, which is more than there are functions */
   maxOfAll?: number;
   /** invocations that wait for an environment; further ones are refused. Default 400 */
@@ -51,14 +58,23 @@ export interface Lambdas {
 }
 
 /** How an invocation ended. */
-type Outcome = { result: string | undefined } | { failure: string };
+type Outcome = { requestId: string } & ({ result: string | undefined } | { failure: string });
 /** What has been logged since the last one, and an outcome if there is one. */
 type Message = { log: string } & (Outcome | { isReady?: true });
 
 interface Environment {
   functionName: string;
+  /** how many invocations it runs */
+  readonly load: number;
   run(event: unknown): Promise<string | undefined>;
   stop(): Promise<unknown>;
+}
+
+/** An invocation that runs. */
+interface Run {
+  resolve(outcome: Outcome): void;
+  reject(error: Error): void;
+  timer: NodeJS.Timeout;
 }
 
 interface Waiting {
@@ -67,11 +83,12 @@ interface Waiting {
 }
 
 /**
- * Opens a place that runs functions. An environment, here a thread, serves one invocation at a time and is used again; one that times out or
+ * Opens a place that runs functions. An environment, here a thread, serves one invocation at a time (unless many wait) and is used again; one that times out or
  * dies is replaced, one that is idle for long ends. If there is no room for another, the one that was idle longest makes room.
  */
 export function openLambdas(options: LambdaOptions = {}): Lambdas {
   const { maxOfOne = 4, maxOfAll = 32, maxWaiting = 400, maxWaitMs = 20_000, idleMs = 15_000 } = options;
+  const { shareAfterMs = 100, maxShared = 16 } = options;
   const all = new Set<Environment>();
   /** the idle ones, the one that is idle longest first */
   const idleSinceMs = new Map<Environment, number>();
@@ -92,6 +109,8 @@ export function openLambdas(options: LambdaOptions = {}): Lambdas {
   };
   const environmentsOf = (name: string) => [...all].filter(({ functionName }) => functionName === name);
 
+  const isStarved = ({ definition }: Waiting) => environmentsOf(definition.name).length === 0;
+
   const acquire = (definition: FunctionDefinition): Environment | Promise<Environment> => {
     const own = environmentsOf(definition.name);
     const free = own.findLast((environment) => idleSinceMs.delete(environment));
@@ -107,19 +126,24 @@ export function openLambdas(options: LambdaOptions = {}): Lambdas {
       waiting.splice(waiting.indexOf(entry), 1);
       reject(new LambdaThrottled(`no environment of ${definition.name} was free within ${maxWaitMs} ms`));
     }, maxWaitMs);
+    const sharing = setTimeout(() => {
+      const [shared] = environmentsOf(definition.name).sort((one, other) => one.load - other.load);
+      if (!shared || shared.load >= maxShared || waiting.some(isStarved)) return;
+      waiting.splice(waiting.indexOf(entry), 1);
+      resolve(shared);
+    }, shareAfterMs);
     waiting.push(entry);
-    return promise.finally(() => clearTimeout(timer));
+    return promise.finally(() => [timer, sharing].map(clearTimeout));
   };
 
   /** Goes on with what waits for the same function, unless something waits for one that has no environment, and this one has another. */
   const release = (environment: Environment) => {
-    const isStarved = ({ definition }: Waiting) => environmentsOf(definition.name).length === 0;
     const isServed = ({ definition }: Waiting) => definition.name === environment.functionName;
     const functions = new Set([...all].map(({ functionName }) => functionName));
     const mayYield = environmentsOf(environment.functionName).length !== 1 || functions.size === all.size;
     const next = (mayYield && waiting.find(isStarved)) || waiting.find(isServed) || waiting.find(isStarved);
-    if (!next) {
-      if (all.has(environment)) idleSinceMs.set(environment, performance.now());
+    if (!next || (environment.load > 0 && !isServed(next))) {
+      if (all.has(environment) && environment.load === 0) idleSinceMs.set(environment, performance.now());
       return;
     }
     waiting.splice(waiting.indexOf(next), 1);
@@ -167,31 +191,31 @@ function startEnvironment(
   const logLines = (text: string) => {
     for (const line of text.replace(/\n$/, '').split('\n')) onLog(line, name);
   };
-  let timer: NodeJS.Timeout | undefined;
-  let settle: (outcome: Outcome) => void = () => {};
-  let fail: (error: Error) => void = () => {};
+  /** what runs, by request ids */
+  const runs = new Map<string, Run>();
   worker.on('message', (message: Message) => {
     if (message.log) logLines(message.log);
-    if ('result' in message || 'failure' in message) settle(message);
+    if ('requestId' in message) runs.get(message.requestId)?.resolve(message);
     // Loading does not count.
-    else if (message.isReady) timer?.refresh();
+    else if (message.isReady) for (const { timer } of runs.values()) timer.refresh();
   });
   worker.on('error', ({ message, stack }) => logLines(stack ?? message));
   worker.once('exit', () => {
     onEnd();
     rmSync(temporary, { recursive: true, force: true });
-    fail(new LambdaFailure(`an environment of ${name} ended`));
+    for (const { reject } of runs.values()) reject(new LambdaFailure(`an environment of ${name} ended`));
   });
 
   const run = async (event: unknown): Promise<string | undefined> => {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-    [settle, fail] = [resolve, reject];
-    timer = setTimeout(() => {
+    const requestId = randomUUID();
+    const timer = setTimeout(() => {
       onEnd();
       reject(new LambdaTimeout(`${name} ran longer than ${timeoutMs} ms`));
       void worker.terminate();
     }, timeoutMs);
-    worker.postMessage({ requestId: randomUUID(), event: JSON.stringify(event) });
+    runs.set(requestId, { resolve, reject, timer });
+    worker.postMessage({ requestId, event: JSON.stringify(event) });
     try {
       const outcome = await promise;
       if ('result' in outcome) return outcome.result;
@@ -199,8 +223,16 @@ function startEnvironment(
       throw new LambdaFailure(`${name} threw`);
     } finally {
       clearTimeout(timer);
+      runs.delete(requestId);
     }
   };
 
-  return { functionName: name, run, stop: () => worker.terminate() };
+  return {
+    functionName: name,
+    get load() {
+      return runs.size;
+    },
+    run,
+    stop: () => worker.terminate(),
+  };
 }

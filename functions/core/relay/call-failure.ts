@@ -2,7 +2,15 @@ import type { ErrorCode } from '../../../schemas/errors.ts';
 import { ApiError } from '../api-error.ts';
 import { DialError, type DialFailure } from './dial.ts';
 
-export type CallFailure = DialFailure | 'no_credential' | 'resting' | 'broken_answer' | 'encoded_answer' | 'answer_too_large' | 'deadline';
+export type CallFailure =
+  | DialFailure
+  | 'no_credential'
+  | 'resting'
+  | 'crowded'
+  | 'broken_answer'
+  | 'encoded_answer'
+  | 'answer_too_large'
+  | 'deadline';
 
 interface FailureRule {
   code: ErrorCode;
@@ -31,6 +39,12 @@ const failures: Record<CallFailure, FailureRule> = {
     code: 'SERVICE_UNAVAILABLE',
     message:
       "The intent's endpoint did not answer in time several times in a row and is left alone for a while. Try again after Retry-After.",
+    outcome: 'not_sent',
+  },
+  crowded: {
+    code: 'SERVICE_UNAVAILABLE',
+    message:
+      "Too many calls are waiting for the intent's endpoint, or for calls of this agent, to be answered. Nothing was sent; try again after Retry-After.",
     outcome: 'not_sent',
   },
   refused_address: {

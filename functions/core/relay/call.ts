@@ -6,6 +6,7 @@ import { type DialOptions, dial, type Resolve, resolveBySystem, type Target, tar
 import { checkOrigin, type EgressRules, withOwnHost } from './egress.ts';
 import { buildHeaders } from './headers.ts';
 import { openHttpClient } from './http-client.ts';
+import { openInFlight } from './in-flight.ts';
 import type { Execution } from './request.ts';
 
 /** What an upstream answered. */
@@ -65,6 +66,7 @@ export function openRelay({
     ...(trustedCertificate !== undefined && { trustedCertificate }),
   };
 
+  const inFlight = openInFlight();
   const client = openHttpClient((target) => dial(target, dialOptions), maxAnswerBytes);
 
   async function findCredential(serviceId: string): Promise<Credential | undefined> {
@@ -93,6 +95,8 @@ export function openRelay({
       const host = hostOf(targetOf(url));
       const waitSeconds = breaker.secondsToWait(host);
       if (waitSeconds > 0) throw new CallFailed('resting', undefined, waitSeconds);
+      const leave = inFlight.enter(host, execution.agentId);
+      if (!leave) throw new CallFailed('crowded', undefined, 1);
       const deadlineMs = Math.max(0, Math.min(execution.deadlineMs, maxDeadlineMs));
       try {
         const answer = await bounded(deadlineMs, (signal) => Promise.race([send(execution, url, signal), whenAborted(signal)]));
@@ -103,6 +107,8 @@ export function openRelay({
         const hasAnswered = failure instanceof CallFailed ? answers[failure.reason] : undefined;
         if (hasAnswered !== undefined) breaker.record(host, hasAnswered);
         throw failure;
+      } finally {
+        leave();
       }
     },
     close: client.close,

@@ -61,7 +61,7 @@ describe('openLambdas', () => {
     const lambda = open(
       `const isAlone = !globalThis.busy; globalThis.busy = true;
        await new Promise((resolve) => setTimeout(resolve, 20)); globalThis.busy = false; return { isAlone, threadId };`,
-      { maxOfOne: 2 },
+      { maxOfOne: 2, maxShared: 1 },
     );
     const results = (await Promise.all(Array.from({ length: 8 }, () => lambda.invoke({})))) as { isAlone: boolean; threadId: number }[];
     expect(results.every(({ isAlone }) => isAlone)).toBe(true);
@@ -69,7 +69,7 @@ describe('openLambdas', () => {
   });
 
   test('a time-out ends the environment, and waiting invocations get another', async () => {
-    const lambda = open('if (event.hang) for (;;); return threadId', { timeoutMs: 1_500, maxOfOne: 1 });
+    const lambda = open('if (event.hang) for (;;); return threadId', { timeoutMs: 1_500, maxOfOne: 1, maxShared: 1 });
     await lambda.invoke({});
     const [hung, waiting] = await Promise.allSettled([lambda.invoke({ hang: true }), lambda.invoke({})]);
     expect(hung).toMatchObject({ status: 'rejected', reason: new LambdaTimeout('example ran longer than 1500 ms') });
@@ -125,6 +125,20 @@ describe('openLambdas', () => {
     const invoke = (name: string) => lambda.invoke({}, name).then(() => order.push(name));
     await Promise.all(['busy', 'busy', 'busy', 'other'].map(invoke));
     expect(order).toEqual(['busy', 'other', 'busy', 'busy']);
+  });
+
+  test('invocations that wait for others share their environments, up to a bound', async () => {
+    const lambda = open('await new Promise((resolve) => setTimeout(resolve, event.ms)); return event.name', {
+      maxOfOne: 1,
+      shareAfterMs: 10,
+      maxShared: 3,
+    });
+    await lambda.invoke({ ms: 0 });
+    const order: unknown[] = [];
+    const invoke = (name: string, ms: number) => lambda.invoke({ name, ms }).then((answer) => order.push(answer));
+    await Promise.all([invoke('long', 800), invoke('longer', 1_000), invoke('quick', 0), invoke('last', 0)]);
+    expect(order.slice(0, 2).sort()).toEqual(['last', 'quick']);
+    expect(order.slice(2)).toEqual(['long', 'longer']);
   });
 
   test('invocations beyond the queue limit are refused at once, the others are served', async () => {
