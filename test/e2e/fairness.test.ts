@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
 import { close, listen } from '../../bin/local/http.ts';
+import { maxInFlight } from '../../functions/core/relay/in-flight.ts';
 import { bodyOf, startApi } from './api.ts';
 
 const api = await startApi();
@@ -43,13 +44,14 @@ test('fifty callers of an upstream that hangs do not keep another agent waiting'
   const startMs = performance.now();
   expect((await api.execute(pat, healthyUid, {})).status).toBe(200);
   expect(performance.now() - startMs).toBeLessThan(1_000);
+  expect(hung).toBeLessThanOrEqual(4 * maxInFlight.host);
 
   isOver = true;
   hanging.closeAllConnections();
   const answers = await Promise.all(calls);
   // broken off by the upstream, or refused because too many were waiting for it already
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([502, 503]));
-  const crowded = answers.filter(({ status }) => status === 503);
-  expect(crowded.every(({ headers }) => headers.get('retry-after') === '1')).toBe(true);
-  expect(answers.length - crowded.length).toBe(hung);
+  const refused = answers.filter(({ status }) => status === 503);
+  expect(refused.length).toBeGreaterThanOrEqual(10);
+  for (const { headers } of refused) expect(headers.get('retry-after')).toMatch(/^[0-9]+$/);
 });
