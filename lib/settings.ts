@@ -136,6 +136,9 @@ const settingsObject = z.strictObject({
     .describe(
       'admins sign in with a one-time password in addition to their own; `true` if data is retained. Decided when the stack is created',
     ),
+  machineClient: flag
+    .default(false)
+    .describe('a Cognito client with which machines get admin tokens, for those who need one: it has a secret and a monthly price'),
   tracing: flag.default(true).describe('X-Ray traces of the API and the functions'),
   logRetentionDays: wholeNumber(1, 3_653)
     .refine((days) => days in RetentionDays, `must be one of ${retentionDays.join(', ')}`)

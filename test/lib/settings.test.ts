@@ -21,6 +21,7 @@ const defaults = {
   waf: false,
   wafRequestsPerFiveMinutes: 500,
   requireAdminMfa: true,
+  machineClient: false,
   tracing: true,
   logRetentionDays: 30,
   retainData: true,
