@@ -1,17 +1,55 @@
-/** `npm run cost [-- --write] [-- -c name=value]`: what a deployment costs a month, by part. */
+/** `npm run cost [-- -c name=value] [--assume name=value] [--json | --write]`: what a deployment costs a month, by part. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { readDeployment } from './cost/estimate.ts';
-import { renderCost } from './cost/render.ts';
+import { describeChanges, readSettings } from '../lib/settings.ts';
+import { readUsage } from './cost/assumptions.ts';
+import { type Deployment, readDeployment } from './cost/deployment.ts';
+import { costOf, pricedSettings, renderCost, renderPage } from './cost/render.ts';
+import { StartError } from './local/data-folder.ts';
 import { synthesize } from './local/synthesis.ts';
 
 const { values } = parseArgs({
-  options: { write: { type: 'boolean' }, context: { type: 'string', short: 'c', multiple: true, default: [] } },
+  options: {
+    context: { type: 'string', short: 'c', multiple: true, default: [] },
+    assume: { type: 'string', multiple: true, default: [] },
+    json: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
+  },
 });
-const settings = Object.fromEntries(values.context.map((text) => text.split(/=(.*)/s).slice(0, 2)));
-const folder = await synthesize({ ...settings, 'aws:cdk:bundling-stacks': [] });
-const { Resources } = JSON.parse(readFileSync(join(folder, 'IntentGate.template.json'), 'utf8'));
-const text = renderCost(readDeployment(Resources));
-if (values.write) writeFileSync('docs/cost.md', text);
-else console.log(text);
+
+const pairs = (texts: string[]): Record<string, string> => Object.fromEntries(texts.map((text) => text.split(/=(.*)/s).slice(0, 2)));
+
+async function readTemplate(context: Record<string, unknown>): Promise<Deployment> {
+  const folder = await synthesize({ ...context, 'aws:cdk:bundling-stacks': [] });
+  return readDeployment(JSON.parse(readFileSync(join(folder, 'IntentGate.template.json'), 'utf8')).Resources);
+}
+
+/** The page is for the default settings, whatever this checkout deploys. */
+async function writePage(): Promise<void> {
+  const noStages = { stages: {} };
+  const others: Deployment[] = [];
+  for (const { settings } of pricedSettings) others.push(await readTemplate({ ...noStages, ...settings }));
+  writeFileSync('docs/cost.md', renderPage(await readTemplate(noStages), others));
+}
+
+async function show(): Promise<void> {
+  const given = pairs(values.context);
+  const usage = readUsage(pairs(values.assume));
+  const deployment = await readTemplate(given);
+  const { context } = JSON.parse(readFileSync('cdk.json', 'utf8'));
+  const settings = describeChanges(readSettings({ ...context, ...given }));
+  const assumed = values.assume.length > 0 ? `, assuming ${values.assume.join(', ')}` : '';
+  if (values.json) console.log(JSON.stringify({ settings, usage, months: costOf(deployment, usage) }, null, 2));
+  else console.log(renderCost(deployment, `${settings}${assumed}`, usage));
+}
+
+try {
+  const isPlain = values.context.length === 0 && values.assume.length === 0 && !values.json;
+  if (values.write && !isPlain) throw new StartError('docs/cost.md is for the default settings: leave -c, --assume and --json out.');
+  await (values.write ? writePage() : show());
+} catch (error) {
+  if (!(error instanceof StartError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}

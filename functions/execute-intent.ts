@@ -57,7 +57,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
       const { intent_uid, parameters } = parse(executionRequest, body);
       const { found, agent } = await intents.findForAgent(intent_uid, claims.sub);
       requireUnrevoked(agent, claims);
-      const { intent } = await requireIntent(found, intent_uid, intents);
+      const { intent, service } = await requireIntent(found, intent_uid, intents);
       receipt.note({ intent_uid, service_id: intent.service_id });
       requirePermission(authorization, intent_uid);
       const upstreamRequest = buildRequest(intent, validate(intent, parameters));
@@ -77,7 +77,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
             ...ids,
             request: upstreamRequest,
             intentUid: intent_uid,
-            serviceId: intent.service_id,
+            service,
             requestId: request.requestId,
             ...(idempotencyKey !== undefined && { idempotencyKey }),
             baseUrl: request.baseUrl,

@@ -1,16 +1,16 @@
 import { credentialInput } from '../schemas/credential.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
-import { ok } from './core/http/response.ts';
+import { ok, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { noSuchService } from './core/store/refusals.ts';
+import { noSuchService, recordChanged } from './core/store/refusals.ts';
 import { openServices, type Services } from './core/store/services.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
-  services: Pick<Services, 'find'>;
-  credentials: Pick<Credentials, 'replace'>;
+  services: Pick<Services, 'find' | 'setCredential'>;
+  credentials: Pick<Credentials, 'replace' | 'remove'>;
 }
 
 /**
@@ -22,10 +22,19 @@ export const createAction =
   async (request) => {
     await verifyAdmin(request);
     const input = request.body(credentialInput);
-    const service = await services.find(request.pathParameter('service_id'));
-    if (!service) throw noSuchService();
-    const { header_name, signing_key } = await credentials.replace(service.service_id, input);
-    return ok({ service_id: service.service_id, header_name, signing_key });
+    const serviceId = request.pathParameter('service_id');
+    // The record first: if the credential is never written, calls are refused instead of going out without it.
+    if (!(await services.setCredential(serviceId, { set_at: Date.now() }, (seen) => request.ifMatch(recordTag(seen)))))
+      throw noSuchService();
+    const { header_name, signing_key } = await credentials.replace(serviceId, input);
+    const service = await services.find(serviceId);
+    if (!service) {
+      await credentials.remove(serviceId);
+      throw noSuchService();
+    }
+    // Somebody has removed the credential meanwhile.
+    if (!service.credential) throw recordChanged();
+    return ok({ service_id: serviceId, header_name, signing_key }, { ETag: recordTag(service) });
   };
 
 export const handler = serve(

@@ -20,11 +20,11 @@ export class Admins extends Construct {
   readonly pool: UserPool;
   /** public client, for people: password or SRP */
   readonly people: UserPoolClient;
-  /** confidential client, for machines: client credentials */
-  readonly machines: UserPoolClient;
+  /** confidential client, for machines: client credentials; only with the setting `machineClient` */
+  readonly machines?: UserPoolClient;
   readonly scope = 'intent-gate/admin';
 
-  constructor(scope: Construct, id: string, { stage, retainData, requireAdminMfa }: Settings) {
+  constructor(scope: Construct, id: string, { stage, retainData, requireAdminMfa, machineClient }: Settings) {
     super(scope, id);
     this.pool = new UserPool(this, 'Pool', {
       selfSignUpEnabled: false,
@@ -50,10 +50,6 @@ export class Admins extends Construct {
         'The pool has a handful of admins, invited by another admin; the plus plan is priced for customers who sign themselves up.',
     });
     this.pool.addGroup('AdminGroup', { groupName: adminGroup, description: 'May register, change and delete services and intents' });
-    const admin = new ResourceServerScope({ scopeName: 'admin', scopeDescription: 'Register, change and delete services and intents' });
-    const server = this.pool.addResourceServer('ResourceServer', { identifier: 'intent-gate', scopes: [admin] });
-    // Client credentials are exchanged at the pool's domain, whose prefix is unique in a region.
-    this.pool.addDomain('Domain', { cognitoDomain: { domainPrefix: `intent-gate-${stage}-${Stack.of(this).account}` } });
     this.people = this.pool.addClient('People', {
       authFlows: { userPassword: true, userSrp: true },
       disableOAuth: true,
@@ -63,7 +59,15 @@ export class Admins extends Construct {
       // Users cannot write any attribute that grants rights.
       writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
     });
-    this.machines = this.pool.addClient('Machines', {
+    if (machineClient) this.machines = this.addMachines(stage);
+  }
+
+  /** Client credentials are exchanged at the pool's domain, whose prefix is unique in a region. */
+  private addMachines(stage: string): UserPoolClient {
+    const admin = new ResourceServerScope({ scopeName: 'admin', scopeDescription: 'Register, change and delete services and intents' });
+    const server = this.pool.addResourceServer('ResourceServer', { identifier: 'intent-gate', scopes: [admin] });
+    this.pool.addDomain('Domain', { cognitoDomain: { domainPrefix: `intent-gate-${stage}-${Stack.of(this).account}` } });
+    return this.pool.addClient('Machines', {
       generateSecret: true,
       oAuth: { flows: { clientCredentials: true }, scopes: [OAuthScope.resourceServer(server, admin)] },
       accessTokenValidity: Duration.hours(1),

@@ -307,8 +307,8 @@ const rows = [
     path: '/api/services/{service_id}/credential',
     summary: 'Set the credential that calls of a service carry, and get the key that they are signed with',
     success: 200,
-    errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'NOT_IMPLEMENTED'],
-    needs: { table: { service: ['get'] }, credentials: 'write' },
+    errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
+    needs: { table: { service: ['get', 'put'], change: ['put'] }, credentials: 'write' },
   },
   {
     ...admin,
@@ -317,8 +317,8 @@ const rows = [
     path: '/api/services/{service_id}/credential',
     summary: 'Remove the credential of a service',
     success: 204,
-    errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { service: ['get'] }, credentials: 'write' },
+    errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
+    needs: { table: { service: ['get', 'put'], change: ['put'] }, credentials: 'write' },
   },
   {
     ...open,

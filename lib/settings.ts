@@ -136,6 +136,9 @@ const settingsObject = z.strictObject({
     .describe(
       'admins sign in with a one-time password in addition to their own; `true` if data is retained. Decided when the stack is created',
     ),
+  machineClient: flag
+    .default(false)
+    .describe('a Cognito client with which machines get admin tokens, for those who need one: it has a secret and a monthly price'),
   tracing: flag.default(true).describe('X-Ray traces of the API and the functions'),
   logRetentionDays: wholeNumber(1, 3_653)
     .refine((days) => days in RetentionDays, `must be one of ${retentionDays.join(', ')}`)
@@ -241,3 +244,11 @@ export const describeDecisions = ({ stage, retainData, signingKeys }: Settings):
       ? 'the stack is protected against deletion, and keeps its table, keys and users'
       : 'deleting the stack DELETES its table, keys and users (retainData is false)'
   }. PATs are signed with the key "${signingKeys[0]}".`;
+
+/** Which settings a stage has that differ from the defaults, in words. */
+export function describeChanges({ stage, ...settings }: Settings): string {
+  const { stage: _, ...defaults } = parseSettings({});
+  const changed = Object.entries(settings).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(Reflect.get(defaults, name)));
+  const texts = changed.map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  return `stage ${stage} with ${texts.length > 0 ? texts.join(', ') : 'the default settings'}`;
+}

@@ -19,6 +19,7 @@ Object.assign(process.env, {
   ADMIN_CLIENT_IDS: 'test',
   ADMIN_SCOPE: 'intent-gate/admin',
   EGRESS_PORTS: '443',
+  CREDENTIAL_PREFIX: 'intent-gate/test/',
 });
 
 // Processes that tests start find the code that others have compiled.

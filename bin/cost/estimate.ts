@@ -1,93 +1,128 @@
-import { prices } from './prices.ts';
+import { type Usage, usualUsage } from './assumptions.ts';
+import type { Deployment } from './deployment.ts';
+import { cost, priceLists } from './prices.ts';
 
-/** The parts of a template that cost something. */
-export interface Deployment {
-  /** memory of each function in GB, by name */
-  memoryGb: Record<string, number>;
-  keys: number;
-  alarms: number;
-  dashboards: number;
-  /** runs a month of the scheduled functions */
-  scheduledRuns: number;
-  firewallRules: number;
-  isTraced: boolean;
+const { apiGateway, lambda, dynamodb, kms, secrets, cloudWatch, xray, s3, cognito, waf, openSearch, transfer } = priceLists;
+
+/** A month, as AWS counts it. */
+const hours = 730;
+const minutes = hours * 60;
+const seconds = minutes * 60;
+
+/** CloudWatch Logs adds this to each line, in bytes. */
+const logLineOverhead = 26;
+
+/** What logs shrink to when they are kept. */
+const logCompression = 0.15;
+
+/** Deleted snapshots are kept until the second midnight at most, and one is made each hour. */
+const snapshotsKept = 37;
+
+const gigabytes = (bytes: number): number => bytes / 1e9;
+const sum = (amounts: number[]): number => amounts.reduce((total, amount) => total + amount, 0);
+
+/**
+ * Traces by X-Ray's default rule: the first request of each second, and 5 % of the others. Requests arrive at random, so that the number
+ * of seconds in which there is one follows from their rate.
+ */
+function tracesOf(requests: number): number {
+  const first = seconds * (1 - Math.exp(-requests / seconds));
+  return first + 0.05 * (requests - first);
 }
 
-interface Resource {
-  Type: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a template's properties have no one type
-  Properties?: Record<string, any>;
+/** How often a value is read that many readers each keep for a minute, if it is used `uses` times a month by all together. */
+function readsOfCached(uses: number, readers: number): number {
+  if (readers === 0) return 0;
+  const perMinute = uses / readers / minutes;
+  return uses / (1 + perMinute);
 }
 
-/** What each execution of an intent entails, on average, and what the numbers are. Change them to what you expect. */
-export const assumptions = {
-  searchesPerExecution: [0.1, 'searches for each execution'],
-  issuesPerExecution: [1 / 60, 'PATs for each execution'],
-  upstreamSeconds: [0.3, "seconds that an intent's own endpoint takes, on average"],
-  ownSeconds: [0.015, "seconds of a function's own work"],
-  snapshotSeconds: [3, 'seconds to save the search index'],
-  // intent, service and agent
-  readsPerExecution: [3, 'reads of the table for each execution'],
-  // the counter
-  writesPerExecution: [1, 'write for each execution; two more with an `Idempotency-Key`'],
-  writesPerIssue: [2, 'writes for each PAT'],
-  readsPerSearch: [1, 'read for each search'],
-  logBytesPerRequest: [1_500, 'bytes of log for each request'],
-  registryGigabytes: [0.1, 'GB in the table'],
-  metrics: [30, 'series of metrics once there is traffic'],
-  // X-Ray samples these beyond the first in a second
-  tracedShare: [0.05, 'of all requests are traced'],
-} as const;
+/** Read units to read the whole registry: the names, the lists of intents, and each record. */
+const readsOfRegistry = ({ intents, services, pointerBytes }: Usage): number => 2 * services + intents + (intents * pointerBytes) / 4096;
 
-const usage = Object.fromEntries(Object.entries(assumptions).map(([name, [value]]) => [name, value])) as Record<
-  keyof typeof assumptions,
-  number
->;
-
-export function readDeployment(resources: Record<string, Resource>): Deployment {
-  const all = Object.values(resources);
-  const ofType = (type: string) => all.filter(({ Type }) => Type === type);
-  const functions = Object.entries(resources).filter(([, { Type }]) => Type === 'AWS::Lambda::Function');
-  return {
-    memoryGb: Object.fromEntries(functions.map(([id, { Properties }]) => [id, (Properties?.MemorySize ?? 128) / 1024])),
-    keys: ofType('AWS::KMS::Key').length,
-    alarms: ofType('AWS::CloudWatch::Alarm').length,
-    dashboards: ofType('AWS::CloudWatch::Dashboard').length,
-    scheduledRuns: ofType('AWS::Events::Rule').length * 24 * 30,
-    firewallRules: ofType('AWS::WAFv2::WebACL').flatMap(({ Properties }) => Properties?.Rules ?? []).length,
-    isTraced: functions.some(([, { Properties }]) => Properties?.TracingConfig?.Mode === 'Active'),
-  };
+/** Runs, seconds and read units a month of what no request starts. */
+function background(deployment: Deployment, usage: Usage) {
+  const builds = deployment.buckets > 0 ? hours + usage.bulkChanges : 0;
+  const schedules = deployment.schedules.map(({ functionId, everyMinutes }) => ({
+    functionId,
+    runs: minutes / everyMinutes,
+    seconds: (minutes / everyMinutes) * usage.lookSeconds + builds * usage.intents * usage.buildSecondsPerIntent,
+  }));
+  const runs = sum(schedules.map((schedule) => schedule.runs));
+  return { schedules, builds, runs, reads: runs + builds * readsOfRegistry(usage) };
 }
 
 /** Dollars a month by part, for a number of executions a month. */
-export function estimate(deployment: Deployment, executions: number): Record<string, number> {
+export function estimate(deployment: Deployment, executions: number, changed: Partial<Usage> = {}): Record<string, number> {
+  const usage = { ...usualUsage, ...changed };
   const searches = executions * usage.searchesPerExecution;
   const issues = executions * usage.issuesPerExecution;
   const requests = executions + searches + issues;
-  const memoryOf = (prefix: string) => Object.entries(deployment.memoryGb).find(([id]) => id.startsWith(prefix))?.[1] ?? 0;
-  const seconds = [
-    executions * (usage.upstreamSeconds + usage.ownSeconds) * memoryOf('executeintentFunction'),
-    searches * usage.ownSeconds * memoryOf('searchintentsFunction'),
-    issues * usage.ownSeconds * memoryOf('issuepatFunction'),
-    deployment.scheduledRuns * usage.snapshotSeconds * memoryOf('snapshotsearchindexFunction'),
-  ].reduce((sum, part) => sum + part, 0);
+  const keyed = executions * usage.keyedShare;
+  const scheduled = background(deployment, usage);
+
+  const durationOf = (prefix: string, runSeconds: number): number => {
+    const found = deployment.functions.find(({ id }) => id.startsWith(prefix));
+    if (!found) return 0;
+    const storageGb = Math.max(0, found.storageGb - 0.5);
+    return cost(lambda.prices.duration, runSeconds * found.memoryGb) + cost(lambda.prices.storage, runSeconds * storageGb);
+  };
+  const executionSeconds = executions * (usage.upstreamSeconds + usage.ownSeconds);
+  const instances = Math.max(1, (executionSeconds / seconds) * usage.peakFactor);
+
+  const readsOfSearches = deployment.collectionUnits > 0 ? 0 : searches * usage.readsPerSearch;
+  const storedGb = gigabytes(usage.intents * (usage.recordBytes + usage.pointerBytes) + (keyed / 30) * 2 * usage.keptAnswerBytes);
+
+  const requestLog = usage.platformLogBytes + usage.accessLogBytes + 3 * logLineOverhead;
+  const logGb = gigabytes(
+    requests * requestLog +
+      executions * (usage.executionLogBytes + 3 * logLineOverhead) +
+      (searches + issues) * (usage.answerLogBytes + logLineOverhead) +
+      scheduled.runs * (usage.scheduledLogBytes + usage.platformLogBytes + 3 * logLineOverhead),
+  );
+
+  const credentialReads = readsOfCached(executions * usage.credentialShare, usage.servicesWithCredential * instances);
+
   return {
-    'API Gateway': requests * prices.apiRequest,
-    Lambda: (requests + deployment.scheduledRuns) * prices.lambdaRequest + seconds * prices.lambdaGigabyteSecond,
-    DynamoDB:
-      (executions * usage.writesPerExecution + issues * usage.writesPerIssue) * prices.tableWrite +
-      (executions * usage.readsPerExecution + searches * usage.readsPerSearch) * prices.tableRead +
-      usage.registryGigabytes * (prices.tableGigabyteMonth + prices.recoveryGigabyteMonth),
-    KMS: deployment.keys * prices.keyMonth + issues * prices.signature,
-    'CloudWatch logs': ((requests * usage.logBytesPerRequest) / 1e9) * prices.logGigabyte,
-    'Alarms, dashboard and metrics':
-      deployment.alarms * prices.alarmMonth +
-      deployment.dashboards * prices.dashboardMonth +
-      (executions > 0 ? usage.metrics * prices.metricMonth : 0),
-    'X-Ray': deployment.isTraced ? requests * usage.tracedShare * prices.trace : 0,
-    Snapshots: usage.registryGigabytes * prices.bucketGigabyteMonth,
-    ...(deployment.firewallRules > 0 && {
-      Firewall: prices.firewallMonth + deployment.firewallRules * prices.firewallRuleMonth + requests * prices.firewallRequest,
+    'API Gateway': cost(apiGateway.prices.request, requests),
+    Lambda:
+      cost(lambda.prices.request, requests + scheduled.runs) +
+      durationOf('executeintent', executionSeconds) +
+      durationOf('searchintents', searches * usage.ownSeconds) +
+      durationOf('issuepat', issues * usage.ownSeconds) +
+      sum(scheduled.schedules.map(({ functionId, seconds }) => durationOf(functionId, seconds))),
+    'DynamoDB, requests':
+      cost(dynamodb.prices.write, executions * usage.writesPerExecution + keyed * usage.writesPerKey + issues * usage.writesPerIssue) +
+      cost(dynamodb.prices.read, executions * usage.readsPerExecution + readsOfSearches),
+    'DynamoDB, storage and recovery': cost(dynamodb.prices.storage, storedGb) + cost(dynamodb.prices.recovery, storedGb),
+    'Search index and its snapshots': cost(dynamodb.prices.read, scheduled.reads) + snapshotCost(scheduled, deployment, usage),
+    ...(deployment.collectionUnits > 0 && { 'OpenSearch Serverless': cost(openSearch.prices.unit, deployment.collectionUnits * hours) }),
+    KMS: cost(kms.prices.key, deployment.keys) + cost(kms.prices.signature, issues),
+    'Secrets Manager': cost(secrets.prices.secret, usage.servicesWithCredential) + cost(secrets.prices.request, credentialReads),
+    Cognito:
+      cost(cognito.prices.user, usage.admins) +
+      deployment.machineClients * (cost(cognito.prices.machineClient, 1) + cost(cognito.prices.machineToken, usage.machineTokens)),
+    'CloudWatch logs':
+      cost(cloudWatch.prices.logs, logGb) + cost(cloudWatch.prices.logStorage, logGb * logCompression * (deployment.logRetentionDays / 30)),
+    'CloudWatch alarms': cost(cloudWatch.prices.alarm, deployment.alarms),
+    'CloudWatch dashboard': cost(cloudWatch.prices.dashboard, deployment.dashboards),
+    // One says that a schedule runs.
+    'CloudWatch metrics': cost(cloudWatch.prices.metric, 1 + (executions > 0 ? usage.metrics : 0)),
+    'X-Ray': deployment.isTraced ? cost(xray.prices.trace, tracesOf(requests) + scheduled.runs) : 0,
+    'Traffic to the internet': cost(transfer.prices.out, gigabytes(requests * usage.answerBytes + executions * usage.upstreamBytes)),
+    ...(deployment.firewalls > 0 && {
+      WAF:
+        cost(waf.prices.acl, deployment.firewalls) + cost(waf.prices.rule, deployment.firewallRules) + cost(waf.prices.request, requests),
     }),
   };
+}
+
+/** A look reads the manifest; a build reads it again, writes index and manifest, and leaves the index before it for a while. */
+function snapshotCost({ runs, builds }: { runs: number; builds: number }, { buckets }: Deployment, { intents, indexBytes }: Usage): number {
+  if (buckets === 0) return 0;
+  return (
+    cost(s3.prices.get, runs + builds) +
+    cost(s3.prices.put, 2 * builds) +
+    cost(s3.prices.storage, gigabytes(intents * indexBytes * snapshotsKept))
+  );
 }

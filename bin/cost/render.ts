@@ -1,39 +1,134 @@
-import { assumptions, type Deployment, estimate } from './estimate.ts';
-import { priceDate } from './prices.ts';
+import { assumptions, type Usage } from './assumptions.ts';
+import type { Deployment } from './deployment.ts';
+import { estimate } from './estimate.ts';
+import { type Price, priceLists } from './prices.ts';
 
-const levels = { idle: 0, '100,000 executions': 100_000, '10 million executions': 10_000_000 };
+/** Executions a month. */
+export const levels = [0, 100_000, 10_000_000];
+
+const levelNames = levels.map((executions) => (executions === 0 ? 'idle' : `${executions.toLocaleString('en')} executions`));
+
+export interface MonthlyCost {
+  executions: number;
+  /** US dollars by part */
+  parts: Record<string, number>;
+  total: number;
+}
+
+/** The cost of a deployment at each level. */
+export const costOf = (deployment: Deployment, usage?: Partial<Usage>): MonthlyCost[] =>
+  levels.map((executions) => {
+    const parts = estimate(deployment, executions, usage);
+    return { executions, parts, total: Object.values(parts).reduce((sum, amount) => sum + amount, 0) };
+  });
 
 const dollars = (amount: number): string => (amount > 0 && amount < 0.01 ? '< 0.01' : amount.toFixed(2));
 
-/** The text of docs/cost.md. */
-export function renderCost(deployment: Deployment): string {
-  const columns = Object.values(levels).map((executions) => estimate(deployment, executions));
-  const row = (label: string, amounts: number[]) => `| ${label} | ${amounts.map(dollars).join(' | ')} |`;
-  const rows = Object.keys(columns[0] ?? {}).map((part) =>
-    row(
-      part,
-      columns.map((column) => column[part] ?? 0),
-    ),
-  );
-  const total = columns.map((column) => Object.values(column).reduce((sum, amount) => sum + amount, 0));
-  return `# Cost
+function rowsOf(months: MonthlyCost[]): string[][] {
+  const parts = Object.keys(months[0]?.parts ?? {}).map((part) => [part, ...months.map((month) => dollars(month.parts[part] ?? 0))]);
+  return [...parts, ['total', ...months.map(({ total }) => dollars(total))]];
+}
 
-<!-- Written by "npm run cost -- --write" from the synthesized template; a test compares the two. -->
+/** Aligned columns: the first to the left, the others to the right. */
+function alignColumns(rows: string[][]): string {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  const align = (cell: string, column: number) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0));
+  return rows.map((row) => row.map(align).join('  ')).join('\n');
+}
 
-For those who pay the bill: US dollars a month in us-east-1 with the default settings, at list prices of ${priceDate} without free tiers. Prices
-change: they are in \`bin/cost/prices.ts\`, the assumed traffic in \`bin/cost/estimate.ts\`. \`npm run cost -- -c waf=true\` computes with other settings.
+/**
+ * The text of `npm run cost`.
+ * @param settings - of the deployment, in words
+ */
+export const renderCost = (deployment: Deployment, settings: string, usage?: Partial<Usage>): string =>
+  [
+    `US dollars a month in us-east-1, ${settings}:`,
+    alignColumns([['', ...levelNames], ...rowsOf(costOf(deployment, usage))]),
+    'List prices, to be checked. docs/cost.md says where and when they were read, and what traffic is assumed.',
+  ].join('\n\n');
 
-| part | ${Object.keys(levels).join(' | ')} |
-|---|${columns.map(() => '---:|').join('')}
-${rows.join('\n')}
-${row('**total**', total)}
+const table = (head: string[], rule: string, rows: string[][]): string =>
+  [`| ${head.join(' | ')} |`, rule, ...rows.map((row) => `| ${row.join(' | ')} |`)].join('\n');
 
-Not counted: traffic out, secrets of services (0.40 each), Cognito, a domain name's hosted zone, alarm mails, and searching the logs.
+const amountsTable = (label: string, rows: string[][]): string => table([label, ...levelNames], '|---|---:|---:|---:|', rows);
 
-Assumed:
+/** Settings whose price docs/cost.md gives, each in words, with what else is assumed of a deployment that has them. */
+export const pricedSettings = [
+  { name: '`tracing=false`', settings: { tracing: false } },
+  { name: '`waf=true`', settings: { waf: true } },
+  { name: '`machineClient=true`', settings: { machineClient: true } },
+  { name: '`search=opensearch` in the stage `production`, with standby', settings: { search: 'opensearch' } },
+  { name: '`search=opensearch` in another stage, without standby', settings: { search: 'opensearch', stage: 'test' } },
+  { name: 'a second signing key, during a rotation', settings: { signingKeys: 'first,second' } },
+  { name: '100,000 intents in place of 1,000', settings: {}, usage: { intents: 100_000, services: 2_000 } },
+] satisfies { name: string; settings: Record<string, unknown>; usage?: Partial<Usage> }[];
 
-${Object.values(assumptions)
-  .map(([value, meaning]) => `- ${Number(value.toPrecision(3))} ${meaning}`)
+const signed = (amount: number): string => `${amount < 0 ? '−' : '+'}${Math.abs(amount).toFixed(2)}`;
+
+function differences(standard: Deployment, others: Deployment[]): string[][] {
+  const before = costOf(standard);
+  return pricedSettings.map(({ name, ...setting }, index) => {
+    const after = costOf(others[index] ?? standard, 'usage' in setting ? setting.usage : undefined);
+    return [name, ...after.map(({ total }, level) => signed(total - (before[level]?.total ?? 0)))];
+  });
+}
+
+const priceText = ({ dollars: amount, per, unit }: Price): string =>
+  `${amount} per ${per === 1 ? '' : `${per.toLocaleString('en')} `}${unit}`;
+
+const priceRows = Object.values(priceLists).map(({ page, asOf, prices }) => [
+  page,
+  asOf,
+  Object.values<Price>(prices).map(priceText).join('; '),
+]);
+
+/**
+ * The text of docs/cost.md.
+ * @param standard - a deployment with the default settings
+ * @param others - deployments with those of {@link pricedSettings}
+ */
+export const renderPage = (standard: Deployment, others: Deployment[]): string => `# Cost
+
+<!-- Written by "npm run cost -- --write" from synthesized templates; a test compares the two. -->
+
+For those who pay the bill. All figures are US dollars a month at list prices of us-east-1 without free tiers, for a deployment with the default settings.
+\`npm run cost\` computes them for yours: for the stage \`production\` in \`cdk.json\`, with \`-c stage=test\` for another, with \`-c waf=true\` for one more
+setting, with \`--assume intents=50000\` for another traffic, and with \`--json\` for programs.
+
+${amountsTable(
+  'part',
+  rowsOf(costOf(standard)).map(([part = '', ...amounts]) => [part === 'total' ? '**total**' : part, ...amounts]),
+)}
+
+## What single settings cost
+
+Added to the total, or taken from it:
+
+${amountsTable('setting', differences(standard, others))}
+
+- \`tracing\`: X-Ray's default rule records the first request of each second and 5 % of the others. So traces cost most for each request where there are
+  few, ${dollars(estimate(standard, 100_000)['X-Ray'] ?? 0)} at 100,000 executions, and at most ${dollars(13.14)} plus 0.25 for each million requests.
+- \`search=opensearch\`: the least that a collection is billed for, whatever it holds. Large ones scale up.
+- The search index is built every hour, and after bulk changes, from all that is registered: the size of the registry decides what that costs.
+- The number of hosts behind intents costs nothing: no metric has a dimension that they or agents choose.
+- Other settings cost nothing by themselves.
+
+## Prices
+
+**Check them before you rely on them:** prices change, and nothing reads these pages. They are in \`bin/cost/prices.ts\`.
+
+${table(['page of AWS', 'as of', 'US dollars'], '|---|---|---|', priceRows)}
+
+## Not counted
+
+Searching the logs, a domain name's hosted zone, alarm mails, cold starts, what admins write, and copies in other regions.
+The two tables are billed alike, so they are counted together.
+
+## Assumed
+
+\`--assume name=value\` changes these:
+
+${Object.entries(assumptions)
+  .map(([name, [value, meaning]]) => `- \`${name}\`: ${Number(value.toPrecision(3))} ${meaning}`)
   .join('\n')}
 `;
-}

@@ -20,7 +20,7 @@ export interface Receipt {
   /** `Execution-Id`, for the answer */
   headers: Record<string, string>;
   note(notes: Notes): void;
-  /** Writes one log line (message `executed`), and metrics in CloudWatch's embedded format. */
+  /** Writes one log line (message `executed`), and a metric in CloudWatch's embedded format. */
   write(outcome: 'OK' | ErrorCode, answerHeaders?: Record<string, string>): void;
 }
 
@@ -47,19 +47,12 @@ export function openReceipt({ requestId }: { requestId: string }, agentId: strin
         duration_ms: durationMs,
       });
       countOutcome(outcome);
-      if (notes.upstream_host !== undefined) countUpstreamCall(notes.upstream_host, notes.upstream_status);
     },
   };
 }
 
-/** Each count is published separately, because they have different dimensions. */
+/** By our own codes only: every value of a dimension is a metric that is paid for, so nothing that a third party chooses is one. */
 function countOutcome(outcome: string): void {
   metrics.addDimension('outcome', outcome).addMetric('Executions', MetricUnit.Count, 1);
-  metrics.publishStoredMetrics();
-}
-
-function countUpstreamCall(host: string, status: number | undefined): void {
-  metrics.addDimensions({ upstream_host: host, upstream_status: status === undefined ? 'none' : String(status) });
-  metrics.addMetric('UpstreamCalls', MetricUnit.Count, 1);
   metrics.publishStoredMetrics();
 }

@@ -144,11 +144,17 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'put-service-credential': {
     tag: 'Services',
     description:
-      'Every call of the intents of this service carries the header field, and is signed (RFC 9421) with the key in the answer. The key is shown once, the value of the field never.',
+      'Every call of the intents of this service carries the header field, and is signed (RFC 9421) with the key in the answer. The key is shown once, the value of the field never. This is a change of the service: its `ETag` changes, and those of its intents.',
     body: credentialInput,
+    requestHeaders: guarded,
     answer: savedCredential,
+    headers: revision,
   },
-  'delete-service-credential': { tag: 'Services', description: 'Calls no longer carry it, and are no longer signed.' },
+  'delete-service-credential': {
+    tag: 'Services',
+    description: 'Calls no longer carry it, and are no longer signed.',
+    requestHeaders: guarded,
+  },
   'get-service-description': {
     tag: 'Discovery',
     description:

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { describeDecisions, parseSettings, readSettings, SettingsError } from '../../lib/settings.ts';
+import { describeChanges, describeDecisions, parseSettings, readSettings, SettingsError } from '../../lib/settings.ts';
 
 const defaults = {
   stage: 'production',
@@ -21,6 +21,7 @@ const defaults = {
   waf: false,
   wafRequestsPerFiveMinutes: 500,
   requireAdminMfa: true,
+  machineClient: false,
   tracing: true,
   logRetentionDays: 30,
   retainData: true,
@@ -164,4 +165,11 @@ test.each([
   ],
 ])('synthesis says what it decided for %j', (given, expected) => {
   expect(describeDecisions(parseSettings(given))).toBe(expected);
+});
+
+test.each([
+  [{}, 'stage production with the default settings'],
+  [{ stage: 'dev', waf: 'true', signingKeys: 'a,b' }, 'stage dev with signingKeys=["a","b"], waf=true'],
+])('what differs from the defaults in %j is said', (given, expected) => {
+  expect(describeChanges(parseSettings(given))).toBe(expected);
 });

@@ -353,12 +353,18 @@ describe('admins', () => {
     expect(standard.only('AWS::Cognito::UserPoolGroup').Properties.GroupName).toBe('admins');
   });
 
-  test('machines get the scope and nothing else', () => {
-    const clients = Object.values(standard.resources('AWS::Cognito::UserPoolClient')).map(({ Properties }) => Properties);
+  test('machines get the scope and nothing else, and only if they are to', () => {
+    const made = synthesize({ machineClient: true });
+    const clients = Object.values(made.resources('AWS::Cognito::UserPoolClient')).map(({ Properties }) => Properties);
     const machines = clients.find(({ GenerateSecret }) => GenerateSecret === true) ?? {};
     expect(machines.AllowedOAuthFlows).toEqual(['client_credentials']);
     expect(machines.AllowedOAuthScopes.map(flatten)).toEqual([expect.stringMatching(/^<AdminsPoolResourceServer\w+>\/admin$/)]);
     expect(functionOf('create-service').Properties.Environment.Variables.ADMIN_SCOPE).toBe('intent-gate/admin');
+    for (const type of ['ResourceServer', 'Domain']) {
+      expect([type, Object.keys(made.resources(`AWS::Cognito::UserPool${type}`)).length]).toEqual([type, 1]);
+      expect(standard.resources(`AWS::Cognito::UserPool${type}`)).toEqual({});
+    }
+    expect(standard.only('AWS::Cognito::UserPoolClient').Properties.GenerateSecret).toBeUndefined();
   });
 });
 
@@ -395,6 +401,7 @@ describe("cdk-nag and CloudFormation's own rules are satisfied", () => {
       corsOrigins: '*',
       alarmEmail: 'a@example.com',
       manageApiLogRole: true,
+      machineClient: true,
       domainName: 'a.example.com',
       hostedZoneId: 'Z1',
       hostedZoneName: 'example.com',
@@ -495,6 +502,13 @@ describe('alarms', () => {
       'SnapshotAge',
       'Throttles',
     ]);
+  });
+
+  test('metrics from logs have no dimension that a caller or a provider chooses', () => {
+    const dimensions = Object.values(standard.resources('AWS::Logs::MetricFilter')).flatMap(
+      ({ Properties }) => Properties.MetricTransformations[0].Dimensions ?? [],
+    );
+    expect([...new Set(dimensions.map(({ Key, Value }) => `${Key} ${Value}`))]).toEqual(['code $.code']);
   });
 
   test('count failures of the gate, not those of the services behind intents', () => {

@@ -1,7 +1,11 @@
 import { randomUUID, type webcrypto } from 'node:crypto';
 import { KMSClient } from '@aws-sdk/client-kms';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { CompactSign, exportJWK, generateKeyPair } from 'jose';
 import { startKms } from '../../bin/local/kms.ts';
+import { startSecrets } from '../../bin/local/secrets.ts';
+import { openCredentials } from '../../functions/core/credentials/credentials.ts';
+import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
@@ -12,7 +16,7 @@ import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
-import { openRelay } from '../../functions/core/relay/call.ts';
+import { openRelay, type RelayOptions } from '../../functions/core/relay/call.ts';
 import { openAgents } from '../../functions/core/store/agent.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
 import { openPolicyArchive } from '../../functions/core/store/policy-archive.ts';
@@ -33,17 +37,22 @@ export interface Agent {
   publicJwk: string;
 }
 
-/** The parts of the gate that deal with agents, over a real table and a real KMS of their own, in this process. */
-export async function startGate() {
+/** The parts of the gate that deal with agents, over a real table, KMS and Secrets Manager of their own, in this process. */
+export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
   const database = await startTable();
   const kms = await startKms();
-  const client = new KMSClient({
-    endpoint: kms.endpoint,
-    region: 'eu-west-1',
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-  });
+  const region = 'eu-west-1';
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const client = new KMSClient({ endpoint: kms.endpoint, region, credentials });
   const signingKeys = openSigningKeys(client, kms.keyIds);
-  const relay = openRelay({ rules: { ports: [443], allowLoopback: true, ownHosts: [] } });
+  const secrets = await startSecrets();
+  const secretsClient = new SecretsManagerClient({ endpoint: secrets.endpoint, region, credentials });
+  const serviceCredentials = openCredentials(openSecretsManager('', secretsClient));
+  const relay = openRelay({
+    rules: { ports: [443], allowLoopback: true, ownHosts: [] },
+    credentials: serviceCredentials,
+    ...relayOptions,
+  });
   const { table } = database;
 
   /** A new instance of endpoint 5. */
@@ -90,6 +99,8 @@ export async function startGate() {
   return {
     database,
     kms,
+    secrets,
+    credentials: serviceCredentials,
     services: openServices(table),
     intents: openIntents(table),
     agents: openAgents(table),
@@ -98,7 +109,8 @@ export async function startGate() {
     stop: async () => {
       await relay.close();
       client.destroy();
-      await Promise.all([database.stop(), kms.stop()]);
+      secretsClient.destroy();
+      await Promise.all([database.stop(), kms.stop(), secrets.stop()]);
     },
   };
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import QuickLRU from 'quick-lru';
 import type { CredentialInput } from '../../../schemas/credential.ts';
+import { unavailable } from '../api-error.ts';
 import { readEnvironment } from '../environment.ts';
-import { emptyVault, openSecretsManager, type Vault } from './vault.ts';
+import { openSecretsManager, type Vault } from './vault.ts';
 
 /** How a service's upstream recognises calls from this gate. */
 export interface Credential extends CredentialInput {
@@ -12,11 +13,11 @@ export interface Credential extends CredentialInput {
 
 export interface Credentials {
   /**
-   * Finds a service's credential; the absence of one is remembered too.
-   * @throws ApiError SERVICE_UNAVAILABLE if the credential cannot be looked up
+   * The credential of a service that has one, as its record says.
+   * @throws ApiError SERVICE_UNAVAILABLE if it cannot be read, also if it is not there (yet): a call must not go out without it
    */
-  find(serviceId: string): Promise<Credential | undefined>;
-  /** Makes the next `find` ask again, for when an upstream does not accept the credential. */
+  read(serviceId: string): Promise<Credential>;
+  /** Makes the next `read` ask again, for when an upstream does not accept the credential. */
   forget(serviceId: string): void;
   /** Sets a service's credential, with a new signing key. */
   replace(serviceId: string, input: CredentialInput): Promise<Credential>;
@@ -27,14 +28,15 @@ export interface Credentials {
 const freshMs = 60_000;
 
 export function openCredentials(vault: Vault): Credentials {
-  const cache = new QuickLRU<string, { credential: Credential | undefined }>({ maxSize: 1_000, maxAge: freshMs });
+  const cache = new QuickLRU<string, Credential>({ maxSize: 1_000, maxAge: freshMs });
   return {
-    async find(serviceId) {
+    async read(serviceId) {
       const known = cache.get(serviceId);
-      if (known !== undefined) return known.credential;
+      if (known !== undefined) return known;
       const secret = await vault.read(serviceId);
-      const credential: Credential | undefined = secret === undefined ? undefined : JSON.parse(secret);
-      cache.set(serviceId, { credential });
+      if (secret === undefined) throw unavailable('The credential of the service is missing. Set it again, or remove it.');
+      const credential: Credential = JSON.parse(secret);
+      cache.set(serviceId, credential);
       return credential;
     },
     forget: (serviceId) => void cache.delete(serviceId),
@@ -51,7 +53,5 @@ export function openCredentials(vault: Vault): Credentials {
   };
 }
 
-export function credentialsFromEnvironment(): Credentials {
-  const { credentialPrefix } = readEnvironment([], ['credentialPrefix']);
-  return openCredentials(credentialPrefix === undefined ? emptyVault : openSecretsManager(credentialPrefix));
-}
+export const credentialsFromEnvironment = (): Credentials =>
+  openCredentials(openSecretsManager(readEnvironment(['credentialPrefix']).credentialPrefix));

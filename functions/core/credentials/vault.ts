@@ -7,7 +7,7 @@ import {
   ResourceNotFoundException,
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import { ApiError, unavailable } from '../api-error.ts';
+import { unavailable } from '../api-error.ts';
 import { awsClientSettings } from '../aws-client.ts';
 import { bounded } from '../invocation.ts';
 
@@ -73,12 +73,3 @@ async function reach<T>(operation: () => Promise<T>): Promise<T> {
     throw unavailable('The credentials of services cannot be reached. Try again after Retry-After.', error);
   }
 }
-
-/** For a deployment that has nowhere to keep secrets: there are none. */
-export const emptyVault: Vault = {
-  read: async () => undefined,
-  write: async () => {
-    throw new ApiError('NOT_IMPLEMENTED', 'This deployment cannot keep credentials of services. Deploy it with a place for them.');
-  },
-  remove: async () => {},
-};

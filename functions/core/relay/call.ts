@@ -32,8 +32,8 @@ export interface RelayOptions {
   rules: EgressRules;
   resolve?: Resolve;
   breaker?: Breaker;
-  /** the credentials of services; without it no call carries one */
-  credentials?: Pick<Credentials, 'find' | 'forget'>;
+  /** the credentials of services that have one */
+  credentials: Pick<Credentials, 'read' | 'forget'>;
   trustedCertificate?: string;
 }
 
@@ -69,9 +69,10 @@ export function openRelay({
   const inFlight = openInFlight();
   const client = openHttpClient((target) => dial(target, dialOptions), maxAnswerBytes);
 
-  async function findCredential(serviceId: string): Promise<Credential | undefined> {
+  async function credentialOf({ service_id, credential }: Execution['service']): Promise<Credential | undefined> {
+    if (!credential) return undefined;
     try {
-      return await credentials?.find(serviceId);
+      return await credentials.read(service_id);
     } catch (error) {
       throw new CallFailed('no_credential', error);
     }
@@ -79,10 +80,10 @@ export function openRelay({
 
   async function send(execution: Execution, url: URL, signal: AbortSignal): Promise<Omit<UpstreamAnswer, 'durationMs'>> {
     // Not over http, which anyone on the way could read.
-    const credential = url.protocol === 'https:' ? await findCredential(execution.serviceId) : undefined;
+    const credential = url.protocol === 'https:' ? await credentialOf(execution.service) : undefined;
     const { method, body } = execution.request;
     const answer = await client.send({ method, url, headers: buildHeaders(execution, url, credential), body, signal });
-    if (answer.status === 401 || answer.status === 403) credentials?.forget(execution.serviceId);
+    if (answer.status === 401 || answer.status === 403) credentials.forget(execution.service.service_id);
     const retryAfter = answer.headers['retry-after'];
     return { status: answer.status, body: answer.body, ...(retryAfter !== undefined && { retryAfter }) };
   }

@@ -7,13 +7,18 @@ const headerText = (id: string): string => id.replace(/[^\x21-\x24\x26-\x7e]/gu,
 
 /** Made from scratch: nothing that the agent sent is passed on but its idempotency key. */
 export function buildHeaders(execution: Execution, url: URL, credential: Credential | undefined): Record<string, string> {
-  const { request, serviceId, idempotencyKey } = execution;
+  const { request, service, idempotencyKey } = execution;
   const fields = {
     'agent-id': headerText(execution.agentId),
     'intent-uid': execution.intentUid,
     'execution-id': headerText(execution.executionId),
   };
-  const signed = { request: { ...request, url: url.href }, fields, serviceId, createdSeconds: Math.floor(Date.now() / 1000) };
+  const signed = {
+    request: { ...request, url: url.href },
+    fields,
+    serviceId: service.service_id,
+    createdSeconds: Math.floor(Date.now() / 1000),
+  };
   return {
     accept: 'application/json',
     'accept-encoding': 'identity',

@@ -18,7 +18,8 @@ export interface UpstreamRequest {
 export interface Execution {
   request: UpstreamRequest;
   intentUid: string;
-  serviceId: string;
+  /** the intent's; with `credential` if calls carry one, and are not made without it */
+  service: { service_id: string; credential?: object };
   agentId: string;
   requestId: string;
   executionId: string;

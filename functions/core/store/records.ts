@@ -13,6 +13,14 @@ export interface ServiceRecord extends Service, Revisioned {
   kind: 'service';
   /** which claim of its name the service holds, see `service-name.ts` */
   name_claim: string;
+  /** calls of its intents carry a credential, and are not made without it; absent if the service has none */
+  credential?: CredentialFacts;
+}
+
+/** What is known of a service's credential besides its secret parts, which are in Secrets Manager. No public answer shows it. */
+export interface CredentialFacts {
+  /** milliseconds since the epoch */
+  set_at: number;
 }
 
 export interface IntentRecord extends Intent, Revisioned {

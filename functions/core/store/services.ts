@@ -3,7 +3,7 @@ import { isUlid, newUlid } from '../ulid.ts';
 import { announceChange } from './changes.ts';
 import { foldName, keys } from './keys.ts';
 import { createRoster, removeMembers } from './members.ts';
-import type { ServiceRecord } from './records.ts';
+import type { CredentialFacts, ServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
 import { claimName, releaseName } from './service-name.ts';
 import type { Table } from './table.ts';
@@ -68,12 +68,39 @@ export function openServices(table: Table) {
         if (isRenamed) claimed ??= await claimName(table, input.service_name, serviceId);
         if (isRenamed && !claimed) continue;
         const nameClaim = isRenamed && claimed ? claimed : seen.name_claim;
-        const next: ServiceRecord = { kind: 'service', service_id: serviceId, ...input, rev: newUlid(), name_claim: nameClaim };
+        const { credential } = seen;
+        const next: ServiceRecord = {
+          kind: 'service',
+          service_id: serviceId,
+          ...input,
+          rev: newUlid(),
+          name_claim: nameClaim,
+          ...(credential && { credential }),
+        };
         if (!(await overwrite(seen, next))) continue;
         if (isRenamed) await releaseName(table, seen.service_name, seen.name_claim);
         return next;
       }
       await giveUp();
+      throw recordChanged();
+    },
+
+    /**
+     * Says on a service's record that it has a credential, or none if `credential` is absent. This is a change of the record like any other:
+     * with a new revision, so that no writer who read the record before can undo it.
+     * @returns undefined if there is no such service
+     * @throws ApiError CONFLICT if the writer knew another revision
+     */
+    async setCredential(serviceId: string, credential: CredentialFacts | undefined, ifMatch: IfMatch): Promise<ServiceRecord | undefined> {
+      for (let attempt = 0; attempt < 10; attempt++) {
+        const seen = await find(serviceId);
+        if (!seen) return undefined;
+        if (!ifMatch(seen)) throw recordChanged();
+        const { credential: previous, ...rest } = seen;
+        if (!previous && !credential) return seen;
+        const next: ServiceRecord = { ...rest, rev: newUlid(), ...(credential && { credential }) };
+        if (await overwrite(seen, next)) return next;
+      }
       throw recordChanged();
     },
 

@@ -5,7 +5,7 @@ import type { RunningService } from '../../../../bin/local/json-service.ts';
 import { startSecrets } from '../../../../bin/local/secrets.ts';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import { openCredentials } from '../../../../functions/core/credentials/credentials.ts';
-import { emptyVault, openSecretsManager } from '../../../../functions/core/credentials/vault.ts';
+import { openSecretsManager } from '../../../../functions/core/credentials/vault.ts';
 
 const input = { header_name: 'X-Api-Key', header_value: 'canary' };
 
@@ -37,28 +37,37 @@ beforeEach(() => {
 /** A prefix under which no other test writes. */
 const newVault = () => openSecretsManager(`intent-gate/${randomUUID()}/`, client);
 
+/** What a service that has a credential is refused with while it is not there. */
+const missing = {
+  code: 'SERVICE_UNAVAILABLE',
+  status: 503,
+  message: 'The credential of the service is missing. Set it again, or remove it.',
+};
+
 test('a credential is set, replaced, read and removed', async () => {
   const vault = newVault();
   const credentials = openCredentials(vault);
-  expect(await credentials.find('service-1')).toBeUndefined();
+  await expect(credentials.read('service-1')).rejects.toMatchObject(missing);
   const first = await credentials.replace('service-1', input);
   expect(first).toEqual({ ...input, signing_key: expect.stringMatching(/^[\w-]{43}$/) });
-  expect(await credentials.find('service-1')).toEqual(first);
+  expect(await credentials.read('service-1')).toEqual(first);
   const second = await credentials.replace('service-1', { ...input, header_value: 'new' });
   expect(second.signing_key).not.toBe(first.signing_key);
-  expect(await openCredentials(vault).find('service-1')).toEqual(second);
-  expect(await credentials.find('service-2')).toBeUndefined();
+  expect(await openCredentials(vault).read('service-1')).toEqual(second);
+  await expect(credentials.read('service-2')).rejects.toMatchObject(missing);
   await credentials.remove('service-1');
-  expect(await credentials.find('service-1')).toBeUndefined();
+  await expect(credentials.read('service-1')).rejects.toMatchObject(missing);
   await credentials.remove('service-1');
 });
 
 test('the vault is asked once in a while, and again after a credential was forgotten', async () => {
   const credentials = openCredentials(newVault());
-  for (let count = 0; count < 3; count++) await credentials.find('unknown');
+  await credentials.replace('service-1', input);
+  secrets.operations.length = 0;
+  for (let count = 0; count < 3; count++) await credentials.read('service-1');
   expect(secrets.operations).toEqual(['GetSecretValue']);
-  credentials.forget('unknown');
-  await credentials.find('unknown');
+  credentials.forget('service-1');
+  await credentials.read('service-1');
   expect(secrets.operations).toEqual(['GetSecretValue', 'GetSecretValue']);
 });
 
@@ -79,8 +88,9 @@ test.each(['InternalServiceError', 'ThrottlingException', 'InvalidRequestExcepti
   '%s is no absence: it is answered with 503',
   async (fault) => {
     const credentials = openCredentials(newVault());
+    const written = await credentials.replace('service-1', input);
     faults = { GetSecretValue: fault };
-    const refusal = await credentials.find('service-1').catch((error: unknown) => error);
+    const refusal = await credentials.read('service-1').catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(ApiError);
     expect(refusal).toMatchObject({
       code: 'SERVICE_UNAVAILABLE',
@@ -89,16 +99,6 @@ test.each(['InternalServiceError', 'ThrottlingException', 'InvalidRequestExcepti
       headers: { 'Retry-After': '1' },
     });
     faults = {};
-    expect(await credentials.find('service-1')).toBeUndefined();
+    expect(await credentials.read('service-1')).toEqual(written);
   },
 );
-
-test('without a place for credentials there are none, and none can be set', async () => {
-  const credentials = openCredentials(emptyVault);
-  expect(await credentials.find('service-1')).toBeUndefined();
-  await expect(credentials.replace('service-1', input)).rejects.toMatchObject({
-    code: 'NOT_IMPLEMENTED',
-    status: 501,
-    message: 'This deployment cannot keep credentials of services. Deploy it with a place for them.',
-  });
-});

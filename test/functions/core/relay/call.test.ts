@@ -16,7 +16,7 @@ const production: EgressRules = { ports: [443], allowLoopback: false, ownHosts: 
 
 const execution = (url: string, more: Partial<Execution> = {}): Execution => ({
   request: { method: 'POST', url, contentType: 'application/json', body: '{"a":1}' },
-  serviceId: 'service-1',
+  service: { service_id: 'service-1' },
   intentUid: 'world.example:get-country:v1',
   agentId: 'agent-1',
   requestId: 'request-1',
@@ -25,6 +25,13 @@ const execution = (url: string, more: Partial<Execution> = {}): Execution => ({
   deadlineMs: 5_000,
   ...more,
 });
+
+/** Credentials that cannot be read. */
+const unreadable: RelayOptions['credentials'] = {
+  read: () => Promise.reject(unavailable('The credentials cannot be reached.')),
+  forget: () => {},
+};
+const withCredential = { service_id: 'service-1', credential: { set_at: 1 } };
 
 const opened: { stop?: () => unknown; close?: () => unknown }[] = [];
 const keep = <T extends { stop?: () => unknown; close?: () => unknown }>(part: T): T => {
@@ -36,7 +43,7 @@ afterEach(async () => {
 });
 
 const relay = (options: Partial<RelayOptions> = {}): Relay =>
-  keep(openRelay({ rules: loopback, resolve: async () => [{ address: '127.0.0.1', family: 4 }], ...options }));
+  keep(openRelay({ rules: loopback, resolve: async () => [{ address: '127.0.0.1', family: 4 }], credentials: unreadable, ...options }));
 
 const refusal = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
@@ -84,10 +91,9 @@ describe('a call', () => {
 
   test('is not made without the credential that it needs', async () => {
     const sockets = watchSockets();
-    const credentials = { find: () => Promise.reject(unavailable('The credentials cannot be reached.')), forget: () => {} };
     await expectFailure(
-      relay({ credentials, rules: { ports: [443], allowLoopback: false, ownHosts: [] } }).call(
-        execution('https://api.world.example/countries'),
+      relay({ rules: { ports: [443], allowLoopback: false, ownHosts: [] } }).call(
+        execution('https://api.world.example/countries', { service: withCredential }),
       ),
       'SERVICE_UNAVAILABLE',
       503,
@@ -101,9 +107,9 @@ describe('a call', () => {
   test('without a body sends none, and over http no credential', async () => {
     const upstream = keep(await startUpstream((_, response) => response.end('{}')));
     const credential = { header_name: 'Authorization', header_value: 'secret', signing_key: 'AAAA' };
-    const credentials = { find: async () => credential, forget: () => {} };
+    const credentials = { read: async () => credential, forget: () => {} };
     const url = `http://upstream.example:${upstream.port}/`;
-    await relay({ credentials }).call(execution(url, { request: { method: 'GET', url } }));
+    await relay({ credentials }).call(execution(url, { request: { method: 'GET', url }, service: withCredential }));
     expect(upstream.seen[0]).toMatchObject({ method: 'GET', body: '' });
     expect(upstream.seen[0]?.headers).not.toHaveProperty('authorization');
     expect(upstream.seen[0]?.headers).not.toHaveProperty('content-type');

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Credential } from '../../../../functions/core/credentials/credentials.ts';
 import { openRelay, type Relay } from '../../../../functions/core/relay/call.ts';
-import type { UpstreamRequest } from '../../../../functions/core/relay/request.ts';
+import type { Execution, UpstreamRequest } from '../../../../functions/core/relay/request.ts';
 import { makeCertificate } from '../../../support/certificate.ts';
 import { type SeenRequest, startUpstream } from '../../../support/upstream.ts';
 
@@ -32,9 +32,9 @@ beforeAll(async () => {
     resolve: async () => [{ address: '127.0.0.1', family: 4 }],
     trustedCertificate: certificate.cert,
     credentials: {
-      find: async (serviceId) => {
-        asked.push(`find ${serviceId}`);
-        return serviceId === 'service-1' ? credential : undefined;
+      read: async (serviceId) => {
+        asked.push(`read ${serviceId}`);
+        return credential;
       },
       forget: (serviceId) => void asked.push(`forget ${serviceId}`),
     },
@@ -47,7 +47,7 @@ afterAll(async () => {
 
 async function call(
   request: Omit<UpstreamRequest, 'url'> & { path: string },
-  serviceId = 'service-1',
+  service: Execution['service'] = { service_id: 'service-1', credential: { set_at: 1 } },
   answerStatus = 200,
 ): Promise<SeenRequest> {
   status = answerStatus;
@@ -55,7 +55,7 @@ async function call(
   const { path, ...rest } = request;
   await relay.call({
     request: { ...rest, url: `https://upstream.example:${upstream.port}${path}` },
-    serviceId,
+    service,
     intentUid: 'world.example:get-country:v1',
     agentId: 'agent é',
     requestId: 'request-1',
@@ -79,7 +79,7 @@ describe('the code that the documentation gives to upstreams', () => {
     const seen = await call(request);
     expect(isSigned({ ...seen, url: seenUrl(seen) }, credential.signing_key)).toBe(true);
     expect(seen.headers['x-api-key']).toBe('Bearer canary');
-    expect(asked).toEqual(['find service-1']);
+    expect(asked).toEqual(['read service-1']);
   });
 
   test('recognises no other', async () => {
@@ -116,11 +116,12 @@ test('the signature has the form of RFC 9421', async () => {
 });
 
 test('a service without a credential gets calls without a signature', async () => {
-  const { headers } = await call(post, 'service-2');
+  const { headers } = await call(post, { service_id: 'service-2' });
   expect(Object.keys(headers).filter((name) => /signature|digest|api-key/.test(name))).toEqual([]);
+  expect(asked).toEqual([]);
 });
 
 test.each([401, 403])('an upstream that answers %i has the credential read again', async (answerStatus) => {
-  await call(post, 'service-1', answerStatus);
-  expect(asked).toEqual(['find service-1', 'forget service-1']);
+  await call(post, undefined, answerStatus);
+  expect(asked).toEqual(['read service-1', 'forget service-1']);
 });
