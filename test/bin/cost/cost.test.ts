@@ -60,7 +60,7 @@ describe('a deployment', () => {
 describe('a setting costs', () => {
   test.each<[Record<string, unknown>, Record<string, number>]>([
     [{ signingKeys: 'a,b' }, { KMS: 1 }],
-    [{ waf: true }, { WAF: 7 }],
+    [{ waf: true }, { WAF: 8 }],
     [{ tracing: false }, { 'X-Ray': -0.04 }],
     [{ machineClient: true }, { Cognito: 7.64 }],
     [{ corsOrigins: '*', requireProofOfPossession: true, reservedConcurrency: '{"mcp":5}' }, {}],
