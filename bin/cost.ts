@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { describeChanges, readSettings } from '../lib/settings.ts';
-import { readUsage } from './cost/assumptions.ts';
+import { describeChanges, describeSettings, readSettings } from '../lib/settings.ts';
+import { readUsage, usualUsage } from './cost/assumptions.ts';
 import { type Deployment, readDeployment } from './cost/deployment.ts';
 import { costOf, pricedSettings, renderCost, renderPage } from './cost/render.ts';
 import { StartError } from './local/data-folder.ts';
@@ -35,12 +35,16 @@ async function writePage(): Promise<void> {
 
 async function show(): Promise<void> {
   const given = pairs(values.context);
+  const names = describeSettings().map(({ name }) => name);
+  const unknown = Object.keys(given).find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new StartError(`-c ${unknown}: is not a setting; README.md lists them.`);
   const usage = readUsage(pairs(values.assume));
   const deployment = await readTemplate(given);
   const { context } = JSON.parse(readFileSync('cdk.json', 'utf8'));
   const settings = describeChanges(readSettings({ ...context, ...given }));
   const assumed = values.assume.length > 0 ? `, assuming ${values.assume.join(', ')}` : '';
-  if (values.json) console.log(JSON.stringify({ settings, usage, months: costOf(deployment, usage) }, null, 2));
+  if (values.json)
+    console.log(JSON.stringify({ settings, assumed: { ...usualUsage, ...usage }, months: costOf(deployment, usage) }, null, 2));
   else console.log(renderCost(deployment, `${settings}${assumed}`, usage));
 }
 

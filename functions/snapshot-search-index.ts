@@ -20,7 +20,7 @@ export interface Deps {
 export const createAction =
   ({ source, snapshots }: Deps) =>
   async (): Promise<void> => {
-    if (!(await isSnapshotDue(snapshots, source))) return;
+    if (!(await isSnapshotDue(snapshots, source))) return log.info(served, { is_new: false });
     const file = temporaryIndexFile();
     const { index, asOfMs } = await buildIndex(source, file);
     try {
@@ -30,8 +30,11 @@ export const createAction =
     } finally {
       await rm(file);
     }
-    log.info('kept a snapshot of the search index', { as_of_ms: asOfMs });
+    log.info(served, { is_new: true, as_of_ms: asOfMs });
   };
+
+/** An alarm waits for this line. */
+const served = 'the snapshot of the search index is as new as it should be';
 
 const snapshots = snapshotsFromEnvironment();
 

@@ -75,9 +75,10 @@ export class Alarms extends Construct {
       }
       if (name === 'snapshot-search-index') {
         this.expectRuns('SnapshotAge', logGroup, namespace, {
-          line: 'kept a snapshot of the search index',
+          line: 'the snapshot of the search index is as new as it should be',
           within: Duration.hours(3),
-          description: 'The newest snapshot of the search index is older than three hours: cold starts of search take longer.',
+          description:
+            'For three hours no snapshot of the search index could be made, or found to be new enough: cold starts of search take longer.',
         });
       }
       if (name === 'feed-search-collection') this.watchFeed(logGroup, namespace);

@@ -78,7 +78,8 @@ export class Api extends Construct {
       'AwsSolutions-APIG2': 'Functions check requests against their schemas and name every mistake at once, which the gateway cannot.',
       'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]':
         'AWS defines this policy for the one role of an account with which API Gateway writes the logs of all its APIs.',
-      'AwsSolutions-APIG3': 'A setting, waf: it costs more when idle than all the rest. Limits of agents hold without it; open endpoints share one limit of requests.',
+      'AwsSolutions-APIG3':
+        'A setting, waf: it nearly doubles what the gate costs when idle. Limits of agents hold without it; open endpoints share one limit of requests.',
       'Serverless-APIGWXrayEnabled': 'A setting, tracing.',
     });
     // The stack names its outputs itself.

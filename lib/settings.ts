@@ -42,7 +42,6 @@ const always = (name: string) => ({ path: [name], when: () => true });
 /** The stage of `npm start`, which needs no entry in cdk.json. */
 const localStage = 'local';
 
-/** The settings of a deployment: context of the CDK app, by these names. All are optional. */
 /** Whether an address is spelt in the one form that all its spellings stand for: PATs and policies name it. */
 function isBaseUrl(text: string): boolean {
   const url = URL.parse(text);
@@ -54,6 +53,7 @@ function isBaseUrl(text: string): boolean {
   );
 }
 
+/** The settings of a deployment: context of the CDK app, by these names. All are optional. */
 const settingsObject = z.strictObject({
   stage: z
     .string()

@@ -14,6 +14,7 @@ export const assumptions = {
   ownSeconds: [0.015, "seconds of a function's own work"],
   lookSeconds: [0.2, 'seconds of a scheduled run that finds nothing to do'],
   buildSecondsPerIntent: [0.000_5, 'seconds for each intent to build the search index'],
+  changedHours: [60, 'hours a month in which the registry changes, after each of which the search index is built again'],
   bulkChanges: [10, 'times a month, more than a thousand changes at once, after which the index is built again'],
   // intent, service and agent
   readsPerExecution: [3, 'reads for each execution'],

@@ -1,3 +1,5 @@
+import { variables } from '../../functions/core/environment.ts';
+
 /** The parts of a template that cost something. */
 export interface Deployment {
   /** by the beginning of their logical ids, which is the name without hyphens */
@@ -12,6 +14,10 @@ export interface Deployment {
   machineClients: number;
   logRetentionDays: number;
   isTraced: boolean;
+  /** every PAT is used with a proof, whose id is written down */
+  isProofRequired: boolean;
+  /** every signed policy has an id, which is written down */
+  isFreshRequired: boolean;
   /** of OpenSearch Serverless; compute units that it has at least */
   collectionUnits: number;
 }
@@ -25,11 +31,13 @@ export interface Resource {
 /** An indexing and a search unit, half of each, and the same again as standby. */
 const unitsOf = ({ Properties }: Resource): number => (Properties?.StandbyReplicas === 'DISABLED' ? 1 : 2);
 
+/** @param resources - of a synthesized template, by their logical ids */
 export function readDeployment(resources: Record<string, Resource>): Deployment {
   const entriesOf = (type: string) => Object.entries(resources).filter(([, { Type }]) => Type === type);
   const ofType = (type: string) => entriesOf(type).map(([, resource]) => resource);
   const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
   const lambdas = entriesOf('AWS::Lambda::Function');
+  const isSet = (variable: string) => lambdas.some(([, { Properties }]) => Properties?.Environment?.Variables?.[variable] === 'true');
   const clients = ofType('AWS::Cognito::UserPoolClient');
   return {
     functions: lambdas.map(([id, { Properties }]) => ({
@@ -51,6 +59,8 @@ export function readDeployment(resources: Record<string, Resource>): Deployment 
     machineClients: clients.filter(({ Properties }) => Properties?.AllowedOAuthFlows?.includes('client_credentials')).length,
     logRetentionDays: Math.max(...ofType('AWS::Logs::LogGroup').map(({ Properties }) => Properties?.RetentionInDays ?? 0)),
     isTraced: lambdas.some(([, { Properties }]) => Properties?.TracingConfig?.Mode === 'Active'),
+    isProofRequired: isSet(variables.requireProofOfPossession),
+    isFreshRequired: isSet(variables.requireFreshSignature),
     collectionUnits: sum(ofType('AWS::OpenSearchServerless::Collection').map(unitsOf)),
   };
 }

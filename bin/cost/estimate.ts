@@ -9,14 +9,24 @@ const hours = 730;
 const minutes = hours * 60;
 const seconds = minutes * 60;
 
+/** X-Ray records no more than one request each second and this share of the others. */
+const tracedShare = 0.05;
+
+/** The most that traces cost a month, and each million requests besides. */
+export const mostForTraces = {
+  base: cost(xray.prices.trace, seconds),
+  perMillion: cost(xray.prices.trace, tracedShare * 1_000_000),
+};
+
 /** CloudWatch Logs adds this to each line, in bytes. */
 const logLineOverhead = 26;
 
 /** What logs shrink to when they are kept. */
 const logCompression = 0.15;
 
-/** Deleted snapshots are kept until the second midnight at most, and one is made each hour. */
-const snapshotsKept = 37;
+/** Deleted snapshots are kept until the second midnight at most; an index is built twice a day without changes, and hourly at most with them. */
+const snapshotsKept = 10;
+const buildsWithoutChanges = 2 * 30;
 
 const gigabytes = (bytes: number): number => bytes / 1e9;
 const sum = (amounts: number[]): number => amounts.reduce((total, amount) => total + amount, 0);
@@ -27,7 +37,7 @@ const sum = (amounts: number[]): number => amounts.reduce((total, amount) => tot
  */
 function tracesOf(requests: number): number {
   const first = seconds * (1 - Math.exp(-requests / seconds));
-  return first + 0.05 * (requests - first);
+  return first + tracedShare * (requests - first);
 }
 
 /** How often a value is read that many readers each keep for a minute, if it is used `uses` times a month by all together. */
@@ -42,7 +52,7 @@ const readsOfRegistry = ({ intents, services, pointerBytes }: Usage): number => 
 
 /** Runs, seconds and read units a month of what no request starts. */
 function background(deployment: Deployment, usage: Usage) {
-  const builds = deployment.buckets > 0 ? hours + usage.bulkChanges : 0;
+  const builds = deployment.buckets > 0 ? buildsWithoutChanges + usage.changedHours + usage.bulkChanges : 0;
   const schedules = deployment.schedules.map(({ functionId, everyMinutes }) => ({
     functionId,
     runs: minutes / everyMinutes,
@@ -70,6 +80,10 @@ export function estimate(deployment: Deployment, executions: number, changed: Pa
   const executionSeconds = executions * (usage.upstreamSeconds + usage.ownSeconds);
   const instances = Math.max(1, (executionSeconds / seconds) * usage.peakFactor);
 
+  const writes =
+    executions * (usage.writesPerExecution + Number(deployment.isProofRequired)) +
+    keyed * usage.writesPerKey +
+    issues * (usage.writesPerIssue + Number(deployment.isProofRequired) + Number(deployment.isFreshRequired));
   const readsOfSearches = deployment.collectionUnits > 0 ? 0 : searches * usage.readsPerSearch;
   const storedGb = gigabytes(usage.intents * (usage.recordBytes + usage.pointerBytes) + (keyed / 30) * 2 * usage.keptAnswerBytes);
 
@@ -92,8 +106,7 @@ export function estimate(deployment: Deployment, executions: number, changed: Pa
       durationOf('issuepat', issues * usage.ownSeconds) +
       sum(scheduled.schedules.map(({ functionId, seconds }) => durationOf(functionId, seconds))),
     'DynamoDB, requests':
-      cost(dynamodb.prices.write, executions * usage.writesPerExecution + keyed * usage.writesPerKey + issues * usage.writesPerIssue) +
-      cost(dynamodb.prices.read, executions * usage.readsPerExecution + readsOfSearches),
+      cost(dynamodb.prices.write, writes) + cost(dynamodb.prices.read, executions * usage.readsPerExecution + readsOfSearches),
     'DynamoDB, storage and recovery': cost(dynamodb.prices.storage, storedGb) + cost(dynamodb.prices.recovery, storedGb),
     'Search index and its snapshots': cost(dynamodb.prices.read, scheduled.reads) + snapshotCost(scheduled, deployment, usage),
     ...(deployment.collectionUnits > 0 && { 'OpenSearch Serverless': cost(openSearch.prices.unit, deployment.collectionUnits * hours) }),

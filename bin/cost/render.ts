@@ -1,6 +1,6 @@
 import { assumptions, type Usage } from './assumptions.ts';
 import type { Deployment } from './deployment.ts';
-import { estimate } from './estimate.ts';
+import { estimate, mostForTraces } from './estimate.ts';
 import { type Price, priceLists } from './prices.ts';
 
 /** Executions a month. */
@@ -44,7 +44,7 @@ export const renderCost = (deployment: Deployment, settings: string, usage?: Par
   [
     `US dollars a month in us-east-1, ${settings}:`,
     alignColumns([['', ...levelNames], ...rowsOf(costOf(deployment, usage))]),
-    'List prices, to be checked. docs/cost.md says where and when they were read, and what traffic is assumed.',
+    'List prices, to be checked. docs/cost.md names their pages and dates, and the traffic that is assumed.',
   ].join('\n\n');
 
 const table = (head: string[], rule: string, rows: string[][]): string =>
@@ -59,6 +59,7 @@ export const pricedSettings = [
   { name: '`machineClient=true`', settings: { machineClient: true } },
   { name: '`search=opensearch` in the stage `production`, with standby', settings: { search: 'opensearch' } },
   { name: '`search=opensearch` in another stage, without standby', settings: { search: 'opensearch', stage: 'test' } },
+  { name: '`requireProofOfPossession=true`', settings: { requireProofOfPossession: true } },
   { name: 'a second signing key, during a rotation', settings: { signingKeys: 'first,second' } },
   { name: '100,000 intents in place of 1,000', settings: {}, usage: { intents: 100_000, services: 2_000 } },
 ] satisfies { name: string; settings: Record<string, unknown>; usage?: Partial<Usage> }[];
@@ -107,11 +108,12 @@ Added to the total, or taken from it:
 ${amountsTable('setting', differences(standard, others))}
 
 - \`tracing\`: X-Ray's default rule records the first request of each second and 5 % of the others. So traces cost most for each request where there are
-  few, ${dollars(estimate(standard, 100_000)['X-Ray'] ?? 0)} at 100,000 executions, and at most ${dollars(13.14)} plus 0.25 for each million requests.
+  few, ${dollars(estimate(standard, 100_000)['X-Ray'] ?? 0)} at 100,000 executions, and at most ${dollars(mostForTraces.base)} plus ${dollars(mostForTraces.perMillion)} for each million requests.
 - \`search=opensearch\`: the least that a collection is billed for, whatever it holds. Large ones scale up.
 - The search index is built every hour, and after bulk changes, from all that is registered: the size of the registry decides what that costs.
 - The number of hosts behind intents costs nothing: no metric has a dimension that they or agents choose.
-- Other settings cost nothing by themselves.
+- \`requireProofOfPossession\`: the id of each proof is written down, so that none is used twice.
+- \`npm run cost\` counts \`expectedIntents\` and \`logRetentionDays\`, too. All other settings cost nothing by themselves.
 
 ## Prices
 

@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { readUsage } from '../../../bin/cost/assumptions.ts';
+import { readUsage, usualUsage } from '../../../bin/cost/assumptions.ts';
 import { readDeployment } from '../../../bin/cost/deployment.ts';
 import { estimate } from '../../../bin/cost/estimate.ts';
 import { costOf, pricedSettings, renderCost, renderPage } from '../../../bin/cost/render.ts';
@@ -63,7 +64,8 @@ describe('a setting costs', () => {
     [{ waf: true }, { WAF: 8 }],
     [{ tracing: false }, { 'X-Ray': -0.04 }],
     [{ machineClient: true }, { Cognito: 7.64 }],
-    [{ corsOrigins: '*', requireProofOfPossession: true, reservedConcurrency: '{"mcp":5}' }, {}],
+    [{ requireProofOfPossession: true, requireFreshSignature: true }, {}],
+    [{ corsOrigins: '*', reservedConcurrency: '{"mcp":5}' }, {}],
   ])('%j: %j without traffic', (settings, expected) => {
     expect(changeOf(settings)).toEqual(expected);
   });
@@ -90,6 +92,12 @@ describe('the estimate', () => {
     expect(estimate(standard, executions)['X-Ray']).toBeCloseTo(expected, 2);
   });
 
+  test('of writes counts the ids that are written down', () => {
+    // a write for each of a million executions, and for their 16,667 PATs; those of signed policies besides
+    expect(changeOf({ requireProofOfPossession: true }, 1_000_000)).toEqual({ 'DynamoDB, requests': 0.64 });
+    expect(changeOf({ requireFreshSignature: true }, 1_000_000)).toEqual({ 'DynamoDB, requests': 0.01 });
+  });
+
   test('of credentials is one read for each service, instance and minute at most', () => {
     const requestsAt = (executions: number) => ((estimate(standard, executions)['Secrets Manager'] ?? 0) - 5 * 0.4) / (0.05 / 10_000);
     expect(requestsAt(0)).toBeCloseTo(0);
@@ -104,13 +112,33 @@ describe('the estimate', () => {
   test('of the search index grows with the registry: each record is read when it is built', () => {
     const part = 'Search index and its snapshots';
     const [few, many] = [1_000, 100_000].map((intents) => estimate(standard, 0, { intents })[part] ?? 0) as [number, number];
-    // 740 times 99,000 records and their 12,085 units of pointers
-    expect(many - few).toBeGreaterThan(10.2);
-    expect(many - few).toBeLessThan(10.5);
+    // 130 times 99,000 records and their 12,085 units of pointers
+    expect(many - few).toBeGreaterThan(1.8);
+    expect(many - few).toBeLessThan(1.9);
   });
 });
 
 describe('npm run cost', () => {
+  const run = (...options: string[]) => spawnSync(process.execPath, ['bin/run.js', 'bin/cost.ts', ...options], { encoding: 'utf8' });
+
+  test('gives programs the settings, the assumptions and the amounts', () => {
+    const { stdout, stderr } = run('--json', '-c', 'stage=test', '-c', 'waf=true', '--assume', 'admins=7');
+    expect(stderr).toBe('');
+    const { settings, assumed, months } = JSON.parse(stdout);
+    expect(settings).toBe('stage test with waf=true, retainData=false, requireAdminMfa=false');
+    expect(assumed).toEqual({ ...usualUsage, admins: 7 });
+    expect(months).toEqual(costOf(deploymentOf({ waf: true }), { admins: 7 }));
+  });
+
+  test.each([
+    [['-c', 'taracing=false'], '-c taracing: is not a setting; README.md lists them.\n'],
+    [['-c', 'waf=maybe'], 'The settings are not valid:\n  waf: must be true or false\n'],
+    [['--write', '-c', 'waf=true'], 'docs/cost.md is for the default settings: leave -c, --assume and --json out.\n'],
+  ])('refuses %j', (options, complaint) => {
+    const { status, stdout, stderr } = run(...options);
+    expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: complaint });
+  });
+
   test('says which settings it is for, and aligns the amounts', () => {
     const lines = renderCost(standard, 'stage production with waf=true').split('\n');
     expect(lines[0]).toBe('US dollars a month in us-east-1, stage production with waf=true:');

@@ -61,8 +61,8 @@ function digesting() {
   return { stream, digest: () => hash.digest('hex') };
 }
 
-/** A snapshot is replaced by a newer one when it is this old, or this many changes later. */
-const staleness = { ageMs: 3_600_000, changes: 1_000 };
+/** A snapshot is replaced by a newer one after this many changes, an hour after the first change, or when it is this old. */
+const staleness = { changes: 1_000, changedMs: 3_600_000, ageMs: 12 * 3_600_000 };
 
 /**
  * Whether a new snapshot is worth its while: there is none that can be read, or the newest one has come to be old, or far behind. A new
@@ -74,11 +74,14 @@ export async function isSnapshotDue(
   nowMs = Date.now(),
 ): Promise<boolean> {
   const newest = await readManifest(store);
-  if (newest?.format !== indexFormat || nowMs - newest.as_of_ms >= staleness.ageMs) return true;
+  if (newest?.format !== indexFormat) return true;
+  const ageMs = nowMs - newest.as_of_ms;
+  if (ageMs >= staleness.ageMs) return true;
+  const enough = ageMs >= staleness.changedMs ? 1 : staleness.changes;
   let changes = 0;
   for await (const page of source.changesSince(newest.as_of_ms)) {
     changes += page.length;
-    if (changes >= staleness.changes) return true;
+    if (changes >= enough) return true;
   }
   return false;
 }

@@ -93,7 +93,9 @@ describe('a snapshot is due', () => {
   test.each([
     [0, 0, false],
     [hourMs - 1, 999, false],
-    [hourMs, 0, true],
+    [hourMs, 1, true],
+    [12 * hourMs - 1, 0, false],
+    [12 * hourMs, 0, true],
     [0, 1_000, true],
     [0, 5_000, true],
   ])('%i ms and %i changes after the newest: %p', async (laterMs, changed, isDue) => {
