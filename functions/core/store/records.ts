@@ -13,6 +13,8 @@ export interface ServiceRecord extends Service, Revisioned {
   kind: 'service';
   /** which claim of its name the service holds, see `service-name.ts` */
   name_claim: string;
+  /** of a service that was put back: intents written before this went when it was deleted; milliseconds since the epoch */
+  emptied_at?: number;
 }
 
 export interface IntentRecord extends Intent, Revisioned {
