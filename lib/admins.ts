@@ -2,6 +2,7 @@ import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import {
   AccountRecovery,
   ClientAttributes,
+  type IUserPool,
   Mfa,
   OAuthScope,
   ResourceServerScope,
@@ -17,39 +18,17 @@ const adminGroup = 'admins';
 
 /** Who may change the registry: people in the group `admins`, machines with the scope `intent-gate/admin`. */
 export class Admins extends Construct {
-  readonly pool: UserPool;
+  readonly pool: IUserPool;
   /** public client, for people: password or SRP */
   readonly people: UserPoolClient;
   /** confidential client, for machines: client credentials */
   readonly machines: UserPoolClient;
   readonly scope = 'intent-gate/admin';
 
-  constructor(scope: Construct, id: string, { stage, retainData, requireAdminMfa }: Settings) {
+  constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
-    this.pool = new UserPool(this, 'Pool', {
-      selfSignUpEnabled: false,
-      signInAliases: { username: true, email: true },
-      signInCaseSensitive: false,
-      accountRecovery: AccountRecovery.EMAIL_ONLY,
-      passwordPolicy: {
-        minLength: 12,
-        requireLowercase: true,
-        requireUppercase: true,
-        requireDigits: true,
-        requireSymbols: true,
-        tempPasswordValidity: Duration.days(3),
-      },
-      mfa: requireAdminMfa ? Mfa.REQUIRED : Mfa.OPTIONAL,
-      mfaSecondFactor: { otp: true, sms: false },
-      deletionProtection: retainData,
-      removalPolicy: retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
-    });
-    acknowledge(this.pool, {
-      'AwsSolutions-COG2': 'A setting, requireAdminMfa: scripts that sign in with a password alone cannot answer a challenge.',
-      'AwsSolutions-COG8':
-        'The pool has a handful of admins, invited by another admin; the plus plan is priced for customers who sign themselves up.',
-    });
-    this.pool.addGroup('AdminGroup', { groupName: adminGroup, description: 'May register, change and delete services and intents' });
+    const { stage, adopt } = settings;
+    this.pool = adopt?.userPoolId ? UserPool.fromUserPoolId(this, 'Pool', adopt.userPoolId) : this.createPool(settings);
     const admin = new ResourceServerScope({ scopeName: 'admin', scopeDescription: 'Register, change and delete services and intents' });
     const server = this.pool.addResourceServer('ResourceServer', { identifier: 'intent-gate', scopes: [admin] });
     // Client credentials are exchanged at the pool's domain, whose prefix is unique in a region.
@@ -69,5 +48,37 @@ export class Admins extends Construct {
       accessTokenValidity: Duration.hours(1),
       writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
     });
+  }
+
+  /** The pool, and the group with its members, outlive the stack if data is retained. */
+  private createPool({ retainData, requireAdminMfa }: Settings): UserPool {
+    const removalPolicy = retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+    const pool = new UserPool(this, 'Pool', {
+      selfSignUpEnabled: false,
+      signInAliases: { username: true, email: true },
+      signInCaseSensitive: false,
+      accountRecovery: AccountRecovery.EMAIL_ONLY,
+      passwordPolicy: {
+        minLength: 12,
+        requireLowercase: true,
+        requireUppercase: true,
+        requireDigits: true,
+        requireSymbols: true,
+        tempPasswordValidity: Duration.days(3),
+      },
+      mfa: requireAdminMfa ? Mfa.REQUIRED : Mfa.OPTIONAL,
+      mfaSecondFactor: { otp: true, sms: false },
+      deletionProtection: retainData,
+      removalPolicy,
+    });
+    acknowledge(pool, {
+      'AwsSolutions-COG2': 'A setting, requireAdminMfa: scripts that sign in with a password alone cannot answer a challenge.',
+      'AwsSolutions-COG8':
+        'The pool has a handful of admins, invited by another admin; the plus plan is priced for customers who sign themselves up.',
+    });
+    pool
+      .addGroup('AdminGroup', { groupName: adminGroup, description: 'May register, change and delete services and intents' })
+      .applyRemovalPolicy(removalPolicy);
+    return pool;
   }
 }
