@@ -12,7 +12,7 @@ import type { Problem } from './examine.ts';
 
 type Adopted = NonNullable<Settings['adopt']>;
 
-type ClientOptions = Pick<DynamoDBClientConfig, 'maxAttempts' | 'requestHandler'>;
+type ClientOptions = Pick<DynamoDBClientConfig, 'maxAttempts' | 'requestHandler' | 'endpoint' | 'region' | 'credentials'>;
 
 /** What is there, or undefined if there is nothing of this name. */
 async function find<T>(question: Promise<T>): Promise<T | undefined> {
