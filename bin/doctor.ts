@@ -6,7 +6,9 @@ import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda'
 import { ListBucketsCommand, S3Client } from '@aws-sdk/client-s3';
 import { readPolicy } from '../lib/policy.ts';
 import { readSettings, type Settings, SettingsError } from '../lib/settings.ts';
+import { examineAdopted } from './doctor/adopted.ts';
 import { type AccountFindings, diagnose } from './doctor/examine.ts';
+import { readOutputs } from './outputs.ts';
 
 const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
 
@@ -43,7 +45,7 @@ async function ask<T>(question: Promise<T>): Promise<T | 'unknown'> {
 }
 
 /** The bootstrap makes a bucket with a known name. */
-async function examineAccount(client: S3Client, region: string | undefined): Promise<AccountFindings> {
+async function examineAccount(client: S3Client, region: string | undefined, settings: Settings | string): Promise<AccountFindings> {
   try {
     await client.config.credentials();
   } catch {
@@ -51,10 +53,13 @@ async function examineAccount(client: S3Client, region: string | undefined): Pro
   }
   const bounded = { abortSignal: AbortSignal.timeout(10_000) };
   try {
-    const [listed, lambda, gateway] = await Promise.all([
+    const adopted = typeof settings === 'string' ? {} : (settings.adopt ?? {});
+    const wantedPolicy = typeof settings === 'string' ? undefined : readOutputs(settings.stage)?.SigningKeyPolicy;
+    const [listed, lambda, gateway, problems] = await Promise.all([
       ask(client.send(new ListBucketsCommand({}), bounded)),
       ask(new LambdaClient(clientOptions).send(new GetAccountSettingsCommand({}), bounded)),
       ask(new APIGatewayClient(clientOptions).send(new GetAccountCommand({}), bounded)),
+      ask(examineAdopted(adopted, wantedPolicy, clientOptions)),
     ]);
     const isBootstrap = ({ Name = '' }) => /^cdk-\w+-assets-/.test(Name) && Name.endsWith(`-${region}`);
     return {
@@ -62,6 +67,7 @@ async function examineAccount(client: S3Client, region: string | undefined): Pro
       isBootstrapped: listed === 'unknown' ? listed : (listed.Buckets ?? []).some(isBootstrap),
       unreservedConcurrency: lambda === 'unknown' ? lambda : (lambda.AccountLimit?.UnreservedConcurrentExecutions ?? 0),
       hasApiLogRole: gateway === 'unknown' ? gateway : gateway.cloudwatchRoleArn !== undefined,
+      adopted: problems,
     };
   } catch (error) {
     const { $metadata } = error as { $metadata?: { httpStatusCode?: number } };
@@ -79,11 +85,12 @@ const diagnoses = diagnose({
   wantedCdkVersion: readJson('package.json').devDependencies['aws-cdk'],
   settings,
   region,
-  account: region === undefined ? { state: 'no credentials' } : await examineAccount(client, region),
+  account: region === undefined ? { state: 'no credentials' } : await examineAccount(client, region, settings),
 });
 for (const { subject, isWell, detail, remedy } of diagnoses) {
   console.log(`${isWell ? 'ok  ' : 'MISS'}  ${subject}: ${detail}${remedy ? `\n      -> ${remedy}` : ''}`);
 }
 const isReady = diagnoses.every(({ isWell }) => isWell);
-console.log(isReady ? '\nReady: npx cdk deploy' : '\nNot ready yet.');
+const stage = typeof settings === 'string' ? '' : settings.stage;
+console.log(isReady ? `\nReady: npm run deploy -- ${stage}` : '\nNot ready yet.');
 process.exitCode = isReady ? 0 : 1;

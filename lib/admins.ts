@@ -2,6 +2,7 @@ import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import {
   AccountRecovery,
   ClientAttributes,
+  type IUserPool,
   Mfa,
   OAuthScope,
   ResourceServerScope,
@@ -17,16 +18,33 @@ const adminGroup = 'admins';
 
 /** Who may change the registry: people in the group `admins`, machines with the scope `intent-gate/admin`. */
 export class Admins extends Construct {
-  readonly pool: UserPool;
+  readonly pool: IUserPool;
   /** public client, for people: password or SRP */
   readonly people: UserPoolClient;
   /** confidential client, for machines: client credentials; only with the setting `machineClient` */
   readonly machines?: UserPoolClient;
   readonly scope = 'intent-gate/admin';
 
-  constructor(scope: Construct, id: string, { stage, retainData, requireAdminMfa, machineClient }: Settings) {
+  constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
-    this.pool = new UserPool(this, 'Pool', {
+    const { stage, adopt, machineClient } = settings;
+    this.pool = adopt?.userPoolId ? UserPool.fromUserPoolId(this, 'Pool', adopt.userPoolId) : this.createPool(settings);
+    this.people = this.pool.addClient('People', {
+      authFlows: { userPassword: true, userSrp: true },
+      disableOAuth: true,
+      preventUserExistenceErrors: true,
+      accessTokenValidity: Duration.hours(1),
+      refreshTokenValidity: Duration.days(1),
+      // Users cannot write any attribute that grants rights.
+      writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
+    });
+    if (machineClient) this.machines = this.addMachines(stage);
+  }
+
+  /** The pool, and the group with its members, outlive the stack if data is retained. */
+  private createPool({ retainData, requireAdminMfa }: Settings): UserPool {
+    const removalPolicy = retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+    const pool = new UserPool(this, 'Pool', {
       selfSignUpEnabled: false,
       signInAliases: { username: true, email: true },
       signInCaseSensitive: false,
@@ -42,24 +60,17 @@ export class Admins extends Construct {
       mfa: requireAdminMfa ? Mfa.REQUIRED : Mfa.OPTIONAL,
       mfaSecondFactor: { otp: true, sms: false },
       deletionProtection: retainData,
-      removalPolicy: retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy,
     });
-    acknowledge(this.pool, {
+    acknowledge(pool, {
       'AwsSolutions-COG2': 'A setting, requireAdminMfa: scripts that sign in with a password alone cannot answer a challenge.',
       'AwsSolutions-COG8':
         'The pool has a handful of admins, invited by another admin; the plus plan is priced for customers who sign themselves up.',
     });
-    this.pool.addGroup('AdminGroup', { groupName: adminGroup, description: 'May register, change and delete services and intents' });
-    this.people = this.pool.addClient('People', {
-      authFlows: { userPassword: true, userSrp: true },
-      disableOAuth: true,
-      preventUserExistenceErrors: true,
-      accessTokenValidity: Duration.hours(1),
-      refreshTokenValidity: Duration.days(1),
-      // Users cannot write any attribute that grants rights.
-      writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
-    });
-    if (machineClient) this.machines = this.addMachines(stage);
+    pool
+      .addGroup('AdminGroup', { groupName: adminGroup, description: 'May register, change and delete services and intents' })
+      .applyRemovalPolicy(removalPolicy);
+    return pool;
   }
 
   /** Client credentials are exchanged at the pool's domain, whose prefix is unique in a region. */

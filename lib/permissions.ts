@@ -1,6 +1,6 @@
 import { ArnFormat, Stack } from 'aws-cdk-lib';
 import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
-import type { Key } from 'aws-cdk-lib/aws-kms';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { partitions, type RecordKind, type TableName } from '../functions/core/store/keys.ts';
 import { acknowledge } from './acknowledge.ts';
@@ -59,7 +59,7 @@ const snapshotKeys = 'search-index/*';
 export interface Resources {
   tables: Tables;
   /** the first signs, all verify */
-  signingKeys: readonly Key[];
+  signingKeys: readonly IKey[];
   /** none if the setting `search` is `opensearch` */
   snapshots?: Bucket | undefined;
   /** only then */

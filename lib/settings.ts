@@ -53,6 +53,24 @@ function isBaseUrl(text: string): boolean {
   );
 }
 
+const tableName = z.string().regex(/^[a-zA-Z0-9_.-]{3,255}$/, 'must be the name of a DynamoDB table');
+
+/** What a stack has left that was deleted. */
+const adoptedParts = z.strictObject({
+  registryTable: tableName.optional(),
+  activityTable: tableName.optional(),
+  userPoolId: z
+    .string()
+    .regex(/^[a-z]{2}[a-z0-9-]+_[a-zA-Z0-9]+$/, 'must be the id of a Cognito user pool')
+    .optional(),
+  signingKeys: z
+    .record(
+      z.string(),
+      z.string().regex(/^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[a-zA-Z0-9-]+$/, 'must be the ARN of a KMS key, not of an alias'),
+    )
+    .optional(),
+});
+
 /** The settings of a deployment: context of the CDK app, by these names. All are optional. */
 const settingsObject = z.strictObject({
   stage: z
@@ -147,10 +165,42 @@ const settingsObject = z.strictObject({
   retainData: flag
     .default(true)
     .describe('protect the stack against deletion, and keep its table, keys and users if it is deleted nevertheless'),
+  adopt: object(adoptedParts)
+    .optional()
+    .describe(
+      '`{"registryTable","activityTable","userPoolId","signingKeys":{"<name>":"<ARN>"}}`: what a deleted stack left, which this one takes over instead of creating its own',
+    ),
   manageApiLogRole: flag
     .default(false)
     .describe('the stack sets the role with which API Gateway writes logs, for an account and region that have none; it is never deleted'),
 });
+
+/** Rules for what is taken over, besides those of its parts. */
+function refineAdoption(
+  { adopt, signingKeys, retainData, requireAdminMfa }: z.infer<typeof settingsObject>,
+  context: z.RefinementCtx,
+): void {
+  if (adopt === undefined) return;
+  const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path: ['adopt', ...path], message });
+  const { registryTable, activityTable, userPoolId, signingKeys: keys = {} } = adopt;
+  const arns = Object.values(keys);
+  if (!registryTable && !activityTable && !userPoolId && arns.length === 0) refuse([], 'must name what to take over, or be left out');
+  if (!registryTable !== !activityTable)
+    refuse([], 'needs registryTable and activityTable, or neither: what agents did belongs to what they did it with');
+  if (registryTable && registryTable === activityTable) refuse(['activityTable'], 'must be another table than registryTable');
+  for (const name of Object.keys(keys)) {
+    if (!signingKeys.includes(name)) refuse(['signingKeys', name], `must also be in the setting signingKeys (${signingKeys.join(', ')})`);
+  }
+  if (new Set(arns).size < arns.length) refuse(['signingKeys'], 'must name no key twice');
+  if (!retainData) refuse([], 'needs retainData: what is taken over is not deleted with the stack');
+  if (userPoolId && requireAdminMfa !== undefined) {
+    context.addIssue({
+      code: 'custom',
+      path: ['requireAdminMfa'],
+      message: 'must be left out: the user pool in adopt.userPoolId has its own setting',
+    });
+  }
+}
 
 const settingsSchema = settingsObject
   .refine(({ stage, allowLoopback }) => !allowLoopback || stage === localStage, {
@@ -169,6 +219,7 @@ const settingsSchema = settingsObject
     ...always('publicBaseUrl'),
     error: 'must be left out if domainName is given',
   })
+  .superRefine(refineAdoption)
   .transform(({ domainName, hostedZoneId = '', hostedZoneName = '', ...given }) => ({
     ...given,
     requireAdminMfa: given.requireAdminMfa ?? given.retainData,
@@ -238,12 +289,19 @@ export function readSettings(context: Record<string, unknown>): Settings {
 }
 
 /** The decisions of a synthesis that are hard to undo, in a line for people. */
-export const describeDecisions = ({ stage, retainData, signingKeys }: Settings): string =>
+export const describeDecisions = ({ stage, retainData, signingKeys, adopt }: Settings): string =>
   `Stage ${stage}: ${
     retainData
       ? 'the stack is protected against deletion, and keeps its table, keys and users'
       : 'deleting the stack DELETES its table, keys and users (retainData is false)'
-  }. PATs are signed with the key "${signingKeys[0]}".`;
+  }. PATs are signed with the key "${signingKeys[0]}".${adopt ? ` Taken over, not created: ${describeAdoption(adopt)}.` : ''}`;
+
+const describeAdoption = ({ registryTable, activityTable, userPoolId, signingKeys = {} }: NonNullable<Settings['adopt']>): string =>
+  [
+    ...(registryTable ? [`the tables ${registryTable} and ${activityTable}`] : []),
+    ...(userPoolId ? [`the user pool ${userPoolId}`] : []),
+    ...Object.entries(signingKeys).map(([name, arn]) => `the key "${name}" (${arn})`),
+  ].join(', ');
 
 /** Which settings a stage has that differ from the defaults, in words. */
 export function describeChanges({ stage, ...settings }: Settings): string {

@@ -1,6 +1,6 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { AccountRootPrincipal, type IRole, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { Key, KeySpec, KeyUsage } from 'aws-cdk-lib/aws-kms';
+import { type IKey, Key, KeySpec, KeyUsage } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
 
@@ -28,29 +28,37 @@ const administration = [
 
 /**
  * The keys that sign PATs, in the order of the setting: the first signs, all verify. KMS does not rotate asymmetric keys:
- * a new name in front rotates, removing the old name (once its last PAT has expired) retires.
+ * a new name in front rotates, removing the old name (once its last PAT has expired) retires. A key that a deleted stack left is taken over.
  */
-export const createSigningKeys = (scope: Construct, { signingKeys, retainData }: Settings): Key[] =>
-  signingKeys.map(
-    (name) =>
-      new Key(scope, `SigningKey-${name}`, {
-        description: `Intent Gate: signs Policy Adherence Tokens (${name})`,
-        alias: `${Stack.of(scope).stackName}/${name}`,
-        keySpec: KeySpec.ECC_NIST_P256,
-        keyUsage: KeyUsage.SIGN_VERIFY,
-        // A key cannot be made multi-Region later; a second region can then sign and verify the same PATs.
-        multiRegion: true,
-        pendingWindow: Duration.days(7),
-        removalPolicy: retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
-        policy: new PolicyDocument({
-          statements: [new PolicyStatement({ actions: administration, principals: [new AccountRootPrincipal()], resources: ['*'] })],
-        }),
-      }),
-  );
+export const createSigningKeys = (scope: Construct, { signingKeys, retainData, adopt }: Settings): IKey[] =>
+  signingKeys.map((name) => {
+    const adoptedArn = adopt?.signingKeys?.[name];
+    if (adoptedArn) return Key.fromKeyArn(scope, `SigningKey-${name}`, adoptedArn);
+    return new Key(scope, `SigningKey-${name}`, {
+      description: `Intent Gate: signs Policy Adherence Tokens (${name})`,
+      alias: `${Stack.of(scope).stackName}/${name}`,
+      keySpec: KeySpec.ECC_NIST_P256,
+      keyUsage: KeyUsage.SIGN_VERIFY,
+      // A key cannot be made multi-Region later; a second region can then sign and verify the same PATs.
+      multiRegion: true,
+      pendingWindow: Duration.days(7),
+      removalPolicy: retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      policy: new PolicyDocument({ statements: [administrationOfAccount()] }),
+    });
+  });
+
+const administrationOfAccount = () =>
+  new PolicyStatement({ actions: administration, principals: [new AccountRootPrincipal()], resources: ['*'] });
+
+const signingOf = (signer: IRole) => new PolicyStatement({ actions: ['kms:Sign'], principals: [signer], resources: ['*'] });
 
 /** Lets a role sign. No other role can, whatever the account's policies allow, because the keys leave signing to their own policy alone. */
-export function allowSigning(keys: readonly Key[], signer: IRole): void {
-  for (const key of keys) {
-    key.addToResourcePolicy(new PolicyStatement({ actions: ['kms:Sign'], principals: [signer], resources: ['*'] }));
-  }
+export function allowSigning(keys: readonly IKey[], signer: IRole): void {
+  for (const key of keys) key.addToResourcePolicy(signingOf(signer));
 }
+
+/**
+ * The policy of a key that lets this role sign. A stack cannot set it on a key that it has taken over, which still lets the role of the
+ * deleted stack sign, and nobody else: a role of the same name is another role to KMS.
+ */
+export const signingPolicy = (signer: IRole) => new PolicyDocument({ statements: [administrationOfAccount(), signingOf(signer)] });

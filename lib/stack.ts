@@ -19,7 +19,7 @@ import { readPolicy } from './policy.ts';
 import { prepareFiles } from './prepared-files.ts';
 import { SearchCollection } from './search-collection.ts';
 import type { Settings } from './settings.ts';
-import { allowSigning, createSigningKeys } from './signing-keys.ts';
+import { allowSigning, createSigningKeys, signingPolicy } from './signing-keys.ts';
 import { createSnapshotBucket, indexSize } from './snapshots.ts';
 import { createTables } from './tables.ts';
 
@@ -59,6 +59,7 @@ export class IntentGate extends Stack {
     new Alarms(this, 'Alarms', { accessLog, tables, functions, namespace: stackName, settings });
     const dashboard = createDashboard(this, { rest, tables, functions, namespace: stackName });
 
+    const signer = settings.adopt?.signingKeys && functions.get('issue-pat')?.role;
     const url = settings.publicBaseUrl ?? rest.url.replace(/\/$/, '');
     this.addOutputs({
       ApiUrl: [url, 'Base URL of the API'],
@@ -69,6 +70,9 @@ export class IntentGate extends Stack {
       RegistryTable: [tables.registry.tableName, 'The DynamoDB table of what is registered'],
       ActivityTable: [tables.activity.tableName, 'The DynamoDB table of agents, counters and idempotent calls'],
       DashboardUrl: [this.dashboardUrl(dashboard), 'What is going on'],
+      ...(signer && {
+        SigningKeyPolicy: [this.toJsonString(signingPolicy(signer)), 'The policy that adopted signing keys are to be given'],
+      }),
     });
   }
 
@@ -114,12 +118,12 @@ export class IntentGate extends Stack {
 
   /** Asks a function whether the deployment may go on, as soon as it has been deployed itself. */
   private ask(guard: EndpointFunction): CustomResource {
-    const { signingKeys, voidPats } = this.settings;
+    const { signingKeys, voidPats, adopt } = this.settings;
     return new CustomResource(this, 'SigningKeyGuard', {
       resourceType: 'Custom::SigningKeyGuard',
       serviceToken: guard.lambda.functionArn,
       serviceTimeout: Duration.minutes(2),
-      properties: { SigningKeys: signingKeys, VoidPats: String(voidPats) },
+      properties: { SigningKeys: signingKeys, VoidPats: String(voidPats), ...(adopt && { Adopt: adopt }) },
     });
   }
 

@@ -11,12 +11,15 @@ export type Tables = Record<TableName, AnyTable>;
 
 /**
  * The two tables; `functions/core/store/keys.ts` says which records each holds and makes their keys. They are global tables with a replica
- * in one region, so that a second region needs no migration.
+ * in one region, so that a second region needs no migration. Those that a deleted stack left are taken over as they are.
  */
-export const createTables = (scope: Construct, settings: Settings): Tables => ({
-  registry: createTable(scope, 'Registry', settings),
-  activity: createTable(scope, 'Activity', settings),
-});
+export const createTables = (scope: Construct, settings: Settings): Tables => {
+  const { registryTable, activityTable } = settings.adopt ?? {};
+  return {
+    registry: registryTable ? TableV2.fromTableName(scope, 'Registry', registryTable) : createTable(scope, 'Registry', settings),
+    activity: activityTable ? TableV2.fromTableName(scope, 'Activity', activityTable) : createTable(scope, 'Activity', settings),
+  };
+};
 
 const createTable = (scope: Construct, id: string, { retainData }: Settings): TableV2 =>
   new TableV2(scope, id, {

@@ -1,6 +1,16 @@
-import { globSync, readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
+
+import { parseSettings } from '../lib/settings.ts';
+import { copyTable } from './support/copy-table.ts';
+import { intentOf, serviceNamed } from './support/records.ts';
+import { startRegistry } from './support/registry.ts';
 
 const guide = readFileSync('docs/operations.md', 'utf8');
 const blocks = (language: string): string[] =>
@@ -29,4 +39,49 @@ test('workflows pin their actions to commit digests', () => {
   const used = texts.flatMap((text) => [...text.matchAll(/uses: (\S+)/g)].map(([, action = '']) => action));
   expect(used.length).toBeGreaterThan(0);
   for (const action of used) expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/);
+});
+
+const script = (part: string): string => blocks('').find((text) => text.includes(part)) ?? '';
+
+const runScript = (text: string, cwd: string, environment: NodeJS.ProcessEnv = {}) =>
+  promisify(execFile)('bash', ['-euo', 'pipefail', '-c', text], { cwd, env: { PATH: process.env.PATH, ...environment } });
+
+test('the variables of the commands come from the outputs of a stage', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'operations-'));
+  const outputs = { ApiUrl: 'https://a.example', UserPoolId: 'eu-west-1_1', AdminClientId: 'client', RegistryTable: 'Registry-1' };
+  writeFileSync(join(folder, 'cdk-outputs.production.json'), JSON.stringify({ IntentGate: outputs }));
+  const { stdout } = await runScript(`${script('output()')}echo "$URL $POOL $CLIENT $TABLE"`, folder);
+  rmSync(folder, { recursive: true });
+  expect(stdout).toBe('https://a.example eu-west-1_1 client Registry-1\n');
+});
+
+test('the commands that restore do what the guide says', async () => {
+  const registry = await startRegistry();
+  const client = new DynamoDBClient({ endpoint: registry.endpoint });
+  const uid = 'world.example:get-country:v1';
+  const { service_id: SERVICE } = await registry.services.create(serviceNamed('World'));
+  await registry.intents.create(SERVICE, intentOf(uid));
+  const TABLE = registry.tableNames.registry;
+  await copyTable(client, TABLE, 'restored');
+  await registry.intents.remove(uid, () => true);
+  // Without --yes and without a terminal, each command shows what it would do. DynamoDB's own operations have been played above.
+  const standIns = `aws() { :; }\nnpm() { shift 3; "${process.execPath}" bin/run.js bin/restore.ts "$@"; }\n`;
+  const { AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = process.env;
+  const { stdout } = await runScript(standIns + script('npm run restore'), '.', {
+    AWS_REGION,
+    AWS_ACCESS_KEY_ID,
+    AWS_SECRET_ACCESS_KEY,
+    AWS_ENDPOINT_URL_DYNAMODB: registry.endpoint,
+    TABLE,
+    SERVICE,
+  });
+  client.destroy();
+  await registry.stop();
+  expect(stdout.match(/is put back over its deletion/g)).toHaveLength(3);
+}, 60_000);
+
+test('the settings that take over what a deleted stack left are accepted', () => {
+  const [, text = ''] = /^ {3}```json\n(.*?)^ {3}```$/ms.exec(guide) ?? [];
+  const { stages } = JSON.parse(`{${text}}`);
+  expect(parseSettings(stages.production).adopt).toEqual(stages.production.adopt);
 });

@@ -40,9 +40,9 @@ function createProgram() {
  * @param words - the command line without the program
  * @returns the exit code
  */
-export async function runCommand(words: readonly string[]): Promise<number> {
+export async function runCommand(words: readonly string[], program: Pick<Command, 'parseAsync'> = createProgram()): Promise<number> {
   try {
-    await createProgram().parseAsync(words, { from: 'user' });
+    await program.parseAsync(words, { from: 'user' });
     return exitCodes.ok;
   } catch (error) {
     // commander has said already what is wrong

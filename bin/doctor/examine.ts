@@ -8,7 +8,7 @@ export interface Findings {
   /** that package.json asks for */
   wantedCdkVersion: string;
   /** or what is wrong with them or with the policy */
-  settings: Pick<Settings, 'reservedConcurrency' | 'manageApiLogRole'> | string;
+  settings: Pick<Settings, 'reservedConcurrency' | 'manageApiLogRole' | 'adopt'> | string;
   region: string | undefined;
   account: AccountFindings;
 }
@@ -23,7 +23,15 @@ export type AccountFindings =
       unreservedConcurrency: number | 'unknown';
       /** whether the account has a role with which API Gateway writes logs */
       hasApiLogRole: boolean | 'unknown';
+      /** what is wrong with what the stack takes over (setting `adopt`) */
+      adopted?: Problem[] | 'unknown';
     };
+
+/** Something to put right, and how. */
+export interface Problem {
+  detail: string;
+  remedy: string;
+}
 
 export interface Diagnosis {
   subject: string;
@@ -45,7 +53,7 @@ const signIn = 'aws sso login    (or export AWS_PROFILE=<profile>)';
 const minUnreserved = 100;
 
 /** Everything that a deployment needs, in the order in which to put it right. What does not matter yet has no verdict. */
-const examinations: Record<string, (findings: Findings) => Verdict | undefined> = {
+const examinations: Record<string, (findings: Findings) => Verdict | Verdict[] | undefined> = {
   Node: ({ nodeVersion }) =>
     Number(nodeVersion.split('.')[0]) >= 24 ? well(nodeVersion) : ill(`${nodeVersion} is too old; 24 is needed`, 'npm ci'),
 
@@ -97,10 +105,18 @@ const examinations: Record<string, (findings: Findings) => Verdict | undefined> 
       'set "manageApiLogRole": true for this stage in cdk.json',
     );
   },
+
+  'what is taken over'({ account, settings }) {
+    if (account.state !== 'known' || typeof settings === 'string' || !settings.adopt) return undefined;
+    const { adopted = 'unknown' } = account;
+    if (adopted === 'unknown')
+      return ill(`${noAnswer} ask`, 'take a role that may read tables, keys and the user pool, then run the doctor again');
+    if (adopted.length === 0) return well('complete');
+    return adopted.map(({ detail, remedy }) => ill(detail, remedy));
+  },
 };
 
 export const diagnose = (findings: Findings): Diagnosis[] =>
   Object.entries(examinations).flatMap(([subject, examine]) => {
-    const verdict = examine(findings);
-    return verdict ? [{ subject, ...verdict }] : [];
+    return [examine(findings) ?? []].flat().map((verdict) => ({ subject, ...verdict }));
   });

@@ -105,6 +105,9 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const template = readTemplate(synthesized);
     const kms = await keep(locateKms(options.kmsEndpoint ?? process.env.KMS_ENDPOINT, resourceIds(template, 'AWS::KMS::Key'), data.kept));
     const tables = readTables(template);
+    if (tables.length === 0) {
+      throw new StartError('The stage local takes over tables of AWS, which are not here. Leave the setting adopt out for it in cdk.json.');
+    }
     await createTables({ endpoint: dynamo.endpoint, region, credentials: localCredentials() }, tables).catch((cause) => {
       throw new StartError(`The tables at ${dynamo.endpoint} cannot be reached or created (${cause.name}).`, { cause });
     });

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,27 +10,34 @@ import {
   InitiateAuthCommand,
   RespondToAuthChallengeCommand,
 } from '@aws-sdk/client-cognito-identity-provider';
+import { DeleteTableCommand, DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { KMSClient, PutKeyPolicyCommand } from '@aws-sdk/client-kms';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, type JSONWebKeySet } from 'jose';
 import { runConformance } from '../../bin/conform/run.ts';
 import { shakeHands } from '../../bin/demo/handshake.ts';
 import { play } from '../../bin/demo/play.ts';
+import { examineAdopted } from '../../bin/doctor/adopted.ts';
 import { registerDemo } from '../../bin/local/upstream/register.ts';
 import { startUpstream, type Upstream } from '../../bin/local/upstream/server.ts';
+import { outputsFile, readOutputs } from '../../bin/outputs.ts';
 import { readError } from '../../bin/probes.ts';
 import { connect } from '../../client/connect.ts';
 import { type Exchange, type ExchangeOptions, openHttp } from '../../client/http.ts';
 import { obtainNamedKey } from '../../client/keys.ts';
 import type { Signer } from '../../client/pats.ts';
 import { addressIn, fetchPolicy } from '../../client/policy.ts';
+import { keys } from '../../functions/core/store/keys.ts';
 import { backgroundFunctions, endpoints } from '../../lib/endpoints.ts';
+import type { Settings } from '../../lib/settings.ts';
 import { account, credentials, type Emulator, installEmulator, region, startEmulator } from './emulator.ts';
 import { accessKeyOf, type Gateway, startGateway } from './gateway.ts';
 import { describeCall, isGranted } from './permissions-used.ts';
 
 const run = promisify(execFile);
+const stage = 'local';
+const stack = 'IntentGate-local';
 const settings = {
-  stage: 'local',
   allowLoopback: 'true',
   policyFile: 'bin/local/policy.json',
   retainData: 'false',
@@ -56,6 +63,9 @@ let outputs: Record<string, string>;
 let adminToken: string;
 let agent: Signer;
 let pat: string;
+let serviceId: string;
+/** name of a copy of the table Registry */
+const copy = 'restored';
 
 /** The environment of a shell that deploys to the emulated account. */
 const shell = () => ({
@@ -76,36 +86,57 @@ const cdk = (...parameters: string[]) => run('cdk', [...parameters, '--ci'], { e
 const askAccount = async (...parameters: string[]) =>
   JSON.parse((await run('.venv/bin/python', ['test/deploy/account.py', ...parameters], { env: shell(), maxBuffer: 1e8 })).stdout);
 
+const contextOf = (more: Record<string, string>) =>
+  Object.entries({ ...settings, ...more }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+
+/** Runs a program of the project in that shell. */
+const runProgram = (program: string, ...words: string[]) =>
+  run(process.execPath, ['bin/run.js', program, ...words], { env: shell(), maxBuffer: 1e8 });
+
 async function deploy(more: Record<string, string> = {}): Promise<void> {
-  const context = Object.entries({ ...settings, ...more }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const outputsFile = join(folder, 'cdk-outputs.json');
-  await cdk('deploy', '--require-approval', 'never', '--output', join(folder, 'cdk.out'), '--outputs-file', outputsFile, ...context);
-  outputs = JSON.parse(await readFile(outputsFile, 'utf8'))['IntentGate-local'];
+  const options = ['--require-approval', 'never', '--ci', '--output', join(folder, 'cdk.out')];
+  await runProgram('bin/deploy.ts', stage, ...options, ...contextOf(more));
+  outputs = readOutputs(stage) ?? {};
   const [apiId = ''] = ((await askAccount('list')) as Account).apis;
   gateway.pointTo(apiId);
 }
 
+const destroy = (more: Record<string, string> = {}) =>
+  cdk('destroy', '--force', '--output', join(folder, 'cdk.out'), '-c', `stage=${stage}`, ...contextOf(more));
+
 /** Base URL of the deployed API. The emulator serves it at another path than AWS does; the gateway translates. */
 const api = () => `${gateway.url}/live`;
 
+const lastingPassword = 'A-lasting-password-2';
+
+const openCognito = () => new CognitoIdentityProviderClient({ endpoint: gateway.url, region, credentials });
+
+/** Signs ada in, with the client of the deployment. */
+const signIn = (password: string) =>
+  openCognito().send(
+    new InitiateAuthCommand({
+      ClientId: outputs.AdminClientId,
+      AuthFlow: 'USER_PASSWORD_AUTH',
+      AuthParameters: { USERNAME: 'ada', PASSWORD: password },
+    }),
+  );
+
 /** As docs/operations.md says: a temporary password, changed at the first sign-in, and the group. */
 async function createAdmin(): Promise<string> {
-  const cognito = new CognitoIdentityProviderClient({ endpoint: gateway.url, region, credentials });
   const user = { UserPoolId: outputs.UserPoolId, Username: 'ada' };
-  const [temporary, lasting] = ['Temporary-password-1', 'A-lasting-password-2'];
+  const temporary = 'Temporary-password-1';
+  const cognito = openCognito();
   await cognito.send(new AdminCreateUserCommand({ ...user, TemporaryPassword: temporary, MessageAction: 'SUPPRESS' }));
   await cognito.send(new AdminAddUserToGroupCommand({ ...user, GroupName: 'admins' }));
   const ClientId = outputs.AdminClientId;
-  const first = await cognito.send(
-    new InitiateAuthCommand({ ClientId, AuthFlow: 'USER_PASSWORD_AUTH', AuthParameters: { USERNAME: 'ada', PASSWORD: temporary } }),
-  );
+  const first = await signIn(temporary);
   expect(first.ChallengeName).toBe('NEW_PASSWORD_REQUIRED');
   const { AuthenticationResult } = await cognito.send(
     new RespondToAuthChallengeCommand({
       ClientId,
       ChallengeName: 'NEW_PASSWORD_REQUIRED',
       Session: first.Session,
-      ChallengeResponses: { USERNAME: 'ada', NEW_PASSWORD: lasting },
+      ChallengeResponses: { USERNAME: 'ada', NEW_PASSWORD: lastingPassword },
     }),
   );
   return AuthenticationResult?.AccessToken ?? '';
@@ -126,6 +157,12 @@ const getCountry = (bearer: string): Promise<Exchange> =>
     bearer,
     body: { intent_uid: 'world.example:get-country:v1', parameters: { code: 'CH' } },
   });
+
+/** The id of the demo's service. */
+async function findService(): Promise<string> {
+  const { body } = await call('GET', `${api()}/api/intents/${smokeOptions.intentUid}?view=full`);
+  return (body as { service_id: string }).service_id;
+}
 
 beforeAll(async () => {
   await installEmulator();
@@ -149,6 +186,7 @@ afterAll(async () => {
   await emulator?.stop();
   await gateway?.stop();
   await rm(folder, { recursive: true, force: true });
+  await rm(outputsFile(stage), { force: true });
 });
 
 describe('a deployment', () => {
@@ -279,13 +317,31 @@ describe('a deployment', () => {
   }, 300_000);
 
   test('deletes on request', async () => {
-    const { body } = await call('GET', `${api()}/api/intents/world.example:get-country:v1?view=full`);
-    const { service_id: serviceId } = body as { service_id: string };
+    serviceId = await findService();
+    await askAccount('copy-table', outputs.RegistryTable ?? '', copy);
     const authorization = { method: 'DELETE', headers: { Authorization: `Bearer ${adminToken}` } };
     expect((await fetch(`${api()}/api/intents/world.example:get-currency:v1`, authorization)).status).toBe(204);
     expect((await fetch(`${api()}/api/services/${serviceId}`, authorization)).status).toBe(204);
     expect(await getCountry(pat)).toMatchObject({ status: 404 });
   });
+
+  test('has a deleted service back from a copy of its table', async () => {
+    const dynamo = new DynamoDBClient({ endpoint: gateway.url, region, credentials });
+    // The tool waits until a deletion is a minute old.
+    const update = { UpdateExpression: 'SET deleted_at = :then', ExpressionAttributeValues: { ':then': { N: '1' } } };
+    const { pk, sk } = keys.service(serviceId);
+    await dynamo.send(new UpdateItemCommand({ TableName: outputs.RegistryTable, Key: { pk: { S: pk }, sk: { S: sk } }, ...update }));
+    const words = ['--from', copy, '--to', outputs.RegistryTable ?? '', '--service', serviceId, '--json', '--yes'];
+    const { done, steps } = JSON.parse((await runProgram('bin/restore.ts', ...words)).stdout);
+    expect(done).toEqual({ done: { create: steps.length - 2, replace: 0, 'put back': 2, remove: 0 }, failed: [] });
+    expect(await call('GET', `${api()}/api/services/${serviceId}`)).toMatchObject({ status: 200 });
+    const { body } = await call('GET', `${api()}/api/services/${serviceId}/intents?page_size=1`);
+    expect(body).toMatchObject({ pagination: { total_results: steps.length - 1 } });
+    const found = await call('GET', `${api()}/api/intents/search?query=currency+of+a+country`);
+    expect(JSON.stringify(found.body)).toContain('world.example:get-currency:v1');
+    expect(await getCountry(pat)).toMatchObject({ status: 200, body: { name: 'Switzerland' } });
+    await dynamo.send(new DeleteTableCommand({ TableName: copy }));
+  }, 60_000);
 
   test('grants each function what it used', async () => {
     const { functions } = (await askAccount('list')) as Account;
@@ -302,11 +358,93 @@ describe('a deployment', () => {
   });
 
   test('is destroyed without a trace', async () => {
-    const context = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     // AWS tags the bucket when it makes it; the emulator does not, and the CDK empties no bucket without the tag.
     const [bucket = ''] = ((await askAccount('list')) as Account).buckets.filter((name) => name.includes('snapshots'));
     await askAccount('tag-bucket', bucket, 'aws-cdk:auto-delete-objects');
-    await cdk('destroy', '--force', '--output', join(folder, 'cdk.out'), ...context);
+    await destroy();
+    expect(await askAccount('list')).toEqual(before);
+  }, 300_000);
+});
+
+describe('a stack that was deleted by accident', () => {
+  const kept = { retainData: 'true', requireAdminMfa: 'false' };
+  let left: [type: string, logicalId: string, id: string][];
+  const leftOf = (type: string, logicalId = ''): string =>
+    left.find(([found, logical]) => found === type && logical.startsWith(logicalId))?.[2] ?? '';
+  let adopt: NonNullable<Settings['adopt']>;
+  let jwks: unknown;
+
+  test('is protected, and leaves its data', async () => {
+    await deploy(kept);
+    adminToken = await createAdmin();
+    await registerDemo({ baseUrl: api(), adminToken, upstreamUrl: upstream.url });
+    agent = await obtainNamedKey('adopt');
+    await requestPat();
+    jwks = (await call('GET', `${api()}/.well-known/jwks.json`)).body;
+    await expect(destroy(kept)).rejects.toThrow(/[Tt]ermination ?[Pp]rotection/);
+    await askAccount('unprotect', stack);
+    await destroy(kept);
+    left = await askAccount('left', stack);
+    expect(left.map(([type]) => type).sort()).toEqual([
+      'AWS::Cognito::UserPool',
+      'AWS::Cognito::UserPoolGroup',
+      'AWS::DynamoDB::GlobalTable',
+      'AWS::DynamoDB::GlobalTable',
+      'AWS::KMS::Key',
+      'AWS::S3::Bucket',
+      'AWS::S3::BucketPolicy',
+    ]);
+  }, 300_000);
+
+  test('has a successor that takes it over', async () => {
+    const keyArn = `arn:aws:kms:${region}:${account}:key/${leftOf('AWS::KMS::Key')}`;
+    adopt = {
+      registryTable: leftOf('AWS::DynamoDB::GlobalTable', 'Registry'),
+      activityTable: leftOf('AWS::DynamoDB::GlobalTable', 'Activity'),
+      userPoolId: leftOf('AWS::Cognito::UserPool'),
+      signingKeys: { first: keyArn },
+    };
+    await deploy({ retainData: 'true', adopt: JSON.stringify(adopt) });
+    expect(await call('GET', `${api()}/.well-known/jwks.json`)).toMatchObject({ status: 200, body: jwks });
+    expect(await call('GET', `${api()}/api/intents/${smokeOptions.intentUid}`)).toMatchObject({ status: 200 });
+    expect(await findService()).not.toBe('');
+    const found = await call('GET', `${api()}/api/intents/search?query=currency+of+a+country`);
+    expect(JSON.stringify(found.body)).toContain('world.example:get-currency:v1');
+  }, 300_000);
+
+  test('lets the successor sign PATs once its keys have been given the new policy', async () => {
+    const examine = () => examineAdopted(adopt, outputs.SigningKeyPolicy, { endpoint: gateway.url, region, credentials });
+    await expect(requestPat()).rejects.toThrow('The signing keys cannot be reached.');
+    const [problem, ...others] = await examine();
+    expect(others).toEqual([]);
+    expect(problem?.detail).toBe('the key "first" does not let this stack sign: PATs cannot be issued');
+    const [, KeyId, Policy] = /^aws kms put-key-policy --key-id (\S+) --policy '(.+)'$/.exec(problem?.remedy ?? '') ?? [];
+    await new KMSClient({ endpoint: gateway.url, region, credentials }).send(new PutKeyPolicyCommand({ KeyId, Policy }));
+    expect(await examine()).toEqual([]);
+    pat = await requestPat();
+    expect(await getCountry(pat)).toMatchObject({ status: 200, body: { name: 'Switzerland' } });
+  }, 60_000);
+
+  test('has its admins in the successor', async () => {
+    const { AuthenticationResult } = await signIn(lastingPassword);
+    const created = await call('POST', `${api()}/api/services`, {
+      bearer: AuthenticationResult?.AccessToken ?? '',
+      body: { service_name: 'Afterwards', service_url: 'https://afterwards.example', description: 'Registered in the new stack' },
+    });
+    expect(created).toMatchObject({ status: 201 });
+    const bound = await call('GET', `${api()}/api/agents/${agent.agentId}`, { bearer: AuthenticationResult?.AccessToken ?? '' });
+    expect(bound).toMatchObject({ status: 200 });
+  }, 60_000);
+
+  test('is not left again by mistake', async () => {
+    await expect(deploy(kept)).rejects.toThrow(/adopt\.registryTable: this stack has taken over/);
+    expect(await getCountry(pat)).toMatchObject({ status: 200 });
+  }, 300_000);
+
+  test('leaves nothing once everything has been deleted by hand', async () => {
+    await askAccount('unprotect', stack);
+    await destroy({ retainData: 'true', adopt: JSON.stringify(adopt) });
+    await askAccount('discard', JSON.stringify(before));
     expect(await askAccount('list')).toEqual(before);
   }, 300_000);
 });

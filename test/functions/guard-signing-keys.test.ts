@@ -15,6 +15,45 @@ const update = (standing: string[], wanted: string[], voidPats = false) =>
     OldResourceProperties: { SigningKeys: standing, VoidPats: 'false' },
   }) as unknown as CloudFormationCustomResourceEvent;
 
+const adopting = (then: object | undefined, now: object | undefined, voidPats = false) =>
+  ({
+    RequestType: 'Update',
+    ResourceProperties: { SigningKeys: ['first'], VoidPats: String(voidPats), ...(now && { Adopt: now }) },
+    OldResourceProperties: { SigningKeys: ['first'], VoidPats: 'false', ...(then && { Adopt: then }) },
+  }) as unknown as CloudFormationCustomResourceEvent;
+
+describe('what was taken over', () => {
+  const data = { registryTable: 'R-1', activityTable: 'A-1', userPoolId: 'eu-west-1_1' };
+  const key = { signingKeys: { first: 'arn-1' } };
+  const exchanged = `adopt.signingKeys: "first" would be another key than it is now. Leave it as it is, and give the other key a name of its own. ${onPurpose}`;
+
+  test.each<[object | undefined, object | undefined]>([
+    [
+      { ...data, ...key },
+      { ...data, ...key },
+    ],
+    [undefined, data],
+    [key, { ...data, ...key }],
+  ])('%j may become %j', (then, now) => {
+    expect(findObjection(adopting(then, now))).toBeUndefined();
+  });
+
+  test.each<[object | undefined, object | undefined, string]>([
+    [data, undefined, 'adopt.registryTable: this stack has taken over R-1 and would leave it again.'],
+    [data, { ...data, userPoolId: 'eu-west-1_2' }, 'adopt.userPoolId: this stack has taken over eu-west-1_1 and would leave it again.'],
+    [key, undefined, exchanged],
+    [undefined, key, exchanged],
+    [key, { signingKeys: { first: 'arn-2' } }, exchanged],
+  ])('%j may not become %j', (then, now, objection) => {
+    expect(findObjection(adopting(then, now))).toContain(objection);
+  });
+
+  test('may be exchanged for another key on purpose, but never be left', () => {
+    expect(findObjection(adopting(undefined, key, true))).toBeUndefined();
+    expect(findObjection(adopting(data, undefined, true))).toContain('would leave it again');
+  });
+});
+
 describe('a change of the signing keys', () => {
   test.each([
     [['first'], ['first']],

@@ -30,6 +30,8 @@ const defaults = {
   manageApiLogRole: false,
 };
 
+const keyArn = 'arn:aws:kms:eu-west-1:123456789012:key/mrk-1';
+
 function mistakes(given: Record<string, unknown>, read = parseSettings): string[] {
   try {
     read(given);
@@ -115,6 +117,32 @@ describe('parseSettings', () => {
       'publicBaseUrl: must be left out if domainName is given',
     ],
     [{ patLifetime: 1 }, 'patLifetime: is not a setting'],
+    [{ adopt: {} }, 'adopt: must name what to take over, or be left out'],
+    [{ adopt: '{"userPoolId":"eu-west-1_Abc123","pool":"x"}' }, 'adopt.pool: is not a setting'],
+    [
+      { adopt: { registryTable: 'Registry-1' } },
+      'adopt: needs registryTable and activityTable, or neither: what agents did belongs to what they did it with',
+    ],
+    [
+      { adopt: { registryTable: 'Registry-1', activityTable: 'Registry-1' } },
+      'adopt.activityTable: must be another table than registryTable',
+    ],
+    [{ adopt: { registryTable: 'a b', activityTable: 'Activity-1' } }, 'adopt.registryTable: must be the name of a DynamoDB table'],
+    [{ adopt: { userPoolId: 'Pool' } }, 'adopt.userPoolId: must be the id of a Cognito user pool'],
+    [
+      { adopt: { userPoolId: 'eu-west-1_Abc123' }, retainData: false },
+      'adopt: needs retainData: what is taken over is not deleted with the stack',
+    ],
+    [
+      { adopt: { userPoolId: 'eu-west-1_Abc123' }, requireAdminMfa: true },
+      'requireAdminMfa: must be left out: the user pool in adopt.userPoolId has its own setting',
+    ],
+    [
+      { adopt: { signingKeys: { first: 'alias/IntentGate/first' } } },
+      'adopt.signingKeys.first: must be the ARN of a KMS key, not of an alias',
+    ],
+    [{ adopt: { signingKeys: { second: keyArn } } }, 'adopt.signingKeys.second: must also be in the setting signingKeys (first)'],
+    [{ signingKeys: 'a,b', adopt: { signingKeys: { a: keyArn, b: keyArn } } }, 'adopt.signingKeys: must name no key twice'],
   ])('refuses %j', (given, expected) => {
     expect(mistakes(given)).toEqual([expected]);
   });
@@ -162,6 +190,11 @@ test.each([
   [
     { stage: 'dev', retainData: false, signingKeys: 'b,a' },
     'Stage dev: deleting the stack DELETES its table, keys and users (retainData is false). PATs are signed with the key "b".',
+  ],
+  [
+    { adopt: { registryTable: 'R-1', activityTable: 'A-1', userPoolId: 'eu-west-1_Abc123', signingKeys: { first: keyArn } } },
+    'Stage production: the stack is protected against deletion, and keeps its table, keys and users. PATs are signed with the key "first". ' +
+      `Taken over, not created: the tables R-1 and A-1, the user pool eu-west-1_Abc123, the key "first" (${keyArn}).`,
   ],
 ])('synthesis says what it decided for %j', (given, expected) => {
   expect(describeDecisions(parseSettings(given))).toBe(expected);

@@ -8,6 +8,13 @@ import { logicalPrefix, type Resource, type Synthesis, synthesize } from './synt
 
 let standard: Synthesis;
 
+const adopt = {
+  registryTable: 'IntentGate-Registry4DB9CCA5-ABC',
+  activityTable: 'IntentGate-Activity04690B0A-ABC',
+  userPoolId: 'eu-west-1_Abc123',
+  signingKeys: { first: 'arn:aws:kms:eu-west-1:123456789012:key/mrk-1' },
+};
+
 beforeAll(() => {
   standard = synthesize();
 });
@@ -408,6 +415,7 @@ describe("cdk-nag and CloudFormation's own rules are satisfied", () => {
     },
     'with as little as possible': { stage: 'test', tracing: false },
     'with a search collection': { search: 'opensearch' },
+    'with what a deleted stack left': { adopt },
     'on the local stage': { stage: 'local', allowLoopback: true },
   };
   const names = Object.keys(variants);
@@ -480,6 +488,64 @@ test('resources with data or addresses keep their logical ids: a new id would be
     'AWS::S3::Bucket': ['SnapshotsD03D071C'],
   };
   for (const [type, ids] of Object.entries(pinned)) expect([type, Object.keys(standard.resources(type))]).toEqual([type, ids]);
+});
+
+describe('what a deleted stack left', () => {
+  let adopting: Synthesis;
+  beforeAll(() => {
+    adopting = synthesize({ adopt });
+  });
+
+  test('is taken over instead of created', () => {
+    for (const type of ['AWS::DynamoDB::GlobalTable', 'AWS::KMS::Key', 'AWS::Cognito::UserPool', 'AWS::Cognito::UserPoolGroup']) {
+      expect([type, adopting.resources(type)]).toEqual([type, {}]);
+    }
+    const { Variables } = functionOf('issue-pat', adopting).Properties.Environment;
+    expect(Variables).toMatchObject({
+      REGISTRY_TABLE: adopt.registryTable,
+      ACTIVITY_TABLE: adopt.activityTable,
+      SIGNING_KEY_IDS: adopt.signingKeys.first,
+    });
+    expect(functionOf('create-service', adopting).Properties.Environment.Variables).toMatchObject({ USER_POOL_ID: adopt.userPoolId });
+    expect(adopting.template.Outputs).toMatchObject({
+      RegistryTable: { Value: adopt.registryTable },
+      ActivityTable: { Value: adopt.activityTable },
+      UserPoolId: { Value: adopt.userPoolId },
+    });
+  });
+
+  test('gets new clients, and the domain and scope that went with the stack', () => {
+    for (const type of ['AWS::Cognito::UserPoolClient', 'AWS::Cognito::UserPoolDomain', 'AWS::Cognito::UserPoolResourceServer']) {
+      const made = Object.values(adopting.resources(type));
+      expect([type, made.length]).toEqual([type, Object.keys(standard.resources(type)).length]);
+      for (const { Properties } of made) expect(Properties.UserPoolId).toBe(adopt.userPoolId);
+    }
+  });
+
+  test('is used under the same permissions', () => {
+    const texts = Object.values(adopting.resources('AWS::IAM::Policy')).map(({ Properties }) => JSON.stringify(Properties));
+    expect(texts.some((text) => text.includes('"kms:Sign"') && text.includes(adopt.signingKeys.first))).toBe(true);
+    for (const table of [adopt.registryTable, adopt.activityTable])
+      expect(texts.some((text) => text.includes(`:table/${table}`))).toBe(true);
+  });
+
+  test('comes with the policy that its keys are to be given: that of a new key', () => {
+    const { Statement } = JSON.parse(flatten(adopting.template.Outputs.SigningKeyPolicy?.Value));
+    const created = standard.only('AWS::KMS::Key').Properties.KeyPolicy.Statement;
+    expect(Statement.map(({ Action }: { Action: unknown }) => Action)).toEqual(created.map(({ Action }: { Action: unknown }) => Action));
+    expect(Statement[1].Principal.AWS).toMatch(/^<issuepatRole\w+\.Arn>$/);
+  });
+
+  test('is known to the guard of deployments', () => {
+    expect(adopting.only('Custom::SigningKeyGuard').Properties.Adopt).toEqual(adopt);
+  });
+
+  test('may be a part, and a key of its own beside the one that is taken over', () => {
+    const { resources } = synthesize({ signingKeys: 'second,first', adopt: { signingKeys: adopt.signingKeys } });
+    expect(Object.keys(resources('AWS::KMS::Key'))).toEqual([expect.stringMatching(/^SigningKeysecond/)]);
+    expect(Object.keys(resources('AWS::DynamoDB::GlobalTable'))).toHaveLength(2);
+    expect(Object.keys(resources('AWS::Cognito::UserPool'))).toHaveLength(1);
+  });
 });
 
 describe('alarms', () => {

@@ -1,34 +1,28 @@
-import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { renderUnicodeCompact } from 'uqr';
+import { readAllOutputs } from '../../outputs.ts';
 import { openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { forgetSession, localStackFile, readLocalStack, type Session, saveSession } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
-
-/** The outputs of the last deployment from this folder. */
-function readOutputs(): { AdminClientId?: string; UserPoolId?: string } {
-  try {
-    return Object.assign({}, ...Object.values(JSON.parse(readFileSync('cdk-outputs.json', 'utf8'))));
-  } catch {
-    return {};
-  }
-}
 
 export function addLogin(program: CommandUnknownOpts): void {
   program
     .command('login')
     .description('Sign in as an admin: to the user pool of a deployment, or to the stack that "npm start" runs here')
     .option('--local', 'take the admin of the local stack')
-    .option('--region <region>', 'region of the user pool; default: from UserPoolId in cdk-outputs.json')
-    .option('--client-id <id>', 'AdminClientId of the deployment; default: from cdk-outputs.json')
+    .option('--region <region>', 'region of the user pool; default: from the outputs of the deployment')
+    .option('--client-id <id>', 'AdminClientId of the deployment; default: from the outputs of the deployment')
     .option('--endpoint <url>', "address of the user pool in place of Cognito's own")
     .option('--username <name>', 'user name; asked for otherwise')
     .option('--password-stdin', 'read the password from stdin')
     .action(async (options, command) => {
       const { api, terminal } = openContext(command);
-      const path = await saveSession(api.baseUrl, options.local ? signInLocally(api.baseUrl) : await signInToPool(options, terminal));
+      const path = await saveSession(
+        api.baseUrl,
+        options.local ? signInLocally(api.baseUrl) : await signInToPool(api.baseUrl, options, terminal),
+      );
       terminal.say(`You are signed in to ${api.baseUrl}. The tokens are kept in ${path}, which only you can read.`);
       terminal.json({ base_url: api.baseUrl, session_file: path });
     });
@@ -48,15 +42,21 @@ function signInLocally(baseUrl: string): Session {
   return { kind: 'local', stack_file: localStackFile() };
 }
 
+const describeDeployed = (urls: readonly string[]): string =>
+  urls.length > 0
+    ? `No deployment from this folder has this address; those here have ${urls.join(', ')}.`
+    : 'No deployment was made from this folder with "npm run deploy".';
+
 type PoolOptions = { [Name in 'region' | 'clientId' | 'endpoint' | 'username']?: string } & { passwordStdin?: true };
 
-async function signInToPool(options: PoolOptions, terminal: Terminal): Promise<Session> {
-  const outputs = readOutputs();
-  const region = options.region ?? outputs.UserPoolId?.split('_')[0];
-  const clientId = options.clientId ?? outputs.AdminClientId;
+async function signInToPool(baseUrl: string, options: PoolOptions, terminal: Terminal): Promise<Session> {
+  const deployed = readAllOutputs();
+  const outputs = deployed.find(({ ApiUrl }) => ApiUrl === baseUrl);
+  const region = options.region ?? outputs?.UserPoolId?.split('_')[0];
+  const clientId = options.clientId ?? outputs?.AdminClientId;
   if (region === undefined || clientId === undefined) {
     throw usageFailure(
-      'Which user pool? Give --region and --client-id (outputs UserPoolId and AdminClientId of the deployment), or --local.',
+      `Which user pool? ${describeDeployed(deployed.flatMap(({ ApiUrl }) => ApiUrl ?? []))} Give --region and --client-id (outputs UserPoolId and AdminClientId of the deployment), or --local.`,
     );
   }
   const username = options.username ?? (await terminal.ask('User name: '));

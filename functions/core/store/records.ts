@@ -15,6 +15,8 @@ export interface ServiceRecord extends Service, Revisioned {
   name_claim: string;
   /** calls of its intents carry a credential, and are not made without it; absent if the service has none */
   credential?: CredentialFacts;
+  /** of a service that was put back: intents written before this went when it was deleted; milliseconds since the epoch */
+  emptied_at?: number;
 }
 
 /** What is known of a service's credential besides its secret parts, which are in Secrets Manager. No public answer shows it. */

@@ -6,12 +6,15 @@ import { createRoster, removeMembers } from './members.ts';
 import type { CredentialFacts, ServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
 import { claimName, releaseName } from './service-name.ts';
-import type { Table } from './table.ts';
+import type { Item, Table } from './table.ts';
 
 /** Tombstones outlive the change pointers that announce them. */
 export const tombstoneLifeSeconds = 7 * 24 * 3600;
 
-type ServiceItem = ServiceRecord & Record<string, unknown>;
+/** Before a service was put back it had been deleted for longer than this, whatever the clocks say. */
+const emptiedAgoMs = 30_000;
+
+type ServiceItem = ServiceRecord & Item;
 
 /** Says whether the writer knew the record as it stands: from `If-Match`; always true without it. */
 export type IfMatch = (record: { rev: string }) => boolean;
@@ -50,6 +53,33 @@ export function openServices(table: Table) {
     },
 
     /**
+     * Puts a service back under the id that it had, without intents: what its deletion left behind is removed first. The deletion must be
+     * a minute old, so that no request is still at it.
+     * @returns undefined if the service is there
+     * @throws ApiError CONFLICT if the name is taken
+     */
+    async putBack(serviceId: string, input: ServiceInput): Promise<ServiceRecord | undefined> {
+      const seen = await read(serviceId);
+      if (seen && !seen.deleted_at) return undefined;
+      const claim = await claimName(table, input.service_name, serviceId);
+      if (claim === undefined) return undefined;
+      await removeMembers(table, serviceId, Number.POSITIVE_INFINITY);
+      const rev = newUlid();
+      const emptiedAt = Date.now() - emptiedAgoMs;
+      const record: ServiceRecord = { kind: 'service', service_id: serviceId, ...input, rev, name_claim: claim, emptied_at: emptiedAt };
+      await Promise.all([announceChange(table, { rev, kind: 'service', id: serviceId }), createRoster(table, serviceId)]);
+      const isWritten = await table.put(
+        { ...keys.service(serviceId), ...record },
+        seen
+          ? { ConditionExpression: 'rev = :seen', ExpressionAttributeValues: { ':seen': seen.rev } }
+          : { ConditionExpression: 'attribute_not_exists(pk)' },
+      );
+      if (isWritten || (await read(serviceId))?.rev === rev) return record;
+      await releaseName(table, input.service_name, claim);
+      return undefined;
+    },
+
+    /**
      * Replaces a service. Its new name is claimed before the record takes it, its old one is released after.
      * @returns undefined if there is no such service
      * @throws ApiError CONFLICT if the name is taken or the writer knew another revision
@@ -76,6 +106,7 @@ export function openServices(table: Table) {
           rev: newUlid(),
           name_claim: nameClaim,
           ...(credential && { credential }),
+          ...(seen.emptied_at !== undefined && { emptied_at: seen.emptied_at }),
         };
         if (!(await overwrite(seen, next))) continue;
         if (isRenamed) await releaseName(table, seen.service_name, seen.name_claim);

@@ -12,6 +12,8 @@ const ready: Findings = {
   account: known,
 };
 
+const adopting = { reservedConcurrency: { 'execute-intent': 0, mcp: 0 }, manageApiLogRole: false, adopt: { userPoolId: 'eu-west-1_A' } };
+
 const login = 'aws sso login    (or export AWS_PROFILE=<profile>)';
 
 describe('the doctor', () => {
@@ -87,6 +89,33 @@ describe('the doctor', () => {
         ['log role of API Gateway', 'cannot be told: these credentials may not ask', 'aws apigateway get-account'],
       ],
     ],
+    [
+      {
+        account: {
+          ...known,
+          adopted: [
+            { detail: 'first', remedy: 'a' },
+            { detail: 'second', remedy: 'b' },
+          ],
+        },
+        settings: adopting,
+      },
+      [
+        ['what is taken over', 'first', 'a'],
+        ['what is taken over', 'second', 'b'],
+      ],
+    ],
+    [
+      { account: { ...known, adopted: 'unknown' }, settings: adopting },
+      [
+        [
+          'what is taken over',
+          'cannot be told: these credentials may not ask',
+          'take a role that may read tables, keys and the user pool, then run the doctor again',
+        ],
+      ],
+    ],
+    [{ account: { ...known, adopted: [] }, settings: adopting }, []],
     [
       {
         account: { ...known, hasApiLogRole: false },

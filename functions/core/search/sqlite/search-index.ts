@@ -2,6 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { splitIntentUid } from '../../../../schemas/intent-uid.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
 import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../store/records.ts';
+import { minUlidAt } from '../../ulid.ts';
 import { fields, toDocument } from '../document.ts';
 import { foldTag } from '../query.ts';
 import type { SearchResult } from '../search-engine.ts';
@@ -75,13 +76,15 @@ export function openSearchIndex(file: string): SearchIndex {
     write.deleteTags.run(id);
   }
 
+  function removeIntent(id: bigint): void {
+    removeEntry(id);
+    write.deleteIntent.run(id);
+    write.deleteDefinition.run(id);
+  }
+
   function replaceIntent(intent: IntentRecord): void {
     const seen = write.findIntent.get(intent.intent_uid) as { id: bigint } | undefined;
-    if (seen) {
-      removeEntry(seen.id);
-      write.deleteIntent.run(seen.id);
-      write.deleteDefinition.run(seen.id);
-    }
+    if (seen) removeIntent(seen.id);
     if (intent.deleted_at !== undefined) return;
     const service = write.findService.get(intent.service_id) as ServiceRow | undefined;
     const id = intent.deprecated ? -nextId : nextId;
@@ -99,10 +102,16 @@ export function openSearchIndex(file: string): SearchIndex {
     for (const tag of new Set((intent.tags ?? []).map(foldTag))) write.insertTag.run(tag, id);
   }
 
+  /** Nothing announces the intents that go with a deleted service: an index that was not searched meanwhile still has them. */
+  function removeOlder(serviceId: string, timeMs: number): void {
+    for (const { id } of write.findOlder.all(serviceId, minUlidAt(timeMs)) as Pick<IntentRow, 'id'>[]) removeIntent(id);
+  }
+
   /** A service that is created, deleted or renamed changes what its intents are found by. */
   function replaceService(service: ServiceRecord): void {
     const seen = write.findService.get(service.service_id) as ServiceRow | undefined;
     const isLive = service.deleted_at === undefined;
+    if (service.emptied_at !== undefined) removeOlder(service.service_id, service.emptied_at);
     write.putService.run(service.service_id, service.service_name, Number(isLive));
     if (seen?.name === service.service_name && Boolean(seen.is_live) === isLive) return;
     for (const { id, record } of write.findMembers.all(service.service_id) as IntentRow[]) {
@@ -135,6 +144,9 @@ const prepareWrites = (database: DatabaseSync) => ({
   findService: database.prepare('SELECT name, is_live FROM service WHERE id = ?'),
   putService: database.prepare('INSERT OR REPLACE INTO service (id, name, is_live) VALUES (?, ?, ?)'),
   findMembers: readBigInts(database.prepare('SELECT id, record FROM intent JOIN definition USING (id) WHERE service_id = ?')),
+  findOlder: readBigInts(
+    database.prepare("SELECT id FROM intent JOIN definition USING (id) WHERE service_id = ? AND record ->> 'rev' < ?"),
+  ),
   listMembers: database.prepare('UPDATE intent SET is_listed = ? WHERE service_id = ?'),
   findIntent: readBigInts(database.prepare('SELECT id FROM intent WHERE uid = ?')),
   insertIntent: database.prepare('INSERT INTO intent (id, uid, service_id, namespace, is_listed) VALUES (?, ?, ?, ?, ?)'),

@@ -1,0 +1,131 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { examineAdopted, signersOf } from '../../../bin/doctor/adopted.ts';
+
+/** What AWS answers, by operation; a stand-in, because no local table knows time to live, recovery or key policies. */
+let answers: Record<string, object>;
+let server: Server;
+
+const arn = 'arn:aws:kms:eu-west-1:123456789012:key/mrk-1';
+const adopt = { registryTable: 'R-1', activityTable: 'A-1', userPoolId: 'eu-west-1_Abc', signingKeys: { first: arn } };
+const policyOf = (signer: string) =>
+  JSON.stringify({
+    Statement: [
+      { Effect: 'Allow', Action: ['kms:DescribeKey'], Principal: { AWS: 'arn:aws:iam::123456789012:root' }, Resource: '*' },
+      { Effect: 'Allow', Action: 'kms:Sign', Principal: { AWS: signer }, Resource: '*' },
+    ],
+  });
+const role = 'arn:aws:iam::123456789012:role/issue-pat';
+
+const complete = () => ({
+  DescribeTable: {
+    Table: { TableStatus: 'ACTIVE', KeySchema: [{ AttributeName: 'pk' }, { AttributeName: 'sk' }], DeletionProtectionEnabled: true },
+  },
+  DescribeTimeToLive: { TimeToLiveDescription: { TimeToLiveStatus: 'ENABLED', AttributeName: 'expires_at' } },
+  DescribeContinuousBackups: {
+    ContinuousBackupsDescription: {
+      ContinuousBackupsStatus: 'ENABLED',
+      PointInTimeRecoveryDescription: { PointInTimeRecoveryStatus: 'ENABLED' },
+    },
+  },
+  DescribeUserPool: { UserPool: {} },
+  GetGroup: { Group: {} },
+  DescribeKey: { KeyMetadata: { KeyId: 'mrk-1', KeyState: 'Enabled', KeySpec: 'ECC_NIST_P256', KeyUsage: 'SIGN_VERIFY' } },
+  GetKeyPolicy: { Policy: policyOf(role) },
+});
+
+beforeAll(async () => {
+  server = createServer(async (request, response) => {
+    await json(request);
+    const answer = answers[String(request.headers['x-amz-target']).split('.').at(-1) ?? ''];
+    response.writeHead(answer ? 200 : 400, { 'Content-Type': 'application/x-amz-json-1.1' });
+    response.end(JSON.stringify(answer ?? { __type: 'ResourceNotFoundException', message: 'none' }));
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  process.env.AWS_ENDPOINT_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  delete process.env.AWS_ENDPOINT_URL;
+  server.closeAllConnections();
+  server.close();
+});
+beforeEach(() => {
+  answers = complete();
+});
+
+const examine = (wantedPolicy?: string) => examineAdopted(adopt, wantedPolicy, { maxAttempts: 1 });
+
+test('what is complete has no problem, before the deployment and after it', async () => {
+  expect(await examine()).toEqual([]);
+  expect(await examine(policyOf(role))).toEqual([]);
+  expect(await examineAdopted({}, undefined, {})).toEqual([]);
+});
+
+test('a key that lets the role of the deleted stack sign is told, with the command that changes it', async () => {
+  answers.GetKeyPolicy = { Policy: policyOf('AROAEXAMPLEID') };
+  expect(await examine()).toEqual([]);
+  expect(await examine(policyOf(role))).toEqual([
+    {
+      detail: 'the key "first" does not let this stack sign: PATs cannot be issued',
+      remedy: `aws kms put-key-policy --key-id ${arn} --policy '${policyOf(role)}'`,
+    },
+  ]);
+});
+
+test.each<[string, Record<string, object | undefined>, string[]]>([
+  [
+    'nothing at all',
+    { DescribeTable: undefined, DescribeUserPool: undefined, DescribeKey: undefined },
+    ['there is no table R-1', 'there is no table A-1', 'there is no user pool eu-west-1_Abc', `there is no key ${arn}`],
+  ],
+  [
+    'a table that is being made',
+    { DescribeTable: { Table: { TableStatus: 'CREATING' } } },
+    ['the table R-1 is CREATING', 'the table A-1 is CREATING'],
+  ],
+  [
+    'a table of others',
+    { DescribeTable: { Table: { TableStatus: 'ACTIVE', KeySchema: [{ AttributeName: 'id' }] } } },
+    ['the table R-1 is none of Intent Gate', 'the table A-1 is none of Intent Gate'],
+  ],
+  [
+    'a table without time to live',
+    { DescribeTimeToLive: { TimeToLiveDescription: { TimeToLiveStatus: 'DISABLED' } } },
+    ['nothing expires in the table R-1', 'nothing expires in the table A-1'],
+  ],
+  ['a table without recovery', { DescribeContinuousBackups: {} }, ['the table R-1 cannot be restored', 'the table A-1 cannot be restored']],
+  ['a pool without the group', { GetGroup: undefined }, ['the user pool eu-west-1_Abc has no group admins']],
+  [
+    'a key that is to be deleted',
+    { DescribeKey: { KeyMetadata: { ...complete().DescribeKey.KeyMetadata, KeyState: 'PendingDeletion' } } },
+    ['the key "first" is to be deleted'],
+  ],
+  [
+    'a key that is disabled',
+    { DescribeKey: { KeyMetadata: { ...complete().DescribeKey.KeyMetadata, KeyState: 'Disabled' } } },
+    ['the key "first" is Disabled'],
+  ],
+  [
+    'a key of another kind',
+    { DescribeKey: { KeyMetadata: { ...complete().DescribeKey.KeyMetadata, KeySpec: 'RSA_2048' } } },
+    ['the key "first" does not sign on P-256'],
+  ],
+])('%s is told', async (_, changes, expected) => {
+  for (const [operation, answer] of Object.entries(changes)) {
+    if (answer) answers[operation] = answer;
+    else delete answers[operation];
+  }
+  const problems = await examine();
+  expect(problems.map(({ detail }) => detail)).toEqual(expected);
+  for (const { remedy } of problems) expect(remedy).not.toBe('');
+});
+
+test('the signers of a policy are compared whatever their order', () => {
+  const policy = (...signers: string[]) =>
+    JSON.stringify({ Statement: [{ Effect: 'Allow', Action: ['kms:Sign'], Principal: { AWS: signers } }] });
+  expect(signersOf(policy('b', 'a'))).toBe(signersOf(policy('a', 'b')));
+  expect(signersOf(policyOf(role))).toBe(role);
+  expect(signersOf('{}')).toBe('');
+});
