@@ -1,17 +1,18 @@
+import { createMagicProxy } from '@scalar/json-magic/magic-proxy';
 import { type IntentInput, methods } from '../../../schemas/intent.ts';
 import { intentUid } from '../../../schemas/intent-uid.ts';
 import { describeCredentials, readCredentialHeaders } from './credentials.ts';
 import { DocumentError } from './document.ts';
 import { makeRequest, type RequestContext } from './inputs.ts';
 import { humanize, isNamespace, majorVersion, makePathSlug, makeSlug } from './naming.ts';
-import { isNode, type Node, type Note, node, pathOf, resolve, type TakeNote, text, texts, Unfit } from './node.ts';
-import { openOpenApi } from './open-document.ts';
+import { isNode, locate, type Node, type Note, node, pathOf, resolve, type TakeNote, text, texts, Unfit } from './node.ts';
 import type { Operation } from './operation.ts';
 import { makeOutputs } from './outputs.ts';
 import { checkPlanned, describeIssues, distinct, type ImportOptions, type ImportPlan, type Skipped } from './plan.ts';
 import { openSchemaReader } from './schema.ts';
 import { chooseServer } from './server.ts';
 import { makeService } from './service.ts';
+import { modernize, readServers } from './swagger.ts';
 import { fitDescription, fitName } from './text.ts';
 
 const knownMethods = new Map(methods.map((method) => [method.toLowerCase(), method]));
@@ -26,14 +27,16 @@ interface Listed extends Operation {
 
 /** Plans the import of an OpenAPI 3.0, 3.1 or Swagger 2.0 document: each operation becomes an intent, or is skipped with the reason. */
 export function planOpenApi(document: unknown, options: ImportOptions): ImportPlan {
-  const { root, problems } = openOpenApi(document);
+  const given = createMagicProxy<Node, Node>(node(locate(document)));
+  const isSwagger = given.swagger !== undefined;
+  const root = isSwagger ? { ...given, servers: readServers(given) } : given;
   const notes: Note[] = [];
   const take: TakeNote = (path, note) => notes.push({ path, note });
   const skipped: Skipped[] = [];
   const info = node(root.info);
   const serviceUrl = readServiceUrl(root, options);
   const prefix = { namespace: readNamespace(serviceUrl, options), version: readVersion(info, options, take) };
-  const schemes = node(node(root.components).securitySchemes);
+  const schemes = node(isSwagger ? given.securityDefinitions : node(given.components).securitySchemes);
   const readSchema = openSchemaReader(take);
   const credentialHeaders = readCredentialHeaders(schemes);
 
@@ -43,10 +46,8 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
     // notes on an operation matter only if the operation is imported
     const ownNotes: Note[] = [];
     try {
-      const problem = problems.get(operation.title);
-      if (problem !== undefined) throw problem;
       const uid = `${prefix.namespace}:${operation.slug}:${prefix.version}`;
-      const intent = makeIntent(uid, operation, root, options, {
+      const intent = makeIntent(uid, isSwagger ? modernize(operation, given) : operation, root, options, {
         credentialHeaders,
         readSchema,
         take: (path, note) => ownNotes.push({ path, note }),

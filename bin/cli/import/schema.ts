@@ -54,13 +54,20 @@ export function openSchemaReader(take: TakeNote): ReadSchema {
     }
     open.add(schema);
     const alternatives = ['oneOf', 'anyOf'].flatMap((keyword) => {
-      const branches = list(schema[keyword]).map(read);
+      const branches = list(schema[keyword]).map(readBranch);
       return branches.length > 0 ? [readAlternatives(branches, schema, take)] : [];
     });
     const parts = list(schema.allOf).map(read);
     const facts = [...readReference(schema), ...parts, ...alternatives].reduce(both, readOwn(schema));
     open.delete(schema);
-    return facts;
+    return isNullable(schema) ? orNull(facts) : facts;
+  }
+
+  /** A branch that says no more than nullable is how some documents before 3.1 say null. */
+  function readBranch(branch: unknown): Facts {
+    const facts = read(branch);
+    const isOnlyNull = isNullable(node(branch)) && node(branch).$ref === undefined && facts.types === undefined;
+    return isOnlyNull ? { ...facts, types: new Set(['null']) } : facts;
   }
 
   function readReference(schema: Node): Facts[] {
@@ -80,8 +87,8 @@ export function openSchemaReader(take: TakeNote): ReadSchema {
   function readOwn(schema: Node): Facts {
     const note = (words: string) => take(pathOf(schema), words);
     for (const keyword of inexpressible) if (schema[keyword] !== undefined) note(`${keyword} was left out: a parameter cannot express it`);
-    for (const [keyword, bound] of Object.entries(inclusive)) {
-      if (!isInteger(schema) && number(schema[keyword]) !== undefined)
+    for (const [bound, keyword] of Object.entries(exclusives)) {
+      if (!isInteger(schema) && readExclusive(schema, bound as Bound) !== undefined)
         note(`${keyword} was made ${bound}: a parameter's bounds are inclusive`);
     }
     // a member is resolved on demand: by then its parent is no longer open, so a schema may have itself as a member
@@ -112,16 +119,19 @@ function readAlternatives(branches: Facts[], schema: Node, take: TakeNote): Fact
   if (real.length > 1 && united.properties.size > 0) {
     take(pathOf(schema), 'has alternatives; their members were put together, and only what all of them require is required');
   }
-  const isNullable = real.length < branches.length;
-  return isNullable && united.types ? { ...united, types: new Set([...united.types, 'null']) } : united;
+  return real.length < branches.length ? orNull(united) : united;
 }
 
-/** `type` is a string or a list. Without it, other keywords tell. `nullable` remains in parts older than 3.1 that could not be upgraded. */
+/** As documents before 3.1 say it. */
+const isNullable = (schema: Node): boolean => schema.nullable === true || schema['x-nullable'] === true;
+
+const orNull = (facts: Facts): Facts => (facts.types?.size ? { ...facts, types: new Set([...facts.types, 'null']) } : facts);
+
+/** `type` is a string or a list. Without it, other keywords tell. Before 3.1, a string in the format `binary` stands for bytes of any kind. */
 function readTypes(schema: Node): Set<string> | undefined {
   const listed = texts([schema.type].flat());
   const types = listed.length > 0 ? listed : impliedTypes(schema);
-  if (types.length === 0 || types.includes('any')) return undefined;
-  return new Set([...types, ...(schema.nullable === true || schema['x-nullable'] === true ? ['null'] : [])]);
+  return types.length === 0 || types.includes('any') || schema.format === 'binary' ? undefined : new Set(types);
 }
 
 function impliedTypes(schema: Node): string[] {
@@ -142,7 +152,12 @@ function readEnum(schema: Node): unknown[] | undefined {
   return Array.isArray(schema.enum) ? getRaw(schema.enum) : undefined;
 }
 
-const inclusive = { exclusiveMinimum: 'minimum', exclusiveMaximum: 'maximum' } as const;
+const exclusives = { minimum: 'exclusiveMinimum', maximum: 'exclusiveMaximum' } as const;
+type Bound = keyof typeof exclusives;
+
+/** Before 3.1, `true` says that the bound itself is exclusive. */
+const readExclusive = (schema: Node, bound: Bound): number | undefined =>
+  number(schema[exclusives[bound]] === true ? schema[bound] : schema[exclusives[bound]]);
 
 function isInteger(schema: Node): boolean {
   const types = readTypes(schema);
@@ -150,9 +165,9 @@ function isInteger(schema: Node): boolean {
 }
 
 /** A parameter's bounds are inclusive: for integers, the next one replaces an exclusive bound. */
-function readBound(schema: Node, keyword: 'minimum' | 'maximum'): number | undefined {
+function readBound(schema: Node, keyword: Bound): number | undefined {
   const isLower = keyword === 'minimum';
-  const exclusive = number(isLower ? schema.exclusiveMinimum : schema.exclusiveMaximum);
+  const exclusive = readExclusive(schema, keyword);
   const next = (bound: number) => (isLower ? Math.floor(bound) + 1 : Math.ceil(bound) - 1);
   const bounds = [number(schema[keyword]), exclusive !== undefined && isInteger(schema) ? next(exclusive) : exclusive];
   const known = bounds.filter((bound) => bound !== undefined);
