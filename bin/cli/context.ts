@@ -1,7 +1,8 @@
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { readDescription } from '../local/stack-file.ts';
 import { type Api, openApi } from './api.ts';
 import { usageFailure } from './failure.ts';
-import { openTokens, readLocalStack } from './session.ts';
+import { openTokens } from './session.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
 
 /** What every command works with. */
@@ -21,7 +22,7 @@ export interface RegistryContext {
 
 /** The gate's address: `--url`, else `INTENT_GATE_URL`, else that of the stack that `npm start` runs here. */
 export function chooseBaseUrl(given: string | undefined, environment: NodeJS.ProcessEnv = process.env): string {
-  const chosen = given ?? environment.INTENT_GATE_URL ?? readLocalStack()?.base_url;
+  const chosen = given ?? environment.INTENT_GATE_URL ?? readDescription()?.base_url;
   if (chosen === undefined || chosen === '') {
     throw usageFailure('Which gate? Give its address with --url or INTENT_GATE_URL, or start one here with "npm start".');
   }

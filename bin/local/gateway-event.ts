@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
-import type { Match } from './api-definition.ts';
+import type { Match, Resource } from './api-definition.ts';
 
 export interface GatewayRequest {
   method: string;
@@ -35,7 +35,11 @@ export function readGatewayRequest(incoming: IncomingMessage, requestId: string,
 }
 
 /** The event that API Gateway's Lambda proxy integration makes of a request: query decoded, path parameters not. */
-export function toProxyEvent(request: GatewayRequest, { resource, pathParameters }: Match, body: Buffer): APIGatewayProxyEvent {
+export function toProxyEvent(
+  request: GatewayRequest,
+  { resource, pathParameters }: Match<Pick<Resource, 'path'>>,
+  body: Buffer,
+): APIGatewayProxyEvent {
   const { method, path, query, headers, requestId, domainName, sourceIp, startedMs } = request;
   const values = groupByName(headers);
   const parameters = [...new URLSearchParams(query)];

@@ -105,7 +105,7 @@ async function answerRequest(
   const body = await readBody(incoming, maxBodyBytes);
   const headerBytes = request.headers.reduce((bytes, [name, value]) => bytes + name.length + value.length, (incoming.url ?? '').length);
   if (headerBytes > maxHeaderBytes) return refuse('DEFAULT_4XX', 431);
-  const match = findResource(definition.root, request.path);
+  const match = findResource(definition.resources, request.path);
   if (!match) return refuse('MISSING_AUTHENTICATION_TOKEN');
   const integration = match.resource.methods.get(request.method) ?? match.resource.methods.get('ANY');
   if (!integration) return refuse('MISSING_AUTHENTICATION_TOKEN');

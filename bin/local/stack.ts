@@ -11,6 +11,7 @@ import { localCredentials, locateDynamo, locateKms } from './parts.ts';
 import { startS3 } from './s3.ts';
 import { readSchedules, startSchedules } from './schedules.ts';
 import { startSecrets } from './secrets.ts';
+import type { StackDescription } from './stack-file.ts';
 import { localContext, markUsed, projectRoot, synthesize } from './synthesis.ts';
 import { createTables } from './table.ts';
 import { type FunctionDefinition, functionIdOf, readTables, readTemplate, resourceIds } from './template.ts';
@@ -41,19 +42,6 @@ export interface StackOptions {
   onLog?(line: string, functionName: string): void;
   /** gives up starting */
   signal?: AbortSignal;
-}
-
-/** The content of `.local/stack.json`. */
-export interface StackDescription {
-  base_url: string;
-  admin_token: string;
-  user_token: string;
-  issuer: string;
-  client_id: string;
-  dynamodb_endpoint: string;
-  kms_endpoint: string;
-  /** empty if the stack was started without the demo */
-  upstream_url: string;
 }
 
 export interface RunningStack extends StackDescription {
