@@ -5,22 +5,14 @@ import { Worker } from 'node:worker_threads';
 import { toProxyEvent } from '../local/gateway-event.ts';
 import type { FunctionDefinition } from '../local/template.ts';
 
-/** A server in a thread of its own. */
-export interface Thread {
-  /** its address */
-  url: string;
-  /** what it has done since it was asked last */
-  ask<T>(): Promise<T>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
-/** Starts a script of this folder whose first message is the address of its server. */
-export async function startThread(script: string, workerData: unknown = {}): Promise<Thread> {
+/** Starts a script of this folder in a thread of its own; its first message is the address of its server. */
+export async function startThread(script: string, workerData: unknown = {}) {
   const worker = new Worker(new URL(script, import.meta.url), { workerData, execArgv: [] });
   const [url] = await once(worker, 'message');
   return {
-    url,
-    ask: async () => {
+    url: String(url),
+    /** what it has done since it was asked last */
+    async ask<T>(): Promise<T> {
       const answer = once(worker, 'message');
       worker.postMessage('report');
       return (await answer)[0];

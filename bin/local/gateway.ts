@@ -39,10 +39,7 @@ export interface GatewayOptions {
   onAnswered?(answered: Answered): void;
 }
 
-export interface RunningGateway {
-  port: number;
-  stop(): Promise<void>;
-}
+export type RunningGateway = Awaited<ReturnType<typeof startGateway>>;
 
 interface Answer {
   status: number;
@@ -54,7 +51,7 @@ interface Answer {
  * Serves a REST API as API Gateway does. The stage is not part of the address.
  * @throws Error of Node (EADDRINUSE and so on) if it cannot listen
  */
-export async function startGateway({ host, port, api, onAnswered = () => {} }: GatewayOptions): Promise<RunningGateway> {
+export async function startGateway({ host, port, api, onAnswered = () => {} }: GatewayOptions) {
   const server = createServer({ maxHeaderSize: 4 * maxHeaderBytes, keepAliveTimeout: 60_000 });
   let domainName = '';
 

@@ -40,16 +40,6 @@ export interface LambdaOptions {
   onLog?(line: string, functionName: string): void;
 }
 
-/** Runs functions as Lambda does. */
-export interface Lambdas {
-  /**
-   * @returns what the function returned, as JSON; undefined if it returned nothing
-   * @throws LambdaTimeout, LambdaFailure, LambdaThrottled
-   */
-  invoke(definition: FunctionDefinition, event: unknown): Promise<string | undefined>;
-  stop(): Promise<void>;
-}
-
 /** How an invocation ended. */
 type Outcome = { result: string | undefined } | { failure: string };
 /** What has been logged since the last one, and an outcome if there is one. */
@@ -67,10 +57,10 @@ interface Waiting {
 }
 
 /**
- * Opens a place that runs functions. An environment, here a thread, serves one invocation at a time and is used again; one that times out or
+ * Opens a place that runs functions as Lambda does. An environment, here a thread, serves one invocation at a time and is used again; one that times out or
  * dies is replaced, one that is idle for long ends. If there is no room for another, the one that was idle longest makes room.
  */
-export function openLambdas(options: LambdaOptions = {}): Lambdas {
+export function openLambdas(options: LambdaOptions = {}) {
   const { maxOfOne = 4, maxOfAll = 32, maxWaiting = 400, maxWaitMs = 20_000, idleMs = 15_000 } = options;
   const all = new Set<Environment>();
   /** the idle ones, the one that is idle longest first */
@@ -134,7 +124,11 @@ export function openLambdas(options: LambdaOptions = {}): Lambdas {
   const sweeping = setInterval(sweep, Math.min(idleMs, 5_000)).unref();
 
   return {
-    async invoke(definition, event) {
+    /**
+     * @returns what the function returned, as JSON; undefined if it returned nothing
+     * @throws LambdaTimeout, LambdaFailure, LambdaThrottled
+     */
+    async invoke(definition: FunctionDefinition, event: unknown): Promise<string | undefined> {
       const environment = await acquire(definition);
       try {
         return await environment.run(event);

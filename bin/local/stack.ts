@@ -4,7 +4,7 @@ import { variables } from '../../functions/core/environment.ts';
 import { readApi } from './api-definition.ts';
 import { openDataFolder, StartError } from './data-folder.ts';
 import { awsEnvironment, bucketNames, localValues, openFunctions } from './functions.ts';
-import { type Answered, type Api, type RunningGateway, startGateway } from './gateway.ts';
+import { type Answered, type Api, startGateway } from './gateway.ts';
 import { type Person, startIdentity } from './identity.ts';
 import { region } from './json-service.ts';
 import { localCredentials, locateDynamo, locateKms } from './parts.ts';
@@ -167,7 +167,7 @@ const listenComplaints: Record<string, string> = {
   ENOTFOUND: 'is on no address of this machine: set HOST to one that it has',
 };
 
-async function listenOn(host: string, port: number, api: Promise<Api>, onAnswered: StackOptions['onAnswered']): Promise<RunningGateway> {
+async function listenOn(host: string, port: number, api: Promise<Api>, onAnswered: StackOptions['onAnswered']) {
   return startGateway({ host, port, api, ...(onAnswered && { onAnswered }) }).catch((cause: NodeJS.ErrnoException) => {
     throw new StartError(`Port ${port} of ${host} ${listenComplaints[cause.code ?? ''] ?? `cannot be listened at (${cause.code})`}.`, {
       cause,

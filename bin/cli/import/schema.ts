@@ -1,7 +1,7 @@
 import { getRaw } from '@scalar/json-magic/magic-proxy';
 import { type ConstraintName, type ConstraintValue, parameterFormats } from '../../../schemas/parameter.ts';
-import { anything, both, either, type Facts, once } from './facts.ts';
-import { BrokenReference, isNode, list, type Node, node, number, pathOf, resolve, type TakeNote, text, texts } from './node.ts';
+import { allOf, anything, type Facts, once, oneOf } from './facts.ts';
+import { follow, isNode, list, type Node, node, number, pathOf, type TakeNote, text, texts } from './node.ts';
 
 /** How a constraint is read from a schema. */
 type Reader<Value> = (schema: Node) => Value | undefined;
@@ -58,7 +58,7 @@ export function openSchemaReader(take: TakeNote): ReadSchema {
       return branches.length > 0 ? [readAlternatives(branches, schema, take)] : [];
     });
     const parts = list(schema.allOf).map(read);
-    const facts = [...readReference(schema), ...parts, ...alternatives].reduce(both, readOwn(schema));
+    const facts = allOf([readOwn(schema), ...readReference(schema), ...parts, ...alternatives]);
     open.delete(schema);
     return isNullable(schema) ? orNull(facts) : facts;
   }
@@ -72,16 +72,14 @@ export function openSchemaReader(take: TakeNote): ReadSchema {
 
   function readReference(schema: Node): Facts[] {
     if (text(schema.$ref) === undefined) return [];
-    try {
-      const target = resolve(schema);
-      const facts = referred.get(target) ?? read(target);
-      if (!open.has(target)) referred.set(target, facts);
-      return [facts];
-    } catch (error) {
-      if (!(error instanceof BrokenReference)) throw error;
-      take(error.path, `${error.problem}; anything is allowed in its place`);
+    const target = follow(schema);
+    if (typeof target === 'string') {
+      take(pathOf(schema), `the reference ${target}; anything is allowed in its place`);
       return [];
     }
+    const facts = referred.get(target) ?? read(target);
+    if (!open.has(target)) referred.set(target, facts);
+    return [facts];
   }
 
   function readOwn(schema: Node): Facts {
@@ -115,7 +113,7 @@ const isNull = ({ types, enum: allowed }: Facts): boolean =>
 /** `oneOf` with a null beside one other branch is how many documents say nullable. */
 function readAlternatives(branches: Facts[], schema: Node, take: TakeNote): Facts {
   const real = branches.filter((branch) => !isNull(branch));
-  const united = either(real);
+  const united = oneOf(real);
   if (real.length > 1 && united.properties.size > 0) {
     take(pathOf(schema), 'has alternatives; their members were put together, and only what all of them require is required');
   }
