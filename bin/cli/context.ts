@@ -5,14 +5,7 @@ import { usageFailure } from './failure.ts';
 import { openTokens } from './session.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
 
-/** What every command works with. */
-export interface CliContext {
-  /** of the gate that is meant; a command that needs no gate does not ask for it */
-  readonly api: Api;
-  terminal: Terminal;
-  /** `--url` */
-  url: string | undefined;
-}
+export type CliContext = ReturnType<typeof openContext>;
 
 /** What the registry is compared and changed with. */
 export interface RegistryContext {
@@ -31,11 +24,13 @@ export function chooseBaseUrl(given: string | undefined, environment: NodeJS.Pro
   return chosen.replace(/\/+$/, '');
 }
 
-export function openContext(command: Pick<CommandUnknownOpts, 'optsWithGlobals'>): CliContext {
+/** What every command works with. */
+export function openContext(command: Pick<CommandUnknownOpts, 'optsWithGlobals'>) {
   const { url, json = false } = command.optsWithGlobals() as { url?: string; json?: boolean };
   let api: Api | undefined;
   return {
-    get api() {
+    /** of the gate that is meant; a command that needs no gate does not ask for it */
+    get api(): Api {
       if (api === undefined) {
         const baseUrl = chooseBaseUrl(url);
         api = openApi(baseUrl, openTokens(baseUrl));
@@ -43,6 +38,7 @@ export function openContext(command: Pick<CommandUnknownOpts, 'optsWithGlobals'>
       return api;
     },
     terminal: openTerminal(json),
+    /** `--url` */
     url,
   };
 }

@@ -1,13 +1,7 @@
 import * as z from 'zod';
 import { resourcesOf, type Template } from './template.ts';
 
-/** An answer that the gateway gives itself. */
-export interface StaticAnswer {
-  status: number | undefined;
-  /** mapping expressions: a quoted literal, or a variable of the context */
-  headers: Record<string, string>;
-  body: string;
-}
+export type StaticAnswer = ReturnType<typeof toAnswer>;
 
 export type Integration =
   | { kind: 'lambda'; functionId: string }
@@ -21,12 +15,7 @@ export interface Resource {
   methods: Map<string, Integration>;
 }
 
-export interface ApiDefinition {
-  /** those with methods, a static segment before a variable */
-  resources: Resource[];
-  /** by response type, for example `REQUEST_TOO_LARGE` */
-  gatewayAnswers: Map<string, StaticAnswer>;
-}
+export type ApiDefinition = ReturnType<typeof readApi>;
 
 const idOf = z.union([
   z.object({ Ref: z.string() }).transform(({ Ref }) => Ref),
@@ -57,7 +46,7 @@ const methodProperties = z.object({
 });
 
 /** Reads the REST API of a template: its paths, the functions behind their methods, and the answers that the gateway gives itself. */
-export function readApi(template: Template): ApiDefinition {
+export function readApi(template: Template) {
   const parts = new Map(resourcesOf(template, 'AWS::ApiGateway::Resource', resourceProperties));
   const pathTo = (id: string): string => {
     const part = parts.get(id);
@@ -77,8 +66,9 @@ export function readApi(template: Template): ApiDefinition {
   }
   const gateway = resourcesOf(template, 'AWS::ApiGateway::GatewayResponse', gatewayProperties);
   return {
-    // a brace sorts after letters
+    /** those with methods, a static segment before a variable: a brace sorts after letters */
     resources: [...resources.values()].sort((one, other) => (one.path < other.path ? -1 : 1)),
+    /** by response type, for example `REQUEST_TOO_LARGE` */
     gatewayAnswers: new Map(gateway.map(([, properties]) => [properties.ResponseType, toAnswer(properties)])),
   };
 }
@@ -90,8 +80,9 @@ function functionBehind(uri: unknown): string {
   return id;
 }
 
-function toAnswer({ StatusCode, ResponseParameters, ResponseTemplates }: z.output<typeof answerProperties>): StaticAnswer {
-  const headers = Object.entries(ResponseParameters).map(([name, expression]) => [name.replace(/^.*?\.header\./, ''), expression]);
+/** An answer that the gateway gives itself. Its headers are mapping expressions: a quoted literal, or a variable of the context. */
+function toAnswer({ StatusCode, ResponseParameters, ResponseTemplates }: z.output<typeof answerProperties>) {
+  const headers = Object.entries(ResponseParameters).map(([name, expression]) => [name.replace(/^.*?\.header\./, ''), expression] as const);
   return { status: StatusCode, headers: Object.fromEntries(headers), body: ResponseTemplates['application/json'] ?? '' };
 }
 

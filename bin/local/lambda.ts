@@ -45,11 +45,7 @@ type Outcome = { result: string | undefined } | { failure: string };
 /** What has been logged since the last one, and an outcome if there is one. */
 type Message = { log: string } & (Outcome | { isReady?: true });
 
-interface Environment {
-  functionName: string;
-  run(event: unknown): Promise<string | undefined>;
-  stop(): Promise<unknown>;
-}
+type Environment = ReturnType<typeof startEnvironment>;
 
 interface Waiting {
   definition: FunctionDefinition;
@@ -150,7 +146,7 @@ function startEnvironment(
   { name, folder, handler, environment, timeoutMs, memoryMb }: FunctionDefinition,
   { scratch = tmpdir(), compileCache, onLog = () => {} }: LambdaOptions,
   onEnd: () => void,
-): Environment {
+) {
   const temporary = mkdtempSync(join(scratch, 'environment-'));
   const worker = new Worker(fileURLToPath(new URL('./lambda-worker.js', import.meta.url)), {
     workerData: { folder, handler, functionName: name, memoryMb, timeoutMs, compileCache },

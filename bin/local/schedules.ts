@@ -7,16 +7,13 @@ export interface Schedule {
   everyMs: number;
 }
 
-const minuteMs = 60_000;
-const unitMs: Record<string, number> = { minute: minuteMs, hour: 60 * minuteMs, day: 24 * 60 * minuteMs };
+const unitMs: Record<string, number> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
 
-const everyMs = z
-  .string()
-  .regex(/^rate\(\d+ (minute|hour|day)s?\)$/, 'the local stack knows schedules of the form rate(<count> <unit>) only')
-  .transform((expression) => {
-    const [, count, unit = ''] = /(\d+) ([a-z]+?)s?\)/.exec(expression) ?? [];
-    return Number(count) * (unitMs[unit] ?? 0);
-  });
+const everyMs = z.string().transform((expression) => {
+  const [, count, unit = ''] = /^rate\((\d+) (minute|hour|day)s?\)$/.exec(expression) ?? [];
+  if (count === undefined) throw new TypeError(`the local stack knows schedules of the form rate(<count> <unit>) only, not ${expression}`);
+  return Number(count) * (unitMs[unit] ?? 0);
+});
 
 const ruleProperties = z.object({
   ScheduleExpression: everyMs.optional(),
