@@ -7,13 +7,6 @@ import { benchmark } from './benchmark.ts';
 import { formatTable } from './load.ts';
 import { type Bundled, benchEvent, runAlone } from './workers.ts';
 
-interface Start {
-  status: number;
-  /** from the start of the process until it has answered */
-  answerMs: number;
-  memoryBytes: number;
-}
-
 /** What is started, and asked for its first answer. */
 interface Started extends Bundled {
   name: string;
@@ -63,7 +56,7 @@ export const run = benchmark(usage, { rounds: 7, only: '' }, async ({ rounds, on
   }
 });
 
-async function measure(started: Started, rounds: number): Promise<Start> {
+async function measure(started: Started, rounds: number) {
   const first = await startOnce(started);
   const starts = [first];
   while (starts.length < rounds) starts.push(await startOnce(started));
@@ -71,7 +64,7 @@ async function measure(started: Started, rounds: number): Promise<Start> {
 }
 
 /** One process from its start to its first answer. */
-async function startOnce({ event, ...bundled }: Started): Promise<Start> {
+async function startOnce({ event, ...bundled }: Started) {
   const startMs = performance.timeOrigin + performance.now();
   const { status, endedMs, after } = await runAlone(bundled, { event, warmUp: 0, runs: 1, mayRefuse: true }, { execArgv: [] });
   return { status, answerMs: endedMs - startMs, memoryBytes: after.resident };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Load, LoadResult } from './load.ts';
+import type { Load } from './load.ts';
 
 const { url, headers = {}, body, requests, concurrency } = workerData as Load;
 const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
@@ -25,6 +25,5 @@ await Promise.all(
     while (sent < requests) await sendOne(sent++);
   }),
 );
-const result: LoadResult = { latenciesMs, elapsedMs: performance.now() - startedMs };
+parentPort?.postMessage({ latenciesMs, elapsedMs: performance.now() - startedMs });
 agent.destroy();
-parentPort?.postMessage(result);

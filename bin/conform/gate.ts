@@ -3,6 +3,7 @@ import type { Exchange, ExchangeOptions, Http } from '../../client/http.ts';
 import { issuePath } from '../../client/pats.ts';
 import type { Policy } from '../../client/types.ts';
 import { intentPath, servicePath } from '../cli/registry/read.ts';
+import { once } from '../once.ts';
 import { parseClaims, signPolicy } from '../probes.ts';
 import { claimsShape, searchShape } from './shapes.ts';
 
@@ -53,15 +54,6 @@ export function idOf({ request, status, body }: Exchange, member: 'service_id' |
 function require(answer: Exchange, status: number, purpose: string): Body {
   if (answer.status === status) return answer.body as Body;
   throw new Unmet(`${purpose}, but ${answer.request} was answered ${answer.status}`);
-}
-
-/** Does the work at the first call, and returns its outcome at every call. */
-function once<T>(work: () => Promise<T>): () => Promise<T> {
-  let result: Promise<T> | undefined;
-  return () => {
-    result ??= work();
-    return result;
-  };
 }
 
 export type Gate = ReturnType<typeof openGate>;

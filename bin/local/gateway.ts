@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES }
 import type { Socket } from 'node:net';
 import * as z from 'zod';
 import { type ApiDefinition, findResource, type StaticAnswer } from './api-definition.ts';
+import type { openFunctions } from './functions.ts';
 import { readGatewayRequest, toProxyEvent } from './gateway-event.ts';
 import { close, listen, readBody } from './http.ts';
 import { LambdaThrottled, LambdaTimeout } from './lambda.ts';
@@ -12,13 +13,8 @@ const maxHeaderBytes = 10_240;
 const maxBodyBytes = 10 * 1024 * 1024;
 const integrationTimeoutMs = 29_000;
 
-export interface Api {
+export interface Api extends Pick<ReturnType<typeof openFunctions>, 'invoke'> {
   definition: ApiDefinition;
-  /**
-   * @returns the function's result as JSON
-   * @throws LambdaTimeout, LambdaFailure, LambdaThrottled
-   */
-  invoke(functionId: string, event: unknown): Promise<string | undefined>;
 }
 
 /** A request that was answered. */

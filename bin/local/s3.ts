@@ -7,13 +7,6 @@ import { pipeline } from 'node:stream/promises';
 import { close, listen } from './http.ts';
 import { ServiceError } from './json-service.ts';
 
-export interface S3Options {
-  /** keeps the objects, in files that only its owner may read */
-  folder: string;
-  /** the existing buckets */
-  buckets: readonly string[];
-}
-
 export type RunningS3 = Awaited<ReturnType<typeof startS3>>;
 
 const statuses: Record<string, number> = { NoSuchBucket: 404, NoSuchKey: 404, NotImplemented: 501 };
@@ -22,8 +15,10 @@ const statuses: Record<string, number> = { NoSuchBucket: 404, NoSuchKey: 404, No
  * A stand-in for S3 on a loopback port, behind its wire protocol: PutObject, GetObject and DeleteObject of whole objects in buckets that are
  * part of the path, as the SDK has it if the host is an IP address. Bodies come as they are, not in chunks with checksums, which the
  * functions do not send. Takes any credentials.
+ * @param options.folder - keeps the objects, in files that only its owner may read
+ * @param options.buckets - those that exist
  */
-export async function startS3({ folder, buckets }: S3Options) {
+export async function startS3({ folder, buckets }: { folder: string; buckets: readonly string[] }) {
   const server = createServer(async (request, response) => {
     try {
       await answer(request, response, (path) => locate(path, folder, buckets));

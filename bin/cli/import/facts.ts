@@ -1,4 +1,5 @@
 import type { ConstraintName, ConstraintValue } from '../../../schemas/parameter.ts';
+import { once } from '../../once.ts';
 
 export type Constraints = { [Name in ConstraintName]?: ConstraintValue<Name> | undefined };
 
@@ -66,15 +67,6 @@ function commonTypes(left: ReadonlySet<string>, right: ReadonlySet<string>): Rea
   const common = intersection(widen(left), widen(right));
   if (common.has('number')) common.delete('integer');
   return common;
-}
-
-/** Works a value out at most once, when it is first asked for. */
-export function once<T>(work: () => T): () => T {
-  let known: { value: T } | undefined;
-  return () => {
-    known ??= { value: work() };
-    return known.value;
-  };
 }
 
 function joinProperties(maps: Facts['properties'][], join: (members: Facts[]) => Facts): Facts['properties'] {

@@ -1,6 +1,7 @@
 import { getRaw } from '@scalar/json-magic/magic-proxy';
 import { type ConstraintName, type ConstraintValue, parameterFormats } from '../../../schemas/parameter.ts';
-import { allOf, anything, type Facts, once, oneOf } from './facts.ts';
+import { once } from '../../once.ts';
+import { allOf, anything, type Facts, oneOf } from './facts.ts';
 import { follow, isNode, list, type Node, node, number, pathOf, type TakeNote, text, texts } from './node.ts';
 
 /** How a constraint is read from a schema. */
