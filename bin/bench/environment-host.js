@@ -32,5 +32,5 @@ process.once('message', async ({ folder, event, warmUp, runs, mayRefuse }) => {
   const endedMs = performance.timeOrigin + performance.now();
   const { user, system } = process.cpuUsage(before);
   const report = { status, endedMs, latenciesMs, processorMs: (user + system) / 1_000 / runs, loaded, after: measureMemory() };
-  process.send(report, undefined, {}, () => process.exit());
+  process.send(report, undefined, {}, () => process.disconnect());
 });

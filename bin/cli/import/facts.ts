@@ -83,13 +83,14 @@ function combine<Name extends FactName>(name: Name, all: readonly Facts[], isSur
   return isSaid ? combinations[name](values, isSure) : undefined;
 }
 
-const combineAll = (all: readonly Facts[], isSure: boolean): Facts => ({
-  ...anything,
-  ...Object.fromEntries(Object.keys(combinations).map((name) => [name, combine(name as FactName, all, isSure)])),
-});
+function combineAll(all: readonly Facts[], isSure: boolean): Facts {
+  if (all.length < 2) return all[0] ?? anything;
+  const combined = Object.keys(combinations).map((name) => [name, combine(name as FactName, all, isSure)]);
+  return { ...anything, ...Object.fromEntries(combined) };
+}
 
 /** What applies if all apply (`allOf`). */
 export const allOf = (parts: readonly Facts[]): Facts => combineAll(parts, true);
 
 /** What certainly applies if one of them applies (`oneOf`, `anyOf`). */
-export const oneOf = (branches: readonly Facts[]): Facts => (branches.length < 2 ? (branches[0] ?? anything) : combineAll(branches, false));
+export const oneOf = (branches: readonly Facts[]): Facts => combineAll(branches, false);

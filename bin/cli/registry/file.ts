@@ -44,7 +44,8 @@ export interface ReadService {
 
 type Write = (services: AsyncIterable<ReadService> | Iterable<ReadService>) => AsyncGenerator<string>;
 
-const indent = (text: string, spaces: number): string => text.replace(/^(?=.)/gm, ' '.repeat(spaces));
+/** Without the flag `m`, for which other characters, such as U+2028, begin a line too. */
+const indent = (text: string, spaces: number): string => text.replace(/(^|\n)(?=[^\n])/g, `$1${' '.repeat(spaces)}`);
 
 /** No folding: a line that changes is one line in a review. Anything that YAML 1.1 would read as something else is quoted. */
 const toYaml = (value: unknown): string => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' });

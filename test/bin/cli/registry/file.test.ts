@@ -38,6 +38,7 @@ const prose = fc.oneof(
     'it\'s "so"',
     '*a',
     '|',
+    'a\u2028b',
     '0x1f',
     'é\u3000',
   ),
@@ -87,6 +88,11 @@ describe('a registry file', () => {
         expect(JSON.parse(JSON.stringify(read))).toEqual(JSON.parse(JSON.stringify(list)));
       }),
     );
+  });
+
+  test.each(['yaml', 'json'] as const)('keeps line separators of Unicode in %s', async (format) => {
+    const list = [{ service, intents: [normalizeIntent(intent('a:b:v1', { description: 'one\u2028two' }))] }];
+    expect(readRegistryFile(readDocument(await write(format, list)))).toEqual(list);
   });
 
   test('is read in the same way by YAML 1.1', async () => {
