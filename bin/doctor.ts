@@ -1,5 +1,5 @@
 /** `npm run doctor [-- -c name=value]`: says in seconds what is missing to deploy, and the command for each. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { APIGatewayClient, GetAccountCommand } from '@aws-sdk/client-api-gateway';
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
@@ -11,14 +11,7 @@ import { type AccountFindings, diagnose } from './doctor/examine.ts';
 import { readOutputs } from './outputs.ts';
 
 const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
-
-function findCdkVersion(): string | undefined {
-  try {
-    return readJson('node_modules/aws-cdk/package.json').version;
-  } catch {
-    return undefined;
-  }
-}
+const cdk = 'node_modules/aws-cdk/package.json';
 
 /** The settings, or what is wrong with them or with the policy. */
 function findSettings(given: Record<string, string>): Settings | string {
@@ -81,7 +74,7 @@ const settings = findSettings(Object.fromEntries(values.context.map((text) => te
 const region = await client.config.region().catch(() => undefined);
 const diagnoses = diagnose({
   nodeVersion: process.versions.node,
-  cdkVersion: findCdkVersion(),
+  cdkVersion: existsSync(cdk) ? readJson(cdk).version : undefined,
   wantedCdkVersion: readJson('package.json').devDependencies['aws-cdk'],
   settings,
   region,

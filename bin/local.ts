@@ -40,7 +40,7 @@ async function run(): Promise<void> {
   const ended = waitForEnd();
   void ended.then(() => giveUp.abort());
   let isReady = false;
-  const stack = await startStack({
+  const { definitionOf, signIn, stop, ...description } = await startStack({
     port: readPort(process.env.PORT),
     signal: giveUp.signal,
     onAnswered: (answered) => isReady && showAnswered(answered),
@@ -49,12 +49,12 @@ async function run(): Promise<void> {
     ...(data !== undefined && { dataFolder: data }),
     ...(policy !== undefined && { policyFile: policy }),
   });
-  const forget = keepDescribed(stack);
-  showStart(stack);
+  const forget = keepDescribed(description, signIn);
+  showStart(description);
   isReady = true;
   await ended;
   forget();
-  await stack.stop();
+  await stop();
 }
 
 try {

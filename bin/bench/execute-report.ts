@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
-import type { Memory } from './environment-host.ts';
 import { formatTable, inMb, inMs, type Measured, type Summary } from './load.ts';
 import type { TableWork } from './table-work.ts';
+import type { Memory } from './workers.ts';
 
 export interface ExecutionFigures {
   executions: number;

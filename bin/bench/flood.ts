@@ -1,34 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { BatchWriteCommand } from '@aws-sdk/lib-dynamodb';
+import { readEnvironment } from '../../functions/core/environment.ts';
 import { buildIndex } from '../../functions/core/search/sqlite/engine.ts';
 import { toIntentItem } from '../../functions/core/store/intent-item.ts';
-import { type Key, keys, type TableName, tableOf } from '../../functions/core/store/keys.ts';
+import { type Key, keys, tableOf } from '../../functions/core/store/keys.ts';
 import { openRegistry } from '../../functions/core/store/registry.ts';
-import { type Item, openTable } from '../../functions/core/store/table.ts';
+import { documentClient, type Item, openTable } from '../../functions/core/store/table.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
-import { createTables } from '../local/table.ts';
 import { benchmark } from './benchmark.ts';
+import { startGate } from './gate.ts';
 import { formatTable } from './load.ts';
 import type { TableWork } from './table-work.ts';
-import { startThread } from './workers.ts';
 
 const usage = `npm run bench -- flood [options]
 Builds the search index beside few agents and beside many: whoever floods the gate with requests for PATs under new ids must not make it dearer.
   --intents <n>   in the registry (10000)
   --agents <n>    records of agents that the flood leaves behind (100000)`;
-
-const names: Record<TableName, string> = { registry: 'flood-registry', activity: 'flood-activity' };
-
-const definition = (TableName: string) => ({
-  TableName,
-  BillingMode: 'PAY_PER_REQUEST' as const,
-  AttributeDefinitions: ['pk', 'sk'].map((AttributeName) => ({ AttributeName, AttributeType: 'S' as const })),
-  KeySchema: [
-    { AttributeName: 'pk', KeyType: 'HASH' as const },
-    { AttributeName: 'sk', KeyType: 'RANGE' as const },
-  ],
-});
 
 /** Records of a registry, as the functions write them: services of 1,000 intents. */
 function* registryItems(intents: number): Generator<Key & Item> {
@@ -77,10 +64,12 @@ const nextOf = <T>(items: Generator<T>, count: number): T[] =>
 
 /** `npm run bench -- flood`. */
 export const run = benchmark(usage, { intents: 10_000, agents: 100_000 }, async ({ intents, agents }) => {
-  await using dynamo = await startThread('./table-worker.ts');
-  const location = { endpoint: dynamo.url, region: 'eu-west-1', credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' } };
-  await createTables(location, Object.values(names).map(definition));
-  const client = DynamoDBDocumentClient.from(new DynamoDBClient(location));
+  await using gate = await startGate();
+  const { stack, dynamo } = gate;
+  Object.assign(process.env, stack.definitionOf('search-intents').environment);
+  const { registryTable, activityTable } = readEnvironment(['registryTable', 'activityTable']);
+  const names = { registry: registryTable, activity: activityTable };
+  const client = documentClient();
 
   const write = async (items: Generator<Key & Item>) => {
     const writer = async () => {

@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '../../client/connect.ts';
-import { type RunningKms, startKms } from '../local/kms.ts';
-import { type RunningStack, startStack } from '../local/stack.ts';
+import { startKms } from '../local/kms.ts';
+import { startStack } from '../local/stack.ts';
 import { projectRoot } from '../local/synthesis.ts';
-import { startThread, type Thread } from './workers.ts';
+import { startThread } from './workers.ts';
 
 /** A folder with the shipped policy, with a rate that no benchmark reaches, and something appended. */
 export function writePolicy(appended = '') {
@@ -17,17 +17,13 @@ export function writePolicy(appended = '') {
   return { folder, policyFile, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** The gate on this machine, without the demo, over parts that count. */
-export interface BenchedGate {
-  stack: RunningStack;
-  /** DynamoDB's stand-in, which reports what it had to do */
-  dynamo: Thread;
-  kms: RunningKms;
-  [Symbol.asyncDispose](): Promise<void>;
-}
+export type BenchedGate = Awaited<ReturnType<typeof startGate>>;
 
-/** @param context - settings of the deployment */
-export async function startGate(context: Record<string, unknown> = {}): Promise<BenchedGate> {
+/**
+ * The gate on this machine, without the demo, over parts that count: DynamoDB's stand-in reports what it had to do.
+ * @param context - settings of the deployment
+ */
+export async function startGate(context: Record<string, unknown> = {}) {
   const policy = writePolicy();
   const [dynamo, kms] = await Promise.all([startThread('./table-worker.ts'), startKms()]);
   const endpoints = { dynamodbEndpoint: dynamo.url, kmsEndpoint: kms.endpoint };

@@ -1,34 +1,22 @@
 /** The thread of {@link ./load.ts}. */
-import { Agent, request } from 'node:http';
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Load, LoadResult } from './load.ts';
+import type { Load } from './load.ts';
 
 const { url, headers = {}, body, requests, concurrency } = workerData as Load;
 const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
 const latenciesMs = new Float64Array(requests);
 let sent = 0;
 
-const send = () =>
-  new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
-    request(url, { agent, method: body === undefined ? 'GET' : 'POST', headers }, (response) => {
-      let text = '';
-      response
-        .setEncoding('utf8')
-        .on('data', (part) => {
-          text += part;
-        })
-        .on('end', () => resolve({ status: response.statusCode, text }))
-        .on('error', reject);
-    })
-      .on('error', reject)
-      .end(body);
-  });
-
 async function sendOne(index: number): Promise<void> {
   const startedMs = performance.now();
-  const { status, text } = await send();
+  const sending = request(url, { agent, method: body === undefined ? 'GET' : 'POST', headers }).end(body);
+  const [response] = (await once(sending, 'response')) as [IncomingMessage];
+  const answer = await text(response);
   latenciesMs[index] = performance.now() - startedMs;
-  if (status !== 200) throw new Error(`${url} answered ${status}: ${text.slice(0, 500)}`);
+  if (response.statusCode !== 200) throw new Error(`${url} answered ${response.statusCode}: ${answer.slice(0, 500)}`);
 }
 
 const startedMs = performance.now();
@@ -37,6 +25,5 @@ await Promise.all(
     while (sent < requests) await sendOne(sent++);
   }),
 );
-const result: LoadResult = { latenciesMs, elapsedMs: performance.now() - startedMs };
+parentPort?.postMessage({ latenciesMs, elapsedMs: performance.now() - startedMs });
 agent.destroy();
-parentPort?.postMessage(result);

@@ -12,19 +12,14 @@ export interface Load {
   concurrency: number;
 }
 
-export interface LoadResult {
-  /** how long each request took, in milliseconds */
-  latenciesMs: Float64Array;
-  elapsedMs: number;
-}
-
 /**
  * Sends requests from a thread of its own, so that what is measured does not share an event loop with what measures.
+ * @returns how long each request took, and all together
  * @throws Error if an answer is not 200
  */
-export async function drive(load: Load): Promise<LoadResult> {
+export async function drive(load: Load) {
   const worker = new Worker(new URL('./load-worker.ts', import.meta.url), { workerData: load });
-  const [result] = (await once(worker, 'message')) as [LoadResult];
+  const [result] = (await once(worker, 'message')) as [{ latenciesMs: Float64Array; elapsedMs: number }];
   await worker.terminate();
   return result;
 }
@@ -54,10 +49,9 @@ const turns = 5;
 /** Requests that are sent before anything is measured. */
 export const warmUpOf = (requests: number): number => Math.min(300, requests);
 
-/** A way to send the same requests. */
-export type Way = Omit<Load, 'requests' | 'concurrency'>;
+type Way = Omit<Load, 'requests' | 'concurrency'>;
 
-/** Measures the ways in turns, so that whatever else the machine does affects all of them alike. */
+/** Measures ways to send the same requests in turns, so that whatever else the machine does affects all of them alike. */
 export async function measureWays<T extends string>(
   ways: Record<T, Way>,
   executions: number,

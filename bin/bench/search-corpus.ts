@@ -20,10 +20,7 @@ export interface JudgedQuery {
   relevant: string[];
 }
 
-export interface Corpus {
-  documents: Document[];
-  queries: JudgedQuery[];
-}
+export type Corpus = Awaited<ReturnType<typeof readCorpus>>;
 
 const readLines = async <T>(path: string): Promise<T[]> =>
   (await readFile(path, 'utf8'))
@@ -41,7 +38,7 @@ export const builtInCorpus = fileURLToPath(new URL('./search-corpus', import.met
  * Reads `<prefix>docs.jsonl` and `<prefix>queries.jsonl` of a folder.
  * @throws Error if two operations have the same id, or a question names one that does not exist
  */
-export async function readCorpus(folder: string, prefix = ''): Promise<Corpus> {
+export async function readCorpus(folder: string, prefix = '') {
   const documents = await readLines<Document>(join(folder, `${prefix}docs.jsonl`));
   const queries = await readLines<JudgedQuery>(join(folder, `${prefix}queries.jsonl`));
   const ids = new Set(documents.map(({ id }) => id));

@@ -4,37 +4,32 @@ import { openSearchIndex } from '../../functions/core/search/sqlite/search-index
 import { searchQuery } from '../../schemas/search.ts';
 import { type Corpus, type Document, type JudgedQuery, toRecords, uidOf } from './search-corpus.ts';
 
-/** How well ranked lists answer judged questions, each from 0 to 1. */
-export interface Quality {
-  'nDCG@10': number;
-  'recall@5': number;
-  'recall@10': number;
-  /** mean reciprocal rank of the first relevant one among ten */
-  MRR: number;
-}
+/** How well a ranked list answers a judged question, from 0 to 1. `isHit` says of up to ten of its ids whether they are relevant. */
+const metrics = {
+  'nDCG@10': (isHit: boolean[], relevant: number) => gain(isHit) / gain(Array(Math.min(relevant, 10)).fill(true)),
+  'recall@5': (isHit: boolean[], relevant: number) => count(isHit.slice(0, 5)) / relevant,
+  'recall@10': (isHit: boolean[], relevant: number) => count(isHit) / relevant,
+  /** reciprocal rank of the first relevant one */
+  MRR: (isHit: boolean[]) => (isHit.includes(true) ? 1 / (isHit.indexOf(true) + 1) : 0),
+};
+
+const count = (isHit: boolean[]): number => isHit.filter(Boolean).length;
+const gain = (isHit: boolean[]): number => isHit.reduce((total, hit, rank) => total + (hit ? 1 / Math.log2(rank + 2) : 0), 0);
+
+/** Means over all questions. */
+export type Quality = Record<keyof typeof metrics, number>;
 
 /** Gives the ids that answer a question, best first: ten, or all if there are fewer. */
 type Ranker = (question: string) => string[];
 
-const discount = (rank: number): number => 1 / Math.log2(rank + 2);
-
 export function judge(queries: readonly JudgedQuery[], rank: Ranker): Quality {
-  const sum: Quality = { 'nDCG@10': 0, 'recall@5': 0, 'recall@10': 0, MRR: 0 };
-  for (const { query, relevant } of queries) {
-    const wanted = new Set(relevant);
-    const isHit = rank(query)
-      .slice(0, 10)
-      .map((id) => wanted.has(id));
-    const gain = isHit.reduce((total, hit, at) => total + (hit ? discount(at) : 0), 0);
-    const ideal = [...wanted].slice(0, 10).reduce((total, _, at) => total + discount(at), 0);
-    const count = (hits: boolean[]) => hits.filter(Boolean).length;
-    sum['nDCG@10'] += gain / ideal;
-    sum['recall@5'] += count(isHit.slice(0, 5)) / wanted.size;
-    sum['recall@10'] += count(isHit) / wanted.size;
-    sum.MRR += isHit.includes(true) ? 1 / (isHit.indexOf(true) + 1) : 0;
-  }
-  const mean = (total: number) => Number((total / queries.length).toFixed(3));
-  return { 'nDCG@10': mean(sum['nDCG@10']), 'recall@5': mean(sum['recall@5']), 'recall@10': mean(sum['recall@10']), MRR: mean(sum.MRR) };
+  const answers = queries.map(({ query, relevant }) => {
+    const ids = rank(query).slice(0, 10);
+    return { isHit: ids.map((id) => relevant.includes(id)), wanted: new Set(relevant).size };
+  });
+  const mean = (metric: (typeof metrics)[keyof Quality]) =>
+    Number((answers.reduce((sum, { isHit, wanted }) => sum + metric(isHit, wanted), 0) / queries.length).toFixed(3));
+  return Object.fromEntries(Object.entries(metrics).map(([name, metric]) => [name, mean(metric)])) as Quality;
 }
 
 /** What ships: the index as the search function uses it. */

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { variables } from '../../functions/core/environment.ts';
-import type { StackDescription } from '../local/stack.ts';
+import type { StackDescription } from '../local/stack-file.ts';
 import { localContext, projectRoot, synthesize } from '../local/synthesis.ts';
 import { bundleOf, readTemplate } from '../local/template.ts';
 import { benchmark } from './benchmark.ts';

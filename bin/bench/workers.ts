@@ -2,27 +2,17 @@ import { type ForkOptions, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import type { Resource } from '../local/api-definition.ts';
 import { toProxyEvent } from '../local/gateway-event.ts';
 import type { FunctionDefinition } from '../local/template.ts';
-import type { HostReport, HostTask } from './environment-host.ts';
 
-/** A server in a thread of its own. */
-export interface Thread {
-  /** its address */
-  url: string;
-  /** what it has done since it was asked last */
-  ask<T>(): Promise<T>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
-/** Starts a script of this folder whose first message is the address of its server. */
-export async function startThread(script: string, workerData: unknown = {}): Promise<Thread> {
+/** Starts a script of this folder in a thread of its own; its first message is the address of its server. */
+export async function startThread(script: string, workerData: unknown = {}) {
   const worker = new Worker(new URL(script, import.meta.url), { workerData, execArgv: [] });
   const [url] = await once(worker, 'message');
   return {
-    url,
-    ask: async () => {
+    url: String(url),
+    /** what it has done since it was asked last */
+    async ask<T>(): Promise<T> {
       const answer = once(worker, 'message');
       worker.postMessage('report');
       return (await answer)[0];
@@ -47,12 +37,36 @@ export async function runProcess<T>(script: string, task: object, options: ForkO
 /** What a function needs to run outside the stack. */
 export type Bundled = Pick<FunctionDefinition, 'folder' | 'environment'>;
 
+/** What a process with one environment is to do. */
+export interface HostTask {
+  event: unknown;
+  warmUp: number;
+  runs: number;
+  /** answers other than 200 are no failure */
+  mayRefuse?: true;
+}
+
+export interface HostReport {
+  /** of the last answer */
+  status: number;
+  /** when it came, in milliseconds since the epoch */
+  endedMs: number;
+  latenciesMs: number[];
+  /** processor time of one run, of all the process's threads */
+  processorMs: number;
+  loaded: Memory;
+  after: Memory;
+}
+
+/** Bytes that the process holds, and bytes of its heap that are in use. */
+export interface Memory {
+  resident: number;
+  heap: number;
+}
+
 /** Runs a function's bundle in a process of its own, without the stand-in for API Gateway. */
-export const runAlone = ({ folder, environment }: Bundled, task: Omit<HostTask, 'folder'>): Promise<HostReport> =>
-  runProcess('./environment-host.ts', { folder, ...task } satisfies HostTask, {
-    env: environment,
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  });
+export const runAlone = ({ folder, environment }: Bundled, task: HostTask, options: ForkOptions = {}): Promise<HostReport> =>
+  runProcess('./environment-host.js', { folder, ...task }, { env: environment, stdio: ['ignore', 'ignore', 'inherit', 'ipc'], ...options });
 
 export interface BenchedRequest {
   method: string;
@@ -67,5 +81,5 @@ export interface BenchedRequest {
 export function benchEvent({ method, path, baseUrl, pathParameters = {}, headers = {}, body = '' }: BenchedRequest) {
   const sent = { method, path, query: '', headers: Object.entries(headers), sourceIp: '127.0.0.1' };
   const received = { requestId: 'bench', domainName: new URL(baseUrl).host, startedMs: Date.now() };
-  return toProxyEvent({ ...sent, ...received }, { resource: { path } as Resource, pathParameters }, Buffer.from(body));
+  return toProxyEvent({ ...sent, ...received }, { resource: { path }, pathParameters }, Buffer.from(body));
 }

@@ -1,17 +1,11 @@
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { readDescription } from '../local/stack-file.ts';
 import { type Api, openApi } from './api.ts';
 import { usageFailure } from './failure.ts';
-import { openTokens, readLocalStack } from './session.ts';
+import { openTokens } from './session.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
 
-/** What every command works with. */
-export interface CliContext {
-  /** of the gate that is meant; a command that needs no gate does not ask for it */
-  readonly api: Api;
-  terminal: Terminal;
-  /** `--url` */
-  url: string | undefined;
-}
+export type CliContext = ReturnType<typeof openContext>;
 
 /** What the registry is compared and changed with. */
 export interface RegistryContext {
@@ -21,7 +15,7 @@ export interface RegistryContext {
 
 /** The gate's address: `--url`, else `INTENT_GATE_URL`, else that of the stack that `npm start` runs here. */
 export function chooseBaseUrl(given: string | undefined, environment: NodeJS.ProcessEnv = process.env): string {
-  const chosen = given ?? environment.INTENT_GATE_URL ?? readLocalStack()?.base_url;
+  const chosen = given ?? environment.INTENT_GATE_URL ?? readDescription()?.base_url;
   if (chosen === undefined || chosen === '') {
     throw usageFailure('Which gate? Give its address with --url or INTENT_GATE_URL, or start one here with "npm start".');
   }
@@ -30,11 +24,13 @@ export function chooseBaseUrl(given: string | undefined, environment: NodeJS.Pro
   return chosen.replace(/\/+$/, '');
 }
 
-export function openContext(command: Pick<CommandUnknownOpts, 'optsWithGlobals'>): CliContext {
+/** What every command works with. */
+export function openContext(command: Pick<CommandUnknownOpts, 'optsWithGlobals'>) {
   const { url, json = false } = command.optsWithGlobals() as { url?: string; json?: boolean };
   let api: Api | undefined;
   return {
-    get api() {
+    /** of the gate that is meant; a command that needs no gate does not ask for it */
+    get api(): Api {
       if (api === undefined) {
         const baseUrl = chooseBaseUrl(url);
         api = openApi(baseUrl, openTokens(baseUrl));
@@ -42,6 +38,7 @@ export function openContext(command: Pick<CommandUnknownOpts, 'optsWithGlobals'>
       return api;
     },
     terminal: openTerminal(json),
+    /** `--url` */
     url,
   };
 }

@@ -1,30 +1,14 @@
-import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { IntentGateError } from '../../client/errors.ts';
 import { readPrivateJson, writePrivateJson } from '../../client/private-files.ts';
+import { readDescription } from '../local/stack-file.ts';
 import type { Tokens } from './api.ts';
 import type { Identity, IssuedTokens } from './cognito.ts';
 import { CliFailure } from './failure.ts';
 
 /** How an admin is signed in to one gate. */
 export type Session = { kind: 'local'; stack_file: string } | ({ kind: 'cognito' } & Identity & IssuedTokens);
-
-/** What `npm start` says about the stack that runs here. */
-export interface LocalStack {
-  base_url: string;
-  admin_token: string;
-}
-
-export const localStackFile = (): string => resolve('.local', 'stack.json');
-
-export function readLocalStack(file = localStackFile()): LocalStack | undefined {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as LocalStack;
-  } catch {
-    return undefined;
-  }
-}
 
 /** The folder of tokens and keys: `INTENT_GATE_HOME`, else `intent-gate` in `XDG_CONFIG_HOME` or `~/.config`. */
 export const privateFolder = (environment: NodeJS.ProcessEnv = process.env): string =>
@@ -80,7 +64,7 @@ export function openTokens(baseUrl: string, environment: NodeJS.ProcessEnv = pro
 }
 
 function readLocalToken(stackFile: string, baseUrl: string): string {
-  const stack = readLocalStack(stackFile);
+  const stack = readDescription(stackFile);
   if (stack?.base_url === baseUrl) return stack.admin_token;
   throw new CliFailure(
     'credentials',

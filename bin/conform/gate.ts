@@ -3,6 +3,7 @@ import type { Exchange, ExchangeOptions, Http } from '../../client/http.ts';
 import { issuePath } from '../../client/pats.ts';
 import type { Policy } from '../../client/types.ts';
 import { intentPath, servicePath } from '../cli/registry/read.ts';
+import { once } from '../once.ts';
 import { parseClaims, signPolicy } from '../probes.ts';
 import { claimsShape, searchShape } from './shapes.ts';
 
@@ -55,48 +56,33 @@ function require(answer: Exchange, status: number, purpose: string): Body {
   throw new Unmet(`${purpose}, but ${answer.request} was answered ${answer.status}`);
 }
 
-/** Does the work at the first call, and returns its outcome at every call. */
-function once<T>(work: () => Promise<T>): () => Promise<T> {
-  let result: Promise<T> | undefined;
-  return () => {
-    result ??= work();
-    return result;
-  };
-}
-
 export type Gate = ReturnType<typeof openGate>;
 
 /** What the checks share: the gate under test, and what was made there for them. */
 export function openGate({ http, protocol, adminToken, upstreamUrl }: Subject) {
-  const call = http.exchange;
   const made: string[] = [];
   const nameless: string[] = [];
 
+  /** Sends a request. Has what it creates removed at the end, unless a check does so before. */
+  async function call(method: string, path: string, options: ExchangeOptions = {}): Promise<Exchange> {
+    const answer = await http.exchange(method, path, options);
+    const { status, body, request } = answer;
+    if (method !== 'POST' || !path.startsWith('/api/services') || status < 200 || status > 299) return answer;
+    const { service_id, intent_id } = (body ?? {}) as Body;
+    const [id, toPath] = path === '/api/services' ? [service_id, servicePath] : [intent_id, intentPath];
+    if (typeof id === 'string') made.push(toPath(id));
+    else nameless.push(`what ${request} made, whose answer contains no id`);
+    return answer;
+  }
   /** With the admin token. */
   async function asAdmin(method: string, path: string, options: ExchangeOptions = {}): Promise<Exchange> {
     if (adminToken === undefined) throw new Unmet('needs an admin token');
     return call(method, path, { bearer: adminToken, ...options });
   }
-  /** Has the record that this answer created removed at the end, unless a check does so before. */
-  function remember({ status, body, request }: Exchange, toPath: typeof servicePath, member: 'service_id' | 'intent_id'): void {
-    if (status < 200 || status > 299) return;
-    const id = (body as Body | undefined)?.[member];
-    if (typeof id === 'string') made.push(toPath(id));
-    else nameless.push(`what ${request} made, whose answer contains no id`);
-  }
-  const rememberService = (saved: Exchange) => remember(saved, servicePath, 'service_id');
-  /** Makes a service that is removed at the end. */
-  async function register(body: Body = makeServiceBody()): Promise<Exchange> {
-    const saved = await asAdmin('POST', '/api/services', { body });
-    rememberService(saved);
-    return saved;
-  }
-  /** Makes an intent that is removed at the end, by default in the service that exists throughout. */
-  async function create(body: Body, serviceId?: string): Promise<Exchange> {
-    const saved = await asAdmin('POST', intentsPath(serviceId ?? (await service()).id), { body });
-    remember(saved, intentPath, 'intent_id');
-    return saved;
-  }
+  const register = (body: Body = makeServiceBody()) => asAdmin('POST', '/api/services', { body });
+  /** Makes an intent, by default in the service that exists throughout. */
+  const create = async (body: Body, serviceId?: string): Promise<Exchange> =>
+    asAdmin('POST', intentsPath(serviceId ?? (await service()).id), { body });
   /** The body of an intent that does not exist yet: one that the demo upstream serves. */
   const intentBody = () => ({
     intent_uid: freshUid(),
@@ -157,7 +143,6 @@ export function openGate({ http, protocol, adminToken, upstreamUrl }: Subject) {
     claims,
     intentBody,
     register,
-    rememberService,
     create,
     /** An intent that exists until the end: made for the checks, or found if there is no admin token. */
     intent: async (): Promise<{ intent_uid: string; service_name: string }> => (adminToken === undefined ? foundIntent() : madeIntent()),

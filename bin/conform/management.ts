@@ -6,7 +6,7 @@ import { freshId, type Gate, idOf, intentsPath, makeServiceBody, without } from 
 import { holding, intentShape, listShape } from './shapes.ts';
 
 /** None of the six writes, to records that do not exist, may be done with this token. */
-async function expectNoWrites({ call, intentBody, rememberService }: Gate, expect: Expect, bearer?: string, mayForbid = false) {
+async function expectNoWrites({ call, intentBody }: Gate, expect: Expect, bearer?: string, mayForbid = false) {
   const service = servicePath(freshId());
   const intent = intentBody();
   const writes: [method: string, path: string, body?: unknown][] = [
@@ -19,7 +19,6 @@ async function expectNoWrites({ call, intentBody, rememberService }: Gate, expec
   ];
   for (const [method, path, body] of writes) {
     const answer = await call(method, path, { bearer, body });
-    if (path === '/api/services') rememberService(answer);
     if (mayForbid && answer.status === 403) expect.refusal(answer, 403, 'FORBIDDEN');
     else expect.refusal(answer, 401, 'UNAUTHORIZED');
   }

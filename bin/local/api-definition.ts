@@ -1,36 +1,21 @@
 import * as z from 'zod';
 import { resourcesOf, type Template } from './template.ts';
 
-/** An answer that the gateway gives itself. */
-export interface StaticAnswer {
-  status: number | undefined;
-  /** mapping expressions: a quoted literal, or a variable of the context */
-  headers: Record<string, string>;
-  body: string;
-}
+export type StaticAnswer = ReturnType<typeof toAnswer>;
 
 export type Integration =
   | { kind: 'lambda'; functionId: string }
   /** @property mediaTypes - bodies of other types are refused with 415 */
   | { kind: 'mock'; answer: StaticAnswer; mediaTypes: string[] };
 
-/** One segment of the API's paths. */
 export interface Resource {
   /** for example `/api/intents/{intent_uid}` */
   path: string;
-  children: Map<string, Resource>;
-  variable?: { name: string; resource: Resource };
-  /** `{proxy+}`: whatever no other resource has */
-  rest?: Resource;
   /** by method; `ANY` is for methods that are not named */
   methods: Map<string, Integration>;
 }
 
-export interface ApiDefinition {
-  root: Resource;
-  /** by response type, for example `REQUEST_TOO_LARGE` */
-  gatewayAnswers: Map<string, StaticAnswer>;
-}
+export type ApiDefinition = ReturnType<typeof readApi>;
 
 const idOf = z.union([
   z.object({ Ref: z.string() }).transform(({ Ref }) => Ref),
@@ -61,34 +46,31 @@ const methodProperties = z.object({
 });
 
 /** Reads the REST API of a template: its paths, the functions behind their methods, and the answers that the gateway gives itself. */
-export function readApi(template: Template): ApiDefinition {
-  const root: Resource = { path: '', children: new Map(), methods: new Map() };
-  const resources = new Map([['root', root]]);
+export function readApi(template: Template) {
   const parts = new Map(resourcesOf(template, 'AWS::ApiGateway::Resource', resourceProperties));
-  const place = (id: string): Resource | undefined => {
+  const pathTo = (id: string): string => {
     const part = parts.get(id);
-    const parent = !resources.has(id) && part && place(part.ParentId);
-    if (parent) resources.set(id, addChild(parent, part.PathPart));
-    return resources.get(id);
+    return part ? `${pathTo(part.ParentId)}/${part.PathPart}` : '';
   };
+  const resources = new Map<string, Resource>();
   for (const [, { HttpMethod, ResourceId, Integration }] of resourcesOf(template, 'AWS::ApiGateway::Method', methodProperties)) {
-    const integration: Integration =
+    const path = pathTo(ResourceId) || '/';
+    const resource = resources.get(path) ?? { path, methods: new Map() };
+    resources.set(path, resource);
+    resource.methods.set(
+      HttpMethod,
       Integration.Type === 'AWS_PROXY'
         ? { kind: 'lambda', functionId: functionBehind(Integration.Uri) }
-        : { kind: 'mock', answer: toAnswer(Integration.IntegrationResponses[0]), mediaTypes: Object.keys(Integration.RequestTemplates) };
-    place(ResourceId)?.methods.set(HttpMethod, integration);
+        : { kind: 'mock', answer: toAnswer(Integration.IntegrationResponses[0]), mediaTypes: Object.keys(Integration.RequestTemplates) },
+    );
   }
   const gateway = resourcesOf(template, 'AWS::ApiGateway::GatewayResponse', gatewayProperties);
-  return { root, gatewayAnswers: new Map(gateway.map(([, properties]) => [properties.ResponseType, toAnswer(properties)])) };
-}
-
-function addChild(parent: Resource, part: string): Resource {
-  const child: Resource = { path: `${parent.path}/${part}`, children: new Map(), methods: new Map() };
-  const name = /^\{([^+}]+)\}$/.exec(part)?.[1];
-  if (part === '{proxy+}') parent.rest = child;
-  else if (name === undefined) parent.children.set(part, child);
-  else parent.variable = { name, resource: child };
-  return child;
+  return {
+    /** those with methods, a static segment before a variable: a brace sorts after letters */
+    resources: [...resources.values()].sort((one, other) => (one.path < other.path ? -1 : 1)),
+    /** by response type, for example `REQUEST_TOO_LARGE` */
+    gatewayAnswers: new Map(gateway.map(([, properties]) => [properties.ResponseType, toAnswer(properties)])),
+  };
 }
 
 /** The one whose ARN is in an integration's address. */
@@ -98,31 +80,27 @@ function functionBehind(uri: unknown): string {
   return id;
 }
 
-function toAnswer({ StatusCode, ResponseParameters, ResponseTemplates }: z.output<typeof answerProperties>): StaticAnswer {
-  const headers = Object.entries(ResponseParameters).map(([name, expression]) => [name.replace(/^.*?\.header\./, ''), expression]);
+/** An answer that the gateway gives itself. Its headers are mapping expressions: a quoted literal, or a variable of the context. */
+function toAnswer({ StatusCode, ResponseParameters, ResponseTemplates }: z.output<typeof answerProperties>) {
+  const headers = Object.entries(ResponseParameters).map(([name, expression]) => [name.replace(/^.*?\.header\./, ''), expression] as const);
   return { status: StatusCode, headers: Object.fromEntries(headers), body: ResponseTemplates['application/json'] ?? '' };
 }
 
-export interface Match {
-  resource: Resource;
+export interface Match<T extends Pick<Resource, 'path'> = Resource> {
+  resource: T;
   /** undecoded, as the gateway hands them on */
   pathParameters: Record<string, string>;
 }
 
-/** The resource at a path; a static segment wins over a variable, and both over the rest of the root. */
-export function findResource(root: Resource, path: string): Match | undefined {
-  const pathParameters: Record<string, string> = {};
-  let resource = root;
-  for (const segment of path === '/' ? [] : path.split('/').slice(1)) {
-    const next = resource.children.get(segment);
-    if (next) {
-      resource = next;
-    } else if (resource.variable && segment !== '') {
-      pathParameters[resource.variable.name] = segment;
-      resource = resource.variable.resource;
-    } else {
-      return root.rest && { resource: root.rest, pathParameters: {} };
-    }
+/** The resource at a path; a static segment wins over a variable, and both over `{proxy+}`, which takes the rest. */
+export function findResource(resources: readonly Resource[], path: string): Match | undefined {
+  for (const resource of resources) {
+    const pattern = resource.path.replace(/\{(\w+)(\+?)\}|\W/g, (literal, name, rest) => {
+      if (!name) return `\\${literal}`;
+      return rest ? '.*' : `(?<${name}>[^/]+)`;
+    });
+    const match = new RegExp(`^${pattern}$`).exec(path);
+    if (match) return { resource, pathParameters: { ...match.groups } };
   }
-  return resource.methods.size > 0 ? { resource, pathParameters } : undefined;
+  return undefined;
 }

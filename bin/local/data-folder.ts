@@ -8,20 +8,11 @@ export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
-/** Where a running stack keeps what it has. */
-export interface DataFolder {
-  /** stays when the stack ends; undefined if nothing is to be kept */
-  kept: string | undefined;
-  /** gone when the stack ends */
-  scratch: string;
-  release(): void;
-}
-
 /**
- * Makes the folders of one stack, and locks `path` for it.
+ * Makes the folders in which one stack keeps what it has, and locks `path` for it: `kept` stays when the stack ends, `scratch` goes.
  * @throws StartError if another stack has it, or if it cannot be written to
  */
-export function openDataFolder(path?: string): DataFolder {
+export function openDataFolder(path?: string) {
   const kept = path === undefined ? undefined : resolve(path);
   const unlock = kept === undefined ? () => {} : lock(kept);
   sweep();

@@ -47,7 +47,7 @@ export function localValues({ Resources }: Template, { keys, identity }: { keys:
   return Object.fromEntries(Object.entries(Resources).map(([id, resource]) => [id, valuesOf(id, resource)]));
 }
 
-/** The functions of the template, by their logical ids. */
+/** The functions of the template, by their logical ids. They are invoked as {@link openLambdas} says. */
 export function openFunctions(
   template: Template,
   folder: string,

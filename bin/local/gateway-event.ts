@@ -1,31 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
-import type { Match } from './api-definition.ts';
+import type { Match, Resource } from './api-definition.ts';
 
-export interface GatewayRequest {
-  method: string;
-  /** undecoded */
-  path: string;
-  /** undecoded, without the question mark */
-  query: string;
-  /** names as sent, in the order sent */
-  headers: [name: string, value: string][];
-  requestId: string;
-  /** the host and port at which the stack is called */
-  domainName: string;
-  sourceIp: string;
-  startedMs: number;
-}
-
-export function readGatewayRequest(incoming: IncomingMessage, requestId: string, domainName: string): GatewayRequest {
+/** @param domainName - the host and port at which the stack is called */
+export function readGatewayRequest(incoming: IncomingMessage, requestId: string, domainName: string) {
   // A proxy may send the absolute form of the target (RFC 9112 section 3.2.2).
   const target = (incoming.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '');
   const questionMark = target.indexOf('?');
   const { rawHeaders } = incoming;
   return {
     method: incoming.method ?? 'GET',
+    /** undecoded, like the query */
     path: questionMark === -1 ? target : target.slice(0, questionMark),
     query: questionMark === -1 ? '' : target.slice(questionMark + 1),
+    /** names as sent, in the order sent */
     headers: rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? ''] as [string, string]] : [])),
     requestId,
     domainName,
@@ -35,7 +23,11 @@ export function readGatewayRequest(incoming: IncomingMessage, requestId: string,
 }
 
 /** The event that API Gateway's Lambda proxy integration makes of a request: query decoded, path parameters not. */
-export function toProxyEvent(request: GatewayRequest, { resource, pathParameters }: Match, body: Buffer): APIGatewayProxyEvent {
+export function toProxyEvent(
+  request: ReturnType<typeof readGatewayRequest>,
+  { resource, pathParameters }: Match<Pick<Resource, 'path'>>,
+  body: Buffer,
+): APIGatewayProxyEvent {
   const { method, path, query, headers, requestId, domainName, sourceIp, startedMs } = request;
   const values = groupByName(headers);
   const parameters = [...new URLSearchParams(query)];

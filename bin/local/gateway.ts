@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES }
 import type { Socket } from 'node:net';
 import * as z from 'zod';
 import { type ApiDefinition, findResource, type StaticAnswer } from './api-definition.ts';
+import type { openFunctions } from './functions.ts';
 import { readGatewayRequest, toProxyEvent } from './gateway-event.ts';
 import { close, listen, readBody } from './http.ts';
 import { LambdaThrottled, LambdaTimeout } from './lambda.ts';
@@ -12,13 +13,8 @@ const maxHeaderBytes = 10_240;
 const maxBodyBytes = 10 * 1024 * 1024;
 const integrationTimeoutMs = 29_000;
 
-export interface Api {
+export interface Api extends Pick<ReturnType<typeof openFunctions>, 'invoke'> {
   definition: ApiDefinition;
-  /**
-   * @returns the function's result as JSON
-   * @throws LambdaTimeout, LambdaFailure, LambdaThrottled
-   */
-  invoke(functionId: string, event: unknown): Promise<string | undefined>;
 }
 
 /** A request that was answered. */
@@ -39,10 +35,7 @@ export interface GatewayOptions {
   onAnswered?(answered: Answered): void;
 }
 
-export interface RunningGateway {
-  port: number;
-  stop(): Promise<void>;
-}
+export type RunningGateway = Awaited<ReturnType<typeof startGateway>>;
 
 interface Answer {
   status: number;
@@ -54,7 +47,7 @@ interface Answer {
  * Serves a REST API as API Gateway does. The stage is not part of the address.
  * @throws Error of Node (EADDRINUSE and so on) if it cannot listen
  */
-export async function startGateway({ host, port, api, onAnswered = () => {} }: GatewayOptions): Promise<RunningGateway> {
+export async function startGateway({ host, port, api, onAnswered = () => {} }: GatewayOptions) {
   const server = createServer({ maxHeaderSize: 4 * maxHeaderBytes, keepAliveTimeout: 60_000 });
   let domainName = '';
 
@@ -105,7 +98,7 @@ async function answerRequest(
   const body = await readBody(incoming, maxBodyBytes);
   const headerBytes = request.headers.reduce((bytes, [name, value]) => bytes + name.length + value.length, (incoming.url ?? '').length);
   if (headerBytes > maxHeaderBytes) return refuse('DEFAULT_4XX', 431);
-  const match = findResource(definition.root, request.path);
+  const match = findResource(definition.resources, request.path);
   if (!match) return refuse('MISSING_AUTHENTICATION_TOKEN');
   const integration = match.resource.methods.get(request.method) ?? match.resource.methods.get('ANY');
   if (!integration) return refuse('MISSING_AUTHENTICATION_TOKEN');

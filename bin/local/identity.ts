@@ -13,17 +13,7 @@ import { withCompileCache } from './synthesis.ts';
 export const people = ['admin', 'user'] as const;
 export type Person = (typeof people)[number];
 
-export interface RunningIdentity {
-  endpoint: string;
-  userPoolId: string;
-  clientId: string;
-  issuer: string;
-  /** where the pool's public keys are */
-  jwksUrl: string;
-  /** Signs in with the person's password; `admin` is in the group `admins`, `user` in none. */
-  signIn(person: Person): Promise<{ accessToken: string }>;
-  stop(): Promise<void>;
-}
+export type RunningIdentity = Awaited<ReturnType<typeof startIdentity>>;
 
 const issuerDomain = `https://cognito-idp.${region}.amazonaws.com`;
 
@@ -41,7 +31,7 @@ export type Seed = z.infer<typeof seedSchema>;
  * cognito-local as a process of its own: a user pool that looks like a real one, with the real issuer's name, its own signing key,
  * an admin, an ordinary user, and a client for signing in with a password. Pool, users and key are kept in `folder`.
  */
-export async function startIdentity({ folder }: { folder: string }): Promise<RunningIdentity> {
+export async function startIdentity({ folder }: { folder: string }) {
   const seed = await keepSeed(join(folder, 'identity.json'));
   seedPool(folder, seed);
   const child = fork(fileURLToPath(new URL('./identity-server.ts', import.meta.url)), [join(folder, 'identity.json')], {
@@ -56,8 +46,10 @@ export async function startIdentity({ folder }: { folder: string }): Promise<Run
     userPoolId: seed.pool_id,
     clientId: seed.client_id,
     issuer: `${issuerDomain}/${seed.pool_id}`,
+    /** where the pool's public keys are */
     jwksUrl: `${endpoint}/${seed.pool_id}/.well-known/jwks.json`,
-    signIn: (person) => signIn(endpoint, seed.client_id, person, seed.users[person].password),
+    /** Signs in with the person's password; `admin` is in the group `admins`, `user` in none. */
+    signIn: (person: Person) => signIn(endpoint, seed.client_id, person, seed.users[person].password),
     stop: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.disconnect();

@@ -2,7 +2,7 @@ import { createPublicKey, randomUUID } from 'node:crypto';
 import { p256 } from '@noble/curves/nist.js';
 import * as z from 'zod';
 import { readJson, writeJson } from './files.ts';
-import { account, type Disturb, operation, type RunningService, region, ServiceError, startJsonService } from './json-service.ts';
+import { account, type Disturb, operation, region, ServiceError, startJsonService } from './json-service.ts';
 
 export interface KmsKey {
   keyId: string;
@@ -16,9 +16,7 @@ export interface KmsOptions {
   disturb?: Disturb;
 }
 
-export interface RunningKms extends RunningService {
-  keyIds: string[];
-}
+export type RunningKms = Awaited<ReturnType<typeof startKms>>;
 
 export const keyArn = (keyId: string): string => `arn:aws:kms:${region}:${account}:key/${keyId}`;
 
@@ -54,7 +52,7 @@ const createInput = z.object({ KeyUsage: z.string().optional(), KeySpec: z.strin
  * A stand-in for KMS on a loopback port: real P-256 keys behind the wire protocol of KMS.
  * Knows Sign, GetPublicKey, DescribeKey and CreateKey of ECC_NIST_P256 keys.
  */
-export async function startKms({ keys = [newKmsKey()], disturb }: KmsOptions = {}): Promise<RunningKms> {
+export async function startKms({ keys = [newKmsKey()], disturb }: KmsOptions = {}) {
   const known = new Map(keys.map((key) => [key.keyId, key]));
 
   const find = (id: string): KmsKey => {

@@ -47,28 +47,12 @@ export interface LambdaOptions {
   onLog?(line: string, functionName: string): void;
 }
 
-/** Runs functions as Lambda does. */
-export interface Lambdas {
-  /**
-   * @returns what the function returned, as JSON; undefined if it returned nothing
-   * @throws LambdaTimeout, LambdaFailure, LambdaThrottled
-   */
-  invoke(definition: FunctionDefinition, event: unknown): Promise<string | undefined>;
-  stop(): Promise<void>;
-}
-
 /** How an invocation ended. */
 type Outcome = { requestId: string } & ({ result: string | undefined } | { failure: string });
 /** What has been logged since the last one, and an outcome if there is one. */
 type Message = { log: string } & (Outcome | { isReady?: true });
 
-interface Environment {
-  functionName: string;
-  /** how many invocations it runs */
-  readonly load: number;
-  run(event: unknown): Promise<string | undefined>;
-  stop(): Promise<unknown>;
-}
+type Environment = ReturnType<typeof startEnvironment>;
 
 /** An invocation that runs. */
 interface Run {
@@ -83,10 +67,10 @@ interface Waiting {
 }
 
 /**
- * Opens a place that runs functions. An environment, here a thread, serves one invocation at a time (unless many wait) and is used again; one that times out or
+ * Opens a place that runs functions as Lambda does. An environment, here a thread, serves one invocation at a time (unless many wait) and is used again; one that times out or
  * dies is replaced, one that is idle for long ends. If there is no room for another, the one that was idle longest makes room.
  */
-export function openLambdas(options: LambdaOptions = {}): Lambdas {
+export function openLambdas(options: LambdaOptions = {}) {
   const { maxOfOne = 4, maxOfAll = 32, maxWaiting = 400, maxWaitMs = 20_000, idleMs = 15_000 } = options;
   const { shareAfterMs = 100, maxShared = 16 } = options;
   const all = new Set<Environment>();
@@ -158,7 +142,11 @@ export function openLambdas(options: LambdaOptions = {}): Lambdas {
   const sweeping = setInterval(sweep, Math.min(idleMs, 5_000)).unref();
 
   return {
-    async invoke(definition, event) {
+    /**
+     * @returns what the function returned, as JSON; undefined if it returned nothing
+     * @throws LambdaTimeout, LambdaFailure, LambdaThrottled
+     */
+    async invoke(definition: FunctionDefinition, event: unknown): Promise<string | undefined> {
       const environment = await acquire(definition);
       try {
         return await environment.run(event);
@@ -180,7 +168,7 @@ function startEnvironment(
   { name, folder, handler, environment, timeoutMs, memoryMb }: FunctionDefinition,
   { scratch = tmpdir(), compileCache, onLog = () => {} }: LambdaOptions,
   onEnd: () => void,
-): Environment {
+) {
   const temporary = mkdtempSync(join(scratch, 'environment-'));
   const worker = new Worker(fileURLToPath(new URL('./lambda-worker.js', import.meta.url)), {
     workerData: { folder, handler, functionName: name, memoryMb, timeoutMs, compileCache },

@@ -5,40 +5,25 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { close, listen } from './http.ts';
+import { ServiceError } from './json-service.ts';
 
-export interface S3Options {
-  /** keeps the objects, in files that only its owner may read */
-  folder: string;
-  /** the existing buckets */
-  buckets: readonly string[];
-}
+export type RunningS3 = Awaited<ReturnType<typeof startS3>>;
 
-export interface RunningS3 {
-  endpoint: string;
-  stop(): Promise<void>;
-}
-
-/** An error in the form of S3. */
-class S3Error extends Error {
-  readonly status: number;
-  constructor(status: number, code: string, message: string) {
-    super(message);
-    this.name = code;
-    this.status = status;
-  }
-}
+const statuses: Record<string, number> = { NoSuchBucket: 404, NoSuchKey: 404, NotImplemented: 501 };
 
 /**
  * A stand-in for S3 on a loopback port, behind its wire protocol: PutObject, GetObject and DeleteObject of whole objects in buckets that are
  * part of the path, as the SDK has it if the host is an IP address. Bodies come as they are, not in chunks with checksums, which the
  * functions do not send. Takes any credentials.
+ * @param options.folder - keeps the objects, in files that only its owner may read
+ * @param options.buckets - those that exist
  */
-export async function startS3({ folder, buckets }: S3Options): Promise<RunningS3> {
+export async function startS3({ folder, buckets }: { folder: string; buckets: readonly string[] }) {
   const server = createServer(async (request, response) => {
     try {
       await answer(request, response, (path) => locate(path, folder, buckets));
     } catch (error) {
-      if (error instanceof S3Error) refuse(response, error);
+      if (error instanceof ServiceError) refuse(response, error);
       else request.socket.destroy();
     }
   });
@@ -50,7 +35,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, fileOf
   const { range, 'x-amz-decoded-content-length': chunked } = request.headers;
   const isPlain = range === undefined && chunked === undefined && [...searchParams.keys()].every((name) => name === 'x-id');
   if (!isPlain || !['PUT', 'GET', 'DELETE'].includes(request.method ?? ''))
-    throw new S3Error(501, 'NotImplemented', 'Only PutObject, GetObject and DeleteObject of whole objects are known here.');
+    throw new ServiceError('NotImplemented', 'Only PutObject, GetObject and DeleteObject of whole objects are known here.');
   const file = fileOf(pathname);
   if (request.method === 'GET') return send(file, response);
   if (request.method === 'PUT') await store(request, file);
@@ -61,14 +46,14 @@ async function answer(request: IncomingMessage, response: ServerResponse, fileOf
 /** The file of the object at a path, `/<bucket>/<key>`: named by a digest, so that no key leads out of the folder. */
 function locate(pathname: string, folder: string, buckets: readonly string[]): string {
   const [, bucket = '', key = ''] = /^\/([^/]+)\/(.+)$/.exec(pathname) ?? [];
-  if (!buckets.includes(bucket)) throw new S3Error(404, 'NoSuchBucket', 'The specified bucket does not exist.');
+  if (!buckets.includes(bucket)) throw new ServiceError('NoSuchBucket', 'The specified bucket does not exist.');
   const name = `${bucket}/${decodeURIComponent(key)}`;
   return join(folder, createHash('sha256').update(name).digest('hex'));
 }
 
 async function send(file: string, response: ServerResponse): Promise<void> {
   const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') throw new S3Error(404, 'NoSuchKey', 'The specified key does not exist.');
+    if (error.code === 'ENOENT') throw new ServiceError('NoSuchKey', 'The specified key does not exist.');
     throw error;
   });
   const { size } = await handle.stat();
@@ -88,8 +73,8 @@ async function store(request: IncomingMessage, file: string): Promise<void> {
   }
 }
 
-function refuse(response: ServerResponse, { status, name, message }: S3Error): void {
+function refuse(response: ServerResponse, { name, message }: ServiceError): void {
   const body = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${name}</Code><Message>${message}</Message></Error>`;
   // What is left of the request's body is not read.
-  response.writeHead(status, { 'Content-Type': 'application/xml', Connection: 'close' }).end(body);
+  response.writeHead(statuses[name] ?? 400, { 'Content-Type': 'application/xml', Connection: 'close' }).end(body);
 }

@@ -2,21 +2,13 @@ import * as z from 'zod';
 import type { Api } from './gateway.ts';
 import { resourcesOf, type Template } from './template.ts';
 
-export interface Schedule {
-  functionId: string;
-  everyMs: number;
-}
+const unitMs: Record<string, number> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
 
-const minuteMs = 60_000;
-const unitMs: Record<string, number> = { minute: minuteMs, hour: 60 * minuteMs, day: 24 * 60 * minuteMs };
-
-const everyMs = z
-  .string()
-  .regex(/^rate\(\d+ (minute|hour|day)s?\)$/, 'the local stack knows schedules of the form rate(<count> <unit>) only')
-  .transform((expression) => {
-    const [, count, unit = ''] = /(\d+) ([a-z]+?)s?\)/.exec(expression) ?? [];
-    return Number(count) * (unitMs[unit] ?? 0);
-  });
+const everyMs = z.string().transform((expression) => {
+  const [, count, unit = ''] = /^rate\((\d+) (minute|hour|day)s?\)$/.exec(expression) ?? [];
+  if (count === undefined) throw new TypeError(`the local stack knows schedules of the form rate(<count> <unit>) only, not ${expression}`);
+  return Number(count) * (unitMs[unit] ?? 0);
+});
 
 const ruleProperties = z.object({
   ScheduleExpression: everyMs.optional(),
@@ -24,7 +16,7 @@ const ruleProperties = z.object({
 });
 
 /** The functions that the rules of a template run on a schedule. Rules for events of AWS have no counterpart here. */
-export const readSchedules = (template: Template): Schedule[] =>
+export const readSchedules = (template: Template) =>
   resourcesOf(template, 'AWS::Events::Rule', ruleProperties).flatMap(([, { ScheduleExpression, Targets }]) =>
     ScheduleExpression === undefined ? [] : Targets.map(({ Arn }) => ({ functionId: Arn['Fn::GetAtt'][0], everyMs: ScheduleExpression })),
   );
@@ -33,7 +25,7 @@ export const readSchedules = (template: Template): Schedule[] =>
  * Runs them, as EventBridge does. A failed run appears in the function's log only.
  * @returns a function that ends this
  */
-export function startSchedules(schedules: Schedule[], invoke: Api['invoke']): () => void {
+export function startSchedules(schedules: ReturnType<typeof readSchedules>, invoke: Api['invoke']): () => void {
   const timers = schedules.map(({ functionId, everyMs }) => setInterval(() => invoke(functionId, {}).catch(() => {}), everyMs));
   return () => timers.forEach(clearInterval);
 }

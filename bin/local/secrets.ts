@@ -3,12 +3,6 @@ import * as z from 'zod';
 import { readJson, writeJson } from './files.ts';
 import { account, type Disturb, operation, type RunningService, region, ServiceError, startJsonService } from './json-service.ts';
 
-export interface SecretsOptions {
-  /** a file that only its owner may read, in which secrets are kept; without it they are kept in memory */
-  file?: string | undefined;
-  disturb?: Disturb;
-}
-
 const name = z.string().regex(/^[\w/+=.@-]{1,512}$/, 'must be 1 to 512 letters, digits and /_+=.@-');
 const value = z.string().min(1).max(65_536);
 const readInput = z.object({ SecretId: name });
@@ -25,8 +19,9 @@ const secretFile = z.record(name, z.object({ value, version_id: z.uuid() }));
 /**
  * A stand-in for Secrets Manager on a loopback port, behind its wire protocol.
  * Knows CreateSecret, PutSecretValue, GetSecretValue and DeleteSecret of secrets that are texts, by their names.
+ * @param options.file - in which secrets are kept, which only its owner may read; without it they are kept in memory
  */
-export async function startSecrets({ file, disturb }: SecretsOptions = {}): Promise<RunningService> {
+export async function startSecrets({ file, disturb }: { file?: string | undefined; disturb?: Disturb } = {}): Promise<RunningService> {
   const secrets = new Map(Object.entries(secretFile.parse((file && readJson(file)) ?? {})));
   const keep = () => file && writeJson(file, Object.fromEntries(secrets));
 

@@ -1,9 +1,9 @@
 import { styleText } from 'node:util';
 import type { Answered } from './gateway.ts';
-import type { RunningStack } from './stack.ts';
+import type { StackDescription } from './stack-file.ts';
 
 /** Says where the stack is and what to do with it. */
-export function showStart({ base_url }: RunningStack): void {
+export function showStart({ base_url }: StackDescription): void {
   const strong = (text: string) => styleText('bold', text);
   const mcpHost = JSON.stringify({ mcpServers: { 'intent-gate': { type: 'http', url: `${base_url}/mcp` } } });
   console.log(`

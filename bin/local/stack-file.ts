@@ -1,20 +1,40 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { readJson, writeJson } from './files.ts';
-import type { RunningStack, StackDescription } from './stack.ts';
+import type { Person } from './identity.ts';
+
+/** The content of `.local/stack.json`. */
+export interface StackDescription {
+  base_url: string;
+  admin_token: string;
+  user_token: string;
+  issuer: string;
+  client_id: string;
+  dynamodb_endpoint: string;
+  kms_endpoint: string;
+  /** empty if the stack was started without the demo */
+  upstream_url: string;
+}
 
 /** In the working folder, which npm makes the project's root. */
-const path = resolve('.local', 'stack.json');
+export const stackFile = (): string => resolve('.local', 'stack.json');
 const refreshMs = 30 * 60 * 1_000;
 
 /** The description of the stack that runs here, if one does. Its tokens are valid for at least half an hour. */
-export const readDescription = (): StackDescription | undefined => readJson(path) as StackDescription | undefined;
+export function readDescription(path = stackFile()): StackDescription | undefined {
+  try {
+    return readJson(path) as StackDescription | undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /**
  * Describes a running stack in `.local/stack.json`, with tokens that are kept fresh.
  * @returns a function that removes the description, unless another stack has written its own
  */
-export function keepDescribed({ definitionOf, signIn, stop, ...description }: RunningStack): () => void {
+export function keepDescribed(description: StackDescription, signIn: (person: Person) => Promise<string>): () => void {
+  const path = stackFile();
   mkdirSync(dirname(path), { recursive: true });
   writeJson(path, description);
   const refresh = async () => {

@@ -4,13 +4,14 @@ import { variables } from '../../functions/core/environment.ts';
 import { readApi } from './api-definition.ts';
 import { openDataFolder, StartError } from './data-folder.ts';
 import { awsEnvironment, bucketNames, localValues, openFunctions } from './functions.ts';
-import { type Answered, type Api, type RunningGateway, startGateway } from './gateway.ts';
+import { type Answered, type Api, startGateway } from './gateway.ts';
 import { type Person, startIdentity } from './identity.ts';
 import { region } from './json-service.ts';
 import { localCredentials, locateDynamo, locateKms } from './parts.ts';
 import { startS3 } from './s3.ts';
 import { readSchedules, startSchedules } from './schedules.ts';
 import { startSecrets } from './secrets.ts';
+import type { StackDescription } from './stack-file.ts';
 import { localContext, markUsed, projectRoot, synthesize } from './synthesis.ts';
 import { createTables } from './table.ts';
 import { type FunctionDefinition, functionIdOf, readTables, readTemplate, resourceIds } from './template.ts';
@@ -41,19 +42,6 @@ export interface StackOptions {
   onLog?(line: string, functionName: string): void;
   /** gives up starting */
   signal?: AbortSignal;
-}
-
-/** The content of `.local/stack.json`. */
-export interface StackDescription {
-  base_url: string;
-  admin_token: string;
-  user_token: string;
-  issuer: string;
-  client_id: string;
-  dynamodb_endpoint: string;
-  kms_endpoint: string;
-  /** empty if the stack was started without the demo */
-  upstream_url: string;
 }
 
 export interface RunningStack extends StackDescription {
@@ -182,7 +170,7 @@ const listenComplaints: Record<string, string> = {
   ENOTFOUND: 'is on no address of this machine: set HOST to one that it has',
 };
 
-async function listenOn(host: string, port: number, api: Promise<Api>, onAnswered: StackOptions['onAnswered']): Promise<RunningGateway> {
+async function listenOn(host: string, port: number, api: Promise<Api>, onAnswered: StackOptions['onAnswered']) {
   return startGateway({ host, port, api, ...(onAnswered && { onAnswered }) }).catch((cause: NodeJS.ErrnoException) => {
     throw new StartError(`Port ${port} of ${host} ${listenComplaints[cause.code ?? ''] ?? `cannot be listened at (${cause.code})`}.`, {
       cause,

@@ -11,18 +11,13 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { withCompileCache } from './synthesis.ts';
 
-export interface RunningDynamo {
-  endpoint: string;
-  stop(): Promise<void>;
-}
-
 /**
  * dynalite in a thread of its own, so that it and the gateway do not wait for each other.
  * @param folder - keeps the items; without it they are kept in memory. Each write is passed to the operating system before it
  *   is acknowledged: it survives the end of the process, but not a power cut.
  * @throws Error if the folder is in use by another process
  */
-export async function startDynamo(folder?: string): Promise<RunningDynamo> {
+export async function startDynamo(folder?: string) {
   const worker = new Worker(fileURLToPath(new URL('./table-worker.ts', import.meta.url)), {
     workerData: { folder },
     env: { AWS_REGION: 'eu-west-1', ...withCompileCache },

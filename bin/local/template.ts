@@ -78,18 +78,6 @@ function localValue(name: string, values: LocalValues): string {
   return value;
 }
 
-/** What a Lambda needs to run. */
-export interface FunctionDefinition {
-  name: string;
-  /** holds the bundle */
-  folder: string;
-  /** file and export, for example `index.handler` */
-  handler: string;
-  environment: Record<string, string>;
-  timeoutMs: number;
-  memoryMb: number;
-}
-
 const functionProperties = z.object({
   Handler: z.string(),
   Timeout: z.number().default(3),
@@ -100,22 +88,21 @@ const functionProperties = z.object({
 const assetFolder = (template: Template, id: string, folder: string): string =>
   join(folder, z.string().parse(template.Resources[id]?.Metadata['aws:asset:path']));
 
+export type FunctionDefinition = ReturnType<typeof readFunction>;
+
 /**
+ * What a Lambda needs to run.
  * @param folder - where the app was synthesized into
  * @param more - environment variables besides those in the template
  */
-export function readFunction(
-  template: Template,
-  id: string,
-  folder: string,
-  values: LocalValues,
-  more: Record<string, string> = {},
-): FunctionDefinition {
+export function readFunction(template: Template, id: string, folder: string, values: LocalValues, more: Record<string, string> = {}) {
   const { Handler, Timeout, MemorySize, Environment } = functionProperties.parse(template.Resources[id]?.Properties);
-  const environment = Object.entries(Environment.Variables).map(([name, value]) => [name, resolveText(value, values)]);
+  const environment = Object.entries(Environment.Variables).map(([name, value]) => [name, resolveText(value, values)] as const);
   return {
     name: id,
+    /** holds the bundle */
     folder: assetFolder(template, id, folder),
+    /** file and export, for example `index.handler` */
     handler: Handler,
     environment: { ...Object.fromEntries(environment), ...more },
     timeoutMs: Timeout * 1_000,

@@ -1,7 +1,7 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { readDescription } from '../../local/stack-file.ts';
 import { type CliContext, chooseBaseUrl, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
-import { readLocalStack } from '../session.ts';
 
 export function addDemo(program: CommandUnknownOpts): void {
   program
@@ -30,7 +30,7 @@ export function addDemo(program: CommandUnknownOpts): void {
 /** The gate to play against: the one that is named, else the one that `npm start` runs here, unless that was killed and only its file is left. */
 async function findGate(url: string | undefined): Promise<string | undefined> {
   if (url ?? process.env.INTENT_GATE_URL) return chooseBaseUrl(url);
-  const running = readLocalStack()?.base_url;
+  const running = readDescription()?.base_url;
   const answered = running && (await fetch(`${running}/health`, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined));
   return answered ? running : undefined;
 }

@@ -1,10 +1,11 @@
 import { text } from 'node:stream/consumers';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { renderUnicodeCompact } from 'uqr';
+import { readDescription, stackFile } from '../../local/stack-file.ts';
 import { readAllOutputs } from '../../outputs.ts';
 import { openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
-import { forgetSession, localStackFile, readLocalStack, type Session, saveSession } from '../session.ts';
+import { forgetSession, type Session, saveSession } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 
 export function addLogin(program: CommandUnknownOpts): void {
@@ -38,8 +39,8 @@ export function addLogin(program: CommandUnknownOpts): void {
 }
 
 function signInLocally(baseUrl: string): Session {
-  if (readLocalStack()?.base_url !== baseUrl) throw usageFailure('No local stack runs here at this address. Start one with "npm start".');
-  return { kind: 'local', stack_file: localStackFile() };
+  if (readDescription()?.base_url !== baseUrl) throw usageFailure('No local stack runs here at this address. Start one with "npm start".');
+  return { kind: 'local', stack_file: stackFile() };
 }
 
 const describeDeployed = (urls: readonly string[]): string =>

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { type CliContext, concurrencyOption, openContext } from '../context.ts';
@@ -8,7 +9,7 @@ import { readInput } from '../input.ts';
 import { type Applied, applyChanges } from '../registry/apply.ts';
 import { compareService, hasDrift, type ServiceChanges } from '../registry/compare.ts';
 import { concurrently } from '../registry/concurrently.ts';
-import { type FileFormat, type FileWriter, openFileWriter, readRegistryFile } from '../registry/file.ts';
+import { readRegistryFile, writers } from '../registry/file.ts';
 import { normalizeIntent, normalizeService } from '../registry/normal-form.ts';
 import { findIntent, listIntents, requireService, searchServices } from '../registry/read.ts';
 import type { Terminal } from '../terminal.ts';
@@ -24,16 +25,14 @@ export function addRegistry(program: CommandUnknownOpts): void {
     .addOption(concurrencyOption)
     .action(async ({ service, output, format, concurrency }, command) => {
       const context = openContext(command);
-      const chosen = chooseFormat(format ?? (context.terminal.isJson || output?.endsWith('.json') ? 'json' : 'yaml'));
+      const write = chooseWriter(format ?? (context.terminal.isJson || output?.endsWith('.json') ? 'json' : 'yaml'));
       const file = output === undefined ? undefined : createWriteStream(output);
       if (file)
         await once(file, 'open').catch((cause) => Promise.reject(new CliFailure('usage', 'The file cannot be written.', { cause })));
-      const stream = file ?? process.stdout;
       const names = service ?? (await Array.fromAsync(searchServices(context.api), ({ name }) => name)).sort();
-      const count = await writeServices(context, names, openFileWriter(chosen), concurrency, async (text) => {
-        if (!stream.write(text)) await once(stream, 'drain');
-      });
-      if (file) await new Promise((resolve) => file.end(resolve));
+      let count = 0;
+      const services = readServices(context, names, concurrency, () => count++);
+      await pipeline(write(services), file ?? process.stdout, { end: file !== undefined });
       context.terminal.remark(`${plural(names.length, 'service')} with ${plural(count, 'intent')}.`);
     });
   program
@@ -82,45 +81,31 @@ export function addRegistry(program: CommandUnknownOpts): void {
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-function chooseFormat(format: string): FileFormat {
-  if (format === 'json' || format === 'yaml') return format;
+function chooseWriter(format: string) {
+  if (format === 'json' || format === 'yaml') return writers[format];
   throw usageFailure('--format takes yaml or json.');
 }
 
-/** @returns how many intents were written */
-async function writeServices(
-  context: CliContext,
-  names: readonly string[],
-  writer: FileWriter,
-  concurrency: number,
-  write: (text: string) => Promise<void>,
-): Promise<number> {
-  let count = 0;
-  await write(writer.begin());
+async function* readServices(context: CliContext, names: readonly string[], concurrency: number, onIntent: () => void) {
   for (const nameOrId of names) {
     const { record } = await requireService(context.api, nameOrId);
-    await write(writer.service(normalizeService(record)));
-    for await (const intents of readFully(context, record.service_id, concurrency)) {
-      for (const intent of intents) await write(writer.intent(normalizeIntent(intent)));
-      count += intents.length;
-    }
+    yield { service: normalizeService(record), intents: readFully(context, record.service_id, concurrency, onIntent) };
   }
-  await write(writer.end());
-  return count;
 }
 
-/** A service's intents in full, page by page, ordered by uid. Anything deleted in the meantime is left out. */
-async function* readFully({ api, terminal }: CliContext, serviceId: string, concurrency: number): AsyncGenerator<IntentInput[]> {
+/** A service's intents in full, ordered by uid. Anything deleted in the meantime is left out. */
+async function* readFully({ api, terminal }: CliContext, serviceId: string, concurrency: number, onIntent: () => void) {
   let progress: ReturnType<typeof terminal.progress> | undefined;
   for await (const { intents, pagination } of listIntents(api, serviceId)) {
     progress ??= terminal.progress('Reading', pagination.total_results);
     const found = new Map<string, IntentInput>();
     await concurrently(intents, concurrency, async ({ intent_uid }) => {
       const read = await findIntent(api, intent_uid);
-      if (read) found.set(intent_uid, read.record);
+      if (read) found.set(intent_uid, normalizeIntent(read.record));
+      if (read) onIntent();
       progress?.step();
     });
-    yield intents.flatMap(({ intent_uid }) => found.get(intent_uid) ?? []);
+    yield* intents.flatMap(({ intent_uid }) => found.get(intent_uid) ?? []);
   }
   progress?.end();
 }

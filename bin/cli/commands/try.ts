@@ -95,15 +95,10 @@ async function readParameters(file: string | undefined): Promise<Values> {
 }
 
 function readPairs({ input_parameters }: FullIntent, pairs: string[]): Values {
+  const known = new Map(input_parameters.map((parameter) => [parameter.name, parameter]));
   const read = ([, name, written]: string[]) => {
     if (name === undefined || written === undefined) throw usageFailure('--param takes name=value.');
-    return [
-      name,
-      readValue(
-        written,
-        input_parameters.find((parameter) => parameter.name === name),
-      ),
-    ];
+    return [name, readValue(written, known.get(name))];
   };
   return Object.fromEntries(pairs.map((pair) => read(/^([^=]+)=(.*)$/s.exec(pair) ?? [])));
 }

@@ -18,7 +18,8 @@ function describeScheme({ type, in: place, name, scheme, $ref }: Node): string {
     case 'apiKey':
       return place === 'header' ? `a key in the header ${name}` : `a key in the ${place} (${name}), which a service's credential cannot be`;
     case 'http':
-      return /^basic$/i.test(String(scheme))
+    case 'basic':
+      return /^basic$/i.test(String(scheme ?? type))
         ? 'the header Authorization: Basic <name and password>'
         : `the header Authorization: ${text(scheme) ?? 'Bearer'} <credentials>`;
     case 'oauth2':

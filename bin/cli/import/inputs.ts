@@ -1,7 +1,7 @@
 import { hasBody } from '../../../functions/core/relay/endpoint.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { type Input, isCompound, joinedOtherwise, leaveOut, readBodyInputs, type Spelling } from './body.ts';
-import { anything, both, type Facts } from './facts.ts';
+import { allOf, anything, type Facts } from './facts.ts';
 import { type Node, node, pathOf, type TakeNote, text, Unfit } from './node.ts';
 import { type Operation, type Reading, readParameters, unplaced } from './operation.ts';
 import { keepMost, makeParameter, maxParameters } from './parameter.ts';
@@ -96,7 +96,7 @@ function readParameter(parameter: Node, place: 'path' | 'query', { readSchema, t
   const path = pathOf(parameter);
   const [content] = Object.values(node(parameter.content));
   const schema = readSchema(content === undefined ? parameter.schema : node(content).schema);
-  const described = both({ ...anything, description: text(parameter.description) }, schema);
+  const described = allOf([{ ...anything, description: text(parameter.description) }, schema]);
   const spelling = readSpelling(parameter, place);
   const input: Input = { name, in: place, isRequired: parameter.required === true, spelling, facts: described, path };
   if (content === undefined) return input;

@@ -47,7 +47,7 @@ export type TakeNote = (path: string, note: string) => void;
 
 /** Why an operation cannot become an intent. The operation is left out and reported. */
 export class Unfit extends Error {
-  override readonly name: string = 'Unfit';
+  override readonly name = 'Unfit';
   /** place of the obstacle */
   readonly path: string;
 
@@ -58,35 +58,28 @@ export class Unfit extends Error {
   }
 }
 
-/** A reference that cannot be followed. */
-export class BrokenReference extends Unfit {
-  override readonly name = 'BrokenReference';
-  /** a sentence */
-  readonly problem: string;
-
-  /** @param problem - ends the sentence "the reference ..." */
-  constructor(path: string, problem: string) {
-    super(path, `cannot be read: the reference ${problem}`);
-    this.problem = `the reference ${problem}`;
-  }
-}
-
 /**
  * What an object refers to at the end of its chain of `$ref`s; without one the object itself.
- * @throws BrokenReference
+ * @returns the reason if there is nothing: it ends the sentence "the reference ..."
  */
-export function resolve(value: unknown): Node {
-  const start = node(value);
+export function follow(value: unknown): Node | string {
   const seen = new Set<Node>();
-  let here = start;
+  let here = node(value);
   for (let reference = text(here.$ref); reference !== undefined; reference = text(here.$ref)) {
-    if (seen.has(here)) throw new BrokenReference(pathOf(start), 'leads back to itself');
+    if (seen.has(here)) return 'leads back to itself';
     seen.add(here);
     const target = here['$ref-value'];
-    if (!isNode(target)) throw new BrokenReference(pathOf(start), describeBroken(reference));
+    if (!isNode(target)) return describeBroken(reference);
     here = target;
   }
   return here;
+}
+
+/** @throws Unfit if a reference leads to nothing */
+export function resolve(value: unknown): Node {
+  const target = follow(value);
+  if (typeof target === 'string') throw new Unfit(pathOf(value), `cannot be read: the reference ${target}`);
+  return target;
 }
 
 function describeBroken(reference: string): string {

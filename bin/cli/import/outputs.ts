@@ -1,6 +1,6 @@
 import { isJsonType } from '../../../functions/core/relay/endpoint.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
-import { either, type Facts } from './facts.ts';
+import { type Facts, oneOf } from './facts.ts';
 import { pathOf, type TakeNote, Unfit } from './node.ts';
 import { type Operation, type Reading, readForms, readSuccesses } from './operation.ts';
 import { keepMost, makeParameter } from './parameter.ts';
@@ -23,7 +23,7 @@ export function makeOutputs({ node: operation }: Operation, { readSchema, take }
   }
   if (usable.length === 0) return [];
   const isAlwaysThere = answers.every((answer) => answer.some(({ mediaType }) => isJson(mediaType)));
-  const facts = either(usable.map(({ schema }) => readSchema(schema)));
+  const facts = oneOf(usable.map(({ schema }) => readSchema(schema)));
   return describe(facts, isAlwaysThere, pathOf(usable[0]?.schema) || pathOf(operation), take);
 }
 

@@ -1,6 +1,6 @@
 import { DocumentError } from './document.ts';
-import { list, type Node, type Note, node, type TakeNote, text } from './node.ts';
-import { checkPlanned, describeIssues, distinct, type ImportOptions, type ImportPlan } from './plan.ts';
+import { list, type Node, type Note, node, type TakeNote, text, Unfit } from './node.ts';
+import { checkPlanned, distinct, type ImportOptions, type ImportPlan, planOne } from './plan.ts';
 import { planOpenApi } from './plan-openapi.ts';
 import { makeService } from './service.ts';
 
@@ -52,16 +52,17 @@ function planServiceDescription(root: Node, options: ImportOptions): ImportPlan 
   for (const [index, given] of list(root.intents).entries()) {
     const path = `/intents/${index}`;
     const operation = text(node(given).intent_uid) ?? path;
-    const skip = (reason: string) => plan.skipped.push({ operation, path, reason });
-    const checked = checkPlanned(Object.fromEntries(Object.entries(node(given)).filter(([name]) => !assigned.includes(name))), options);
-    if ('issues' in checked) skip(`would be refused: ${describeIssues(checked.issues)}`);
-    else if (seen.has(operation)) skip('has the same intent_uid as another one');
-    else {
-      if (typeof node(given).endpoint === 'string')
-        take(`${path}/endpoint`, 'the endpoint is an address alone; it will be called with POST and JSON');
-      seen.add(operation);
-      plan.intents.push(checked.intent);
-    }
+    const members = Object.entries(node(given)).filter(([name]) => !assigned.includes(name));
+    const intent = planOne(operation, plan.skipped, () => {
+      const checked = checkPlanned(Object.fromEntries(members), path, options);
+      if (seen.has(operation)) throw new Unfit(path, 'has the same intent_uid as another one');
+      return checked;
+    });
+    if (intent === undefined) continue;
+    if (typeof node(given).endpoint === 'string')
+      take(`${path}/endpoint`, 'the endpoint is an address alone; it will be called with POST and JSON');
+    seen.add(operation);
+    plan.intents.push(intent);
   }
   return { ...plan, notes: distinct(notes) };
 }

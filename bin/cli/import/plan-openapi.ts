@@ -1,17 +1,18 @@
+import { createMagicProxy } from '@scalar/json-magic/magic-proxy';
 import { type IntentInput, methods } from '../../../schemas/intent.ts';
 import { intentUid } from '../../../schemas/intent-uid.ts';
 import { describeCredentials, readCredentialHeaders } from './credentials.ts';
 import { DocumentError } from './document.ts';
 import { makeRequest, type RequestContext } from './inputs.ts';
 import { humanize, isNamespace, majorVersion, makePathSlug, makeSlug } from './naming.ts';
-import { isNode, type Node, type Note, node, pathOf, resolve, type TakeNote, text, texts, Unfit } from './node.ts';
-import { openOpenApi } from './open-document.ts';
+import { isNode, locate, type Node, type Note, node, pathOf, resolve, type TakeNote, text, texts, Unfit } from './node.ts';
 import type { Operation } from './operation.ts';
 import { makeOutputs } from './outputs.ts';
-import { checkPlanned, describeIssues, distinct, type ImportOptions, type ImportPlan, type Skipped } from './plan.ts';
+import { checkPlanned, distinct, type ImportOptions, type ImportPlan, planOne, type Skipped } from './plan.ts';
 import { openSchemaReader } from './schema.ts';
 import { chooseServer } from './server.ts';
 import { makeService } from './service.ts';
+import { modernize, readServers } from './swagger.ts';
 import { fitDescription, fitName } from './text.ts';
 
 const knownMethods = new Map(methods.map((method) => [method.toLowerCase(), method]));
@@ -26,40 +27,35 @@ interface Listed extends Operation {
 
 /** Plans the import of an OpenAPI 3.0, 3.1 or Swagger 2.0 document: each operation becomes an intent, or is skipped with the reason. */
 export function planOpenApi(document: unknown, options: ImportOptions): ImportPlan {
-  const { root, problems } = openOpenApi(document);
+  const given = createMagicProxy<Node, Node>(node(locate(document)));
+  const isSwagger = given.swagger !== undefined;
+  const root = isSwagger ? { ...given, servers: readServers(given) } : given;
   const notes: Note[] = [];
   const take: TakeNote = (path, note) => notes.push({ path, note });
   const skipped: Skipped[] = [];
   const info = node(root.info);
   const serviceUrl = readServiceUrl(root, options);
   const prefix = { namespace: readNamespace(serviceUrl, options), version: readVersion(info, options, take) };
-  const schemes = node(node(root.components).securitySchemes);
+  const schemes = node(isSwagger ? given.securityDefinitions : node(given.components).securitySchemes);
   const readSchema = openSchemaReader(take);
   const credentialHeaders = readCredentialHeaders(schemes);
 
   const intents: IntentInput[] = [];
   for (const operation of resolveCollisions(listOperations(root, skipped), skipped, take)) {
-    const skip = (path: string, reason: string) => skipped.push({ operation: operation.title, path, reason });
     // notes on an operation matter only if the operation is imported
     const ownNotes: Note[] = [];
-    try {
-      const problem = problems.get(operation.title);
-      if (problem !== undefined) throw problem;
+    const planned = planOne(operation.title, skipped, () => {
       const uid = `${prefix.namespace}:${operation.slug}:${prefix.version}`;
-      const intent = makeIntent(uid, operation, root, options, {
+      const intent = makeIntent(uid, isSwagger ? modernize(operation, given) : operation, root, options, {
         credentialHeaders,
         readSchema,
         take: (path, note) => ownNotes.push({ path, note }),
       });
-      const checked = checkPlanned(intent, options);
-      if ('intent' in checked) {
-        intents.push(checked.intent);
-        notes.push(...ownNotes);
-      } else skip(pathOf(operation.node), `would be refused: ${describeIssues(checked.issues)}`);
-    } catch (error) {
-      if (!(error instanceof Unfit)) throw error;
-      skip(error.path, error.message);
-    }
+      return checkPlanned(intent, pathOf(operation.node), options);
+    });
+    if (planned === undefined) continue;
+    intents.push(planned);
+    notes.push(...ownNotes);
   }
   const service = makeService(
     {
@@ -104,22 +100,17 @@ function readVersion(info: Node, { version }: ImportOptions, take: TakeNote): st
 
 function* listOperations(root: Node, skipped: Skipped[]): Generator<Listed> {
   for (const [path, item] of Object.entries(node(root.paths))) {
-    if (!path.startsWith('/')) continue;
-    try {
-      const pathItem = resolve(item);
-      for (const [name, operation] of Object.entries(pathItem)) {
-        const title = `${name.toUpperCase()} ${path}`;
-        const method = knownMethods.get(name);
-        if (method !== undefined && isNode(operation)) {
-          const slug = makeSlug(text(operation.operationId) ?? '') || makePathSlug(method, path);
-          yield { title, path, method, pathItem, node: operation, slug };
-        } else if (otherMethods.includes(name)) {
-          skipped.push({ operation: title, path: pathOf(operation), reason: `uses ${name.toUpperCase()}, which intents do not support` });
-        }
+    const pathItem = path.startsWith('/') ? planOne(path, skipped, () => resolve(item)) : undefined;
+    if (pathItem === undefined) continue;
+    for (const [name, operation] of Object.entries(pathItem)) {
+      const title = `${name.toUpperCase()} ${path}`;
+      const method = knownMethods.get(name);
+      if (method !== undefined && isNode(operation)) {
+        const slug = makeSlug(text(operation.operationId) ?? '') || makePathSlug(method, path);
+        yield { title, path, method, pathItem, node: operation, slug };
+      } else if (otherMethods.includes(name)) {
+        skipped.push({ operation: title, path: pathOf(operation), reason: `uses ${name.toUpperCase()}, which intents do not support` });
       }
-    } catch (error) {
-      if (!(error instanceof Unfit)) throw error;
-      skipped.push({ operation: path, path: error.path, reason: error.message });
     }
   }
 }

@@ -5,7 +5,7 @@ import type { EgressRules } from '../../../functions/core/relay/egress.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { type IntentInput, intentInput } from '../../../schemas/intent.ts';
 import type { ServiceInput } from '../../../schemas/service.ts';
-import type { Note } from './node.ts';
+import { type Note, Unfit } from './node.ts';
 import type { Addresses } from './server.ts';
 
 /** An operation that does not become an intent, and why. */
@@ -41,24 +41,37 @@ export interface ImportOptions extends Addresses {
   registryUrl: string;
 }
 
-/** What the registry would refuse in an intent; an accepted intent is returned in the form in which the registry will keep it. */
-export function checkPlanned(candidate: unknown, { rules, registryUrl }: ImportOptions): { intent: IntentInput } | { issues: Issue[] } {
+/**
+ * An intent in the form in which the registry will keep it.
+ * @param place - JSON pointer to what it is made of
+ * @throws Unfit if the registry would refuse it
+ */
+export function checkPlanned(candidate: unknown, place: string, { rules, registryUrl }: ImportOptions): IntentInput {
+  const refuse = (issues: readonly Issue[]) =>
+    new Unfit(place, `would be refused: ${issues.map(({ path, problem }) => (path === '' ? problem : `${path} ${problem}`)).join('; ')}`);
   const parsed = intentInput.safeParse(candidate, { reportInput: true });
-  if (!parsed.success) return { issues: issuesOf(parsed.error) };
+  if (!parsed.success) throw refuse(issuesOf(parsed.error));
+  const text = JSON.stringify(parsed.data);
+  if (Buffer.byteLength(text) > 256 * 1024) throw refuse([{ path: '', problem: 'must have at most 262144 bytes' }]);
   try {
-    const text = JSON.stringify(parsed.data);
-    if (Buffer.byteLength(text) > 256 * 1024) return { issues: [{ path: '', problem: 'must have at most 262144 bytes' }] };
     const intent = parseJson(text) as IntentInput;
     checkIntent(intent, rules, registryUrl);
-    return { intent };
+    return intent;
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return { issues: error.details.issues as Issue[] };
+    throw error instanceof ApiError ? refuse(error.details.issues as Issue[]) : error;
   }
 }
 
-export const describeIssues = (issues: readonly Issue[]): string =>
-  issues.map(({ path, problem }) => (path === '' ? problem : `${path} ${problem}`)).join('; ');
+/** What the work returns; undefined if what it is about is unfit, which is then reported. */
+export function planOne<T>(operation: string, skipped: Skipped[], work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof Unfit)) throw error;
+    skipped.push({ operation, path: error.path, reason: error.message });
+    return undefined;
+  }
+}
 
 /** What concerns several operations is noted once. */
 export const distinct = (notes: readonly Note[]): Note[] => [

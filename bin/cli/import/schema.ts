@@ -1,7 +1,8 @@
 import { getRaw } from '@scalar/json-magic/magic-proxy';
 import { type ConstraintName, type ConstraintValue, parameterFormats } from '../../../schemas/parameter.ts';
-import { anything, both, either, type Facts, once } from './facts.ts';
-import { BrokenReference, isNode, list, type Node, node, number, pathOf, resolve, type TakeNote, text, texts } from './node.ts';
+import { once } from '../../once.ts';
+import { allOf, anything, type Facts, oneOf } from './facts.ts';
+import { follow, isNode, list, type Node, node, number, pathOf, type TakeNote, text, texts } from './node.ts';
 
 /** How a constraint is read from a schema. */
 type Reader<Value> = (schema: Node) => Value | undefined;
@@ -54,34 +55,39 @@ export function openSchemaReader(take: TakeNote): ReadSchema {
     }
     open.add(schema);
     const alternatives = ['oneOf', 'anyOf'].flatMap((keyword) => {
-      const branches = list(schema[keyword]).map(read);
+      const branches = list(schema[keyword]).map(readBranch);
       return branches.length > 0 ? [readAlternatives(branches, schema, take)] : [];
     });
     const parts = list(schema.allOf).map(read);
-    const facts = [...readReference(schema), ...parts, ...alternatives].reduce(both, readOwn(schema));
+    const facts = allOf([readOwn(schema), ...readReference(schema), ...parts, ...alternatives]);
     open.delete(schema);
-    return facts;
+    return isNullable(schema) ? orNull(facts) : facts;
+  }
+
+  /** A branch that says no more than nullable is how some documents before 3.1 say null. */
+  function readBranch(branch: unknown): Facts {
+    const facts = read(branch);
+    const isOnlyNull = isNullable(node(branch)) && node(branch).$ref === undefined && facts.types === undefined;
+    return isOnlyNull ? { ...facts, types: new Set(['null']) } : facts;
   }
 
   function readReference(schema: Node): Facts[] {
     if (text(schema.$ref) === undefined) return [];
-    try {
-      const target = resolve(schema);
-      const facts = referred.get(target) ?? read(target);
-      if (!open.has(target)) referred.set(target, facts);
-      return [facts];
-    } catch (error) {
-      if (!(error instanceof BrokenReference)) throw error;
-      take(error.path, `${error.problem}; anything is allowed in its place`);
+    const target = follow(schema);
+    if (typeof target === 'string') {
+      take(pathOf(schema), `the reference ${target}; anything is allowed in its place`);
       return [];
     }
+    const facts = referred.get(target) ?? read(target);
+    if (!open.has(target)) referred.set(target, facts);
+    return [facts];
   }
 
   function readOwn(schema: Node): Facts {
     const note = (words: string) => take(pathOf(schema), words);
     for (const keyword of inexpressible) if (schema[keyword] !== undefined) note(`${keyword} was left out: a parameter cannot express it`);
-    for (const [keyword, bound] of Object.entries(inclusive)) {
-      if (!isInteger(schema) && number(schema[keyword]) !== undefined)
+    for (const [bound, keyword] of Object.entries(exclusives)) {
+      if (!isInteger(schema) && readExclusive(schema, bound as Bound) !== undefined)
         note(`${keyword} was made ${bound}: a parameter's bounds are inclusive`);
     }
     // a member is resolved on demand: by then its parent is no longer open, so a schema may have itself as a member
@@ -108,20 +114,23 @@ const isNull = ({ types, enum: allowed }: Facts): boolean =>
 /** `oneOf` with a null beside one other branch is how many documents say nullable. */
 function readAlternatives(branches: Facts[], schema: Node, take: TakeNote): Facts {
   const real = branches.filter((branch) => !isNull(branch));
-  const united = either(real);
+  const united = oneOf(real);
   if (real.length > 1 && united.properties.size > 0) {
     take(pathOf(schema), 'has alternatives; their members were put together, and only what all of them require is required');
   }
-  const isNullable = real.length < branches.length;
-  return isNullable && united.types ? { ...united, types: new Set([...united.types, 'null']) } : united;
+  return real.length < branches.length ? orNull(united) : united;
 }
 
-/** `type` is a string or a list. Without it, other keywords tell. `nullable` remains in parts older than 3.1 that could not be upgraded. */
+/** As documents before 3.1 say it. */
+const isNullable = (schema: Node): boolean => schema.nullable === true || schema['x-nullable'] === true;
+
+const orNull = (facts: Facts): Facts => (facts.types?.size ? { ...facts, types: new Set([...facts.types, 'null']) } : facts);
+
+/** `type` is a string or a list. Without it, other keywords tell. Before 3.1, a string in the format `binary` stands for bytes of any kind. */
 function readTypes(schema: Node): Set<string> | undefined {
   const listed = texts([schema.type].flat());
   const types = listed.length > 0 ? listed : impliedTypes(schema);
-  if (types.length === 0 || types.includes('any')) return undefined;
-  return new Set([...types, ...(schema.nullable === true || schema['x-nullable'] === true ? ['null'] : [])]);
+  return types.length === 0 || types.includes('any') || schema.format === 'binary' ? undefined : new Set(types);
 }
 
 function impliedTypes(schema: Node): string[] {
@@ -142,7 +151,12 @@ function readEnum(schema: Node): unknown[] | undefined {
   return Array.isArray(schema.enum) ? getRaw(schema.enum) : undefined;
 }
 
-const inclusive = { exclusiveMinimum: 'minimum', exclusiveMaximum: 'maximum' } as const;
+const exclusives = { minimum: 'exclusiveMinimum', maximum: 'exclusiveMaximum' } as const;
+type Bound = keyof typeof exclusives;
+
+/** Before 3.1, `true` says that the bound itself is exclusive. */
+const readExclusive = (schema: Node, bound: Bound): number | undefined =>
+  number(schema[exclusives[bound]] === true ? schema[bound] : schema[exclusives[bound]]);
 
 function isInteger(schema: Node): boolean {
   const types = readTypes(schema);
@@ -150,9 +164,9 @@ function isInteger(schema: Node): boolean {
 }
 
 /** A parameter's bounds are inclusive: for integers, the next one replaces an exclusive bound. */
-function readBound(schema: Node, keyword: 'minimum' | 'maximum'): number | undefined {
+function readBound(schema: Node, keyword: Bound): number | undefined {
   const isLower = keyword === 'minimum';
-  const exclusive = number(isLower ? schema.exclusiveMinimum : schema.exclusiveMaximum);
+  const exclusive = readExclusive(schema, keyword);
   const next = (bound: number) => (isLower ? Math.floor(bound) + 1 : Math.ceil(bound) - 1);
   const bounds = [number(schema[keyword]), exclusive !== undefined && isInteger(schema) ? next(exclusive) : exclusive];
   const known = bounds.filter((bound) => bound !== undefined);

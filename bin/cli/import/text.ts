@@ -12,12 +12,9 @@ const isBlank = (text: string): boolean => text.replace(invisible, '').trim() ==
 /** Cuts a text to a number of characters (code points), and marks the cut with an ellipsis. */
 function cut(text: string, maximum: number): string {
   const characters = [...text];
-  return characters.length <= maximum
-    ? text
-    : `${characters
-        .slice(0, maximum - 1)
-        .join('')
-        .trimEnd()}…`;
+  if (characters.length <= maximum) return text;
+  const kept = characters.slice(0, maximum - 1).join('');
+  return `${kept.trimEnd()}…`;
 }
 
 /** A text as a description may be: without control characters, at most 4,000 characters. Undefined if nothing is left. */

@@ -36,55 +36,50 @@ export function readRegistryFile(document: unknown): FileService[] {
   throw usageFailure('The file is not a registry file as written by "export". Correct these places:', issuesOf(error));
 }
 
-export type FileFormat = 'yaml' | 'json';
-
-/** Writes a registry file piece by piece, so that a large registry need not fit into memory. Equal registries give equal files. */
-export interface FileWriter {
-  begin(): string;
-  service(service: ServiceInput): string;
-  intent(intent: IntentInput): string;
-  end(): string;
+/** A service and its intents as they are read, so that a large registry need not fit into memory. */
+export interface ReadService {
+  service: ServiceInput;
+  intents: AsyncIterable<IntentInput> | Iterable<IntentInput>;
 }
 
-const indent = (text: string, spaces: number): string => text.replace(/^(?=.)/gm, ' '.repeat(spaces));
+type Write = (services: AsyncIterable<ReadService> | Iterable<ReadService>) => AsyncGenerator<string>;
+
+/** Without the flag `m`, for which other characters, such as U+2028, begin a line too. */
+const indent = (text: string, spaces: number): string => text.replace(/(^|\n)(?=[^\n])/g, `$1${' '.repeat(spaces)}`);
 
 /** No folding: a line that changes is one line in a review. Anything that YAML 1.1 would read as something else is quoted. */
 const toYaml = (value: unknown): string => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' });
 
-function writeYaml(): FileWriter {
-  let hasService = false;
-  let hasIntent = true;
-  const close = () => (hasIntent ? '' : '      []\n');
-  return {
-    begin: () =>
-      '# The registry of an Intent Gate, written by "intent-gate export". Change it and run "intent-gate apply".\nregistry: 1\nservices:\n',
-    service(service) {
-      const before = close();
-      [hasService, hasIntent] = [true, false];
-      return `${before}${indent(toYaml([service]), 2)}    intents:\n`;
-    },
-    intent(intent) {
-      hasIntent = true;
-      return indent(toYaml([intent]), 6);
-    },
-    end: () => (hasService ? close() : '  []\n'),
-  };
-}
-
-function writeJson(): FileWriter {
-  let serviceCount = 0;
-  let intentCount = 0;
-  const close = () => (serviceCount === 0 ? '' : `${intentCount === 0 ? '' : '\n      '}]\n    }`);
-  return {
-    begin: () => '{\n  "registry": 1,\n  "services": [',
-    service(service) {
-      const before = `${close()}${serviceCount++ === 0 ? '' : ','}`;
-      intentCount = 0;
-      return `${before}\n${indent(JSON.stringify(service, null, 2), 4).slice(0, -6)},\n      "intents": [`;
-    },
-    intent: (intent) => `${intentCount++ === 0 ? '' : ','}\n${indent(JSON.stringify(intent, null, 2), 8)}`,
-    end: () => `${close()}${serviceCount === 0 ? '' : '\n  '}]\n}\n`,
-  };
-}
-
-export const openFileWriter = (format: FileFormat): FileWriter => (format === 'json' ? writeJson() : writeYaml());
+/** Write a registry file piece by piece. Equal registries give equal files. */
+export const writers = {
+  async *yaml(services) {
+    yield '# The registry of an Intent Gate, written by "intent-gate export". Change it and run "intent-gate apply".\nregistry: 1\nservices:\n';
+    let none = '  []\n';
+    for await (const { service, intents } of services) {
+      yield `${indent(toYaml([service]), 2)}    intents:\n`;
+      none = '      []\n';
+      for await (const intent of intents) {
+        yield indent(toYaml([intent]), 6);
+        none = '';
+      }
+      yield none;
+      none = '';
+    }
+    yield none;
+  },
+  async *json(services) {
+    yield '{\n  "registry": 1,\n  "services": [';
+    let end = '';
+    for await (const { service, intents } of services) {
+      yield `${end && ','}\n${indent(JSON.stringify(service, null, 2), 4).slice(0, -6)},\n      "intents": [`;
+      end = '';
+      for await (const intent of intents) {
+        yield `${end && ','}\n${indent(JSON.stringify(intent, null, 2), 8)}`;
+        end = '\n      ';
+      }
+      yield `${end}]\n    }`;
+      end = '\n  ';
+    }
+    yield `${end}]\n}\n`;
+  },
+} satisfies Record<string, Write>;

@@ -9,11 +9,7 @@ import { worldRoutes } from './world.ts';
 
 const maxBodyBytes = 256 * 1024;
 
-export interface Upstream {
-  /** without a trailing slash */
-  url: string;
-  stop(): Promise<void>;
-}
+export type Upstream = Awaited<ReturnType<typeof startUpstream>>;
 
 export const routes: readonly Route[] = [...worldRoutes, ...timeRoutes, ...languageRoutes];
 
@@ -23,7 +19,7 @@ const paths = routes.map((route) => ({ route, pattern: new RegExp(`^${route.path
  * Starts the demo upstream: the web service whose operations the demo intents describe. It knows nothing of intents, policies or tokens,
  * and everything that it answers is computed from the ICU data that Node carries.
  */
-export async function startUpstream(): Promise<Upstream> {
+export async function startUpstream() {
   const server = createServer(async (request, response) => {
     const { status, body } = await answer(request).catch(describe);
     response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
@@ -40,17 +36,9 @@ async function answer(request: IncomingMessage) {
   if (matches.length === 0) throw new Refusal(404, 'There is nothing at this path.');
   const match = matches.find(({ route }) => route.method === request.method);
   if (!match) throw new Refusal(405, `This path takes ${matches.map(({ route }) => route.method).join(', ')} only.`);
-  const places = Object.entries(match.places).map(([name, segment]) => [name, decode(segment)]);
+  const places = Object.entries(match.places).map(([name, segment]) => [name, decodeURIComponent(segment)]);
   const given = match.route.method === 'GET' ? Object.fromEntries(searchParams) : await readObject(request);
   return { status: 200, body: match.route.answer({ ...given, ...Object.fromEntries(places) }) };
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    throw new Refusal(400, 'The path must be percent-encoded UTF-8.');
-  }
 }
 
 async function readObject(request: IncomingMessage): Promise<object> {
@@ -68,6 +56,7 @@ async function readObject(request: IncomingMessage): Promise<object> {
 
 /** Errors in the upstream's own form, which is not that of the gate in front of it. */
 function describe(error: unknown): { status: number; body: object } {
+  if (error instanceof URIError) return { status: 400, body: { message: 'The path must be percent-encoded UTF-8.' } };
   if (error instanceof Refusal) return { status: error.status, body: { message: error.message } };
   if (error instanceof z.ZodError) {
     const problems = issuesOf(error).map(({ path, problem }) => ({ field: path.slice(1), problem }));

@@ -20,15 +20,13 @@ const refusal: Integration = {
 };
 const item: Resource = {
   path: '/items/{uid}',
-  children: new Map(),
   methods: new Map<string, Integration>([
     ['POST', lambda],
     ['ANY', refusal],
   ]),
 };
-const items: Resource = { path: '/items', children: new Map(), variable: { name: 'uid', resource: item }, methods: new Map() };
 const definition: ApiDefinition = {
-  root: { path: '', children: new Map([['items', items]]), methods: new Map() },
+  resources: [item],
   gatewayAnswers: new Map([
     gatewayAnswer('DEFAULT_4XX'),
     gatewayAnswer('DEFAULT_5XX', 500),

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { openDataFolder } from '../../../bin/local/data-folder.ts';
 import { close, listen } from '../../../bin/local/http.ts';
-import type { StackDescription } from '../../../bin/local/stack.ts';
+import type { StackDescription } from '../../../bin/local/stack-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'start-'));
 const stackFile = join(folder, '.local', 'stack.json');

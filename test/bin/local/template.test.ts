@@ -142,7 +142,7 @@ test('readTables reads keys, and leaves out what dynalite does not support', () 
 });
 
 describe('readApi', () => {
-  const { root: api, gatewayAnswers } = readApi(template);
+  const { resources: api, gatewayAnswers } = readApi(template);
 
   test.each([
     ['/items/search', '/items/search', {}, { GET: { kind: 'lambda', functionId: 'SearchFunction' } }],

@@ -221,6 +221,17 @@ describe('what an intent cannot carry is left out and noted', () => {
   });
 });
 
+test.each([
+  ['a reference', { $ref: '#/components/schemas/Name', nullable: true }],
+  ['parts', { allOf: [{ $ref: '#/components/schemas/Name' }], nullable: true }],
+  ['a branch that says nothing else', { oneOf: [{ nullable: true, description: 'None' }, { $ref: '#/components/schemas/Name' }] }],
+])('nullable is understood beside %s', (_, name) => {
+  const schemas = { Name: { type: 'string', maxLength: 9 }, Thing: { type: 'object', required: ['name'], properties: { name } } };
+  const responses = { 200: json({ $ref: '#/components/schemas/Thing' }) };
+  const { intents } = plan(document({ '/things': { get: operation({ responses }) } }, { components: { schemas } }));
+  expect(intents[0]?.output_parameters).toEqual([{ name: 'name', type: 'string', maxLength: 9 }]);
+});
+
 test('a schema that uses the same one many times is resolved once', () => {
   const twice = (name: string) => [{ $ref: `#/components/schemas/${name}` }, { $ref: `#/components/schemas/${name}` }];
   const levels = Array.from({ length: 60 }, (_, at) => [

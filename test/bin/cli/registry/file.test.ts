@@ -3,16 +3,13 @@ import fc from 'fast-check';
 import { parse } from 'yaml';
 import { CliFailure } from '../../../../bin/cli/failure.ts';
 import { readDocument } from '../../../../bin/cli/import/document.ts';
-import { type FileFormat, type FileService, openFileWriter, readRegistryFile } from '../../../../bin/cli/registry/file.ts';
+import { type FileService, readRegistryFile, writers } from '../../../../bin/cli/registry/file.ts';
 import { normalizeIntent, normalizeService } from '../../../../bin/cli/registry/normal-form.ts';
 import { type IntentInput, intentInput } from '../../../../schemas/intent.ts';
 import { serviceInput } from '../../../../schemas/service.ts';
 
-const write = (format: FileFormat, services: readonly FileService[]): string => {
-  const writer = openFileWriter(format);
-  const parts = services.flatMap(({ service, intents }) => [writer.service(service), ...intents.map(writer.intent)]);
-  return [writer.begin(), ...parts, writer.end()].join('');
-};
+const write = async (format: keyof typeof writers, services: readonly FileService[]): Promise<string> =>
+  (await Array.fromAsync(writers[format](services))).join('');
 
 const service = { service_name: 'Things', service_url: 'https://things.example', description: 'Does things' };
 const intent = (uid: string, more: Partial<IntentInput> = {}): IntentInput => ({
@@ -41,6 +38,7 @@ const prose = fc.oneof(
     'it\'s "so"',
     '*a',
     '|',
+    'a\u2028b',
     '0x1f',
     'é\u3000',
   ),
@@ -81,10 +79,10 @@ const services = fc
   );
 
 describe('a registry file', () => {
-  test.each(['yaml', 'json'] as const)('is read in %s as it was written', (format) => {
-    fc.assert(
-      fc.property(services, (list) => {
-        const text = write(format, list);
+  test.each(['yaml', 'json'] as const)('is read in %s as it was written', async (format) => {
+    await fc.assert(
+      fc.asyncProperty(services, async (list) => {
+        const text = await write(format, list);
         const read = readRegistryFile(readDocument(text));
         // as JSON, which has no -0
         expect(JSON.parse(JSON.stringify(read))).toEqual(JSON.parse(JSON.stringify(list)));
@@ -92,8 +90,13 @@ describe('a registry file', () => {
     );
   });
 
-  test('is read in the same way by YAML 1.1', () => {
-    const text = write('yaml', [{ service, intents: [intent('a:b:v1', { intent_name: 'no', description: '12:30:45' })] }]);
+  test.each(['yaml', 'json'] as const)('keeps line separators of Unicode in %s', async (format) => {
+    const list = [{ service, intents: [normalizeIntent(intent('a:b:v1', { description: 'one\u2028two' }))] }];
+    expect(readRegistryFile(readDocument(await write(format, list)))).toEqual(list);
+  });
+
+  test('is read in the same way by YAML 1.1', async () => {
+    const text = await write('yaml', [{ service, intents: [intent('a:b:v1', { intent_name: 'no', description: '12:30:45' })] }]);
     expect(parse(text, { version: '1.1' }).services[0].intents[0]).toMatchObject({ intent_name: 'no', description: '12:30:45' });
   });
 

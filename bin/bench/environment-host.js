@@ -1,0 +1,36 @@
+/**
+ * A process with one Lambda environment and nothing else: runs a bundle on one event again and again, one at a time, and reports. Plain
+ * JavaScript, because an environment that strips types first starts later and takes more memory.
+ */
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/** The heap in use is measured after a collection with `--expose-gc` only. */
+function measureMemory() {
+  const resident = process.memoryUsage.rss();
+  globalThis.gc?.();
+  return { resident, heap: process.memoryUsage().heapUsed };
+}
+
+process.once('message', async ({ folder, event, warmUp, runs, mayRefuse }) => {
+  const { handler } = await import(pathToFileURL(join(folder, 'index.mjs')).href);
+  const loaded = measureMemory();
+  const context = { awsRequestId: 'bench', getRemainingTimeInMillis: () => 29_000 };
+  let status;
+  const run = async () => {
+    const received = structuredClone(event);
+    const startedMs = performance.now();
+    const { statusCode, body } = await handler(received, context);
+    if (statusCode !== 200 && !mayRefuse) throw new Error(`the function answered ${statusCode}: ${body}`);
+    status = statusCode;
+    return performance.now() - startedMs;
+  };
+  for (let index = 0; index < warmUp; index++) await run();
+  const latenciesMs = [];
+  const before = process.cpuUsage();
+  for (let index = 0; index < runs; index++) latenciesMs.push(await run());
+  const endedMs = performance.timeOrigin + performance.now();
+  const { user, system } = process.cpuUsage(before);
+  const report = { status, endedMs, latenciesMs, processorMs: (user + system) / 1_000 / runs, loaded, after: measureMemory() };
+  process.send(report, undefined, {}, () => process.disconnect());
+});

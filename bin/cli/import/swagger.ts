@@ -1,0 +1,68 @@
+import { type Node, place, text, texts } from './node.ts';
+import { type Operation, readParameters, readSuccesses } from './operation.ts';
+
+/** The servers that a Swagger 2.0 document, or one of its operations, has in OpenAPI 3; https if neither says. */
+export function readServers(root: Node, holder: Node = root) {
+  const [host, basePath = ''] = [text(root.host), text(root.basePath)];
+  return inherit('schemes', holder, root, 'https').map((scheme) => ({
+    url: host === undefined ? basePath : `${scheme}://${host}${basePath}`,
+  }));
+}
+
+/**
+ * An operation of a Swagger 2.0 document as OpenAPI 3 has it. Its schemas stay as they are.
+ * @throws Unfit if it refers to nothing, or if a parameter has no name or place
+ */
+export function modernize({ node: operation, pathItem, ...named }: Operation, root: Node): Operation {
+  const parameters = readParameters(pathItem, operation).map(modernizeParameter);
+  const produces = inherit('produces', operation, root, 'application/json');
+  const responses = readSuccesses(operation).map(([status, { schema, [place]: at }]) => [
+    status,
+    { [place]: at, ...(schema !== undefined && { content: contentOf(produces, { schema }) }) },
+  ]);
+  const modern = {
+    ...operation,
+    parameters: parameters.filter(({ in: where }) => where !== 'body' && where !== 'formData'),
+    requestBody: readBody(parameters, inherit('consumes', operation, root, 'application/json')),
+    responses: Object.fromEntries(responses),
+    servers: readServers(root, operation),
+  };
+  return { ...named, pathItem: {}, node: modern };
+}
+
+/** What the operation says, else what the document says for all. */
+function inherit(keyword: 'consumes' | 'produces' | 'schemes', operation: Node, root: Node, usual: string): string[] {
+  const listed = texts((operation[keyword] === undefined ? root : operation)[keyword]);
+  return listed.length > 0 ? listed : [usual];
+}
+
+const contentOf = (mediaTypes: readonly string[], form: Node): Node => Object.fromEntries(mediaTypes.map((type) => [type, form]));
+
+/** Except in a body, a parameter is its own schema. Lists are joined by commas unless it says otherwise. */
+function modernizeParameter(parameter: Node): Node {
+  const joined = parameter.type === 'array' ? (text(parameter.collectionFormat) ?? 'csv') : 'multi';
+  const isKnown = ['csv', 'multi'].includes(joined);
+  return { ...parameter, schema: parameter.schema ?? parameter, explode: joined === 'multi', ...(!isKnown && { style: 'pipeDelimited' }) };
+}
+
+function readBody(parameters: readonly Node[], consumes: readonly string[]): Node | undefined {
+  const fields = parameters.filter((parameter) => parameter.in === 'formData');
+  const isFile = ({ type }: Node) => type === 'file';
+  const [field = parameters.find((parameter) => parameter.in === 'body')] = [...fields.filter(isFile), ...fields];
+  if (field === undefined) return undefined;
+  const { required, schema, [place]: at } = field;
+  if (fields.length === 0) return { required, content: contentOf(consumes, { schema, [place]: at }), [place]: at };
+  const needed = fields.filter((one) => one.required === true).map(({ name }) => name);
+  const members = (member: (one: Node) => unknown) => Object.fromEntries(fields.map((one) => [one.name, member(one)]));
+  const form = {
+    schema: { type: 'object', properties: members((one) => one.schema), required: needed, [place]: at },
+    encoding: members((one) => one),
+  };
+  return { required: needed.length > 0, content: contentOf(chooseFormTypes(fields.some(isFile), consumes), form), [place]: at };
+}
+
+function chooseFormTypes(hasFile: boolean, consumes: readonly string[]): string[] {
+  if (hasFile) return ['multipart/form-data'];
+  const types = consumes.filter((type) => type === 'multipart/form-data' || type === 'application/x-www-form-urlencoded');
+  return types.length > 0 ? types : ['application/x-www-form-urlencoded'];
+}
