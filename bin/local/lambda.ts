@@ -29,7 +29,7 @@ export interface LambdaOptions {
    * invocations that take long do nothing but wait for somebody else. In milliseconds, default 100
    */
   shareAfterMs?: number;
-  /** invocations that share an environment. Default 16 */
+  /** invocations that share an environment. Default 64 */
   maxShared?: number;
   /** environments of all functions together. Default 32, which is more than there are functions */
   maxOfAll?: number;
@@ -72,7 +72,7 @@ interface Waiting {
  */
 export function openLambdas(options: LambdaOptions = {}) {
   const { maxOfOne = 4, maxOfAll = 32, maxWaiting = 400, maxWaitMs = 20_000, idleMs = 15_000 } = options;
-  const { shareAfterMs = 100, maxShared = 16 } = options;
+  const { shareAfterMs = 100, maxShared = 64 } = options;
   const all = new Set<Environment>();
   /** the idle ones, the one that is idle longest first */
   const idleSinceMs = new Map<Environment, number>();

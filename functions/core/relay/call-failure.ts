@@ -44,7 +44,7 @@ const failures: Record<CallFailure, FailureRule> = {
   crowded: {
     code: 'SERVICE_UNAVAILABLE',
     message:
-      "Too many calls are waiting for the intent's endpoint, or for calls of this agent, to be answered. Nothing was sent; try again after Retry-After.",
+      "Too many calls of the intent's endpoint, or of this agent, have been waiting for their answers for long. Nothing was sent; try again after Retry-After.",
     outcome: 'not_sent',
   },
   refused_address: {

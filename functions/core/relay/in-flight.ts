@@ -1,9 +1,12 @@
-/** How many calls one instance lets wait for a host, and for an agent, at the same time. */
-export const maxInFlight = { host: 10, agent: 10 };
+/** How many calls that wait for long one instance lets a host, and an agent, have before it makes no more. */
+export const maxSlow = 10;
 
-/** Counts the calls that wait for their answers. It knows of those of this process only. */
+/** A call waits for long after this time, in milliseconds. A burst of calls that are answered sooner is not hindered. */
+export const slowMs = 3_000;
+
+/** The calls that wait for their answers: those of this process only. */
 export interface InFlight {
-  /** @returns a function that says that the call is over; undefined if the host or the agent has as many calls waiting as it may */
+  /** @returns a function that says that the call is over; undefined if the host or the agent has too many that wait for long */
   enter(host: string, agentId: string): (() => void) | undefined;
 }
 
@@ -11,21 +14,24 @@ export interface InFlight {
  * Keeps a host that hangs, and an agent that calls it, from taking all that an instance can do at once. A Lambda environment runs one call
  * at a time, so there it is the reserved concurrency that bounds them all; this bounds them where an environment runs several.
  */
-export function openInFlight(): InFlight {
-  const counts = new Map<string, number>();
+export function openInFlight(now: () => number = Date.now): InFlight {
+  /** when the calls of a host or an agent began, the oldest first */
+  const begun = new Map<string, { atMs: number }[]>();
   return {
     enter(host, agentId) {
-      const places = [
-        { key: `host ${host}`, max: maxInFlight.host },
-        { key: `agent ${agentId}`, max: maxInFlight.agent },
-      ];
-      if (places.some(({ key, max }) => (counts.get(key) ?? 0) >= max)) return undefined;
-      for (const { key } of places) counts.set(key, (counts.get(key) ?? 0) + 1);
+      const call = { atMs: now() };
+      const keys = [`host ${host}`, `agent ${agentId}`];
+      const isCrowded = (key: string) => {
+        const decisive = begun.get(key)?.at(maxSlow - 1);
+        return decisive !== undefined && call.atMs - decisive.atMs >= slowMs;
+      };
+      if (keys.some(isCrowded)) return undefined;
+      for (const key of keys) begun.set(key, [...(begun.get(key) ?? []), call]);
       return () => {
-        for (const { key } of places) {
-          const left = (counts.get(key) ?? 1) - 1;
-          if (left > 0) counts.set(key, left);
-          else counts.delete(key);
+        for (const key of keys) {
+          const left = begun.get(key)?.filter((one) => one !== call) ?? [];
+          if (left.length > 0) begun.set(key, left);
+          else begun.delete(key);
         }
       };
     },
