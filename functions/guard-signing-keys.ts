@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { CloudFormationCustomResourceEvent } from 'aws-lambda';
 import * as z from 'zod';
 
@@ -54,6 +55,13 @@ export function findObjection(event: Pick<CloudFormationCustomResourceEvent, 'Re
   return undefined;
 }
 
+/**
+ * The id of what is agreed to. A refusal names another id than what stands, too: CloudFormation then rolls back by the deletion of the new
+ * one. If the id stayed, it would ask for the change back, which is refused as well, and the rollback would fail.
+ */
+const idOf = ({ ResourceProperties: { ServiceToken: _, ...properties } }: Pick<CloudFormationCustomResourceEvent, 'ResourceProperties'>) =>
+  `signing-keys-${createHash('sha256').update(JSON.stringify(properties)).digest('hex').slice(0, 16)}`;
+
 /** CloudFormation runs this at the beginning of a deployment, and goes on or rolls back as it is told. */
 export async function handler(event: CloudFormationCustomResourceEvent): Promise<void> {
   const objection = findObjection(event);
@@ -61,7 +69,7 @@ export async function handler(event: CloudFormationCustomResourceEvent): Promise
   const answer = {
     Status: objection === undefined ? 'SUCCESS' : 'FAILED',
     ...(objection !== undefined && { Reason: objection }),
-    PhysicalResourceId: 'signing-keys',
+    PhysicalResourceId: event.RequestType === 'Delete' ? event.PhysicalResourceId : idOf(event),
     StackId,
     RequestId,
     LogicalResourceId,

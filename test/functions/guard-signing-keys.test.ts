@@ -90,22 +90,42 @@ describe('a change of the signing keys', () => {
   });
 });
 
-test.each([
-  [['first'], ['first', '2027'], { Status: 'SUCCESS' }],
-  [['first'], ['2027'], { Status: 'FAILED', Reason: expect.stringContaining('leaves out "first"') }],
-])('from %j to %j, CloudFormation is told', async (standing, wanted, told) => {
-  const received: unknown[] = [];
+/** What CloudFormation is told. */
+async function answerTo(event: object): Promise<Record<string, unknown>> {
+  const received: [method: string | undefined, mediaType: string | undefined, answer: Record<string, unknown>][] = [];
   const server = createServer(async (request, response) => {
     received.push([request.method, request.headers['content-type'], JSON.parse(await text(request))]);
     response.end();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   try {
-    const ids = { StackId: 'stack', RequestId: 'request', LogicalResourceId: 'SigningKeyGuard' };
     const ResponseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/answer?signed=1`;
-    await handler({ ...update(standing, wanted), ...ids, ResponseURL } as CloudFormationCustomResourceEvent);
-    expect(received).toEqual([['PUT', undefined, { ...told, ...ids, PhysicalResourceId: 'signing-keys' }]]);
+    await handler({ ...event, ...ids, ResponseURL } as CloudFormationCustomResourceEvent);
   } finally {
     server.close();
   }
+  expect(received).toEqual([['PUT', undefined, expect.anything()]]);
+  return received[0]?.[2] ?? {};
+}
+
+const ids = { StackId: 'stack', RequestId: 'request', LogicalResourceId: 'SigningKeyGuard' };
+const anyId = expect.stringMatching(/^signing-keys-[0-9a-f]{16}$/);
+
+test.each([
+  [['first'], ['first', '2027'], { Status: 'SUCCESS' }],
+  [['first'], ['2027'], { Status: 'FAILED', Reason: expect.stringContaining('leaves out "first"') }],
+])('from %j to %j, CloudFormation is told', async (standing, wanted, told) => {
+  expect(await answerTo(update(standing, wanted))).toEqual({ ...told, ...ids, PhysicalResourceId: anyId });
+});
+
+test('a refusal is rolled back by a deletion, not by the change back, which would be refused as well', async () => {
+  const created = await answerTo({ ...update([], ['first']), RequestType: 'Create' });
+  const refused = await answerTo(update(['first'], ['2027']));
+  expect(refused.PhysicalResourceId).not.toBe(created.PhysicalResourceId);
+  const { PhysicalResourceId } = refused;
+  expect(await answerTo({ ...update(['first'], ['2027']), RequestType: 'Delete', PhysicalResourceId })).toEqual({
+    Status: 'SUCCESS',
+    ...ids,
+    PhysicalResourceId,
+  });
 });
