@@ -32,8 +32,7 @@ describe('what was taken over', () => {
       { ...data, ...key },
       { ...data, ...key },
     ],
-    [undefined, data],
-    [key, { ...data, ...key }],
+    [undefined, undefined],
   ])('%j may become %j', (then, now) => {
     expect(findObjection(adopting(then, now))).toBeUndefined();
   });
@@ -41,6 +40,7 @@ describe('what was taken over', () => {
   test.each<[object | undefined, object | undefined, string]>([
     [data, undefined, 'adopt.registryTable: this stack has taken over R-1 and would leave it again.'],
     [data, { ...data, userPoolId: 'eu-west-1_2' }, 'adopt.userPoolId: this stack has taken over eu-west-1_1 and would leave it again.'],
+    [undefined, data, 'adopt.registryTable: this stack has its own. Only a new stack takes over what another left: delete this one,'],
     [key, undefined, exchanged],
     [undefined, key, exchanged],
     [key, { signingKeys: { first: 'arn-2' } }, exchanged],
@@ -118,7 +118,7 @@ test.each([
   expect(await answerTo(update(standing, wanted))).toEqual({ ...told, ...ids, PhysicalResourceId: anyId });
 });
 
-test('a refusal is rolled back by a deletion, not by the change back, which would be refused as well', async () => {
+test('a refused deployment is rolled back: by a deletion, or by the change back', async () => {
   const created = await answerTo({ ...update([], ['first']), RequestType: 'Create' });
   const refused = await answerTo(update(['first'], ['2027']));
   expect(refused.PhysicalResourceId).not.toBe(created.PhysicalResourceId);
@@ -128,4 +128,6 @@ test('a refusal is rolled back by a deletion, not by the change back, which woul
     ...ids,
     PhysicalResourceId,
   });
+  const back = { ...update(['2027'], ['first']), PhysicalResourceId: created.PhysicalResourceId };
+  expect(await answerTo(back)).toEqual({ Status: 'SUCCESS', ...ids, PhysicalResourceId: created.PhysicalResourceId });
 });
