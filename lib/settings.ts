@@ -175,6 +175,9 @@ const settingsObject = z.strictObject({
     .describe('the stack sets the role with which API Gateway writes logs, for an account and region that have none; it is never deleted'),
 });
 
+/** What the rules for what is taken over compare, whatever else is wrong. */
+const comparable = z.object({ adopt: adoptedParts, signingKeys: z.array(z.string()) });
+
 /** Rules for what is taken over, besides those of its parts. */
 function refineAdoption(
   { adopt, signingKeys, retainData, requireAdminMfa }: z.infer<typeof settingsObject>,
@@ -185,8 +188,7 @@ function refineAdoption(
   const { registryTable, activityTable, userPoolId, signingKeys: keys = {} } = adopt;
   const arns = Object.values(keys);
   if (!registryTable && !activityTable && !userPoolId && arns.length === 0) refuse([], 'must name what to take over, or be left out');
-  if (!registryTable !== !activityTable)
-    refuse([], 'needs registryTable and activityTable, or neither: what agents did belongs to what they did it with');
+  if (!registryTable !== !activityTable) refuse([], 'needs registryTable and activityTable, or neither');
   if (registryTable && registryTable === activityTable) refuse(['activityTable'], 'must be another table than registryTable');
   for (const name of Object.keys(keys)) {
     if (!signingKeys.includes(name)) refuse(['signingKeys', name], `must also be in the setting signingKeys (${signingKeys.join(', ')})`);
@@ -219,7 +221,7 @@ const settingsSchema = settingsObject
     ...always('publicBaseUrl'),
     error: 'must be left out if domainName is given',
   })
-  .superRefine(refineAdoption)
+  .superRefine(refineAdoption, { when: ({ value }) => comparable.safeParse(value).success })
   .transform(({ domainName, hostedZoneId = '', hostedZoneName = '', ...given }) => ({
     ...given,
     requireAdminMfa: given.requireAdminMfa ?? given.retainData,

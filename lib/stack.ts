@@ -4,7 +4,7 @@ import type { Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
 import { type EventPattern, Rule, type RuleProps, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
 import { Code } from 'aws-cdk-lib/aws-lambda';
-import type { Construct } from 'constructs';
+import type { Construct, IConstruct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import { Admins } from './admins.ts';
 import { Alarms } from './alarms.ts';
@@ -54,6 +54,7 @@ export class IntentGate extends Stack {
         metricsNamespace: stackName,
       },
       { tables, signingKeys, credentialPrefix, snapshots, collection },
+      [tables.registry, tables.activity, admins, ...signingKeys],
     );
     const { rest, accessLog } = new Api(this, 'Api', functions, settings);
     new Alarms(this, 'Alarms', { accessLog, tables, functions, namespace: stackName, settings });
@@ -83,7 +84,8 @@ export class IntentGate extends Stack {
     return { endpoints: withCollection, background: backgroundWithCollection };
   }
 
-  private createFunctions(parts: Parts, resources: Resources): Map<string, EndpointFunction> {
+  /** @param data - what a deployment that is refused must not have created by then */
+  private createFunctions(parts: Parts, resources: Resources, data: readonly IConstruct[]): Map<string, EndpointFunction> {
     const { settings } = this;
     const codeOf = this.bundle();
     const create = (row: Endpoint | BackgroundFunction, credential: Endpoint['credential']) => {
@@ -111,7 +113,7 @@ export class IntentGate extends Stack {
       const guard = functions.get(name);
       if (!guardsDeployment || !guard) continue;
       const isAgreed = this.ask(guard);
-      for (const one of functions.values()) if (one !== guard) one.node.addDependency(isAgreed);
+      for (const one of [...functions.values(), ...data]) if (one !== guard) one.node.addDependency(isAgreed);
     }
     return functions;
   }

@@ -48,7 +48,7 @@ const batchSize = 100;
 
 /** The input that a service was registered with. */
 export function toServiceInput(record: ServiceRecord & Item): ServiceInput {
-  const { pk, sk, kind, service_id, rev, name_claim, emptied_at, deleted_at, expires_at, ...input } = record;
+  const { pk, sk, kind, service_id, rev, name_claim, credential, emptied_at, deleted_at, expires_at, ...input } = record;
   return input as ServiceInput;
 }
 

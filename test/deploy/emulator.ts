@@ -48,6 +48,8 @@ export async function startEmulator(lambdaEnvironment: (port: number) => Record<
       USE_SSL: '1',
       MINISTACK_SSL_CERT: certificateFile,
       MINISTACK_SSL_KEY: keyFile,
+      // Functions that answer CloudFormation do so by fetch, which the emulator does not tell to trust it.
+      NODE_EXTRA_CA_CERTS: certificateFile,
       AUTH: 'true',
       IOT_MTLS_ENABLED: '0',
       MINISTACK_REGION: region,

@@ -32,8 +32,7 @@ describe('what was taken over', () => {
       { ...data, ...key },
       { ...data, ...key },
     ],
-    [undefined, data],
-    [key, { ...data, ...key }],
+    [undefined, undefined],
   ])('%j may become %j', (then, now) => {
     expect(findObjection(adopting(then, now))).toBeUndefined();
   });
@@ -41,6 +40,7 @@ describe('what was taken over', () => {
   test.each<[object | undefined, object | undefined, string]>([
     [data, undefined, 'adopt.registryTable: this stack has taken over R-1 and would leave it again.'],
     [data, { ...data, userPoolId: 'eu-west-1_2' }, 'adopt.userPoolId: this stack has taken over eu-west-1_1 and would leave it again.'],
+    [undefined, data, 'adopt.registryTable: this stack has its own. Only a new stack takes over what another left: delete this one,'],
     [key, undefined, exchanged],
     [undefined, key, exchanged],
     [key, { signingKeys: { first: 'arn-2' } }, exchanged],
@@ -90,22 +90,44 @@ describe('a change of the signing keys', () => {
   });
 });
 
-test.each([
-  [['first'], ['first', '2027'], { Status: 'SUCCESS' }],
-  [['first'], ['2027'], { Status: 'FAILED', Reason: expect.stringContaining('leaves out "first"') }],
-])('from %j to %j, CloudFormation is told', async (standing, wanted, told) => {
-  const received: unknown[] = [];
+/** What CloudFormation is told. */
+async function answerTo(event: object): Promise<Record<string, unknown>> {
+  const received: [method: string | undefined, mediaType: string | undefined, answer: Record<string, unknown>][] = [];
   const server = createServer(async (request, response) => {
     received.push([request.method, request.headers['content-type'], JSON.parse(await text(request))]);
     response.end();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   try {
-    const ids = { StackId: 'stack', RequestId: 'request', LogicalResourceId: 'SigningKeyGuard' };
     const ResponseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/answer?signed=1`;
-    await handler({ ...update(standing, wanted), ...ids, ResponseURL } as CloudFormationCustomResourceEvent);
-    expect(received).toEqual([['PUT', undefined, { ...told, ...ids, PhysicalResourceId: 'signing-keys' }]]);
+    await handler({ ...event, ...ids, ResponseURL } as CloudFormationCustomResourceEvent);
   } finally {
     server.close();
   }
+  expect(received).toEqual([['PUT', undefined, expect.anything()]]);
+  return received[0]?.[2] ?? {};
+}
+
+const ids = { StackId: 'stack', RequestId: 'request', LogicalResourceId: 'SigningKeyGuard' };
+const anyId = expect.stringMatching(/^signing-keys-[0-9a-f]{16}$/);
+
+test.each([
+  [['first'], ['first', '2027'], { Status: 'SUCCESS' }],
+  [['first'], ['2027'], { Status: 'FAILED', Reason: expect.stringContaining('leaves out "first"') }],
+])('from %j to %j, CloudFormation is told', async (standing, wanted, told) => {
+  expect(await answerTo(update(standing, wanted))).toEqual({ ...told, ...ids, PhysicalResourceId: anyId });
+});
+
+test('a refused deployment is rolled back: by a deletion, or by the change back', async () => {
+  const created = await answerTo({ ...update([], ['first']), RequestType: 'Create' });
+  const refused = await answerTo(update(['first'], ['2027']));
+  expect(refused.PhysicalResourceId).not.toBe(created.PhysicalResourceId);
+  const { PhysicalResourceId } = refused;
+  expect(await answerTo({ ...update(['first'], ['2027']), RequestType: 'Delete', PhysicalResourceId })).toEqual({
+    Status: 'SUCCESS',
+    ...ids,
+    PhysicalResourceId,
+  });
+  const back = { ...update(['2027'], ['first']), PhysicalResourceId: created.PhysicalResourceId };
+  expect(await answerTo(back)).toEqual({ Status: 'SUCCESS', ...ids, PhysicalResourceId: created.PhysicalResourceId });
 });

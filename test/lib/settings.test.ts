@@ -119,10 +119,7 @@ describe('parseSettings', () => {
     [{ patLifetime: 1 }, 'patLifetime: is not a setting'],
     [{ adopt: {} }, 'adopt: must name what to take over, or be left out'],
     [{ adopt: '{"userPoolId":"eu-west-1_Abc123","pool":"x"}' }, 'adopt.pool: is not a setting'],
-    [
-      { adopt: { registryTable: 'Registry-1' } },
-      'adopt: needs registryTable and activityTable, or neither: what agents did belongs to what they did it with',
-    ],
+    [{ adopt: { registryTable: 'Registry-1' } }, 'adopt: needs registryTable and activityTable, or neither'],
     [
       { adopt: { registryTable: 'Registry-1', activityTable: 'Registry-1' } },
       'adopt.activityTable: must be another table than registryTable',
@@ -148,12 +145,13 @@ describe('parseSettings', () => {
   });
 
   test('reports every mistake at once', () => {
-    expect(mistakes({ stage: '', waf: 1, typo: true, allowLoopback: true, hostedZoneId: 'Z1' })).toEqual([
+    expect(mistakes({ stage: '', waf: 1, typo: true, allowLoopback: true, hostedZoneId: 'Z1', adopt: {} })).toEqual([
       'stage: must be 1 to 20 lower-case letters, digits and hyphens, a letter first',
       'waf: must be true or false',
       'typo: is not a setting',
       'allowLoopback: is for local development: set stage to local, or leave it out',
       'domainName: needs hostedZoneId and hostedZoneName, and they need it',
+      'adopt: must name what to take over, or be left out',
     ]);
   });
 });

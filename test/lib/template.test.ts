@@ -467,7 +467,7 @@ test('names that are global in an account name the region', () => {
   expect(flatten(standard.only('AWS::CloudWatch::Dashboard').Properties.DashboardName)).toBe('IntentGate-<AWS::Region>');
 });
 
-test('a deployment begins with a look at the signing keys, on which every other function waits', () => {
+test('a deployment begins with a look at the signing keys, on which every other function and all data wait', () => {
   const { only, resources } = synthesize({ signingKeys: ['first', 'second'] });
   expect(only('Custom::SigningKeyGuard').Properties).toEqual({
     ServiceToken: { 'Fn::GetAtt': [expect.stringMatching(/^guardsigningkeysFunction/), 'Arn'] },
@@ -477,6 +477,10 @@ test('a deployment begins with a look at the signing keys, on which every other 
   });
   const waiting = Object.values(resources('AWS::Lambda::Function')).filter(({ DependsOn = [] }) => DependsOn.includes('SigningKeyGuard'));
   expect(waiting).toHaveLength(endpoints.length + backgroundFunctions.length - 1);
+  for (const type of ['AWS::DynamoDB::GlobalTable', 'AWS::KMS::Key', 'AWS::Cognito::UserPool', 'AWS::Cognito::UserPoolDomain']) {
+    for (const { DependsOn } of Object.values(resources(type)))
+      expect([type, DependsOn]).toEqual([type, expect.arrayContaining(['SigningKeyGuard'])]);
+  }
 });
 
 test('resources with data or addresses keep their logical ids: a new id would be a new, empty resource', () => {
