@@ -139,7 +139,7 @@ describe('any concurrency', () => {
   test('across four threads with clients of their own: exactly 50', async () => {
     const request = requestOf({ rate: 51, period: 3_600 });
     await openRateLimiter(store.table).consume(request);
-    const workerData = { endpoint: store.endpoint, tableNamess: store.tableNames, calls: 125, request };
+    const workerData = { endpoint: store.endpoint, tableNames: store.tableNames, calls: 125, request };
     const script = new URL('../../../support/limit-worker.ts', import.meta.url);
     const workers = Array.from({ length: 4 }, () => new Worker(script, { workerData }));
     await Promise.all(workers.map((worker) => once(worker, 'message')));
