@@ -68,19 +68,25 @@ let serviceId: string;
 const copy = 'restored';
 
 /** The environment of a shell that deploys to the emulated account. */
-const shell = () => ({
+const shell = (at = region) => ({
   PATH: process.env.PATH,
   HOME: folder,
   AWS_ENDPOINT_URL: gateway.url,
   AWS_ACCESS_KEY_ID: credentials.accessKeyId,
   AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-  AWS_REGION: region,
-  AWS_DEFAULT_REGION: region,
+  AWS_REGION: at,
+  AWS_DEFAULT_REGION: at,
   CDK_DISABLE_VERSION_CHECK: 'true',
   CDK_DISABLE_CLI_TELEMETRY: 'true',
 });
 
 const cdk = (...parameters: string[]) => run('cdk', [...parameters, '--ci'], { env: shell(), maxBuffer: 1e8 });
+
+/** Another region, with a stage of its own. */
+const second = { region: 'us-east-1', stage: 'test' };
+
+const inSecondRegion = (command: string, ...parameters: string[]) =>
+  run(command, parameters, { env: shell(second.region), maxBuffer: 1e8 });
 
 /** Queries the account, or invokes a function. */
 const askAccount = async (...parameters: string[]) =>
@@ -179,6 +185,7 @@ beforeAll(async () => {
   started.forwardTo(emulator.port);
   upstream = await startUpstream();
   await cdk('bootstrap', `aws://${account}/${region}`);
+  await inSecondRegion('cdk', 'bootstrap', `aws://${account}/${second.region}`, '--ci');
   before = await askAccount('list');
 }, 300_000);
 
@@ -187,7 +194,7 @@ afterAll(async () => {
   await emulator?.stop();
   await gateway?.stop();
   await rm(folder, { recursive: true, force: true });
-  await rm(outputsFile(stage), { force: true });
+  for (const name of [stage, second.stage]) await rm(outputsFile(name), { force: true });
 });
 
 describe('a deployment', () => {
@@ -318,6 +325,19 @@ describe('a deployment', () => {
     expect(await getCountry(renewed)).toMatchObject({ status: 200 });
   }, 300_000);
 
+  test('stands beside another stage in another region', async () => {
+    const options = ['--require-approval', 'never', '--ci', '--output', join(folder, 'cdk.second'), '-c', `publicBaseUrl=${api()}`];
+    await inSecondRegion(process.execPath, 'bin/run.js', 'bin/deploy.ts', second.stage, ...options);
+    const others = readOutputs(second.stage) ?? {};
+    expect(Object.keys(others).sort()).toEqual(Object.keys(outputs).sort());
+    for (const name of ['RegistryTable', 'ActivityTable', 'UserPoolId', 'AdminClientId', 'DashboardUrl']) {
+      expect([name, others[name] === outputs[name]]).toEqual([name, false]);
+    }
+    expect(others.UserPoolId).toMatch(/^us-east-1_/);
+    expect(readOutputs(stage)).toEqual(outputs);
+    expect(await getCountry(pat)).toMatchObject({ status: 200 });
+  }, 300_000);
+
   test('deletes on request', async () => {
     serviceId = await findService();
     await askAccount('copy-table', outputs.RegistryTable ?? '', copy);
@@ -413,15 +433,20 @@ describe('a stack that was deleted by accident', () => {
     expect(JSON.stringify(found.body)).toContain('world.example:get-currency:v1');
   }, 300_000);
 
-  // The emulator lets the policy of a role decide who may sign, whatever the policy of the key says.
+  // The emulator neither turns a deleted role in a key's policy into its id, nor gives global tables what their replicas ask for.
   test('has keys that are to be given the policy of the successor', async () => {
-    const examine = () => examineAdopted(adopt, outputs.SigningKeyPolicy, { endpoint: gateway.url, region, credentials });
-    const [problem, ...others] = await examine();
-    expect(others).toEqual([]);
+    const kms = new KMSClient({ endpoint: gateway.url, region, credentials });
+    const wanted = outputs.SigningKeyPolicy ?? '';
+    await kms.send(new PutKeyPolicyCommand({ KeyId: adopt.signingKeys?.first, Policy: wanted.replace(/:role\/[^"]+/, ':role/gone') }));
+    const examineKeys = async () =>
+      (await examineAdopted(adopt, wanted, { endpoint: gateway.url, region, credentials })).filter(({ detail }) =>
+        detail.startsWith('the key'),
+      );
+    const [problem] = await examineKeys();
     expect(problem?.detail).toBe('the key "first" does not let this stack sign: PATs cannot be issued');
     const [, KeyId, Policy] = /^aws kms put-key-policy --key-id (\S+) --policy '(.+)'$/.exec(problem?.remedy ?? '') ?? [];
-    await new KMSClient({ endpoint: gateway.url, region, credentials }).send(new PutKeyPolicyCommand({ KeyId, Policy }));
-    expect(await examine()).toEqual([]);
+    await kms.send(new PutKeyPolicyCommand({ KeyId, Policy }));
+    expect(await examineKeys()).toEqual([]);
     pat = await requestPat();
     expect(await getCountry(pat)).toMatchObject({ status: 200, body: { name: 'Switzerland' } });
   }, 60_000);
