@@ -83,7 +83,7 @@ const shell = (at = region) => ({
 const cdk = (...parameters: string[]) => run('cdk', [...parameters, '--ci'], { env: shell(), maxBuffer: 1e8 });
 
 /** Another region, with a stage of its own. */
-const second = { region: 'us-east-1', stage: 'test' };
+const second = { region: 'eu-west-1', stage: 'test' };
 
 const inSecondRegion = (command: string, ...parameters: string[]) =>
   run(command, parameters, { env: shell(second.region), maxBuffer: 1e8 });
@@ -333,8 +333,14 @@ describe('a deployment', () => {
     for (const name of ['RegistryTable', 'ActivityTable', 'UserPoolId', 'AdminClientId', 'DashboardUrl']) {
       expect([name, others[name] === outputs[name]]).toEqual([name, false]);
     }
-    expect(others.UserPoolId).toMatch(/^us-east-1_/);
+    expect(others.UserPoolId).toMatch(/^eu-west-1_/);
     expect(readOutputs(stage)).toEqual(outputs);
+    expect(await getCountry(pat)).toMatchObject({ status: 200 });
+
+    const [bucket = ''] = ((await askAccount('list')) as Account).buckets.filter((name) => name.startsWith('intentgate-test-snapshots'));
+    await askAccount('tag-bucket', bucket, 'aws-cdk:auto-delete-objects');
+    const output = ['--ci', '--output', join(folder, 'cdk.second')];
+    await inSecondRegion('cdk', 'destroy', '--force', ...output, '-c', `stage=${second.stage}`);
     expect(await getCountry(pat)).toMatchObject({ status: 200 });
   }, 300_000);
 
