@@ -92,14 +92,25 @@ export interface Match<T extends Pick<Resource, 'path'> = Resource> {
   pathParameters: Record<string, string>;
 }
 
+const patterns = new Map<string, RegExp>();
+
+/** What matches the paths of a resource; compiled once. */
+function patternOf(path: string): RegExp {
+  const known = patterns.get(path);
+  if (known) return known;
+  const source = path.replace(/\{(\w+)(\+?)\}|\W/g, (literal, name, rest) => {
+    if (!name) return `\\${literal}`;
+    return rest ? '.*' : `(?<${name}>[^/]+)`;
+  });
+  const pattern = new RegExp(`^${source}$`);
+  patterns.set(path, pattern);
+  return pattern;
+}
+
 /** The resource at a path; a static segment wins over a variable, and both over `{proxy+}`, which takes the rest. */
 export function findResource(resources: readonly Resource[], path: string): Match | undefined {
   for (const resource of resources) {
-    const pattern = resource.path.replace(/\{(\w+)(\+?)\}|\W/g, (literal, name, rest) => {
-      if (!name) return `\\${literal}`;
-      return rest ? '.*' : `(?<${name}>[^/]+)`;
-    });
-    const match = new RegExp(`^${pattern}$`).exec(path);
+    const match = patternOf(resource.path).exec(path);
     if (match) return { resource, pathParameters: { ...match.groups } };
   }
   return undefined;
