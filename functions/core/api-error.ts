@@ -35,10 +35,17 @@ export class ApiError extends Error {
 }
 
 /** INVALID_PARAMETER with every issue at once. */
-export const invalidParameter = (
+export function invalidParameter(
   issues: Issue[],
   message = 'The request is not valid. Correct every place that details.issues names, then send it again.',
-) => new ApiError('INVALID_PARAMETER', message, { details: { issues } });
+): ApiError {
+  const left = issues.length - maxIssues;
+  const rest = left > 0 ? [{ path: '', problem: `has ${left} more problems, which are not listed; correct these first` }] : [];
+  return new ApiError('INVALID_PARAMETER', message, { details: { issues: [...issues.slice(0, maxIssues), ...rest] } });
+}
+
+/** So that no request is answered by many times its size. */
+const maxIssues = 100;
 
 /** SERVICE_UNAVAILABLE: a dependency did not answer. `Retry-After` defaults to 1 second. */
 export const unavailable = (message: string, cause?: unknown, retryAfterSeconds = 1) =>

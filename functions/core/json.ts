@@ -78,6 +78,15 @@ function addMember(members: Set<string> | undefined, name: string): void {
   members?.add(name);
 }
 
+/** Longest name that a pointer repeats, in UTF-16 units. */
+const maxNameLength = 200;
+
+/** A member that should not be there, `problem` says why. Of a name that is too long to be repeated, only the place is told. */
+export function describeUnknown(at: readonly PropertyKey[], name: string, problem = 'is not a known member; remove it'): Issue {
+  if (name.length <= maxNameLength) return { path: pointer([...at, name]), problem };
+  return { path: pointer(at), problem: `contains a name of more than ${maxNameLength} characters, which is not known; remove it` };
+}
+
 /** What a failed zod parse found, as issues whose messages never quote the input. */
 export const issuesOf = (error: z.ZodError): Issue[] => error.issues.flatMap((issue) => describe(issue));
 
@@ -85,7 +94,7 @@ function describe(issue: z.core.$ZodIssue): Issue[] {
   const path = pointer(issue.path);
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => ({ path: pointer([...issue.path, key]), problem: 'is not a known member; remove it' }));
+      return issue.keys.map((key) => describeUnknown(issue.path, key));
     case 'invalid_type':
       return [{ path, problem: issue.input === undefined ? 'is required' : `must be ${article(issue.expected)}` }];
     case 'invalid_value':

@@ -1,11 +1,8 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
-import { pointer } from '../json.ts';
+import { describeUnknown, pointer } from '../json.ts';
 import { compileDefinition, types } from './constraints.ts';
-
-/** Maximum number of unknown parameters that are named one by one, and the longest name that a pointer repeats. */
-const maxUnknownCount = 100;
-const maxNameLength = 200;
+import { openMatchingBudget } from './pattern.ts';
 
 export type Validated = { values: Record<string, unknown>; issues?: undefined } | { values?: undefined; issues: Issue[] };
 
@@ -17,12 +14,15 @@ export function compileParameters(definitions: readonly Parameter[]): (given: Re
   const compiled = definitions.map((definition) => ({ definition, check: compileDefinition(definition) }));
   const names = new Set(definitions.map(({ name }) => name));
   return (given) => {
-    const issues = describeUnknown(Object.keys(given).filter((name) => !names.has(name)));
+    const issues = Object.keys(given)
+      .filter((name) => !names.has(name))
+      .map((name) => describeUnknown(['parameters'], name, 'is not a parameter of this intent; remove it'));
     const values: [string, unknown][] = [];
+    const budget = openMatchingBudget();
     for (const { definition, check } of compiled) {
       const { name, required, type, default: fallback } = definition;
       if (Object.hasOwn(given, name)) {
-        issues.push(...check(given[name]).map((problem) => ({ path: pointer(['parameters', name]), problem })));
+        issues.push(...check(given[name], budget).map((problem) => ({ path: pointer(['parameters', name]), problem })));
         values.push([name, given[name]]);
       } else if (fallback !== undefined) {
         values.push([name, structuredClone(fallback)]);
@@ -32,18 +32,6 @@ export function compileParameters(definitions: readonly Parameter[]): (given: Re
     }
     return issues.length > 0 ? { issues } : { values: Object.fromEntries(values) };
   };
-}
-
-function describeUnknown(names: string[]): Issue[] {
-  const issues = names
-    .slice(0, maxUnknownCount)
-    .map((name) =>
-      name.length > maxNameLength
-        ? { path: '/parameters', problem: `contains a name of more than ${maxNameLength} characters, which no parameter has; remove it` }
-        : { path: pointer(['parameters', name]), problem: 'is not a parameter of this intent; remove it' },
-    );
-  const unnamed = names.length - issues.length;
-  return unnamed > 0 ? [...issues, { path: '/parameters', problem: `contains ${unnamed} more unknown parameters; remove them` }] : issues;
 }
 
 /** What is missing or has the wrong type in an upstream's answer, with pointers into that answer. An optional member may be null. */

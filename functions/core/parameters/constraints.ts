@@ -3,10 +3,10 @@ import type { ConstraintName, ConstraintValue, Parameter } from '../../../schema
 import { characters } from '../../../schemas/text.ts';
 import { isObject } from '../json.ts';
 import { formats } from './formats.ts';
-import { compilePattern, maxMatchedLength, PatternError } from './pattern.ts';
+import { compilePattern, type MatchingBudget, maxMatchedLength, openMatchingBudget, PatternError } from './pattern.ts';
 
 /** What is wrong with a value, as sentences that begin with "must"; none if nothing is. */
-export type Check = (value: unknown) => string[];
+export type Check = (value: unknown, budget?: MatchingBudget) => string[];
 
 interface TypeRule {
   holds: (value: unknown) => boolean;
@@ -83,9 +83,14 @@ function compileEnum(allowed: readonly unknown[]): Check {
 }
 
 function compilePatternCheck(pattern: string): Check {
-  const matches = compilePattern(pattern);
-  const isMatched = (text: string) => text.length <= maxMatchedLength && matches(text);
-  return ofText(isMatched, `must match the pattern ${pattern} and have at most ${maxMatchedLength} characters`);
+  const { matches, size } = compilePattern(pattern);
+  const mismatch = `must match the pattern ${pattern} and have at most ${maxMatchedLength} characters`;
+  return (value, budget = openMatchingBudget()) => {
+    if (typeof value !== 'string') return [];
+    if (value.length > maxMatchedLength) return [mismatch];
+    if (!budget.spend(size * value.length)) return [`must be shorter, because the pattern ${pattern} takes long to match; so must others`];
+    return matches(value) ? [] : [mismatch];
+  };
 }
 
 function findPatternProblem(pattern: string): string | undefined {
@@ -119,5 +124,5 @@ export const constraintsOf = (definition: Parameter) =>
 export function compileDefinition(definition: Parameter): Check {
   const type = types[definition.type];
   const checks = constraintsOf(definition).map(({ compile }) => compile());
-  return (value) => (type.holds(value) ? checks.flatMap((check) => check(value)) : [type.problem]);
+  return (value, budget) => (type.holds(value) ? checks.flatMap((check) => check(value, budget)) : [type.problem]);
 }

@@ -10,8 +10,33 @@ const maxProgramSize = 2500;
 /** A pattern that is longer than this with its repetitions written out is not compiled at all: that would take seconds. */
 const maxWrittenLength = 10_000;
 
-/** Longest text that a pattern is tried on, in UTF-16 units: with the bound above, about a third of a second at worst. */
+/** Longest text that a pattern is tried on, in UTF-16 units. */
 export const maxMatchedLength = 16_384;
+
+/** What all texts of one request may take together: the size of each pattern times the length of its text. About a sixth of a second. */
+const maxWork = 16_000_000;
+
+export interface Pattern {
+  matches(text: string): boolean;
+  /** what matching a text takes for each UTF-16 unit of it */
+  size: number;
+}
+
+/** What is left of the work that one request may take. */
+export interface MatchingBudget {
+  /** Takes this much; false if not as much is left. */
+  spend(work: number): boolean;
+}
+
+export function openMatchingBudget(): MatchingBudget {
+  let left = maxWork;
+  return {
+    spend(work) {
+      left -= work;
+      return left >= 0;
+    },
+  };
+}
 
 export class PatternError extends Error {
   override readonly name = 'PatternError';
@@ -23,7 +48,7 @@ export class PatternError extends Error {
  * Two things differ from ECMAScript: `.` excludes only the line feed, and `\s` is ASCII white space.
  * @throws PatternError whose message ends the sentence "the pattern ..."
  */
-export function compilePattern(source: string): (text: string) => boolean {
+export function compilePattern(source: string): Pattern {
   try {
     new RegExp(source, 'u');
   } catch (cause) {
@@ -32,7 +57,7 @@ export function compilePattern(source: string): (text: string) => boolean {
   if (countAtoms(source) > maxWrittenLength) throw new PatternError(tooLarge);
   const compiled = compileLinear(source);
   if (compiled.programSize() > maxProgramSize) throw new PatternError(tooLarge);
-  return (text) => compiled.test(text);
+  return { matches: (text) => compiled.test(text), size: compiled.programSize() };
 }
 
 const tooLarge = 'is too large when its repetitions are written out; use smaller counts or minLength and maxLength';

@@ -117,8 +117,14 @@ function expand({ parts }: UrlTemplate, values: Values, issues: Issue[]): { path
 const expandQuery = ({ names }: Place, values: Values): string[] =>
   names.filter((name) => Object.hasOwn(values, name)).map((name) => `${encode(name)}=${list(values[name])}`);
 
-/** The way servers fold the names of query parameters: many ignore case, some read `a[b]` and `a.b` as part of `a`. */
-const foldMember = (name: string): string => name.toLowerCase().replace(/[[.].*$/s, '');
+/**
+ * What servers may read the name of a query parameter as. Many ignore case; some read `a[b]` and `a.b` as part of `a`; PHP drops spaces
+ * at the beginning, and reads a space, a full stop and an open bracket as `_`.
+ */
+function readings(name: string): string[] {
+  const folded = name.trim().toLowerCase();
+  return [folded.replace(/[[.].*$/s, ''), folded.replaceAll(/[\s.[]/g, '_')];
+}
 
 /** The names that a member of an object must not take over: those of parameters and of the query in the URL itself. */
 function reservedNames({ parts }: UrlTemplate, inputs: Intent['input_parameters']): Set<string> {
@@ -126,7 +132,7 @@ function reservedNames({ parts }: UrlTemplate, inputs: Intent['input_parameters'
     .map((part) => (typeof part === 'string' ? part : ''))
     .join('')
     .split('?');
-  return new Set([...inputs.map(({ name }) => name), ...new URLSearchParams(literalQuery.join('?')).keys()].map(foldMember));
+  return new Set([...inputs.map(({ name }) => name), ...new URLSearchParams(literalQuery.join('?')).keys()].flatMap(readings));
 }
 
 /** The members of an object become parameters of their own, so none may take the name of another one. */
@@ -137,13 +143,13 @@ function checkMembers(names: string[], values: Values, reserved: Set<string>): I
     if (!isObject(value)) return [];
     const members = Object.keys(value);
     const issues = members
-      .filter((member) => taken.has(foldMember(member)))
+      .filter((member) => readings(member).some((reading) => taken.has(reading)))
       .slice(0, 100)
       .map((member) => ({
         path: pointer(['parameters', name, member.slice(0, 200)]),
         problem: 'must not have the name of another parameter of this call, because members are sent as parameters',
       }));
-    for (const member of members) taken.add(foldMember(member));
+    for (const reading of members.flatMap(readings)) taken.add(reading);
     return issues;
   });
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import * as z from 'zod';
 import { ApiError } from '../../../functions/core/api-error.ts';
-import { parseJson, pointer } from '../../../functions/core/json.ts';
+import { parse, parseJson, pointer } from '../../../functions/core/json.ts';
 
 const grammar = 'must be JSON as RFC 8259 defines it, without a byte order mark';
 const duplicate = 'must not hold two members of one name in one object';
@@ -72,3 +73,25 @@ describe('parseJson', () => {
 test('pointer escapes as RFC 6901 says', () => {
   expect(pointer(['a/b', 'm~n', 0])).toBe('/a~1b/m~0n/0');
 });
+
+describe('parse', () => {
+  test.each([
+    ['20,000 unknown members', Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`unknown-${index}`, 1])), 101],
+    ['one unknown member with an endless name', { ['x'.repeat(200_000)]: 1 }, 1],
+    ['20,000 wrong items', { list: Array(20_000).fill('text') }, 101],
+  ])('answers %s in brief', (_, input, count) => {
+    const schema = z.strictObject({ list: z.array(z.number()).optional() });
+    const issues = expectIssues(() => parse(schema, input));
+    expect(issues).toHaveLength(count);
+    expect(JSON.stringify(issues).length).toBeLessThan(10_000);
+  });
+});
+
+function expectIssues(act: () => unknown): unknown {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof ApiError) return error.details.issues;
+  }
+  throw new Error('nothing was refused');
+}

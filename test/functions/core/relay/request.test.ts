@@ -129,6 +129,13 @@ describe('what does not fit is refused', () => {
     ['/a', { limit: 1, where: { limit: 1000 } }, [['/parameters/where/limit', taken]]],
     ['/a', { limit: 1, where: { LIMIT: 1000 } }, [['/parameters/where/LIMIT', taken]]],
     ['/a', { limit: 1, where: { 'limit[]': 1000 } }, [['/parameters/where/limit[]', taken]]],
+    ...['user id', ' user_id', 'user.id', 'user[id', 'User\tId'].map(
+      (member): [string, Record<string, unknown>, [path: string, problem: string][]] => [
+        '/a',
+        { user_id: 'me', where: { [member]: 'victim' } },
+        [[`/parameters/where/${member}`, taken]],
+      ],
+    ),
     ['/a?key=1', { where: { key: 2 } }, [['/parameters/where/key', taken]]],
     ['/a{?page}', { where: { page: 2 } }, [['/parameters/where/page', taken]]],
     ['/a', { first: { x: 1 }, second: { x: 2 } }, [['/parameters/second/x', taken]]],
