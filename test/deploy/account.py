@@ -3,9 +3,6 @@
 account.py list                     what stands in the account
 account.py invoke NAME              runs a function
 account.py tag-bucket NAME TAG
-account.py copy-table NAME COPY     as of now, by point-in-time recovery
-account.py unprotect STACK          allows its deletion
-account.py left STACK               what a deleted stack has left: type, logical id and physical id of each resource
 account.py discard BEFORE           deletes the tables, user pools, keys and buckets that are not in this listing
 """
 import json
@@ -59,14 +56,6 @@ def listing():
     }
 
 
-def left_by(stack):
-    cloudformation = client("cloudformation")
-    deleted = [found["StackId"] for found in cloudformation.list_stacks(StackStatusFilter=["DELETE_COMPLETE"])["StackSummaries"] if found["StackName"] == stack]
-    events = cloudformation.get_paginator("describe_stack_events").paginate(StackName=deleted[0]).build_full_result()["StackEvents"]
-    skipped = [event for event in events if event["ResourceStatus"] == "DELETE_SKIPPED"]
-    return [[event["ResourceType"], event["LogicalResourceId"], event["PhysicalResourceId"]] for event in skipped]
-
-
 def discard(before):
     now = listing()
     for table in set(now["tables"]) - set(before["tables"]):
@@ -90,15 +79,6 @@ if sys.argv[1] == "list":
 elif sys.argv[1] == "tag-bucket":
     client("s3").put_bucket_tagging(Bucket=sys.argv[2], Tagging={"TagSet": [{"Key": sys.argv[3], "Value": "true"}]})
     print("{}")
-elif sys.argv[1] == "copy-table":
-    client("dynamodb").restore_table_to_point_in_time(SourceTableName=sys.argv[2], TargetTableName=sys.argv[3], UseLatestRestorableTime=True)
-    client("dynamodb").get_waiter("table_exists").wait(TableName=sys.argv[3])
-    print("{}")
-elif sys.argv[1] == "unprotect":
-    client("cloudformation").update_termination_protection(StackName=sys.argv[2], EnableTerminationProtection=False)
-    print("{}")
-elif sys.argv[1] == "left":
-    print(json.dumps(left_by(sys.argv[2])))
 elif sys.argv[1] == "discard":
     discard(json.loads(sys.argv[2]))
     print("{}")

@@ -1,16 +1,14 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import {
-  AdminAddUserToGroupCommand,
-  AdminCreateUserCommand,
   CognitoIdentityProviderClient,
   InitiateAuthCommand,
   RespondToAuthChallengeCommand,
 } from '@aws-sdk/client-cognito-identity-provider';
-import { DeleteTableCommand, DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { KMSClient, PutKeyPolicyCommand } from '@aws-sdk/client-kms';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, type JSONWebKeySet } from 'jose';
@@ -32,6 +30,7 @@ import { backgroundFunctions, endpoints } from '../../lib/endpoints.ts';
 import type { Settings } from '../../lib/settings.ts';
 import { account, credentials, type Emulator, installEmulator, region, startEmulator } from './emulator.ts';
 import { accessKeyOf, type Gateway, startGateway } from './gateway.ts';
+import { commandOf } from './guide.ts';
 import { describeCall, isGranted } from './permissions-used.ts';
 
 const run = promisify(execFile);
@@ -64,12 +63,10 @@ let adminToken: string;
 let agent: Signer;
 let pat: string;
 let serviceId: string;
-/** name of a copy of the table Registry */
-const copy = 'restored';
 
 /** The environment of a shell that deploys to the emulated account. */
 const shell = (at = region) => ({
-  PATH: process.env.PATH,
+  PATH: `${resolve('node_modules/.bin')}:${resolve('.venv/bin')}:${process.env.PATH}`,
   HOME: folder,
   AWS_ENDPOINT_URL: gateway.url,
   AWS_ACCESS_KEY_ID: credentials.accessKeyId,
@@ -80,13 +77,17 @@ const shell = (at = region) => ({
   CDK_DISABLE_CLI_TELEMETRY: 'true',
 });
 
-const cdk = (...parameters: string[]) => run('cdk', [...parameters, '--ci'], { env: shell(), maxBuffer: 1e8 });
-
 /** Another region, with a stage of its own. */
 const second = { region: 'eu-west-1', stage: 'test' };
 
-const inSecondRegion = (command: string, ...parameters: string[]) =>
-  run(command, parameters, { env: shell(second.region), maxBuffer: 1e8 });
+/** Runs a command in that shell, with the variables of docs/operations.md once something is deployed. Answers what it printed. */
+async function follow(command: string, { at = region, name = stage } = {}): Promise<string> {
+  const lines = readOutputs(name)
+    ? [commandOf('Operations', 'output()', { production: name }), commandOf('Operations', 'URL=$(output'), `URL=${api()}`]
+    : [];
+  const { stdout } = await run('bash', ['-euc', [...lines, command].join('\n')], { env: shell(at), maxBuffer: 1e8 });
+  return stdout;
+}
 
 /** Queries the account, or invokes a function. */
 const askAccount = async (...parameters: string[]) =>
@@ -94,22 +95,23 @@ const askAccount = async (...parameters: string[]) =>
 
 /** The emulator does not tell functions the host that they are called by, so the address is a setting. */
 const contextOf = (more: Record<string, string>) =>
-  Object.entries({ ...settings, publicBaseUrl: api(), ...more }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  Object.entries({ ...settings, publicBaseUrl: api(), ...more }).map(([name, value]) => `-c '${name}=${value}'`);
 
-/** Runs a program of the project in that shell. */
-const runProgram = (program: string, ...words: string[]) =>
-  run(process.execPath, ['bin/run.js', program, ...words], { env: shell(), maxBuffer: 1e8 });
+/** Options that the CDK needs here, beside those of docs/operations.md. */
+const withOptions = (command: string, more: string[] = []) => [command, '--ci', '--output', join(folder, 'cdk.out'), ...more].join(' ');
 
 async function deploy(more: Record<string, string> = {}): Promise<void> {
-  const options = ['--require-approval', 'never', '--ci', '--output', join(folder, 'cdk.out')];
-  await runProgram('bin/deploy.ts', stage, ...options, ...contextOf(more));
+  const command = commandOf('Several environments', 'npm run deploy', { test: stage });
+  await follow(withOptions(command, ['--require-approval', 'never', ...contextOf(more)]));
   outputs = readOutputs(stage) ?? {};
   const [apiId = ''] = ((await askAccount('list')) as Account).apis;
   gateway.pointTo(apiId);
 }
 
 const destroy = (more: Record<string, string> = {}) =>
-  cdk('destroy', '--force', '--output', join(folder, 'cdk.out'), '-c', `stage=${stage}`, ...contextOf(more));
+  follow(withOptions(commandOf('Removing', 'npx cdk destroy -c', { 'stage=test': `stage=${stage}` }), ['--force', ...contextOf(more)]));
+
+const unprotect = () => follow(commandOf('Removing', 'aws cloudformation', { '<stack>': stack }));
 
 /** Base URL of the deployed API. The emulator serves it at another path than AWS does; the gateway translates. */
 const api = () => `${gateway.url}/live`;
@@ -128,17 +130,16 @@ const signIn = (password: string) =>
     }),
   );
 
-/** As docs/operations.md says: a temporary password, changed at the first sign-in, and the group. */
+/** The first admin, who changes the temporary password at the first sign-in. */
 async function createAdmin(): Promise<string> {
-  const user = { UserPoolId: outputs.UserPoolId, Username: 'ada' };
   const temporary = 'Temporary-password-1';
-  const cognito = openCognito();
-  await cognito.send(new AdminCreateUserCommand({ ...user, TemporaryPassword: temporary, MessageAction: 'SUPPRESS' }));
-  await cognito.send(new AdminAddUserToGroupCommand({ ...user, GroupName: 'admins' }));
+  const create = commandOf('The first admin', 'aws cognito-idp admin-create-user');
+  await follow(`${create} --temporary-password ${temporary} --message-action SUPPRESS`);
+  await follow(commandOf('The first admin', 'aws cognito-idp admin-add-user-to-group'));
   const ClientId = outputs.AdminClientId;
   const first = await signIn(temporary);
   expect(first.ChallengeName).toBe('NEW_PASSWORD_REQUIRED');
-  const { AuthenticationResult } = await cognito.send(
+  const { AuthenticationResult } = await openCognito().send(
     new RespondToAuthChallengeCommand({
       ClientId,
       ChallengeName: 'NEW_PASSWORD_REQUIRED',
@@ -184,8 +185,9 @@ beforeAll(async () => {
   }));
   started.forwardTo(emulator.port);
   upstream = await startUpstream();
-  await cdk('bootstrap', `aws://${account}/${region}`);
-  await inSecondRegion('cdk', 'bootstrap', `aws://${account}/${second.region}`, '--ci');
+  for (const at of [region, second.region]) {
+    await follow(`${commandOf('Deploying', 'npx cdk bootstrap')} aws://${account}/${at} --ci`, { at });
+  }
   before = await askAccount('list');
 }, 300_000);
 
@@ -241,6 +243,16 @@ describe('a deployment', () => {
       ['unknown path is refused', 404],
       ['intent', 200],
     ]);
+    expect(await follow(commandOf('Deploying', 'npm run smoke'))).toContain('PAT is accepted');
+  }, 60_000);
+
+  test('has alarms that can be tried', async () => {
+    const list = await follow(commandOf('Runbook', 'aws cloudwatch describe-alarms'));
+    const name = list.split(/\s+/).find((found) => found.startsWith(`${stack}-`)) ?? '';
+    expect(name).not.toBe('');
+    await follow(commandOf('Runbook', 'aws cloudwatch set-alarm-state', { '<name>': name }));
+    const history = await follow(commandOf('Runbook', 'aws cloudwatch describe-alarm-history', { '<name>': name }));
+    expect(JSON.parse(history)).toHaveProperty('AlarmHistoryItems');
   }, 60_000);
 
   test('conforms to the specification', async () => {
@@ -326,8 +338,8 @@ describe('a deployment', () => {
   }, 300_000);
 
   test('stands beside another stage in another region', async () => {
-    const options = ['--require-approval', 'never', '--ci', '--output', join(folder, 'cdk.second'), '-c', `publicBaseUrl=${api()}`];
-    await inSecondRegion(process.execPath, 'bin/run.js', 'bin/deploy.ts', second.stage, ...options);
+    const deployment = commandOf('Several environments', 'npm run deploy');
+    await follow(withOptions(deployment, ['--require-approval', 'never', `-c publicBaseUrl=${api()}`]), { at: second.region });
     const others = readOutputs(second.stage) ?? {};
     expect(Object.keys(others).sort()).toEqual(Object.keys(outputs).sort());
     for (const name of ['RegistryTable', 'ActivityTable', 'UserPoolId', 'AdminClientId', 'DashboardUrl']) {
@@ -339,14 +351,15 @@ describe('a deployment', () => {
 
     const [bucket = ''] = ((await askAccount('list')) as Account).buckets.filter((name) => name.startsWith('intentgate-test-snapshots'));
     await askAccount('tag-bucket', bucket, 'aws-cdk:auto-delete-objects');
-    const output = ['--ci', '--output', join(folder, 'cdk.second')];
-    await inSecondRegion('cdk', 'destroy', '--force', ...output, '-c', `stage=${second.stage}`);
+    await follow(withOptions(commandOf('Removing', 'npx cdk destroy -c'), ['--force']), { at: second.region });
     expect(await getCountry(pat)).toMatchObject({ status: 200 });
   }, 300_000);
 
   test('deletes on request', async () => {
     serviceId = await findService();
-    await askAccount('copy-table', outputs.RegistryTable ?? '', copy);
+    const date = { '2027-01-31T09:00:00Z': new Date().toISOString() };
+    await follow(commandOf('Restoring', 'aws dynamodb restore-table-to-point-in-time', date));
+    await follow(commandOf('Restoring', 'aws dynamodb wait'));
     const authorization = { method: 'DELETE', headers: { Authorization: `Bearer ${adminToken}` } };
     expect((await fetch(`${api()}/api/intents/world.example:get-currency:v1`, authorization)).status).toBe(204);
     expect((await fetch(`${api()}/api/services/${serviceId}`, authorization)).status).toBe(204);
@@ -359,8 +372,8 @@ describe('a deployment', () => {
     const update = { UpdateExpression: 'SET deleted_at = :then', ExpressionAttributeValues: { ':then': { N: '1' } } };
     const { pk, sk } = keys.service(serviceId);
     await dynamo.send(new UpdateItemCommand({ TableName: outputs.RegistryTable, Key: { pk: { S: pk }, sk: { S: sk } }, ...update }));
-    const words = ['--from', copy, '--to', outputs.RegistryTable ?? '', '--service', serviceId, '--json', '--yes'];
-    const { done, steps } = JSON.parse((await runProgram('bin/restore.ts', ...words)).stdout);
+    const command = commandOf('Restoring', 'npm run restore -- --from restored --to $TABLE --service', { $SERVICE: serviceId });
+    const { done, steps } = JSON.parse(await follow(`${command.replace('npm run', 'npm run --silent')} --json --yes`));
     expect(done).toEqual({ done: { create: steps.length - 2, replace: 0, 'put back': 2, remove: 0 }, failed: [] });
     expect(await call('GET', `${api()}/api/services/${serviceId}`)).toMatchObject({ status: 200 });
     const { body } = await call('GET', `${api()}/api/services/${serviceId}/intents?page_size=1`);
@@ -368,7 +381,7 @@ describe('a deployment', () => {
     const found = await call('GET', `${api()}/api/intents/search?query=currency+of+a+country`);
     expect(JSON.stringify(found.body)).toContain('world.example:get-currency:v1');
     expect(await getCountry(pat)).toMatchObject({ status: 200, body: { name: 'Switzerland' } });
-    await dynamo.send(new DeleteTableCommand({ TableName: copy }));
+    await follow(commandOf('Restoring', 'aws dynamodb delete-table'));
   }, 60_000);
 
   test('grants each function what it used', async () => {
@@ -410,9 +423,13 @@ describe('a stack that was deleted by accident', () => {
     pat = await requestPat();
     jwks = (await call('GET', `${api()}/.well-known/jwks.json`)).body;
     await expect(destroy(kept)).rejects.toThrow(/[Tt]ermination ?[Pp]rotection/);
-    await askAccount('unprotect', stack);
+    await unprotect();
     await destroy(kept);
-    left = await askAccount('left', stack);
+    const find = commandOf('Taking over what a deleted stack left', 'STACK=', { "'IntentGate'": `'${stack}'` });
+    const show = commandOf('Taking over what a deleted stack left', 'aws cloudformation describe-stack-events', {
+      'output table': 'output json',
+    });
+    left = JSON.parse(await follow(`${find}\n${show}`));
     expect(left.map(([type]) => type).sort()).toEqual([
       'AWS::Cognito::UserPool',
       'AWS::Cognito::UserPoolGroup',
@@ -450,8 +467,8 @@ describe('a stack that was deleted by accident', () => {
       );
     const [problem] = await examineKeys();
     expect(problem?.detail).toBe('the key "first" does not let this stack sign: PATs cannot be issued');
-    const [, KeyId, Policy] = /^aws kms put-key-policy --key-id (\S+) --policy '(.+)'$/.exec(problem?.remedy ?? '') ?? [];
-    await kms.send(new PutKeyPolicyCommand({ KeyId, Policy }));
+    expect(problem?.remedy).toMatch(/^aws kms put-key-policy /);
+    await follow(problem?.remedy ?? '');
     expect(await examineKeys()).toEqual([]);
     pat = await requestPat();
     expect(await getCountry(pat)).toMatchObject({ status: 200, body: { name: 'Switzerland' } });
@@ -474,7 +491,7 @@ describe('a stack that was deleted by accident', () => {
   }, 300_000);
 
   test('leaves nothing once everything has been deleted by hand', async () => {
-    await askAccount('unprotect', stack);
+    await unprotect();
     await destroy({ retainData: 'true', adopt: JSON.stringify(adopt) });
     await askAccount('discard', JSON.stringify(before));
     expect(await askAccount('list')).toEqual(before);
