@@ -4,7 +4,7 @@ import { bearerToken } from './core/http/bearer.ts';
 import type { ApiRequest } from './core/http/request.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { openAnswers } from './core/mcp/answer.ts';
-import { askOverHttp } from './core/mcp/ask-over-http.ts';
+import { askFunction } from './core/mcp/ask-function.ts';
 import { type Endpoints, openTools } from './core/mcp/tools.ts';
 import { signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 import { openPatVerifier, type VerifyPat } from './core/pat/verify.ts';
@@ -51,11 +51,11 @@ async function checkToken(request: ApiRequest, verifyPat: VerifyPat): Promise<vo
   await verifyPat(bearerToken(request, 'DPoP'), { baseUrl: request.baseUrl, nowMs: Date.now() });
 }
 
-const { version, requireFreshSignature } = readEnvironment(['version'], ['requireFreshSignature']);
+const { version, issueFunction, requireFreshSignature } = readEnvironment(['version', 'issueFunction'], ['requireFreshSignature']);
 
 export const handler = serve(
   createAction({
-    endpoints: { searchIntents, getIntent, getPolicy, issuePat: askOverHttp('/api/pat/issue'), executeIntent },
+    endpoints: { searchIntents, getIntent, getPolicy, issuePat: askFunction(issueFunction, '/api/pat/issue'), executeIntent },
     verifyPat: openPatVerifier({ findKey: signingKeysFromEnvironment().find }),
     isFreshRequired: requireFreshSignature === 'true',
     version,

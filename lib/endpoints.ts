@@ -13,6 +13,8 @@ export interface Needs {
   egress?: true;
   /** checks addresses at which intents will be called, without calling them */
   addressRules?: true;
+  /** asks the function `issue-pat` for PATs, by its name */
+  invokesIssue?: true;
   /** has the policy file beside its bundle */
   policy?: true;
   /** has the OpenAPI document beside its bundle, or the reference page, or the files that the page loads */
@@ -329,7 +331,7 @@ const rows = [
     success: 200,
     errors: ['UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN'],
     runs: ['search-intents', 'get-intent', 'get-policy', 'execute-intent'],
-    needs: { kms: ['publicKey'] },
+    needs: { kms: ['publicKey'], invokesIssue: true },
     timeoutSeconds: 29,
     memoryMb: 1024,
   },

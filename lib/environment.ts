@@ -18,6 +18,8 @@ export interface Parts {
   searchCollectionEndpoint?: string | undefined;
   /** what the names of the services' secrets begin with */
   credentialPrefix: string;
+  /** name of the function that issues PATs, once it is there */
+  issueFunctionName?: string;
   /** namespace of the metrics that functions write */
   metricsNamespace: string;
 }
@@ -43,6 +45,7 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...(needs.policy && settings.billing && { [variables.billing]: JSON.stringify(settings.billing) }),
     ...(needs.snapshots && parts.snapshotBucketName && { [variables.snapshotBucket]: parts.snapshotBucketName }),
     ...(needs.collection && parts.searchCollectionEndpoint && { [variables.searchCollection]: parts.searchCollectionEndpoint }),
+    ...(needs.invokesIssue && parts.issueFunctionName && { [variables.issueFunction]: parts.issueFunctionName }),
     ...(needs.credentials && { [variables.credentialPrefix]: parts.credentialPrefix }),
     ...(needs.kms?.includes('sign') && issueEnvironment(settings)),
     ...(needs.kms && needs.policy && proofEnvironment(settings)),

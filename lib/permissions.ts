@@ -66,6 +66,8 @@ export interface Resources {
   collection?: SearchCollection | undefined;
   /** prefix of the names of the services' secrets */
   credentialPrefix: string;
+  /** the function that issues PATs, once it is there */
+  issueFunctionArn?: string | undefined;
 }
 
 /** One permission, in IAM's terms. */
@@ -82,11 +84,14 @@ export interface Permission {
 const signing: Permission = { actions: ['kms:Sign'], on: 'newest signing key', why: 'signs PATs' };
 const verifying: Permission = { actions: ['kms:GetPublicKey'], on: 'every signing key', why: 'reads the keys that PATs are verified with' };
 
+const issuing: Permission = { actions: ['lambda:InvokeFunction'], on: 'function issue-pat', why: 'asks for PATs, which it cannot sign' };
+
 /** What a function may do: exactly what its row of the endpoint table needs. */
-export const permissionsOf = ({ table = {}, kms = [], snapshots, collection, credentials }: Needs): Permission[] => [
+export const permissionsOf = ({ table = {}, kms = [], invokesIssue, snapshots, collection, credentials }: Needs): Permission[] => [
   ...tablePermissions(table),
   ...(kms.includes('sign') ? [signing] : []),
   ...(kms.includes('publicKey') ? [verifying] : []),
+  ...(invokesIssue ? [issuing] : []),
   ...(snapshots ? snapshotPermissions(snapshots) : []),
   ...(collection ? [collectionPermission(collection)] : []),
   ...(credentials ? [credentialPermissions[credentials]] : []),
@@ -145,7 +150,7 @@ const snapshotPermissions = (access: 'read' | 'write'): Permission[] => [
   { actions: ['s3:ListBucket'], on: 'snapshot bucket', why: 'tells a missing snapshot from a forbidden one' },
 ];
 
-const arnsOf = ({ tables, signingKeys, snapshots, collection, credentialPrefix }: Resources) => {
+const arnsOf = ({ tables, signingKeys, snapshots, collection, credentialPrefix, issueFunctionArn }: Resources) => {
   const keyArns = signingKeys.map(({ keyArn }) => keyArn);
   return {
     'registry table': [tables.registry.tableArn],
@@ -153,6 +158,7 @@ const arnsOf = ({ tables, signingKeys, snapshots, collection, credentialPrefix }
     'both tables': [tables.registry.tableArn, tables.activity.tableArn],
     'newest signing key': keyArns.slice(0, 1),
     'every signing key': keyArns,
+    'function issue-pat': issueFunctionArn ? [issueFunctionArn] : [],
     snapshots: snapshots ? [`${snapshots.bucketArn}/${snapshotKeys}`] : [],
     'snapshot bucket': snapshots ? [snapshots.bucketArn] : [],
     'search collection': collection ? [collection.arn] : [],

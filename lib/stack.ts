@@ -88,20 +88,21 @@ export class IntentGate extends Stack {
   private createFunctions(parts: Parts, resources: Resources, data: readonly IConstruct[]): Map<string, EndpointFunction> {
     const { settings } = this;
     const codeOf = this.bundle();
+    const functions = new Map<string, EndpointFunction>();
     const create = (row: Endpoint | BackgroundFunction, credential: Endpoint['credential']) => {
+      const issue = functions.get('issue-pat')?.lambda;
       const made = new EndpointFunction(this, row.name, {
         ...row,
         code: codeOf(row.name),
-        environment: environmentOf(row.needs, credential, settings, parts),
+        environment: environmentOf(row.needs, credential, settings, { ...parts, ...(issue && { issueFunctionName: issue.functionName }) }),
         settings,
         ...(row.needs.snapshots && indexSize(settings, row.memoryMb)),
         ...(isReserved(row.name) && { reservedConcurrency: settings.reservedConcurrency[row.name] }),
       });
-      grantNeeds(made.role, row.needs, resources);
+      grantNeeds(made.role, row.needs, { ...resources, issueFunctionArn: issue?.functionArn });
       if (row.needs.kms?.includes('sign')) allowSigning(resources.signingKeys, made.role);
       return made;
     };
-    const functions = new Map<string, EndpointFunction>();
     for (const row of this.rows.endpoints) functions.set(row.name, create(row, row.credential));
     for (const row of this.rows.background) {
       const made = create(row, 'none');

@@ -29,6 +29,8 @@ export function localValues({ Resources }: Template, { keys, identity }: { keys:
     switch (Type) {
       case 'AWS::DynamoDB::GlobalTable':
         return { Ref: id };
+      case 'AWS::Lambda::Function':
+        return { Ref: id };
       case 'AWS::KMS::Key':
         return keys[id] ?? {};
       case 'AWS::S3::Bucket':

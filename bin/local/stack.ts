@@ -6,6 +6,7 @@ import { openDataFolder, StartError } from './data-folder.ts';
 import { awsEnvironment, bucketNames, localValues, openFunctions } from './functions.ts';
 import { type Answered, type Api, startGateway } from './gateway.ts';
 import { type Person, startIdentity } from './identity.ts';
+import { startInvocations } from './invocations.ts';
 import { region } from './json-service.ts';
 import { localCredentials, locateDynamo, locateKms } from './parts.ts';
 import { startS3 } from './s3.ts';
@@ -104,9 +105,16 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       keep(startS3({ folder: folderFor('buckets'), buckets: bucketNames(template) })),
       keep(startSecrets({ file: data.kept && join(data.kept, 'secrets.json') })),
     ]);
+    const invocations = await keep(startInvocations((name, event) => lambdas.invoke(name, event)));
     const values = localValues(template, { keys: kms.values, identity });
     const environment = {
-      ...awsEnvironment({ DYNAMODB: dynamo.endpoint, KMS: kms.endpoint, S3: s3.endpoint, SECRETS_MANAGER: secrets.endpoint }),
+      ...awsEnvironment({
+        DYNAMODB: dynamo.endpoint,
+        KMS: kms.endpoint,
+        LAMBDA: invocations.endpoint,
+        S3: s3.endpoint,
+        SECRETS_MANAGER: secrets.endpoint,
+      }),
       FETCH_REDIRECT: `${identity.issuer}/.well-known/jwks.json ${identity.jwksUrl}`,
       // Not in the template, which is the same for every port.
       [variables.baseUrl]: baseUrl,

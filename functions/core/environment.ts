@@ -23,6 +23,8 @@ export const variables = {
   issueLimitPerHour: 'ISSUE_LIMIT_PER_HOUR',
   /** billing of `pay` duties as JSON `{"method","id"}`, if configured */
   billing: 'BILLING',
+  /** name of the function that issues PATs, for the one that may not sign them itself */
+  issueFunction: 'ISSUE_FUNCTION',
   /** `true`: a signed policy must carry iat, exp, aud and jti */
   requireFreshSignature: 'REQUIRE_FRESH_SIGNATURE',
   /** `true`: every PAT is issued and used with a DPoP proof */

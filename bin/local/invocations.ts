@@ -1,0 +1,29 @@
+import { createServer } from 'node:http';
+import { close, listen, readBody } from './http.ts';
+
+/** Largest event that Lambda takes, in bytes. */
+const maxEventBytes = 6 * 1024 * 1024;
+
+/**
+ * A stand-in for Lambda on a loopback port that knows one operation, Invoke with the answer: with it, functions ask each other.
+ * @param invoke - runs a function of the stack by its name, and gives what it returned as JSON
+ */
+export async function startInvocations(invoke: (name: string, event: unknown) => Promise<string | undefined>) {
+  const server = createServer(async (request, response) => {
+    const answer = (status: number, body: string, headers: Record<string, string> = {}) =>
+      response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(body);
+    try {
+      const [, name] = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/.exec(request.url ?? '') ?? [];
+      const event = await readBody(request, maxEventBytes);
+      if (request.method !== 'POST' || name === undefined || event === undefined) {
+        answer(400, '{}', { 'x-amzn-errortype': 'InvalidRequestContentException' });
+        return;
+      }
+      answer(200, (await invoke(decodeURIComponent(name), JSON.parse(event.toString()))) ?? 'null');
+    } catch (error) {
+      answer(200, JSON.stringify({ errorType: error instanceof Error ? error.name : 'Error' }), { 'X-Amz-Function-Error': 'Unhandled' });
+    }
+  });
+  const port = await listen(server);
+  return { endpoint: `http://127.0.0.1:${port}`, stop: () => close(server) };
+}
