@@ -70,6 +70,12 @@ export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
     };
   }
 
+  const describeOther = ({ description, answer }: NonNullable<OperationText['others']>[number]): ApiResponse => ({
+    description,
+    headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
+    ...(answer && { content: { 'application/json': { schema: schemas.refer(answer, 'output') } } }),
+  });
+
   function describeOperation(endpoint: Endpoint): ApiOperation {
     const { name, summary, credential, success, method } = endpoint;
     const text = texts[name];
@@ -93,6 +99,7 @@ export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
         [success]: describeAnswer(success === 204 ? 'Done.' : `${summary}.`, text, example),
         ...(isConditional && { 304: { description: 'The copy that you have is still current.' } }),
         ...errors.of(endpoint),
+        ...Object.fromEntries(Object.entries(text.others ?? {}).map(([status, other]) => [status, describeOther(other)])),
       },
     };
   }

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { jwsAlgorithmNames } from '../../functions/core/pat/signatures.ts';
 import { agent } from '../../schemas/agent.ts';
 import { credentialInput, savedCredential } from '../../schemas/credential.ts';
+import { errorBody } from '../../schemas/errors.ts';
 import { executionRequest } from '../../schemas/execution.ts';
 import { fullIntent, intentDetails, intentInput, intentList, intentPage, savedIntent, viewQuery } from '../../schemas/intent.ts';
 import { descriptionQuery, listQuery } from '../../schemas/pagination.ts';
@@ -36,7 +37,17 @@ export interface OperationText {
   /** if the answer is not JSON */
   mediaType?: string;
   headers?: ResponseHeader[];
+  /** answers of a form that no other endpoint has, by status; without content if they have no `answer` */
+  others?: Record<number, { description: string; answer?: z.ZodType }>;
 }
+
+/** JSON-RPC 2.0 sections 4 and 5. */
+const rpcId = z.union([z.string(), z.int()]);
+const rpcError = z.object({
+  jsonrpc: z.literal('2.0'),
+  id: rpcId.optional(),
+  error: z.object({ code: z.int(), message: z.string(), data: z.looseObject({}).optional() }),
+});
 
 const revision: ResponseHeader[] = ['ETag'];
 const paged: ResponseHeader[] = ['ETag', 'Link'];
@@ -194,6 +205,11 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     tag: 'Discovery',
     description: 'JSON-RPC messages of the Model Context Protocol, without sessions.',
     body: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
-    answer: z.looseObject({ jsonrpc: z.literal('2.0') }),
+    answer: z.union([z.object({ jsonrpc: z.literal('2.0'), id: rpcId, result: z.looseObject({}) }), rpcError]),
+    others: {
+      202: { description: 'A notification was taken.' },
+      400: { description: 'A mistake in the protocol, or a refusal of the request.', answer: z.union([rpcError, errorBody]) },
+      404: { description: 'A method that there is not.', answer: z.union([rpcError, errorBody]) },
+    },
   },
 });
