@@ -7,7 +7,8 @@ import { fullIntent, intentPage } from '../../schemas/intent.ts';
 import { startApi } from '../e2e/api.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
 
-const api = await startApi({ demo: true });
+const logged: string[] = [];
+const api = await startApi({ demo: true, onLog: (line) => logged.push(line) });
 const url = `${api.stack.base_url}/mcp`;
 afterAll(() => api.stop());
 
@@ -45,6 +46,16 @@ async function acceptPolicy(client: Client, agentId = `agent-${randomUUID()}`): 
 }
 
 const country = { intent_uid: 'world.example:get-country:v1', parameters: { code: 'JP' } };
+
+test('the PAT is asked for under the request id of the call, so that the access log has the address of whoever asked', async () => {
+  const client = await connect('2025-11-25');
+  logged.length = 0;
+  await acceptPolicy(client);
+  const answered = logged.map((line) => JSON.parse(line)).filter(({ message }) => message === 'answered');
+  const [issued] = answered.filter(({ endpoint }) => endpoint === 'POST /api/pat/issue');
+  expect(issued).toMatchObject({ status: 200 });
+  expect(answered.filter(({ endpoint }) => endpoint === 'POST /mcp').map(({ request_id }) => request_id)).toContain(issued.request_id);
+});
 
 describe.each(revisions)('a client of revision %s', (revision) => {
   test('finds the four tools, with schemas and honest annotations', async () => {
