@@ -60,7 +60,7 @@ const open = { credential: 'none', timeoutSeconds: 10, memoryMb: 512 } as const;
 const wholeRegistry = { serviceName: ['query'], member: ['query'], service: ['getAll'], intent: ['getAll'] } as const;
 
 /** What listing intents takes, with those that are being written. */
-const members = { member: ['query'], roster: ['get'], intent: ['getAll'] } as const;
+const members = { member: ['query'], roster: ['getAll'], intent: ['getAll'] } as const;
 
 const rows = [
   {
@@ -207,6 +207,16 @@ const rows = [
     success: 200,
     errors: ['NOT_FOUND'],
     needs: { table: { service: ['get'] } },
+  },
+  {
+    ...open,
+    name: 'list-services',
+    method: 'GET',
+    path: '/api/services',
+    summary: 'List the services',
+    success: 200,
+    errors: ['INVALID_PARAMETER'],
+    needs: { table: { serviceName: ['query'], service: ['getAll'], roster: ['getAll'], intent: ['getAll'] } },
   },
   {
     ...open,

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { pageQuery } from './pagination.ts';
 import { description, name, webAddress } from './text.ts';
 
 /** The body that registers or replaces a service (specification section 2.5). */
@@ -34,3 +35,36 @@ export const toSavedService = ({ service_id, service_name, service_url, descript
 
 /** The members that endpoint 9 shows, and no other that a record carries. */
 export const toService = (record: Service): Service => service.strip().parse(record);
+
+/** The query parameters of the list of services. */
+export const servicesQuery = z.object({
+  name: z
+    .string()
+    .max(10_240, 'must have at most 10240 characters')
+    .optional()
+    .describe("words that all occur in the service's name; a page may then be short or empty although a next one follows"),
+  after: z
+    .string()
+    .refine((text) => Buffer.byteLength(text) <= 1_024, 'must have at most 1024 bytes')
+    .optional()
+    .describe('what the page follows, as the next link gives it'),
+  ...pageQuery.shape,
+});
+
+/** A service in the list of services. */
+export const listedService = service
+  .pick({ service_id: true, service_name: true, service_url: true, description: true })
+  .extend({ intents: z.int().min(0).describe('how many intents it has') })
+  .meta({ id: 'ListedService' });
+
+export const serviceList = z
+  .strictObject({
+    services: z.array(listedService),
+    pagination: z.strictObject({ current_page: z.int().min(1), page_size: z.int().min(1) }),
+  })
+  .meta({ id: 'ServiceList', description: 'A page of the services, in the order of their names.' });
+
+export const toListedService = (record: Service, intents: number): z.infer<typeof listedService> => ({
+  ...toSavedService(record),
+  intents,
+});

@@ -9,7 +9,7 @@ import { descriptionQuery, listQuery } from '../../schemas/pagination.ts';
 import { patRequest, patResponse } from '../../schemas/pat.ts';
 import { policy, policyQuery, policyWords } from '../../schemas/policy.ts';
 import { searchQuery } from '../../schemas/search.ts';
-import { savedService, service, serviceInput } from '../../schemas/service.ts';
+import { savedService, service, serviceInput, serviceList, servicesQuery } from '../../schemas/service.ts';
 import { serviceDescription } from '../../schemas/service-description.ts';
 import { health, keySet } from '../../schemas/well-known.ts';
 import type { EndpointName } from '../endpoints.ts';
@@ -121,6 +121,13 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     requestHeaders: guarded,
   },
   'get-service': { tag: 'Services', description: 'The service as it was registered.', answer: service, headers: revision },
+  'list-services': {
+    tag: 'Services',
+    description: 'In the order of their names, whatever their case.',
+    query: servicesQuery,
+    answer: serviceList,
+    headers: paged,
+  },
   'list-service-intents': {
     tag: 'Intents',
     description: 'In the order of `intent_uid`. A page past the end is empty.',

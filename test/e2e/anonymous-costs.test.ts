@@ -52,6 +52,7 @@ const requests: Record<string, () => Request | Promise<Request>> = {
     { body: { ...(await issueBody()), agent_public_key: (await makeAgent()).pem } },
   ],
   'POST /api/pat/issue, with a key of their own': async () => ['POST', '/api/pat/issue', { body: await issueBody() }],
+  'GET /api/services': () => ['GET', '/api/services?page_size=100'],
   'GET /api/services/{service_id}': () => ['GET', `/api/services/${service_id}`],
   'GET /api/services/{service_id}/intents': () => ['GET', `/api/services/${service_id}/intents`],
   'GET /api/services/{service_id}/description': () => ['GET', `/api/services/${service_id}/description`],

@@ -11,14 +11,14 @@ import { compareService, hasDrift, type ServiceChanges } from '../registry/compa
 import { concurrently } from '../registry/concurrently.ts';
 import { readRegistryFile, writers } from '../registry/file.ts';
 import { normalizeIntent, normalizeService } from '../registry/normal-form.ts';
-import { findIntent, listIntents, requireService, searchServices } from '../registry/read.ts';
+import { findIntent, listIntents, listServices, requireService } from '../registry/read.ts';
 import type { Terminal } from '../terminal.ts';
 import { changesAsJson, describeCount, requireSuccess, showApplied, showChanges } from './changes.ts';
 
 export function addRegistry(program: CommandUnknownOpts): void {
   program
     .command('export')
-    .description('Write services and their intents as one file to review and keep: those given, or all that a search finds')
+    .description('Write services and their intents as one file to review and keep: those given, or all')
     .option('--service <service...>', 'service_id or name')
     .option('-o, --output <file>', 'the file; default: stdout')
     .option('--format <format>', 'yaml or json; default: as the file is called, else yaml')
@@ -29,7 +29,7 @@ export function addRegistry(program: CommandUnknownOpts): void {
       const file = output === undefined ? undefined : createWriteStream(output);
       if (file)
         await once(file, 'open').catch((cause) => Promise.reject(new CliFailure('usage', 'The file cannot be written.', { cause })));
-      const names = service ?? (await Array.fromAsync(searchServices(context.api), ({ name }) => name)).sort();
+      const names = service ?? (await Array.fromAsync(listServices(context.api), ({ service_id }) => service_id));
       let count = 0;
       const services = readServices(context, names, concurrency, () => count++);
       await pipeline(write(services), file ?? process.stdout, { end: file !== undefined });

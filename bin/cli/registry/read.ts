@@ -1,8 +1,8 @@
 import type * as z from 'zod';
 import { Refusal } from '../../../client/errors.ts';
 import { foldName } from '../../../functions/core/store/keys.ts';
-import { fullIntent, intentList, intentPage } from '../../../schemas/intent.ts';
-import { type Service, service } from '../../../schemas/service.ts';
+import { fullIntent, intentList } from '../../../schemas/intent.ts';
+import { type Service, service, serviceList } from '../../../schemas/service.ts';
 import { readAnswer } from '../../probes.ts';
 import type { Api } from '../api.ts';
 import { CliFailure } from '../failure.ts';
@@ -58,36 +58,24 @@ async function find<T extends z.ZodType>(api: Api, path: string, schema: T, quer
 export const findIntent = (api: Api, uid: string) => find(api, intentPath(uid), fullIntent, { view: 'full' });
 export const findService = (api: Api, serviceId: string) => find(api, servicePath(serviceId), service);
 
-/** The names of the services that have intents which a search finds, each with one such intent. */
-export async function* searchServices(api: Api, serviceName = ''): AsyncGenerator<{ name: string; uid: string }> {
-  const seen = new Set<string>();
-  for await (const { intents } of readPages(api, '/api/intents/search', { service_name: serviceName }, intentPage)) {
-    for (const { service_name: name, intent_uid: uid } of intents) {
-      if (seen.has(name)) continue;
-      seen.add(name);
-      yield { name, uid };
-    }
-  }
+/** The services in the order of their names, with the number of their intents; with `name` those whose names have all its words. */
+export async function* listServices(api: Api, name = '') {
+  for await (const { services } of readPages(api, '/api/services', { name }, serviceList)) yield* services;
 }
 
 /**
- * Finds a service by its id or by its name. It is found by name if a search finds one of its intents: the API has no list of services.
+ * Finds a service by its id or by its name.
  * @throws CliFailure if there is none
  */
 export async function requireService(api: Api, nameOrId: string): Promise<Found<Service>> {
   const found = (await findService(api, nameOrId)) ?? (await findServiceByName(api, nameOrId));
   if (found) return found;
-  throw new CliFailure(
-    'failure',
-    'There is no service with this name or id. A service is found by its name only if it has an intent that is not deprecated; by its id, always.',
-  );
+  throw new CliFailure('failure', 'There is no service with this name or id. "intent-gate services list" shows those that there are.');
 }
 
 export async function findServiceByName(api: Api, name: string): Promise<Found<Service> | undefined> {
-  for await (const { name: found, uid } of searchServices(api, name)) {
-    if (foldName(found) !== foldName(name)) continue;
-    const serviceId = (await findIntent(api, uid))?.record.service_id;
-    if (serviceId !== undefined) return findService(api, serviceId);
+  for await (const { service_name, service_id } of listServices(api, name)) {
+    if (foldName(service_name) === foldName(name)) return findService(api, service_id);
   }
   return undefined;
 }

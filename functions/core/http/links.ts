@@ -7,7 +7,7 @@ import type { ApiRequest } from './request.ts';
  */
 export function pageLinks(
   request: ApiRequest,
-  { current_page, total_pages, page_size }: Pagination,
+  { current_page, total_pages, page_size }: Omit<Pagination, 'total_results'>,
   next: Record<string, string | undefined> = {},
 ): Record<string, string> {
   const link = (rel: string, page: number, more: Record<string, string | undefined> = {}) => {

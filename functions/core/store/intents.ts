@@ -89,7 +89,7 @@ export function openIntents(table: Table) {
 
     /** The live intents among some of a service's, in their order. */
     async read(uids: readonly string[]): Promise<IntentRecord[]> {
-      const items = uids.length > 0 ? await table.getAll<IntentItem>(uids.map(keys.intent)) : [];
+      const items = await table.getAll<IntentItem>(uids.map(keys.intent));
       return items.filter(isLive).map(toIntentRecord);
     },
 

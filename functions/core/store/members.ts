@@ -101,9 +101,9 @@ export async function settleOnRoster(
 }
 
 /** A list may be entered by number this many entries from either end; beyond that, cursors lead. */
-const maxSkipped = 5_000;
+export const maxSkipped = 5_000;
 
-const tooFarIn = () =>
+export const tooFarIn = () =>
   new ApiError(
     'INVALID_PARAMETER',
     'The page is too far from both ends of the list. Follow the Link header (rel="next") from a page nearer by.',
@@ -126,10 +126,10 @@ export async function listMembers(
   count: number,
 ): Promise<{ intents: ListedIntent[]; total: number }> {
   if (typeof from === 'string') {
-    const [intents, total] = await Promise.all([take(table, serviceId, { after: from }, 0, count), countMembers(table, serviceId)]);
+    const [intents, [total = 0]] = await Promise.all([take(table, serviceId, { after: from }, 0, count), countMembers(table, [serviceId])]);
     return { intents, total };
   }
-  const total = await countMembers(table, serviceId);
+  const [total = 0] = await countMembers(table, [serviceId]);
   const expected = Math.max(0, Math.min(count, total - from));
   const behind = total - from - expected;
   if (expected === 0) return { intents: [], total };
@@ -138,11 +138,15 @@ export async function listMembers(
   return { intents: (await take(table, serviceId, { isBackward: true }, behind, expected)).reverse(), total };
 }
 
-/** How many live intents a service has. */
-async function countMembers(table: Table, serviceId: string): Promise<number> {
-  const { members = 0, pending = {} } = (await table.get<Roster>(keys.roster(serviceId))) ?? {};
-  const uids = Object.keys(pending);
-  return uids.length === 0 ? members : members + (await readLive(table, serviceId, uids)).size;
+/** How many live intents each of these services has. */
+export async function countMembers(table: Table, serviceIds: readonly string[]): Promise<number[]> {
+  const rosters = await table.getAll<Roster>(serviceIds.map(keys.roster));
+  return Promise.all(
+    rosters.map(async ({ members = 0, pending = {} } = { members: 0, pending: {} }, index) => {
+      const uids = Object.keys(pending);
+      return uids.length === 0 ? members : members + (await readLive(table, serviceIds[index] ?? '', uids)).size;
+    }),
+  );
 }
 
 /** The records of those intents that are live members of the service, by uid. */

@@ -117,6 +117,7 @@ export function openTable(names: Record<TableName, string>, client: DynamoDBDocu
       return output.Item as T | undefined;
     },
     async getAll<T extends Item>(requested: Key[]) {
+      if (requested.length === 0) return [];
       const distinct = [...new Map(requested.map((key) => [`${key.pk}\n${key.sk}`, key])).values()];
       const found = new Map((await getBatch(distinct)).map((item) => [`${item.pk}\n${item.sk}`, item]));
       return requested.map(({ pk, sk }) => found.get(`${pk}\n${sk}`) as T | undefined);
