@@ -56,13 +56,14 @@ async function fetchWords(http: Http): Promise<{ policy: string; sentences: stri
  * one, and present there what is signed for itself. (A uid that is no web address, such as a URN, is nobody's.)
  * @throws IntentGateError
  */
-export function requirePolicyOf(address: string, { uid, permission = [] }: Policy): void {
+export function requirePolicyOf(address: string, policy: Policy): void {
+  const { uid, permission = [] } = policy;
   const isBelow = (uri: unknown) => typeof uri === 'string' && (uri === address || uri.startsWith(`${address}/`));
   const isOwnUid = isBelow(uid) || (typeof uid === 'string' && !/^https?:/i.test(uid));
   if (isOwnUid && Array.isArray(permission) && permission.every((rule) => isBelow(rule?.target))) return;
   throw new IntentGateError(
     'FOREIGN_POLICY',
-    `The policy is not that of the gate at ${address}, so nothing was signed. Check the address; if the gate knows itself by another one, sign for that.`,
+    `The policy is not that of ${address} but of ${addressIn(policy, String(uid))}, so nothing was signed. Only if you are sure that this is the gate that you mean, give that address as its public one.`,
   );
 }
 

@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { connect, type OnPolicy, type Policy } from '../../../client/connect.ts';
+import { connect, IntentGateError, type OnPolicy, type Policy } from '../../../client/connect.ts';
 import { openFileAgreementStore } from '../../../client/file-agreement-store.ts';
 import { openFileKeyStore } from '../../../client/file-key-store.ts';
 import { obtainNamedKey } from '../../../client/keys.ts';
-import { addressIn } from '../../../client/policy.ts';
 import { toPrintableJson } from '../../../client/printable.ts';
 import { describePolicy } from '../../../functions/core/policy/describe.ts';
 import { PolicyError } from '../../../functions/core/policy/reading.ts';
@@ -57,11 +56,8 @@ async function execute(
   { acceptPolicy, publicUrl }: { acceptPolicy?: true; publicUrl?: string },
 ) {
   const onPolicy: OnPolicy = async (policy, _, changes = []) => {
-    const address = addressIn(policy, api.baseUrl);
-    if (address !== (publicUrl ?? api.baseUrl))
-      throw usageFailure(`The policy is that of ${address}. If this is the gate that you mean, give --public-url ${address}`);
     terminal.remark('Before the first call an agent has to accept the policy of the gate:');
-    for (const sentence of describeOwn(policy, address)) terminal.remark(`  ${sentence}`);
+    for (const sentence of describeOwn(policy, publicUrl ?? api.baseUrl)) terminal.remark(`  ${sentence}`);
     if (changes.length > 0) terminal.remark('What is different from the policy that was accepted before:');
     for (const change of changes) terminal.remark(`  ${change}`);
     if (acceptPolicy) return true;
@@ -72,7 +68,11 @@ async function execute(
   const agent = await obtainNamedKey('cli', openFileKeyStore(folder));
   const agreementStore = openFileAgreementStore(folder);
   const gate = await connect(api.baseUrl, { ...agent, agreementStore, onPolicy, maxWaitMs, ...(publicUrl !== undefined && { publicUrl }) });
-  return { agentId: agent.agentId, answer: await gate.execute(uid, parameters) };
+  const answer = await gate.execute(uid, parameters).catch((error: unknown) => {
+    if (!(error instanceof IntentGateError) || error.code !== 'FOREIGN_POLICY') throw error;
+    throw new CliFailure('usage', `${error.message} The option is --public-url.`, { cause: error });
+  });
+  return { agentId: agent.agentId, answer };
 }
 
 /** What the policy says, made from what will be signed and not from what the gate says about it; the policy itself if this program does not understand it. */
