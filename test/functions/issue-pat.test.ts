@@ -264,8 +264,16 @@ describe('POST /api/pat/issue', () => {
         issues(['/agent_id', 'must have at most 256 characters']),
       ],
       ['a line break in agent_id', (agent) => requestOf(agent, { agent_id: 'a\nb' }), issues(['/agent_id', invisible('U+000A')])],
-      ['a tag character in agent_id', (agent) => requestOf(agent, { agent_id: 'a\u{e0041}b' }), issues(['/agent_id', invisible('U+E0041')])],
-      ['a bidirectional override in agent_id', (agent) => requestOf(agent, { agent_id: 'a\u202eb' }), issues(['/agent_id', invisible('U+202E')])],
+      [
+        'a tag character in agent_id',
+        (agent) => requestOf(agent, { agent_id: 'a\u{e0041}b' }),
+        issues(['/agent_id', invisible('U+E0041')]),
+      ],
+      [
+        'a bidirectional override in agent_id',
+        (agent) => requestOf(agent, { agent_id: 'a\u202eb' }),
+        issues(['/agent_id', invisible('U+202E')]),
+      ],
       [
         'a private key',
         (agent) => requestOf(agent, { agent_public_key: agent.privateKey.export({ format: 'pem', type: 'pkcs8' }) }),

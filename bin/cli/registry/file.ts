@@ -1,6 +1,6 @@
 import { Document, stringify, visit } from 'yaml';
-import { replaceHidden, toPrintable, toPrintableJson } from '../../../client/printable.ts';
 import * as z from 'zod';
+import { replaceHidden, toPrintable, toPrintableJson } from '../../../client/printable.ts';
 import { issuesOf } from '../../../functions/core/json.ts';
 import { type IntentInput, intentInput } from '../../../schemas/intent.ts';
 import { type ServiceInput, serviceInput } from '../../../schemas/service.ts';

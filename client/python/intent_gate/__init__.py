@@ -164,8 +164,12 @@ class IntentGate:
             return {}, {"agent_id": self._agent_id, "signed_policy": signed, "agent_public_key": self._key.pem}
 
         answer = self._send("POST", "/api/pat/issue", prepare)
-        self._pat = next(value for member, value in answer.items() if member.endswith("-pat"))
-        self._renew_at = time.time() + 0.9 * _life_seconds(self._pat)
+        try:
+            pat = next(value for member, value in answer.items() if member.endswith("-pat"))
+            renew_at = time.time() + 0.9 * _life_seconds(pat)
+        except (AttributeError, LookupError, StopIteration, TypeError, ValueError) as cause:
+            raise IntentGateError("UNEXPECTED_ANSWER", _not_a_gate(200), 200) from cause
+        self._pat, self._renew_at = pat, renew_at
 
     def _send(self, method, path, prepare=lambda: ({}, None), uses_quota=False):
         """Sends a request until it is answered: again if nothing answers or the gate is unavailable, later if quota is used up."""

@@ -100,7 +100,8 @@ const strictTransport = ({ baseUrl = 'https:' }: ServeSettings): Middleware => {
 };
 
 /** What a 304 carries (RFC 9110 section 15.4.5), and those headers of every answer that do not depend on the content. */
-const notModifiedHeader = /^(cache-control|content-location|date|etag|expires|vary|x-request-id|x-content-type-options|strict-transport-security)$/i;
+const notModifiedHeader =
+  /^(cache-control|content-location|date|etag|expires|vary|x-request-id|x-content-type-options|strict-transport-security)$/i;
 
 const isReading = ({ httpMethod }: APIGatewayProxyEvent): boolean => httpMethod === 'GET' || httpMethod === 'HEAD';
 

@@ -53,7 +53,8 @@ export function checkOrigin(origin: string, rules: EgressRules): string[] {
   if (origin.includes('@')) return ['must not hold user information'];
   const [, host = ''] = authority.exec(origin) ?? [];
   const parsed = URL.parse(origin);
-  if (host === '' || parsed === null) return ['must name its host in ASCII letters, digits, hyphens and dots, and its port in digits without leading zeros'];
+  if (host === '' || parsed === null)
+    return ['must name its host in ASCII letters, digits, hyphens and dots, and its port in digits without leading zeros'];
   const problems: string[] = [];
   if (parsed.hostname !== host.toLowerCase()) problems.push('must name its host in the usual spelling');
   else if (!isCallableHost(parsed.hostname, rules))
