@@ -229,7 +229,12 @@ describe('an agreement that is kept', () => {
 test.each<[string, (policy: Record<string, unknown>) => object]>([
   ['uid', () => ({ uid: 'https://victim.example/api/policy' })],
   ['uid, which only begins like it', () => ({ uid: `${baseUrl}.evil.example/api/policy` })],
-  ['permission', ({ permission }) => ({ permission: [...(permission as object[]), { target: 'https://victim.example/api/intents', action: 'execute' }] })],
+  [
+    'permission',
+    ({ permission }) => ({
+      permission: [...(permission as object[]), { target: 'https://victim.example/api/intents', action: 'execute' }],
+    }),
+  ],
 ])('a policy with the %s of another gate is not signed, and nobody is asked', async (_, change) => {
   service.rewrite = (path, body) => {
     if (path !== policyPath) return body;
@@ -469,7 +474,12 @@ test('a key of another kind is refused', async () => {
 test.each<[string, string, Partial<ConnectOptions>, string]>([
   ['an address that is none', 'gate.example', {}, 'the address of the gate must be an http or https URL'],
   ['another scheme', 'ftp://gate.example', {}, 'the address of the gate must be an http or https URL'],
-  ['http to another machine', 'http://gate.example', {}, 'the address of the gate must begin with https://: only to this machine may tokens be sent over http'],
+  [
+    'http to another machine',
+    'http://gate.example',
+    {},
+    'the address of the gate must begin with https://: only to this machine may tokens be sent over http',
+  ],
   ['a password in the address', 'https://a:b@gate.example', {}, 'the address of the gate must not hold user information'],
   ['no agentId', baseUrl, { agentId: '' }, 'connect needs an agentId'],
   [

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { createPublicKey, randomBytes, randomUUID, verify } from 'node:crypto';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmod, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { chmod, writeFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -94,7 +94,9 @@ describe('as a server of MCP on standard input and output', () => {
     const failed = await run(process.execPath, program('http://gate.example')).catch((error) => error);
     expect(failed).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('the address of the gate must begin with https://: only to this machine may tokens be sent over http\n'),
+      stderr: expect.stringContaining(
+        'the address of the gate must begin with https://: only to this machine may tokens be sent over http\n',
+      ),
     });
   });
 
@@ -218,7 +220,8 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
   test('takes no key that others can read, and sends nothing over http to another machine', async () => {
     const key = join(folder, 'open.key');
     await writeFile(key, `${'00'.repeat(32)}\n`, { mode: 0o644 });
-    const execute = (...more: string[]) => python('-m', 'intent_gate', '--key', key, ...more, 'execute', country, '{}').catch((error) => error);
+    const execute = (...more: string[]) =>
+      python('-m', 'intent_gate', '--key', key, ...more, 'execute', country, '{}').catch((error) => error);
     expect(await execute()).toMatchObject({
       code: 2,
       stderr: `Others can read ${key}, which contains a key. Make it private: chmod 600 ${key}\n`,
