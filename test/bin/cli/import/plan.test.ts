@@ -62,7 +62,9 @@ describe('what nobody sees is left out, and noted', () => {
     };
     const { service, intents, notes } = plan({ 'service-info': info, intents: [intent] });
     expect(service).toMatchObject({ service_name: 'World', description: 'Facts' });
-    expect(intents).toMatchObject([{ intent_name: 'Get', description: 'Gets', tags: ['a'], input_parameters: [{ description: 'A code' }] }]);
+    expect(intents).toMatchObject([
+      { intent_name: 'Get', description: 'Gets', tags: ['a'], input_parameters: [{ description: 'A code' }] },
+    ]);
     expect(notes.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['/service-info', '/intents/0/intent_name', '/intents/0/description', '/intents/0/tags/0']),
     );
