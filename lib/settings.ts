@@ -121,7 +121,11 @@ const settingsObject = z.strictObject({
     .refine((names) => names.length > 0 && new Set(names).size === names.length, 'must name at least one key, and none twice')
     .default(['first'])
     .describe('names of the PAT signing keys: the first signs, all verify'),
-  requireFreshSignature: flag.default(false).describe('a signed policy must carry `iat`, `exp`, `aud` and `jti`'),
+  requireFreshSignature: flag
+    .default(false)
+    .describe(
+      'a signed policy must carry `iat`, `exp`, `aud` and `jti`, so that it counts for this gate alone, and once; keeps out agents that [sign bare](docs/authorisation.md#signing-it)',
+    ),
   requireProofOfPossession: flag.default(false).describe('every PAT is issued and used with a DPoP proof'),
   egressPorts: list(wholeNumber(1, 65_535)).default([443]).describe('ports at which intents may be called'),
   allowLoopback: flag.default(false).describe('intents may be called at loopback addresses over http; only in the stage `local`'),

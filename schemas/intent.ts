@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { intentUid, splitIntentUid } from './intent-uid.ts';
 import { pagination } from './pagination.ts';
-import { parameter, parameterSummary, parameters, summarizeParameter } from './parameter.ts';
+import { parameterSummary, parameters, recordedParameter, summarizeParameter } from './parameter.ts';
 import { description, name } from './text.ts';
 
 export const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
@@ -98,8 +98,8 @@ export const fullIntent = intentDetails
   .extend({
     intent_id: intentUid,
     service_id: z.string(),
-    input_parameters: z.array(parameter),
-    output_parameters: z.array(parameter),
+    input_parameters: z.array(recordedParameter),
+    output_parameters: z.array(recordedParameter),
     endpoint,
     category: z.string().optional(),
     version: z.string(),

@@ -17,7 +17,21 @@ export const serviceInput = z
 
 export type ServiceInput = z.infer<typeof serviceInput>;
 
-export const service = serviceInput.extend({ service_id: z.string() }).meta({ id: 'Service', description: 'A registered service.' });
+const recordedAddress = z.string().meta({ format: 'uri' });
+
+/** A service as it is answered: what an earlier release accepted is shown, too. */
+export const service = serviceInput
+  .extend({
+    service_name: z.string(),
+    service_url: recordedAddress,
+    description: z.string(),
+    policy_url: recordedAddress.optional(),
+    service_logo_url: recordedAddress.optional(),
+    service_terms_of_service_url: recordedAddress.optional(),
+    service_privacy_policy_url: recordedAddress.optional(),
+    service_id: z.string(),
+  })
+  .meta({ id: 'Service', description: 'A registered service.' });
 
 export type Service = z.infer<typeof service>;
 

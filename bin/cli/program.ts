@@ -1,5 +1,6 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { IntentGateError, RateLimited, Refusal, Unreachable } from '../../client/errors.ts';
+import { toPrintableJson } from '../../client/printable.ts';
 import { version } from '../../lib/version.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import { addAgents } from './commands/agents.ts';
@@ -13,6 +14,7 @@ import { addRegistry } from './commands/registry.ts';
 import { addServices } from './commands/services.ts';
 import { addTry } from './commands/try.ts';
 import { CliFailure, type ExitReason, exitCodes } from './failure.ts';
+import { printRemark } from './terminal.ts';
 
 const help = `
 Exit codes: 0 done, 1 refused or failed, 2 the registry or policy is not as the file says, 3 wrong usage or file,
@@ -49,7 +51,7 @@ export async function runCommand(words: readonly string[], program: Pick<Command
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
     const complaint = toComplaint(error);
     if (complaint === undefined) throw error;
-    if (words.includes('--json')) console.error(JSON.stringify({ error: complaint.error }));
+    if (words.includes('--json')) printRemark(toPrintableJson({ error: complaint.error }));
     else complain(complaint);
     return exitCodes[complaint.reason];
   }
@@ -69,9 +71,9 @@ function toComplaint(error: unknown) {
 }
 
 function complain({ reason, error: { code, message, details } }: NonNullable<ReturnType<typeof toComplaint>>): void {
-  console.error(code === reason ? message : `${code}: ${message}`);
+  printRemark(code === reason ? message : `${code}: ${message}`);
   const { issues, changes, request_id } = details as { issues?: Issue[]; changes?: string[]; request_id?: string };
-  for (const { path, problem } of issues ?? []) console.error(`  ${path || '/'} ${problem}`);
-  for (const change of changes ?? []) console.error(`  ${change}`);
-  if (request_id !== undefined) console.error(`  request ${request_id}`);
+  for (const { path, problem } of issues ?? []) printRemark(`  ${path || '/'} ${problem}`);
+  for (const change of changes ?? []) printRemark(`  ${change}`);
+  if (request_id !== undefined) printRemark(`  request ${request_id}`);
 }

@@ -239,7 +239,7 @@ describe('POST /api/pat/issue', () => {
       message:
         'The signature does not verify with agent_public_key. Sign the bytes that GET /api/policy sends, unchanged, or send a JWS whose payload is that policy.',
     };
-    const invisible = 'must not hold control characters or bidirectional overrides';
+    const invisible = (codePoint: string) => `must not contain the invisible or control character ${codePoint} (character 2)`;
 
     test.each<[string, (agent: TestAgent) => Promise<unknown> | unknown, Parameters<typeof expectRefusal>[1]]>([
       [
@@ -263,8 +263,17 @@ describe('POST /api/pat/issue', () => {
         (agent) => requestOf(agent, { agent_id: 'ü'.repeat(257) }),
         issues(['/agent_id', 'must have at most 256 characters']),
       ],
-      ['a line break in agent_id', (agent) => requestOf(agent, { agent_id: 'a\nb' }), issues(['/agent_id', invisible])],
-      ['a bidirectional override in agent_id', (agent) => requestOf(agent, { agent_id: 'a\u202eb' }), issues(['/agent_id', invisible])],
+      ['a line break in agent_id', (agent) => requestOf(agent, { agent_id: 'a\nb' }), issues(['/agent_id', invisible('U+000A')])],
+      [
+        'a tag character in agent_id',
+        (agent) => requestOf(agent, { agent_id: 'a\u{e0041}b' }),
+        issues(['/agent_id', invisible('U+E0041')]),
+      ],
+      [
+        'a bidirectional override in agent_id',
+        (agent) => requestOf(agent, { agent_id: 'a\u202eb' }),
+        issues(['/agent_id', invisible('U+202E')]),
+      ],
       [
         'a private key',
         (agent) => requestOf(agent, { agent_public_key: agent.privateKey.export({ format: 'pem', type: 'pkcs8' }) }),

@@ -151,6 +151,7 @@ describe('the API', () => {
       'method.response.header.X-Request-Id': 'context.requestId',
       'method.response.header.Cache-Control': "'no-store'",
       'method.response.header.X-Content-Type-Options': "'nosniff'",
+      'method.response.header.Strict-Transport-Security': "'max-age=31536000'",
     });
     expect(JSON.parse(answer.ResponseTemplates['application/json'])).toEqual({
       error: {

@@ -140,12 +140,16 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
   const { take } = context;
   if (!intentUid.safeParse(uid).success) throw new Unfit(pathOf(given), `has no valid intent_uid: ${uid}`);
   const { inputs, template, contentType } = makeRequest(operation, context);
-  const name = fitName(text(given.summary)) ?? fitName(humanize(text(given.operationId) ?? '')) ?? humanize(makePathSlug(method, path));
-  const description = fitDescription(text(given.description), pathOf(given), take) ?? name;
+  const place = pathOf(given);
+  const name =
+    fitName(text(given.summary), place, take) ??
+    fitName(humanize(text(given.operationId) ?? ''), place, take) ??
+    humanize(makePathSlug(method, path));
+  const description = fitDescription(text(given.description), place, take) ?? name;
   const isDeprecated = given.deprecated === true && options.keepDeprecated !== true;
   if (isDeprecated)
     take(pathOf(given), 'is deprecated, so its intent is found by its uid only and not executed; --keep-deprecated changes that');
-  const tags = readTags(given);
+  const tags = readTags(given, take);
   return {
     intent_uid: uid,
     intent_name: name,
@@ -159,7 +163,7 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
 }
 
 /** A comma separates tags in a search, so a tag must not contain one. */
-function readTags({ tags }: Node): string[] {
-  const fitted = texts(tags).map((tag) => fitName(tag.replaceAll(',', ' '), 64));
+function readTags(operation: Node, take: TakeNote): string[] {
+  const fitted = texts(operation.tags).map((tag) => fitName(tag.replaceAll(',', ' '), pathOf(operation), take, 64));
   return [...new Set(fitted.filter((tag) => tag !== undefined))].slice(0, 50);
 }

@@ -283,7 +283,7 @@ describe('try', () => {
     const { code, stderr } = await run([...words, '--accept-policy', '--public-url', 'https://gate.example']);
     expect(code).toBe(3);
     expect(stderr).toBe(
-      `The policy is that of ${stack.base_url}. If this is the gate that you mean, give --public-url ${stack.base_url}\n`,
+      `The policy is not that of https://gate.example but of ${stack.base_url}, so nothing was signed. Only if you are sure that this is the gate that you mean, give that address as its public one. The option is --public-url.\n`,
     );
   });
 
@@ -313,7 +313,19 @@ describe('everything else', () => {
     ['an option that there is not', ['diff', 'x', '--nonsense'], 3, "error: unknown option '--nonsense'"],
     ['a file that there is not', ['diff', 'none.yaml'], 3, 'The file none.yaml does not exist.'],
     ['a concurrency of 0', ['diff', 'x', '--concurrency', '0'], 3, '--concurrency takes a whole number from 1 to 64.'],
-    ['an address that is none', ['--url', 'nowhere', 'policy', 'show'], 3, 'The address of the gate must begin with https:// or http://.'],
+    ['an address that is none', ['--url', 'nowhere', 'policy', 'show'], 3, 'The address of the gate must be an http or https URL.'],
+    [
+      'http to another machine',
+      ['--url', 'http://gate.example', 'services', 'list'],
+      3,
+      'The address of the gate must begin with https://: only to this machine may tokens be sent over http.',
+    ],
+    [
+      'a password over http',
+      ['--url', 'https://gate.example', 'login', '--region', 'x', '--client-id', 'y', '--endpoint', 'http://pool.example'],
+      3,
+      '--endpoint takes an https address; only to this machine may a password be sent over http.',
+    ],
     [
       'silence',
       ['--url', 'http://127.0.0.1:9', 'policy', 'show'],
