@@ -4,6 +4,9 @@ const controlOrBidi = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-
 const invisible = /\p{Default_Ignorable_Code_Point}/gu;
 const controlButLayout = /[^\P{Cc}\n\r\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
+/** Whether a text holds a character that nobody sees. */
+export const hasInvisible = (text: string): boolean => text.search(invisible) !== -1;
+
 /** Number of characters (Unicode code points, not UTF-16 units). */
 export const characters = (text: string): number => [...text].length;
 

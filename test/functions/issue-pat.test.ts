@@ -67,7 +67,14 @@ function openGate({ isProofRequired = false, findPolicy: find = findPolicy, ...s
     proofs: openProofs(usedJtis, isProofRequired),
     limits: openRateLimiter(store.table),
     signingKeys,
-    settings: { protocol: 'proto', patLifeSeconds: 3600, issueLimitPerHour: 60, isFreshRequired: false, ...settings },
+    settings: {
+      protocol: 'proto',
+      patLifeSeconds: 3600,
+      issueLimitPerHour: 60,
+      isFreshRequired: false,
+      isApprovalRequired: false,
+      ...settings,
+    },
   });
   return (body: unknown, headers: Record<string, string | string[]> = {}): Promise<Answer> =>
     invoke(handler, {
