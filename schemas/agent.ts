@@ -6,7 +6,9 @@ import { hasInvisible, name } from './text.ts';
 export const agentIdInPath = name(256);
 
 /** How an agent calls itself. */
-export const agentId = agentIdInPath.refine((text) => !hasInvisible(text), 'must not hold invisible characters').meta({ maxLength: 256 });
+export const agentId = agentIdInPath
+  .pipe(z.string().refine((text) => !hasInvisible(text), 'must not hold invisible characters'))
+  .meta({ maxLength: 256 });
 
 /** `pending`: waits for approval */
 export const agentState = z.enum(['active', 'pending', 'blocked'], 'must be active, pending or blocked');

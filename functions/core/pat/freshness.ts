@@ -70,11 +70,12 @@ export function checkFreshness(claims: Record<string, JsonValue>, options: Fresh
     );
   }
   if (jti === undefined) return undefined;
+  const checked = checkJti(jti, what, invalidSignature);
   if (ends.length === 0) {
     throw invalidSignature(`With a jti, the ${what} must have an exp or an iat, so that the jti need not be kept for ever. Sign it again.`);
   }
   if (typeof exp === 'number' && exp > options.nowMs / 1000 + maxLifeSeconds) {
     throw invalidSignature(`With a jti, the exp of the ${what} must be at most 24 hours ahead. Sign it again.`);
   }
-  return { jti: checkJti(jti, what, invalidSignature), expiresAt: Math.min(...ends) };
+  return { jti: checked, expiresAt: Math.min(...ends) };
 }
