@@ -338,7 +338,7 @@ const rows = [
     path: '/api/agents/{agent_id}/block',
     summary: 'Keep an agent out: its id and its key',
     success: 200,
-    errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
+    errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
     needs: { table: { agent: [...foundAgent, 'update'], agentKey: ['update'], agentList: ['put', 'update'] } },
   },
   {
@@ -348,7 +348,7 @@ const rows = [
     path: '/api/agents/{agent_id}/block',
     summary: 'Lift the block of an agent',
     success: 204,
-    errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
+    errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
     needs: { table: { agent: [...foundAgent, 'update', 'delete'], agentKey: ['update'], agentList: ['put'] } },
   },
   {

@@ -1,5 +1,5 @@
 import { type AgentState, agentIdInPath } from '../../../schemas/agent.ts';
-import { ApiError } from '../api-error.ts';
+import { ApiError, unavailable } from '../api-error.ts';
 import { newUlid } from '../ulid.ts';
 import { type Key, keys } from './keys.ts';
 import type { Item, Table } from './table.ts';
@@ -398,7 +398,7 @@ export function openAgents(table: Table) {
         if ((await table.get<AgentItem>(keys.agent(agentId)))?.block === blocked.block) return blocked;
         await unblockKey(thumbprint, blocked.block, nowMs);
       }
-      throw agentChanged();
+      throw changedByOthers();
     },
 
     /** Lifts the block of the id and of the key that it holds for; false if there is none. */
@@ -420,7 +420,7 @@ export function openAgents(table: Table) {
           },
           ExpressionAttributeValues: { ':expires_at': Math.floor(nowMs / 1000) + agentLifeSeconds, ':block': block },
         });
-        if (!isLifted && (await find(agentId))?.lifted_block !== block) throw agentChanged();
+        if (!isLifted && (await find(agentId))?.lifted_block !== block) throw changedByOthers();
       }
       const thumbprint = agent.thumbprint ?? agent.blocked_key;
       if (thumbprint !== undefined) await unblockKey(thumbprint, block, nowMs);
@@ -474,6 +474,8 @@ const agentChanged = () =>
   new ApiError('CONFLICT', 'The agent has changed meanwhile. Read it with GET /api/agents/{agent_id}, and decide again.', {
     details: { reason: 'agent_changed' },
   });
+
+const changedByOthers = () => unavailable('Several admins block or unblock this agent at once. Try again after Retry-After.');
 
 const isBlockedAlready = () =>
   new ApiError('CONFLICT', 'The agent is blocked. Lift the block first: DELETE /api/agents/{agent_id}/block.', {
