@@ -59,9 +59,13 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
 
     const execute = async (): Promise<ApiResponse> => {
       const { intent_uid, parameters } = parse(executionRequest, body);
-      const requireInTime = openAdmission();
-      const { found, standing } = await intents.findForAgent(intent_uid, claims.sub, thumbprint);
-      requireStanding(standing, claims);
+      const find = async () => {
+        const { found, standing } = await intents.findForAgent(intent_uid, claims.sub, thumbprint);
+        requireStanding(standing, claims);
+        return found;
+      };
+      const confirm = openAdmission(async () => void (await find()));
+      const found = await find();
       const { intent, service } = await requireIntent(found, intent_uid, intents);
       receipt.note({ intent_uid, service_id: intent.service_id });
       requirePermission(authorization, intent_uid);
@@ -82,7 +86,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
         },
         admit: async () => {
           await quota.consume();
-          requireInTime();
+          await confirm();
         },
         act: async () => {
           receipt.note({ upstream_host: new URL(upstreamRequest.url).host });

@@ -191,11 +191,10 @@ describe('a blocked agent', () => {
     const late = Promise.all(Array.from({ length: 50 }, () => run(pat)));
     const answers = [...(await running), ...(await late)];
     expect(upstream.seen.length).toBe(seen);
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 403, 503]));
-    expect(answers.filter(({ status }) => status === 503).map(refusalOf)[0]).toMatchObject({
-      code: 'SERVICE_UNAVAILABLE',
-      message: 'The call could not be admitted in time, and was not made. Try again after Retry-After.',
-    });
+    const refused = answers.filter(({ status }) => status === 403);
+    expect(refused.length).toBeGreaterThan(50);
+    for (const answer of refused) expect(refusalOf(answer)).toEqual(blockedAtUse);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(seen);
   }, 60_000);
 });
 
@@ -399,7 +398,7 @@ describe('a proof of possession', () => {
     const pat = await obtainPat(gate, key);
     const steps = gate.openExecute();
     const proofOf = () => signProof(agent, { url: `${baseUrl}/api/intents/execute`, token: pat });
-    await Promise.all(Array.from({ length: 61 }, () => run(pat, steps)));
+    while ((await run(pat, steps)).status !== 429) continue;
     const calls = [{}, { 'Idempotency-Key': 'new' }];
     for (const more of calls) {
       gate.database.operations.length = 0;
