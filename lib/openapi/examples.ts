@@ -175,11 +175,6 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
     },
     'list-agents': { query: { page_size: '1' }, answer: { agents: [thumbprintedAgent] } },
     'get-agent': { path: { agent_id: agentId }, answer: thumbprintedAgent },
-    'revoke-agent': {
-      path: { agent_id: agentId },
-      answer: { ...thumbprintedAgent, revoked_at: '2027-03-01T11:00:00.000Z' },
-    },
-    'delete-agent': { path: { agent_id: agentId } },
     'approve-agent': {
       path: { agent_id: agentId },
       body: { key_thumbprint: thumbprintedAgent.key_thumbprint },
@@ -195,6 +190,11 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
       },
     },
     'unblock-agent': { path: { agent_id: agentId } },
+    'revoke-agent': {
+      path: { agent_id: agentId },
+      answer: { ...thumbprintedAgent, revoked_at: '2027-03-01T11:00:00.000Z' },
+    },
+    'delete-agent': { path: { agent_id: agentId } },
     'create-service': { body: service, answer: saved(service) },
     'get-service': { path: { service_id: serviceId }, answer: { service_id: serviceId, ...service } },
     'update-service': { path: { service_id: serviceId }, body: renamed, answer: saved(renamed) },
