@@ -398,7 +398,7 @@ describe('a proof of possession', () => {
     const pat = await obtainPat(gate, key);
     const steps = gate.openExecute();
     const proofOf = () => signProof(agent, { url: `${baseUrl}/api/intents/execute`, token: pat });
-    while ((await run(pat, steps)).status !== 429) continue;
+    while ((await run(pat, steps)).status !== 429);
     const calls = [{}, { 'Idempotency-Key': 'new' }];
     for (const more of calls) {
       gate.database.operations.length = 0;
