@@ -9,7 +9,7 @@ export interface Deps {
   agents: Pick<Agents, 'unbind'>;
 }
 
-/** `DELETE /api/agents/{agent_id}`: frees the agent_id for another key; PATs that were issued to it are no longer accepted. */
+/** `DELETE /api/agents/{agent_id}`: frees the agent_id for another key; PATs that were issued to it are no longer accepted. A block stays. */
 export const createAction =
   ({ verifyAdmin, agents }: Deps): Action =>
   async (request) => {

@@ -59,6 +59,9 @@ const open = { credential: 'none', timeoutSeconds: 10, memoryMb: 512 } as const;
 /** What reading the whole registry takes, as an index is built. */
 const wholeRegistry = { serviceName: ['query'], member: ['query'], service: ['getAll'], intent: ['getAll'] } as const;
 
+/** What finding an agent takes, also where version 0.1.0 kept it. */
+const foundAgent = ['get', 'getAll', 'put'] as const;
+
 /** What listing intents takes, with those that are being written. */
 const members = { member: ['query'], roster: ['getAll'], intent: ['getAll'] } as const;
 
@@ -114,8 +117,9 @@ const rows = [
         intent: ['getAll', 'query'],
         service: ['get', 'getAll'],
         agent: ['getAll'],
+        agentKey: ['getAll'],
         limit: ['get', 'put', 'update'],
-        call: ['get', 'put', 'update', 'delete'],
+        call: ['getAll', 'put', 'update', 'delete'],
         jti: ['put'],
         policy: ['get'],
       },
@@ -148,7 +152,14 @@ const rows = [
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'INVALID_SIGNATURE', 'POLICY_REJECTED', 'TOO_MANY_REQUESTS'],
     needs: {
-      table: { agent: ['update'], limit: ['get', 'put', 'update'], jti: ['put'], policy: ['get', 'put'] },
+      table: {
+        agent: ['get', 'getAll', 'put', 'update', 'delete'],
+        agentKey: ['getAll', 'update'],
+        agentList: ['get', 'put', 'update'],
+        limit: ['get', 'put', 'update'],
+        jti: ['put'],
+        policy: ['get', 'put'],
+      },
       kms: ['sign', 'publicKey'],
       policy: true,
     },
@@ -284,13 +295,23 @@ const rows = [
   },
   {
     ...admin,
+    name: 'list-agents',
+    method: 'GET',
+    path: '/api/agents',
+    summary: 'List agents: active ones, those that wait for approval, or blocked ones',
+    success: 200,
+    errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN'],
+    needs: { table: { agent: ['getAll'], agentList: ['query'] } },
+  },
+  {
+    ...admin,
     name: 'get-agent',
     method: 'GET',
     path: '/api/agents/{agent_id}',
-    summary: 'Read the key that an agent id is bound to',
+    summary: 'Read the key that an agent id is bound to, and whether it is blocked',
     success: 200,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: ['get'] } },
+    needs: { table: { agent: foundAgent } },
   },
   {
     ...admin,
@@ -300,7 +321,7 @@ const rows = [
     summary: "Revoke an agent's PATs",
     success: 200,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: ['update'] } },
+    needs: { table: { agent: [...foundAgent, 'update'] } },
   },
   {
     ...admin,
@@ -310,7 +331,37 @@ const rows = [
     summary: 'Free an agent id for another key',
     success: 204,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: ['delete'] } },
+    needs: { table: { agent: [...foundAgent, 'update', 'delete'], agentKey: ['update'], agentList: ['update'] } },
+  },
+  {
+    ...admin,
+    name: 'approve-agent',
+    method: 'POST',
+    path: '/api/agents/{agent_id}/approve',
+    summary: 'Let an agent that waits for approval have PATs',
+    success: 200,
+    errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
+    needs: { table: { agent: [...foundAgent, 'update'], agentList: ['put', 'update'] } },
+  },
+  {
+    ...admin,
+    name: 'block-agent',
+    method: 'PUT',
+    path: '/api/agents/{agent_id}/block',
+    summary: 'Keep an agent out: its id and its key',
+    success: 200,
+    errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
+    needs: { table: { agent: [...foundAgent, 'update'], agentKey: ['update'], agentList: ['put', 'update'] } },
+  },
+  {
+    ...admin,
+    name: 'unblock-agent',
+    method: 'DELETE',
+    path: '/api/agents/{agent_id}/block',
+    summary: 'Lift the block of an agent',
+    success: 204,
+    errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
+    needs: { table: { agent: [...foundAgent, 'update', 'delete'], agentKey: ['update'], agentList: ['put'] } },
   },
   {
     ...admin,

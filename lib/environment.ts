@@ -54,7 +54,8 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
   };
 }
 
-const issueEnvironment = ({ patLifeSeconds, issueLimitPerHour }: Settings) => ({
+const issueEnvironment = ({ patLifeSeconds, issueLimitPerHour, agents }: Settings) => ({
+  [variables.agents]: agents,
   [variables.patLifeSeconds]: String(patLifeSeconds),
   [variables.issueLimitPerHour]: String(issueLimitPerHour),
 });

@@ -35,6 +35,8 @@ const kindNames: Record<RecordKind, string> = {
   intent: 'intents',
   change: 'changes for the search index',
   agent: 'agents',
+  agentKey: 'keys of agents',
+  agentList: 'lists of agents',
   limit: 'limit counters',
   call: 'idempotent calls',
   policy: 'earlier policies',

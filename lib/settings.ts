@@ -121,6 +121,10 @@ const settingsObject = z.strictObject({
     .refine((names) => names.length > 0 && new Set(names).size === names.length, 'must name at least one key, and none twice')
     .default(['first'])
     .describe('names of the PAT signing keys: the first signs, all verify'),
+  agents: z
+    .enum(['open', 'approved'], 'must be open or approved')
+    .default('open')
+    .describe('`approved`: an agent gets its first PAT once an admin has approved it'),
   requireFreshSignature: flag
     .default(false)
     .describe(

@@ -29,6 +29,8 @@ export const variables = {
   requireFreshSignature: 'REQUIRE_FRESH_SIGNATURE',
   /** `true`: every PAT is issued and used with a DPoP proof */
   requireProofOfPossession: 'REQUIRE_PROOF_OF_POSSESSION',
+  /** `approved`: an admin approves each agent before its first PAT */
+  agents: 'AGENTS',
   /** id of the Cognito user pool that issues admin tokens */
   userPool: 'USER_POOL_ID',
   /** ids of the app clients whose access tokens count, separated by commas */

@@ -104,6 +104,7 @@ const currency = {
 
 const thumbprintedAgent = {
   agent_id: agentId,
+  state: 'active' as const,
   key_thumbprint: '--6IM5l0OosLj9yWskISYhUA3n_3CURQkmrYMSha_ck',
   first_seen: '2027-03-01T09:30:00.000Z',
   last_issue: '2027-03-01T09:30:00.000Z',
@@ -172,7 +173,23 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
         decimal_places: 2,
       },
     },
+    'list-agents': { query: { page_size: '1' }, answer: { agents: [thumbprintedAgent] } },
     'get-agent': { path: { agent_id: agentId }, answer: thumbprintedAgent },
+    'approve-agent': {
+      path: { agent_id: agentId },
+      body: { key_thumbprint: thumbprintedAgent.key_thumbprint },
+      answer: thumbprintedAgent,
+    },
+    'block-agent': {
+      path: { agent_id: agentId },
+      body: { reason: 'Asks for the same thing a thousand times an hour' },
+      answer: {
+        ...thumbprintedAgent,
+        state: 'blocked' as const,
+        block: { reason: 'Asks for the same thing a thousand times an hour', blocked_at: '2027-03-01T11:00:00.000Z' },
+      },
+    },
+    'unblock-agent': { path: { agent_id: agentId } },
     'revoke-agent': {
       path: { agent_id: agentId },
       answer: { ...thumbprintedAgent, revoked_at: '2027-03-01T11:00:00.000Z' },

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { jwsAlgorithmNames } from '../../functions/core/pat/signatures.ts';
-import { agent } from '../../schemas/agent.ts';
+import { agent, agentPage, agentQuery, approvalInput, blockInput } from '../../schemas/agent.ts';
 import { credentialInput, savedCredential } from '../../schemas/credential.ts';
 import { errorBody } from '../../schemas/errors.ts';
 import { executionRequest } from '../../schemas/execution.ts';
@@ -21,7 +21,7 @@ export const tags = {
   Execution: 'Run an intent.',
   Services: 'Register services. For admins, except for the reads.',
   Intents: 'Register the intents of a service. For admins, except for the reads.',
-  Agents: 'See and revoke agents. For admins.',
+  Agents: 'See, approve, block and revoke agents. For admins.',
   'This gate': 'What the gate publishes about itself.',
 };
 
@@ -93,7 +93,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     description: [
       `\`signed_policy\` is a compact JWS whose payload is the policy, a detached one (nothing between the dots), or a bare signature over the bytes of the policy in hex, base64 or base64url. Algorithms: ${jwsAlgorithmNames.join(', ')}.`,
       '`agent_public_key` is a public key as PEM, as base64 of PEM or DER, or as a JWK in JSON: RSA of 2048 bits or more, P-256, P-384 or Ed25519.',
-      'The first key that presents an `agent_id` keeps it. If a `DPoP` proof is sent, the PAT can only be used with one.',
+      'The first key that presents an `agent_id` keeps it; ids that differ only in case and white space are one. If a `DPoP` proof is sent, the PAT can only be used with one, and none is issued to the agent without one from then on. The gate may approve agents before their first PAT (403, `approval_pending`).',
     ].join('\n\n'),
     body: patRequest,
     requestHeaders: ['DPoP'],
@@ -152,13 +152,44 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     headers: revision,
   },
   'delete-intent': { tag: 'Intents', description: 'Its uid becomes free again.', requestHeaders: guarded },
-  'get-agent': { tag: 'Agents', description: 'When the agent was first seen, and the key to which its id is bound.', answer: agent },
-  'revoke-agent': {
+  'get-agent': {
     tag: 'Agents',
-    description: 'PATs that were issued to the agent until now are no longer accepted. It may ask for a new one.',
+    description: 'When the agent was first seen, the key to which its id is bound, and whether it is blocked.',
     answer: agent,
   },
-  'delete-agent': { tag: 'Agents', description: 'Also ends its PATs; the next key that presents the `agent_id` gets it.' },
+  'list-agents': {
+    tag: 'Agents',
+    description:
+      'In the order of their ids, regardless of case. A page may hold fewer agents than it could, even none; if there may be more, `Link` leads to the next one.',
+    query: agentQuery,
+    answer: agentPage,
+    headers: ['Link'],
+  },
+  'approve-agent': {
+    tag: 'Agents',
+    description: 'Approves the `agent_id` together with the key that waits under it. Give `key_thumbprint` to be sure which key that is.',
+    body: approvalInput,
+    answer: agent,
+  },
+  'block-agent': {
+    tag: 'Agents',
+    description:
+      'No PAT is issued to the `agent_id` or its key, and none is accepted, from the next request on and under whatever other id or key. The answer takes three seconds: after it, no execution is admitted any more. A block does not expire. An `agent_id` that nobody has presented yet can be blocked, too.',
+    body: blockInput,
+    answer: agent,
+  },
+  'unblock-agent': { tag: 'Agents', description: 'PATs of the agent that have not expired are accepted again.' },
+  'revoke-agent': {
+    tag: 'Agents',
+    description:
+      'PATs that were issued to the agent until now are no longer accepted. It may ask for a new one: what keeps an agent out is a block.',
+    answer: agent,
+  },
+  'delete-agent': {
+    tag: 'Agents',
+    description:
+      'Also ends its PATs; the next key that presents the `agent_id` gets it. A block stays, for the id and for the key that had it.',
+  },
   'put-service-credential': {
     tag: 'Services',
     description:

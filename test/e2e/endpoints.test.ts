@@ -133,6 +133,20 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
   },
   'get-agent': { NOT_FOUND: () => api.asAdmin('GET', '/api/agents/nobody') },
   'revoke-agent': { NOT_FOUND: () => api.asAdmin('POST', '/api/agents/nobody/revoke') },
+  'list-agents': { INVALID_PARAMETER: () => api.asAdmin('GET', '/api/agents?state=asleep') },
+  'approve-agent': {
+    INVALID_PARAMETER: () => api.asAdmin('POST', '/api/agents/nobody/approve', { key_thumbprint: 1 }),
+    NOT_FOUND: () => api.asAdmin('POST', '/api/agents/nobody/approve', {}),
+    CONFLICT: async () => {
+      await api.asAdmin('PUT', '/api/agents/blocked-one/block', { reason: 'a test' });
+      return api.asAdmin('POST', '/api/agents/blocked-one/approve', {});
+    },
+  },
+  'block-agent': {
+    INVALID_PARAMETER: () => api.asAdmin('PUT', '/api/agents/nobody/block', {}),
+    NOT_FOUND: () => api.asAdmin('PUT', `/api/agents/${'a'.repeat(300)}/block`, { reason: 'a test' }),
+  },
+  'unblock-agent': { NOT_FOUND: () => api.asAdmin('DELETE', '/api/agents/nobody/block') },
   'delete-agent': { NOT_FOUND: () => api.asAdmin('DELETE', '/api/agents/nobody') },
   mcp: {
     UNSUPPORTED_MEDIA_TYPE: () => api.call('POST', '/mcp', { body: '{}', headers: { 'Content-Type': 'text/plain' } }),

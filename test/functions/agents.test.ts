@@ -5,6 +5,7 @@ import { createAction as createDelete } from '../../functions/delete-agent.ts';
 import { createAction as createGet } from '../../functions/get-agent.ts';
 import { createAction as createRevoke } from '../../functions/revoke-agent.ts';
 import { agent as agentSchema } from '../../schemas/agent.ts';
+import { bindAgent } from '../support/bind-agent.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { startTable, type TestTable } from '../support/table.ts';
 
@@ -21,8 +22,8 @@ const agentId = 'Ágent #1/x';
 beforeEach(async () => {
   const agents = openAgents(store.table);
   await agents.unbind(agentId);
-  await agents.bind(agentId, 'thumbprint', firstSeen);
-  await agents.bind(agentId, 'thumbprint', lastIssue);
+  await bindAgent(store.table, agentId, 'thumbprint', firstSeen);
+  await bindAgent(store.table, agentId, 'thumbprint', lastIssue);
 });
 
 const refuseAll = async () => {
@@ -40,6 +41,7 @@ const call = (
 
 const record = {
   agent_id: agentId,
+  state: 'active',
   key_thumbprint: 'thumbprint',
   first_seen: '2030-01-01T00:00:00.000Z',
   last_issue: '2030-01-01T00:01:00.000Z',

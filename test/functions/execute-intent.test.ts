@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { unavailable } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
@@ -334,7 +335,13 @@ describe('an Idempotency-Key', () => {
     });
     expect(first.headers).not.toHaveProperty('Idempotent-Replayed');
     expect(upstream.seen).toHaveLength(1);
-    expect(upstream.seen[0]?.headers['idempotency-key']).toBe('k1');
+    const { jkt } = JSON.parse(Buffer.from(pat.split('.')[1] ?? '', 'base64url').toString()).cnf;
+    expect(upstream.seen[0]?.headers).toMatchObject({
+      'agent-key': jkt,
+      'idempotency-key': createHash('sha256')
+        .update(JSON.stringify([jkt, 'k1']))
+        .digest('base64url'),
+    });
   });
 
   test('with another request is a conflict', async () => {

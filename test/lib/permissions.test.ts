@@ -94,6 +94,8 @@ test('the partitions are those of the keys', () => {
     roster: keys.roster('1'),
     change: keys.change({ rev: newUlid(), kind: 'intent', id: uid }),
     agent: keys.agent('1'),
+    agentKey: keys.agentKey('1'),
+    agentList: keys.waitingAgents(),
     limit: keys.limit('1', 'execute'),
     call: keys.call('1', '2'),
     policy: keys.policy('1'),

@@ -9,6 +9,7 @@ const defaults = {
   issueLimitPerHour: 60,
   voidPats: false,
   signingKeys: ['first'],
+  agents: 'open',
   requireFreshSignature: false,
   requireProofOfPossession: false,
   egressPorts: [443],

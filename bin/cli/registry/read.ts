@@ -10,7 +10,7 @@ import { CliFailure } from '../failure.ts';
 const pageSize = 100;
 
 /** The query of the next page, from the `Link` header (RFC 8288). The link may use another address of the gate, with another path. */
-function nextQuery(headers: Headers): Record<string, string> | undefined {
+export function nextQuery(headers: Headers): Record<string, string> | undefined {
   const [, target = ''] = /<([^>]*)>;\s*rel="next"/.exec(headers.get('link') ?? '') ?? [];
   const url = URL.parse(target);
   return url === null ? undefined : Object.fromEntries(url.searchParams);

@@ -1,6 +1,12 @@
 import type { Pagination } from '../../../schemas/pagination.ts';
 import type { ApiRequest } from './request.ts';
 
+/** The `Link` header of an answer whose next page is found by a cursor alone, with the query of the request. */
+export function nextLink(request: ApiRequest, cursor: Record<string, string>): Record<string, string> {
+  const query = new URLSearchParams({ ...request.queryValues(), ...cursor });
+  return { Link: `<${request.baseUrl}${request.path}?${query}>; rel="next"` };
+}
+
 /**
  * The `Link` header of a paged answer (RFC 8288): `next` and `prev`, with the query of the request.
  * @param next - query parameters that only the next page's link carries

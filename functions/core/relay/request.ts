@@ -21,6 +21,8 @@ export interface Execution {
   /** the intent's; with `credential` if calls carry one, and are not made without it */
   service: { service_id: string; credential?: object };
   agentId: string;
+  /** RFC 7638 thumbprint of the agent's key */
+  thumbprint: string;
   requestId: string;
   executionId: string;
   idempotencyKey?: string;

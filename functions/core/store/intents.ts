@@ -3,7 +3,7 @@ import type { IntentInput } from '../../../schemas/intent.ts';
 import { compareVersions, isIntentUid, splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { ApiError } from '../api-error.ts';
 import { isUlid, newUlid } from '../ulid.ts';
-import type { AgentItem } from './agent.ts';
+import { readStanding, type Standing, standingKeys } from './agent.ts';
 import { announceChange } from './changes.ts';
 import { type IntentItem, isLive, toIntentItem, toIntentRecord } from './intent-item.ts';
 import { type Key, keys } from './keys.ts';
@@ -61,10 +61,10 @@ export function openIntents(table: Table) {
   return {
     find,
 
-    /** The intent, and the agent that wants to execute it, in one round trip. */
-    async findForAgent(uid: string, agentId: string): Promise<{ found: LiveIntent | undefined; agent: AgentItem | undefined }> {
-      const { found, others } = await findWith(uid, [keys.agent(agentId)]);
-      return { found, agent: others[0] as AgentItem | undefined };
+    /** The intent, and the agent and its key that want to execute it, in one round trip. */
+    async findForAgent(uid: string, agentId: string, thumbprint: string): Promise<{ found: LiveIntent | undefined; standing: Standing }> {
+      const { found, others } = await findWith(uid, standingKeys(agentId, thumbprint));
+      return { found, standing: readStanding(others) };
     },
 
     /** Every live version of the uid's namespace and slug, oldest first. */

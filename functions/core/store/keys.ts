@@ -20,6 +20,8 @@ export const partitions = {
   policy: { table: 'registry', prefix: 'POLICY#' },
   feed: { table: 'registry', prefix: 'FEED#' },
   agent: { table: 'activity', prefix: 'AGENT#' },
+  agentKey: { table: 'activity', prefix: 'KEY#' },
+  agentList: { table: 'activity', prefix: 'AGENTS#' },
   limit: { table: 'activity', prefix: 'LIMIT#' },
   call: { table: 'activity', prefix: 'CALL#' },
   jti: { table: 'activity', prefix: 'JTI#' },
@@ -42,7 +44,7 @@ export function tableOf(pk: string): TableName {
   return table;
 }
 
-/** How a service name is compared: ignoring case, surrounding and repeated white space, and invisible characters. */
+/** How names of services and agent ids are compared: ignoring case, surrounding and repeated white space, and invisible characters. */
 export const foldName = (name: string): string =>
   name
     .normalize('NFC')
@@ -81,8 +83,17 @@ export const keys = {
   policy: (reference: string): Key => key('policy', reference, 'POLICY'),
   /** how far the feed of a search collection has come */
   feed: (collection: string): Key => key('feed', collection, 'FEED'),
-  agent: (agentId: string): Key => key('agent', agentId, 'AGENT'),
+  agent: (agentId: string): Key => key('agent', foldName(agentId), 'AGENT'),
+  /** where version 0.1.0 kept an agent whose id is not in its folded form */
+  earlierAgent: (agentId: string): Key => key('agent', agentId, 'AGENT'),
+  /** what holds for the key of an agent, whatever agent_id it presents */
+  agentKey: (thumbprint: string): Key => key('agentKey', thumbprint, 'KEY'),
+  /** an entry in the list of the agents of one state */
+  agentListed: (state: string, agentId: string): Key => key('agentList', state, toSortKey(foldName(agentId))),
+  /** how many agents wait for approval */
+  waitingAgents: (): Key => key('agentList', '', 'WAITING'),
   limit: (thumbprint: string, counter: string): Key => key('limit', thumbprint, counter),
-  call: (agentId: string, idempotencyKey: string): Key => key('call', agentId, idempotencyKey),
+  /** @param caller - the thumbprint of the agent's key; version 0.1.0 had its agent_id in the same place */
+  call: (caller: string, idempotencyKey: string): Key => key('call', caller, idempotencyKey),
   jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
 };

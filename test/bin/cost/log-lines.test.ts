@@ -53,9 +53,11 @@ test('an execution writes as much as the cost estimate assumes, and counts its o
   const uid = 'world.example:get-country:v1';
   await gate.intents.create(service_id, intentOf(uid, { endpoint }));
   let pat = '';
-  await linesOf(async () => {
+  const [issued = ''] = await linesOf(async () => {
     pat = await support.obtainPat(gate, await support.newAgent());
   });
+  expect(JSON.parse(issued)).toMatchObject({ message: 'issued', policy_digest: expect.any(String) });
+  expectAbout(bytesOf([issued]), usualUsage.issueLogBytes);
   const lines = await linesOf(() => support.execute(gate.openExecute(), pat, uid, { code: 'FR' }));
   const [executed, counted, answered] = lines.map((line) => JSON.parse(line));
   expect(executed).toMatchObject({ message: 'executed', upstream_host: `127.0.0.1:${upstream.port}`, upstream_status: 200 });
