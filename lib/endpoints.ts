@@ -26,6 +26,8 @@ export interface Needs {
    * `read`: secretsmanager:GetSecretValue on them; `write`: CreateSecret, PutSecretValue and DeleteSecret
    */
   credentials?: 'read' | 'write';
+  /** recognises admins, besides those endpoints that are for admins only */
+  adminTokens?: true;
 }
 
 /** A row of the table of endpoints. */
@@ -60,6 +62,9 @@ const wholeRegistry = { serviceName: ['query'], member: ['query'], service: ['ge
 /** What listing intents takes, with those that are being written. */
 const members = { member: ['query'], roster: ['get'], intent: ['getAll'] } as const;
 
+/** What entering a change in the history takes. */
+const history = ['put', 'update', 'delete'] as const;
+
 const rows = [
   {
     ...open,
@@ -82,8 +87,8 @@ const rows = [
     path: '/api/intents/{intent_uid}',
     summary: 'Read one intent',
     success: 200,
-    errors: ['INVALID_PARAMETER', 'NOT_FOUND'],
-    needs: { table: { intent: ['getAll'], service: ['get', 'getAll'] } },
+    errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
+    needs: { table: { intent: ['getAll'], service: ['get', 'getAll'] }, adminTokens: true },
   },
   {
     name: 'execute-intent',
@@ -160,7 +165,7 @@ const rows = [
     summary: 'Register a service',
     success: 201,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'CONFLICT'],
-    needs: { table: { serviceName: ['get', 'put'], service: ['get', 'put'], roster: ['put'], change: ['put'] } },
+    needs: { table: { serviceName: ['get', 'put'], service: ['get', 'put'], roster: ['put'], change: ['put'], history } },
   },
   {
     ...admin,
@@ -171,7 +176,16 @@ const rows = [
     summary: 'Replace a service',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { serviceName: ['get', 'put', 'delete'], service: ['get', 'put'], change: ['put'] } },
+    needs: {
+      table: {
+        serviceName: ['get', 'put', 'delete'],
+        service: ['get', 'put'],
+        member: ['query'],
+        intent: ['getAll'],
+        change: ['put'],
+        history,
+      },
+    },
   },
   {
     ...admin,
@@ -188,8 +202,9 @@ const rows = [
         service: ['get', 'put'],
         member: ['query', 'deleteAll'],
         roster: ['delete'],
-        intent: ['delete'],
+        intent: ['getAll', 'delete'],
         change: ['put'],
+        history,
       },
       credentials: 'write',
     },
@@ -214,8 +229,8 @@ const rows = [
     path: '/api/services/{service_id}/intents',
     summary: "List a service's intents",
     success: 200,
-    errors: ['INVALID_PARAMETER', 'NOT_FOUND'],
-    needs: { table: { ...members, service: ['get'] } },
+    errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
+    needs: { table: { ...members, service: ['get'] }, adminTokens: true },
   },
   {
     ...admin,
@@ -231,8 +246,9 @@ const rows = [
         service: ['get', 'getAll'],
         intent: ['get', 'getAll', 'put', 'delete'],
         member: ['update', 'delete'],
-        roster: ['update'],
+        roster: ['put', 'update'],
         change: ['put'],
+        history,
       },
       addressRules: true,
     },
@@ -247,7 +263,14 @@ const rows = [
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
     needs: {
-      table: { service: ['get', 'getAll'], intent: ['get', 'getAll', 'put'], member: ['update'], change: ['put'] },
+      table: {
+        service: ['get', 'getAll'],
+        intent: ['get', 'getAll', 'put'],
+        member: ['update', 'delete'],
+        roster: ['put', 'update'],
+        change: ['put'],
+        history,
+      },
       addressRules: true,
     },
   },
@@ -267,6 +290,7 @@ const rows = [
         member: ['update', 'delete'],
         roster: ['update'],
         change: ['put'],
+        history,
       },
     },
   },
@@ -288,7 +312,7 @@ const rows = [
     summary: "Revoke an agent's PATs",
     success: 200,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: ['update'] } },
+    needs: { table: { agent: ['update'], history } },
   },
   {
     ...admin,
@@ -298,7 +322,7 @@ const rows = [
     summary: 'Free an agent id for another key',
     success: 204,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: ['delete'] } },
+    needs: { table: { agent: ['delete'], history } },
   },
   {
     ...admin,
@@ -308,7 +332,7 @@ const rows = [
     summary: 'Set the credential that calls of a service carry, and get the key that they are signed with',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { service: ['get', 'put'], change: ['put'] }, credentials: 'write' },
+    needs: { table: { service: ['get', 'put'], change: ['put'], history }, credentials: 'write' },
   },
   {
     ...admin,
@@ -318,7 +342,17 @@ const rows = [
     summary: 'Remove the credential of a service',
     success: 204,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { service: ['get', 'put'], change: ['put'] }, credentials: 'write' },
+    needs: { table: { service: ['get', 'put'], change: ['put'], history }, credentials: 'write' },
+  },
+  {
+    ...admin,
+    name: 'list-changes',
+    method: 'GET',
+    path: '/api/changes',
+    summary: 'Read who changed what',
+    success: 200,
+    errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN'],
+    needs: { table: { history: ['query', 'getAll'], service: ['getAll'], intent: ['getAll'] } },
   },
   {
     ...open,

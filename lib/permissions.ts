@@ -37,6 +37,7 @@ const kindNames: Record<RecordKind, string> = {
   agent: 'agents',
   limit: 'limit counters',
   call: 'idempotent calls',
+  history: 'history of changes',
   policy: 'earlier policies',
   feed: 'progress of the feed of a search collection',
   jti: 'used documents',

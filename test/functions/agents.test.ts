@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { VerifyAdmin } from '../../functions/core/admin/verify-admin.ts';
 import { ApiError } from '../../functions/core/api-error.ts';
 import { openAgents } from '../../functions/core/store/agent.ts';
+import { openHistory } from '../../functions/core/store/history.ts';
 import { createAction as createDelete } from '../../functions/delete-agent.ts';
 import { createAction as createGet } from '../../functions/get-agent.ts';
 import { createAction as createRevoke } from '../../functions/revoke-agent.ts';
@@ -35,7 +36,7 @@ const call = (
   agent_id = encodeURIComponent(agentId),
   verifyAdmin: VerifyAdmin = async () => someAdmin,
 ) => {
-  const deps = { verifyAdmin, agents: openAgents(store.table) };
+  const deps = { verifyAdmin, agents: openAgents(store.table), history: openHistory(store.table) };
   const steps = { get: createGet, revoke: createRevoke, delete: createDelete }[kind](deps);
   return invoke(steps, { path: `/api/agents/${agent_id}`, pathParameters: { agent_id } });
 };

@@ -1,3 +1,4 @@
+import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { ApiError } from '../api-error.ts';
 
 /** Who an admin is: what the history, the log and records say about the author of a change. */
@@ -45,4 +46,20 @@ export function requireNamespace(admin: Admin, namespace: string | undefined): v
 export function requireFullAdmin(admin: Admin): void {
   if (admin.namespaces === undefined) return;
   throw notYours(admin, 'This belongs to no namespace. Ask a member of the group admins; you may change what details.namespaces lists.');
+}
+
+/**
+ * @param service - that the intent stands in, or is to
+ * @throws ApiError FORBIDDEN if the service or the intent is not the admin's, or the intent stands outside of its service's namespace
+ */
+export function requireIntentNamespace(admin: Admin, service: { namespace?: unknown }, uid: string): void {
+  const own = typeof service.namespace === 'string' ? service.namespace : undefined;
+  requireNamespace(admin, own);
+  const { namespace } = splitIntentUid(uid);
+  if (own === undefined || own === namespace) return;
+  throw new ApiError(
+    'FORBIDDEN',
+    'The service belongs to a namespace, and this intent would stand outside of it. Let its intent_uid begin with details.namespace and a colon, or choose another service.',
+    { details: { reason: 'namespace', namespace: own } },
+  );
 }

@@ -24,3 +24,11 @@ export function pageLinks(
   ];
   return links.length > 0 ? { Link: links.join(', ') } : {};
 }
+
+/** The `Link` header of a page that has no number: `next` with the query of the request and what the next page's link carries besides, if it does. */
+export function nextLink(request: ApiRequest, next: Record<string, string | undefined>): Record<string, string> {
+  const query = new URLSearchParams(request.queryValues());
+  const given = Object.entries(next).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+  for (const [name, value] of given) query.set(name, value);
+  return given.length > 0 ? { Link: `<${request.baseUrl}${request.path}?${query}>; rel="next"` } : {};
+}
