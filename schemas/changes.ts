@@ -11,10 +11,7 @@ export const changesQuery = z.object({
     .datetime({ offset: true, error: 'must be a date and time as in 2027-03-01T09:30:00Z' })
     .optional()
     .describe('leaves out older entries'),
-  kind: z
-    .enum(changedKinds, `must be one of ${changedKinds.join(', ')}`)
-    .optional()
-    .describe('only changes of records of this kind'),
+  kind: z.enum(changedKinds).optional().describe('only changes of records of this kind'),
   id: z.string().max(256).optional().describe('only changes of the record with this service_id, intent_uid, agent_id or key thumbprint'),
   actor: z.string().max(256).optional().describe('only changes by the admin of this user name, client id or token subject'),
   page_size: pageQuery.shape.page_size,
@@ -52,9 +49,7 @@ export const change = z
 
 export type Change = z.infer<typeof change>;
 
-export const changePage = z
-  .strictObject({ changes: z.array(change) })
-  .meta({
-    id: 'ChangePage',
-    description: 'A page of the history, newest first. A page of a selection may be short, or empty, though a next one follows.',
-  });
+export const changePage = z.strictObject({ changes: z.array(change) }).meta({
+  id: 'ChangePage',
+  description: 'A page of the history, newest first. A page of a selection may be short, or empty, though a next one follows.',
+});

@@ -38,6 +38,10 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
   const json = (result: unknown) => {
     if (isJson) stdout.write(`${JSON.stringify(result, null, 2)}\n`);
   };
+  /** One of many results for programs, on a line of its own; nothing if results are for people. */
+  const line = (result: unknown) => {
+    if (isJson) stdout.write(`${JSON.stringify(result)}\n`);
+  };
   /** Aligned columns. */
   const table = (rows: readonly (readonly string[])[]) => {
     const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
@@ -55,6 +59,7 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
     /** A remark for people beside the result, on stderr. */
     remark: (line: string) => void stderr.write(`${line}\n`),
     json,
+    line,
     /** The result for programs, or this line for people. */
     result: (result: unknown, line: string) => (isJson ? json(result) : say(line)),
     /** A record as names and values. */
