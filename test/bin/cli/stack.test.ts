@@ -262,7 +262,7 @@ describe('drafts and changes', () => {
       stderr: '--since takes a time back from now such as 30m, 12h, 7d or 4w, or a date such as 2027-03-01.\n',
     });
     await succeed('services', 'delete', id, '--yes');
-  });
+  }, 120_000);
 });
 
 describe('services and intents', () => {
