@@ -1,4 +1,5 @@
 import { toAgent } from '../schemas/agent.ts';
+import { requireFullAdmin } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
@@ -14,7 +15,7 @@ export interface Deps {
 export const createAction =
   ({ verifyAdmin, agents }: Deps): Action =>
   async (request) => {
-    await verifyAdmin(request);
+    requireFullAdmin(await verifyAdmin(request));
     const agent = await agents.find(requireAgentId(request.pathParameter('agent_id')));
     const state = stateOf(agent, Date.now());
     if (!agent || !state) throw noSuchAgent();

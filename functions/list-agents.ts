@@ -1,4 +1,5 @@
 import { agentQuery, toAgent } from '../schemas/agent.ts';
+import { requireFullAdmin } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { nextLink } from './core/http/links.ts';
 import { ok } from './core/http/response.ts';
@@ -15,10 +16,10 @@ export interface Deps {
 export const createAction =
   ({ verifyAdmin, agents }: Deps): Action =>
   async (request) => {
-    await verifyAdmin(request);
+    requireFullAdmin(await verifyAdmin(request));
     const { state, page_size: pageSize, after } = request.query(agentQuery);
     const { agents: found, next } = await agents.list(state, after, pageSize, Date.now());
-    return ok({ agents: found.map((agent) => toAgent(agent, state)) }, next === undefined ? {} : nextLink(request, { after: next }));
+    return ok({ agents: found.map((agent) => toAgent(agent, state)) }, nextLink(request, { after: next }));
   };
 
 export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(tableFromEnvironment()) }));

@@ -28,6 +28,8 @@ export interface Needs {
    * `read`: secretsmanager:GetSecretValue on them; `write`: CreateSecret, PutSecretValue and DeleteSecret
    */
   credentials?: 'read' | 'write';
+  /** recognises admins, besides those endpoints that are for admins only */
+  adminTokens?: true;
 }
 
 /** A row of the table of endpoints. */
@@ -65,6 +67,9 @@ const foundAgent = ['get', 'getAll', 'put'] as const;
 /** What listing intents takes, with those that are being written. */
 const members = { member: ['query'], roster: ['getAll'], intent: ['getAll'] } as const;
 
+/** What entering a change in the history takes. */
+const history = ['put', 'update', 'delete'] as const;
+
 const rows = [
   {
     ...open,
@@ -87,8 +92,8 @@ const rows = [
     path: '/api/intents/{intent_uid}',
     summary: 'Read one intent',
     success: 200,
-    errors: ['INVALID_PARAMETER', 'NOT_FOUND'],
-    needs: { table: { intent: ['getAll'], service: ['get', 'getAll'] } },
+    errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
+    needs: { table: { intent: ['getAll'], service: ['get', 'getAll'] }, adminTokens: true },
   },
   {
     name: 'execute-intent',
@@ -173,7 +178,7 @@ const rows = [
     summary: 'Register a service',
     success: 201,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'CONFLICT'],
-    needs: { table: { serviceName: ['get', 'put'], service: ['get', 'put'], roster: ['put'], change: ['put'] } },
+    needs: { table: { serviceName: ['get', 'put'], service: ['get', 'put'], roster: ['put'], change: ['put'], history } },
   },
   {
     ...admin,
@@ -184,7 +189,16 @@ const rows = [
     summary: 'Replace a service',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { serviceName: ['get', 'put', 'delete'], service: ['get', 'put'], change: ['put'] } },
+    needs: {
+      table: {
+        serviceName: ['get', 'put', 'delete'],
+        service: ['get', 'put'],
+        member: ['query'],
+        intent: ['getAll'],
+        change: ['put'],
+        history,
+      },
+    },
   },
   {
     ...admin,
@@ -201,8 +215,9 @@ const rows = [
         service: ['get', 'put'],
         member: ['query', 'deleteAll'],
         roster: ['delete'],
-        intent: ['delete'],
+        intent: ['getAll', 'delete'],
         change: ['put'],
+        history,
       },
       credentials: 'write',
     },
@@ -237,8 +252,8 @@ const rows = [
     path: '/api/services/{service_id}/intents',
     summary: "List a service's intents",
     success: 200,
-    errors: ['INVALID_PARAMETER', 'NOT_FOUND'],
-    needs: { table: { ...members, service: ['get'] } },
+    errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
+    needs: { table: { ...members, service: ['get'] }, adminTokens: true },
   },
   {
     ...admin,
@@ -254,8 +269,9 @@ const rows = [
         service: ['get', 'getAll'],
         intent: ['get', 'getAll', 'put', 'delete'],
         member: ['update', 'delete'],
-        roster: ['update'],
+        roster: ['put', 'update'],
         change: ['put'],
+        history,
       },
       addressRules: true,
     },
@@ -270,7 +286,14 @@ const rows = [
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
     needs: {
-      table: { service: ['get', 'getAll'], intent: ['get', 'getAll', 'put'], member: ['update'], change: ['put'] },
+      table: {
+        service: ['get', 'getAll'],
+        intent: ['get', 'getAll', 'put'],
+        member: ['update', 'delete'],
+        roster: ['put', 'update'],
+        change: ['put'],
+        history,
+      },
       addressRules: true,
     },
   },
@@ -290,6 +313,7 @@ const rows = [
         member: ['update', 'delete'],
         roster: ['update'],
         change: ['put'],
+        history,
       },
     },
   },
@@ -321,7 +345,7 @@ const rows = [
     summary: "Revoke an agent's PATs",
     success: 200,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: [...foundAgent, 'update'] } },
+    needs: { table: { agent: [...foundAgent, 'update'], history } },
   },
   {
     ...admin,
@@ -331,7 +355,7 @@ const rows = [
     summary: 'Free an agent id for another key',
     success: 204,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: [...foundAgent, 'update', 'delete'], agentKey: ['update'], agentList: ['update'] } },
+    needs: { table: { agent: [...foundAgent, 'update', 'delete'], agentKey: ['update'], agentList: ['update'], history } },
   },
   {
     ...admin,
@@ -341,7 +365,7 @@ const rows = [
     summary: 'Let an agent that waits for approval have PATs',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { agent: [...foundAgent, 'update'], agentList: ['put', 'update'] } },
+    needs: { table: { agent: [...foundAgent, 'update'], agentList: ['put', 'update'], history } },
   },
   {
     ...admin,
@@ -351,7 +375,7 @@ const rows = [
     summary: 'Keep an agent out: its id and its key',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: [...foundAgent, 'update'], agentKey: ['update'], agentList: ['put', 'update'] } },
+    needs: { table: { agent: [...foundAgent, 'update'], agentKey: ['update'], agentList: ['put', 'update'], history } },
   },
   {
     ...admin,
@@ -361,7 +385,7 @@ const rows = [
     summary: 'Lift the block of an agent',
     success: 204,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: [...foundAgent, 'update', 'delete'], agentKey: ['update'], agentList: ['put'] } },
+    needs: { table: { agent: [...foundAgent, 'update', 'delete'], agentKey: ['update'], agentList: ['put'], history } },
   },
   {
     ...admin,
@@ -371,7 +395,7 @@ const rows = [
     summary: 'Set the credential that calls of a service carry, and get the key that they are signed with',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { service: ['get', 'put'], change: ['put'] }, credentials: 'write' },
+    needs: { table: { service: ['get', 'put'], change: ['put'], history }, credentials: 'write' },
   },
   {
     ...admin,
@@ -381,7 +405,17 @@ const rows = [
     summary: 'Remove the credential of a service',
     success: 204,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { service: ['get', 'put'], change: ['put'] }, credentials: 'write' },
+    needs: { table: { service: ['get', 'put'], change: ['put'], history }, credentials: 'write' },
+  },
+  {
+    ...admin,
+    name: 'list-changes',
+    method: 'GET',
+    path: '/api/changes',
+    summary: 'Read who changed what',
+    success: 200,
+    errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN'],
+    needs: { table: { history: ['query', 'getAll'], service: ['getAll'], intent: ['getAll'] } },
   },
   {
     ...open,

@@ -49,7 +49,8 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...(needs.credentials && { [variables.credentialPrefix]: parts.credentialPrefix }),
     ...(needs.kms?.includes('sign') && issueEnvironment(settings)),
     ...(needs.kms && needs.policy && proofEnvironment(settings)),
-    ...(credential === 'admin' && adminEnvironment(parts)),
+    ...((credential === 'admin' || needs.adminTokens) && adminEnvironment(parts)),
+    ...(needs.table?.history && { [variables.historyDays]: String(settings.historyDays) }),
     ...((needs.egress || needs.addressRules) && egressEnvironment(settings)),
   };
 }

@@ -39,6 +39,7 @@ const kindNames: Record<RecordKind, string> = {
   agentList: 'lists of agents',
   limit: 'limit counters',
   call: 'idempotent calls',
+  history: 'history of changes',
   policy: 'earlier policies',
   feed: 'progress of the feed of a search collection',
   jti: 'used documents',

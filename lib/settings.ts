@@ -1,5 +1,6 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
+import { namespace } from '../schemas/service.ts';
 import { endpoints } from './endpoints.ts';
 
 /** Command lines (`-c name=value`) give strings and cdk.json gives values: both are read. */
@@ -165,6 +166,10 @@ const settingsObject = z.strictObject({
   machineClient: flag
     .default(false)
     .describe('a Cognito client with which machines get admin tokens, for those who need one: it has a secret and a monthly price'),
+  machineNamespaces: list(namespace)
+    .default([])
+    .describe('namespaces that get a machine client of their own, which may change only what belongs to them; needs `machineClient`'),
+  historyDays: wholeNumber(1, 3_650).default(400).describe('how long the history of changes by admins is kept, in days'),
   tracing: flag.default(true).describe('X-Ray traces of the API and the functions'),
   logRetentionDays: wholeNumber(1, 3_653)
     .refine((days) => days in RetentionDays, `must be one of ${retentionDays.join(', ')}`)
@@ -229,6 +234,13 @@ const settingsSchema = settingsObject
     ...always('publicBaseUrl'),
     error: 'must be left out if domainName is given',
   })
+  .refine(
+    ({ machineNamespaces, machineClient }) => !Array.isArray(machineNamespaces) || machineNamespaces.length === 0 || machineClient === true,
+    {
+      ...always('machineNamespaces'),
+      error: 'needs machineClient',
+    },
+  )
   .superRefine(refineAdoption, { when: ({ value }) => comparable.safeParse(value).success })
   .transform(({ domainName, hostedZoneId = '', hostedZoneName = '', ...given }) => ({
     ...given,

@@ -47,6 +47,7 @@ export const intentInput = z
       .regex(/^v[0-9]+([.][0-9]+)*$/, 'must be v and numbers separated by dots, for example v1.2')
       .optional(),
     deprecated: z.boolean().optional(),
+    draft: z.boolean().optional().describe('true hides it from agents: it is neither found, listed nor executed'),
   })
   .superRefine((intent, context) => {
     if (intent.version !== undefined && intent.version !== splitIntentUid(intent.intent_uid).version) {
@@ -56,6 +57,15 @@ export const intentInput = z
   .meta({ id: 'IntentInput', description: 'The body that creates or replaces an intent.' });
 
 export type IntentInput = z.infer<typeof intentInput>;
+
+/** The body that replaces an intent: also what a read in full shows besides, if it is that of the record. */
+export const intentUpdate = intentInput
+  .safeExtend({
+    intent_id: z.string().optional().describe('must be the intent_uid'),
+    service_id: z.string().optional().describe('must be that of the record'),
+    service_name: z.string().optional().describe('must be that of the service'),
+  })
+  .meta({ id: 'IntentUpdate', description: 'The body that replaces an intent, as a read in full shows it.' });
 
 /** An intent as it is executed: what was registered, and the service it belongs to. */
 export interface Intent extends IntentInput {
@@ -90,7 +100,7 @@ export const toIntentDetails = (intent: IntentInput, serviceName: string): Inten
 });
 
 export const viewQuery = z.object({
-  view: z.enum(['full', 'details']).default('details').describe('full adds constraints, method, category, version and deprecated'),
+  view: z.enum(['full', 'details']).default('details').describe('full adds constraints, method, category, version, deprecated and draft'),
 });
 
 /** The full intent schema: `GET /api/intents/{intent_uid}?view=full`. */
@@ -104,6 +114,7 @@ export const fullIntent = intentDetails
     category: z.string().optional(),
     version: z.string(),
     deprecated: z.boolean(),
+    draft: z.boolean(),
   })
   .meta({ id: 'FullIntent', description: 'The full intent schema, with everything that was registered.' });
 
@@ -119,6 +130,7 @@ export const toFullIntent = (intent: Intent, serviceName: string): FullIntent =>
   ...(intent.category !== undefined && { category: intent.category }),
   version: splitIntentUid(intent.intent_uid).version,
   deprecated: intent.deprecated ?? false,
+  draft: intent.draft ?? false,
 });
 
 /** What create and update answer (endpoints 11 and 12). */

@@ -1,6 +1,13 @@
 import * as z from 'zod';
+import { isNamespace } from './intent-uid.ts';
 import { pageQuery } from './pagination.ts';
 import { description, name, webAddress } from './text.ts';
+
+/** A namespace, short enough for the name of the group of its admins. */
+export const namespace = z
+  .string()
+  .max(120, 'must have at most 120 characters')
+  .refine(isNamespace, 'must be letters, digits, dots and hyphens, as before the first colon of an intent_uid');
 
 /** The body that registers or replaces a service (specification section 2.5). */
 export const serviceInput = z
@@ -12,10 +19,18 @@ export const serviceInput = z
     service_logo_url: webAddress.optional(),
     service_terms_of_service_url: webAddress.optional(),
     service_privacy_policy_url: webAddress.optional(),
+    namespace: namespace
+      .optional()
+      .describe('in which all its intents stand, and whose admins may change it; never changes once it is set'),
   })
   .meta({ id: 'ServiceInput', description: 'The body that registers or replaces a service.' });
 
 export type ServiceInput = z.infer<typeof serviceInput>;
+
+/** The body that replaces a service: also what a read shows besides, if it is that of the record. */
+export const serviceUpdate = serviceInput
+  .extend({ service_id: z.string().optional().describe('must be that of the path') })
+  .meta({ id: 'ServiceUpdate', description: 'The body that replaces a service, as a read of the service shows it.' });
 
 const recordedAddress = z.string().meta({ format: 'uri' });
 

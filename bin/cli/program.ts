@@ -6,6 +6,7 @@ import type { Issue } from '../../schemas/errors.ts';
 import { addAgents } from './commands/agents.ts';
 import { addConform } from './commands/conform.ts';
 import { addDemo } from './commands/demo.ts';
+import { addHistory } from './commands/history.ts';
 import { addImport } from './commands/import.ts';
 import { addIntents } from './commands/intents.ts';
 import { addLogin } from './commands/login.ts';
@@ -32,7 +33,19 @@ function createProgram() {
     .showHelpAfterError('(--help shows what there is)')
     .addHelpText('after', help)
     .exitOverride();
-  for (const add of [addLogin, addServices, addIntents, addImport, addRegistry, addTry, addAgents, addPolicy, addConform, addDemo])
+  for (const add of [
+    addLogin,
+    addServices,
+    addIntents,
+    addImport,
+    addRegistry,
+    addTry,
+    addAgents,
+    addHistory,
+    addPolicy,
+    addConform,
+    addDemo,
+  ])
     add(program);
   return program;
 }

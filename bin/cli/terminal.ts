@@ -70,6 +70,10 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
   const json = (result: unknown) => {
     if (isJson) print(stdout, `${toPrintableJson(result, 2)}\n`);
   };
+  /** One of many results for programs, on a line of its own; nothing if results are for people. */
+  const line = (result: unknown) => {
+    if (isJson) stdout.write(`${JSON.stringify(result)}\n`);
+  };
   /** Aligned columns. */
   const table = (rows: readonly (readonly string[])[]) => {
     const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
@@ -87,6 +91,7 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
     /** A remark for people beside the result, on stderr. */
     remark: (line: string) => print(stderr, `${line}\n`),
     json,
+    line,
     /** The result for programs, or this line for people. */
     result: (result: unknown, line: string) => (isJson ? json(result) : say(line)),
     /** A record as names and values. */

@@ -37,6 +37,8 @@ export const variables = {
   adminClients: 'ADMIN_CLIENT_IDS',
   /** scope that makes a machine client an admin */
   adminScope: 'ADMIN_SCOPE',
+  /** how long the history of changes is kept, in days */
+  historyDays: 'HISTORY_DAYS',
   /** additional ports besides 443 at which intents may be called, separated by commas */
   egressPorts: 'EGRESS_PORTS',
   /** `true`: intents may be called at loopback addresses, over http (local stack only) */

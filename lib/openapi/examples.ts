@@ -1,4 +1,5 @@
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
+import { canonicalDigest } from '../../functions/core/policy/canonical.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import type { EndpointName } from '../endpoints.ts';
 
@@ -109,6 +110,8 @@ const thumbprintedAgent = {
   first_seen: '2027-03-01T09:30:00.000Z',
   last_issue: '2027-03-01T09:30:00.000Z',
 };
+
+const digestOf = (content: unknown): string => `sha-256=${canonicalDigest(content)}`;
 
 /** Nobody's key: its private half is 32 times the number 7. */
 const privateKey = createPrivateKey({
@@ -230,6 +233,25 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
       },
     },
     'update-intent': { path: { intent_uid: intentUid }, body: revised, answer: savedIntent },
+    'list-changes': {
+      query: { page_size: '1' },
+      answer: {
+        changes: [
+          {
+            changed_at: '2027-03-01T11:05:00.000Z',
+            actor: { subject: 'd2c5f4a4-6091-70c2-8d1f-3a5b9e7c1f20', user_name: 'admin' },
+            action: 'update',
+            kind: 'intent',
+            id: intentUid,
+            rev: '01KD3C9W7N4G2T6Y8Z1B3D5F7H',
+            digest_before: digestOf({ ...intent, endpoint: { ...intent.endpoint, content_type: 'application/json' } }),
+            digest_after: digestOf({ ...revised, endpoint: { ...revised.endpoint, content_type: 'application/json' } }),
+            request_id: '2f6c1f0e-8d0b-4f5e-9a57-6c1f8a2b7d3e',
+            outcome: 'applied',
+          },
+        ],
+      },
+    },
     'delete-intent': { path: { intent_uid: intentUid } },
     'delete-service': { path: { service_id: serviceId } },
     'get-own-description': {

@@ -1,15 +1,25 @@
 import * as z from 'zod';
 import { jwsAlgorithmNames } from '../../functions/core/pat/signatures.ts';
 import { agent, agentPage, agentQuery, approvalInput, blockInput } from '../../schemas/agent.ts';
+import { changePage, changesQuery } from '../../schemas/changes.ts';
 import { credentialInput, savedCredential } from '../../schemas/credential.ts';
 import { errorBody } from '../../schemas/errors.ts';
 import { executionRequest } from '../../schemas/execution.ts';
-import { fullIntent, intentDetails, intentInput, intentList, intentPage, savedIntent, viewQuery } from '../../schemas/intent.ts';
+import {
+  fullIntent,
+  intentDetails,
+  intentInput,
+  intentList,
+  intentPage,
+  intentUpdate,
+  savedIntent,
+  viewQuery,
+} from '../../schemas/intent.ts';
 import { descriptionQuery, listQuery } from '../../schemas/pagination.ts';
 import { patRequest, patResponse } from '../../schemas/pat.ts';
 import { policy, policyQuery, policyWords } from '../../schemas/policy.ts';
 import { searchQuery } from '../../schemas/search.ts';
-import { savedService, service, serviceInput, serviceList, servicesQuery } from '../../schemas/service.ts';
+import { savedService, service, serviceInput, serviceList, servicesQuery, serviceUpdate } from '../../schemas/service.ts';
 import { serviceDescription } from '../../schemas/service-description.ts';
 import { health, keySet } from '../../schemas/well-known.ts';
 import type { EndpointName } from '../endpoints.ts';
@@ -66,7 +76,8 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   },
   'get-intent': {
     tag: 'Discovery',
-    description: 'With `view=full`, everything that was registered, in the form that a PUT takes.',
+    description:
+      'With `view=full`, everything that was registered, in the form that a PUT takes. A draft is there only with `view=full` and the token of an admin of its service.',
     query: viewQuery,
     answer: z.union([intentDetails, fullIntent]),
     headers: revision,
@@ -102,15 +113,17 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   },
   'create-service': {
     tag: 'Services',
-    description: 'Names are unique, regardless of case and surrounding white space.',
+    description:
+      'Names are unique, regardless of case and surrounding white space. What an admin of a namespace registers must have that `namespace`.',
     body: serviceInput,
     answer: savedService,
     headers: ['ETag', 'Location'],
   },
   'update-service': {
     tag: 'Services',
-    description: 'Replaces the whole record: what the body leaves out is removed.',
-    body: serviceInput,
+    description:
+      'Replaces the whole record: what the body leaves out is removed, except the `namespace`, which stays once it is set. Takes what a read has shown.',
+    body: serviceUpdate,
     requestHeaders: guarded,
     answer: savedService,
     headers: revision,
@@ -130,7 +143,8 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   },
   'list-service-intents': {
     tag: 'Intents',
-    description: 'In the order of `intent_uid`. A page past the end is empty.',
+    description:
+      'In the order of `intent_uid`. A page past the end is empty. Drafts are listed with the token of an admin of the service; a token that is sent must be that of an admin.',
     query: listQuery,
     answer: intentList,
     headers: paged,
@@ -145,8 +159,9 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   },
   'update-intent': {
     tag: 'Intents',
-    description: 'Replaces the whole record. `intent_uid` must be that of the path: a new version is a new intent.',
-    body: intentInput,
+    description:
+      'Replaces the whole record. `intent_uid` must be that of the path: a new version is a new intent. Takes what a read with `view=full` has shown.',
+    body: intentUpdate,
     requestHeaders: guarded,
     answer: savedIntent,
     headers: revision,
@@ -203,6 +218,14 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     tag: 'Services',
     description: 'Calls no longer carry it, and are no longer signed.',
     requestHeaders: guarded,
+  },
+  'list-changes': {
+    tag: 'Services',
+    description:
+      'The history of what admins have changed, newest first; an admin of a namespace sees what belongs to it. An entry is written before its record; `outcome` says whether the record came. With `kind`, `id` or `actor`, a page looks at no more than 1,000 entries, so it may be short or empty: follow `Link` until there is none.',
+    query: changesQuery,
+    answer: changePage,
+    headers: ['Link'],
   },
   'get-service-description': {
     tag: 'Discovery',

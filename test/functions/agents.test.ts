@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { VerifyAdmin } from '../../functions/core/admin/verify-admin.ts';
 import { ApiError } from '../../functions/core/api-error.ts';
 import { openAgents } from '../../functions/core/store/agent.ts';
+import { openHistory } from '../../functions/core/store/history.ts';
 import { createAction as createDelete } from '../../functions/delete-agent.ts';
 import { createAction as createGet } from '../../functions/get-agent.ts';
 import { createAction as createRevoke } from '../../functions/revoke-agent.ts';
 import { agent as agentSchema } from '../../schemas/agent.ts';
+import { someAdmin } from '../support/admins.ts';
 import { bindAgent } from '../support/bind-agent.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { startTable, type TestTable } from '../support/table.ts';
@@ -32,9 +35,9 @@ const refuseAll = async () => {
 const call = (
   kind: 'get' | 'revoke' | 'delete',
   agent_id = encodeURIComponent(agentId),
-  verifyAdmin: () => Promise<void> = async () => undefined,
+  verifyAdmin: VerifyAdmin = async () => someAdmin,
 ) => {
-  const deps = { verifyAdmin, agents: openAgents(store.table) };
+  const deps = { verifyAdmin, agents: openAgents(store.table), history: openHistory(store.table) };
   const steps = { get: createGet, revoke: createRevoke, delete: createDelete }[kind](deps);
   return invoke(steps, { path: `/api/agents/${agent_id}`, pathParameters: { agent_id } });
 };

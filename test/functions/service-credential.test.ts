@@ -8,6 +8,7 @@ import { createAction as createDelete } from '../../functions/delete-service-cre
 import { createAction as createPut } from '../../functions/put-service-credential.ts';
 import { savedCredential } from '../../schemas/credential.ts';
 import { toSavedService, toService } from '../../schemas/service.ts';
+import { someAdmin } from '../support/admins.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
@@ -26,6 +27,7 @@ let count = 0;
 const token = 'Bearer good';
 const verifyAdmin: VerifyAdmin = async (request) => {
   if (request.header('authorization') !== token) throw unauthorized('Send the header Authorization: Bearer <token>.');
+  return someAdmin;
 };
 
 beforeAll(async () => {

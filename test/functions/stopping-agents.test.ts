@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@
 import type { JWK } from 'jose';
 import { createAction as createApprove } from '../../functions/approve-agent.ts';
 import { createAction as createBlock } from '../../functions/block-agent.ts';
+import type { Admin } from '../../functions/core/admin/admin.ts';
 import { log } from '../../functions/core/log.ts';
 import { outwaitAdmissions } from '../../functions/core/pat/admission.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
@@ -11,6 +12,7 @@ import { createAction as createGet } from '../../functions/get-agent.ts';
 import { createAction as createList } from '../../functions/list-agents.ts';
 import { createAction as createUnblock } from '../../functions/unblock-agent.ts';
 import { agentPage, agent as agentSchema } from '../../schemas/agent.ts';
+import { someAdmin } from '../support/admins.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
 import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, post, requestPat, startGate } from '../support/gate.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
@@ -37,7 +39,9 @@ beforeEach(() => {
   gate.database.operations.length = 0;
 });
 
-const admin = { verifyAdmin: async () => undefined };
+/** Entries of the history are tried elsewhere. */
+const history = { around: <T>(_by: Admin, _change: object, effect: (rev: string) => Promise<T>): Promise<T> => effect('') };
+const admin = { verifyAdmin: async () => someAdmin, history };
 const pathOf = (agentId: string, more = '') => ({
   path: `/api/agents/${encodeURIComponent(agentId)}${more}`,
   pathParameters: { agent_id: encodeURIComponent(agentId) },

@@ -92,6 +92,7 @@ test('the partitions are those of the keys', () => {
     intent: keys.intent(uid),
     member: keys.member('1', uid),
     roster: keys.roster('1'),
+    history: keys.history(newUlid()),
     change: keys.change({ rev: newUlid(), kind: 'intent', id: uid }),
     agent: keys.agent('1'),
     agentKey: keys.agentKey('1'),

@@ -6,6 +6,7 @@ const defaults = {
   protocol: 'proto',
   policyFile: 'policy.json',
   patLifeSeconds: 3_600,
+  historyDays: 400,
   issueLimitPerHour: 60,
   voidPats: false,
   signingKeys: ['first'],
@@ -23,6 +24,7 @@ const defaults = {
   wafRequestsPerFiveMinutes: 500,
   requireAdminMfa: true,
   machineClient: false,
+  machineNamespaces: [],
   tracing: true,
   logRetentionDays: 30,
   retainData: true,
@@ -89,6 +91,7 @@ describe('parseSettings', () => {
     [{ signingKeys: [] }, 'signingKeys: must name at least one key, and none twice'],
     [{ signingKeys: 'a,a' }, 'signingKeys: must name at least one key, and none twice'],
     [{ egressPorts: '80' }, 'egressPorts: must include 443'],
+    [{ machineNamespaces: 'pay.example' }, 'machineNamespaces: needs machineClient'],
     [
       { publicBaseUrl: 'https://a.example/' },
       'publicBaseUrl: must be an http or https address, its host in lower case, without default port, dot after the host, query, fragment or slash at the end',

@@ -361,6 +361,17 @@ describe('admins', () => {
     expect(standard.only('AWS::Cognito::UserPoolGroup').Properties.GroupName).toBe('admins');
   });
 
+  test('a namespace gets a machine client of its own with machineNamespaces, whose scope is of no use elsewhere', () => {
+    const made = synthesize({ machineClient: true, machineNamespaces: ['pay.example', 'pay'] });
+    const [server] = Object.values(made.resources('AWS::Cognito::UserPoolResourceServer'));
+    const names = server?.Properties.Scopes.map(({ ScopeName }: { ScopeName: string }) => ScopeName);
+    expect(names).toEqual(['admin', 'admin:pay.example', 'admin:pay']);
+    // what Cognito takes as the name of a scope
+    for (const name of names) expect(name).toMatch(/^[\x21\x23-\x2e\x30-\x5b\x5d-\x7e]+$/);
+    const clients = Object.values(made.resources('AWS::Cognito::UserPoolClient')).filter(({ Properties }) => Properties.GenerateSecret);
+    expect(clients.map(({ Properties }) => Properties.AllowedOAuthScopes.length)).toEqual([1, 1, 1]);
+  });
+
   test('machines get the scope and nothing else, and only if they are to', () => {
     const made = synthesize({ machineClient: true });
     const clients = Object.values(made.resources('AWS::Cognito::UserPoolClient')).map(({ Properties }) => Properties);

@@ -28,6 +28,7 @@ export function addImport(program: CommandUnknownOpts): void {
     .option('--name <name>', 'name of the service; default: the title of the document')
     .option('--service <service>', 'register into this service (service_id or name), and leave its own record as it is')
     .option('--keep-deprecated', 'intents of deprecated operations can be executed all the same')
+    .option('--draft', 'what is created is a draft, which agents do not see; intents that are there stay as they are')
     .option('--prune', 'also remove intents of the service that the document does not have')
     .option('-y, --yes', 'remove without asking')
     .addOption(concurrencyOption)
@@ -47,7 +48,9 @@ export function addImport(program: CommandUnknownOpts): void {
         registryUrl: api.baseUrl,
       });
       const into = service === undefined ? undefined : (await requireService(api, service)).record;
-      const changes = await compareService(context, { service: plan.service, intents: plan.intents, into }, concurrency, dryRun);
+      const intents = options.draft ? plan.intents.map((intent) => ({ ...intent, draft: true })) : plan.intents;
+      const wanted = { service: plan.service, intents, into, keepsDrafts: true };
+      const changes = await compareService(context, wanted, concurrency, dryRun);
       if (dryRun) showChanges(terminal, changes, isPruning);
       showPlan(terminal, plan, options.verbose === true);
       terminal.say(`${changes.name}: ${describeCount(changes, isPruning)}, ${plan.skipped.length} skipped`);

@@ -17,6 +17,7 @@ const fields = [
   new Option('--logo-url <url>', 'service_logo_url'),
   new Option('--terms-url <url>', 'service_terms_of_service_url'),
   new Option('--privacy-url <url>', 'service_privacy_policy_url'),
+  new Option('--namespace <namespace>', 'namespace'),
 ];
 
 function addFields<Words extends unknown[]>(command: Command<Words, OptionValues, OptionValues>) {

@@ -4,7 +4,7 @@ import { foldName } from '../../../functions/core/store/keys.ts';
 import { fullIntent, intentList } from '../../../schemas/intent.ts';
 import { type Service, service, serviceList } from '../../../schemas/service.ts';
 import { readAnswer } from '../../probes.ts';
-import type { Api } from '../api.ts';
+import type { Api, ApiCallOptions } from '../api.ts';
 import { CliFailure } from '../failure.ts';
 
 const pageSize = 100;
@@ -16,14 +16,16 @@ export function nextQuery(headers: Headers): Record<string, string> | undefined 
   return url === null ? undefined : Object.fromEntries(url.searchParams);
 }
 
-async function* readPages<T extends z.ZodType>(
+/** The pages of a list. @param isAdmin - as {@link ApiCallOptions} has it */
+export async function* readPages<T extends z.ZodType>(
   api: Api,
   path: string,
   query: Record<string, string>,
   schema: T,
+  isAdmin?: ApiCallOptions['isAdmin'],
 ): AsyncGenerator<z.output<T>> {
   for (let asked: Record<string, string> | undefined = query; asked !== undefined; ) {
-    const reply = await api.call('GET', path, { query: { ...asked, page_size: pageSize } });
+    const reply = await api.call('GET', path, { query: { ...asked, page_size: pageSize }, ...(isAdmin && { isAdmin }) });
     yield readAnswer(schema, reply);
     asked = nextQuery(reply.headers);
   }
@@ -32,8 +34,9 @@ async function* readPages<T extends z.ZodType>(
 export const intentPath = (uid: string) => `/api/intents/${encodeURIComponent(uid)}`;
 export const servicePath = (serviceId: string) => `/api/services/${encodeURIComponent(serviceId)}`;
 
-/** The intents of a service in the order of their uids, deprecated ones included, page by page. */
-export const listIntents = (api: Api, serviceId: string) => readPages(api, `${servicePath(serviceId)}/intents`, {}, intentList);
+/** The intents of a service in the order of their uids, deprecated ones included, and drafts if an admin of the service is signed in, page by page. */
+export const listIntents = (api: Api, serviceId: string) =>
+  readPages(api, `${servicePath(serviceId)}/intents`, {}, intentList, 'if signed in');
 
 export const listAllIntents = async (api: Api, serviceId: string) =>
   (await Array.fromAsync(listIntents(api, serviceId), ({ intents }) => intents)).flat();
@@ -44,9 +47,14 @@ export interface Found<T> {
   etag: string;
 }
 
-async function find<T extends z.ZodType>(api: Api, path: string, schema: T, query = {}): Promise<Found<z.output<T>> | undefined> {
+async function find<T extends z.ZodType>(
+  api: Api,
+  path: string,
+  schema: T,
+  options: ApiCallOptions = {},
+): Promise<Found<z.output<T>> | undefined> {
   try {
-    const reply = await api.call('GET', path, { query });
+    const reply = await api.call('GET', path, options);
     return { record: readAnswer(schema, reply), etag: reply.headers.get('etag') ?? '*' };
   } catch (error) {
     if (error instanceof Refusal && error.status === 404) return undefined;
@@ -54,8 +62,9 @@ async function find<T extends z.ZodType>(api: Api, path: string, schema: T, quer
   }
 }
 
-/** An intent in full. */
-export const findIntent = (api: Api, uid: string) => find(api, intentPath(uid), fullIntent, { view: 'full' });
+/** An intent in full; a draft if an admin of its service is signed in. */
+export const findIntent = (api: Api, uid: string) =>
+  find(api, intentPath(uid), fullIntent, { query: { view: 'full' }, isAdmin: 'if signed in' });
 export const findService = (api: Api, serviceId: string) => find(api, servicePath(serviceId), service);
 
 /** The services in the order of their names, with the number of their intents; with `name` those whose names have all its words. */

@@ -1,12 +1,6 @@
 import type { Pagination } from '../../../schemas/pagination.ts';
 import type { ApiRequest } from './request.ts';
 
-/** The `Link` header of an answer whose next page is found by a cursor alone, with the query of the request. */
-export function nextLink(request: ApiRequest, cursor: Record<string, string>): Record<string, string> {
-  const query = new URLSearchParams({ ...request.queryValues(), ...cursor });
-  return { Link: `<${request.baseUrl}${request.path}?${query}>; rel="next"` };
-}
-
 /**
  * The `Link` header of a paged answer (RFC 8288): `next` and `prev`, with the query of the request.
  * @param next - query parameters that only the next page's link carries
@@ -29,4 +23,12 @@ export function pageLinks(
     ...(current_page > 1 ? [link('prev', Math.min(current_page - 1, Math.max(total_pages, 1)))] : []),
   ];
   return links.length > 0 ? { Link: links.join(', ') } : {};
+}
+
+/** The `Link` header of a page that has no number: `next` with the query of the request and what the next page's link carries besides, if it does. */
+export function nextLink(request: ApiRequest, next: Record<string, string | undefined>): Record<string, string> {
+  const query = new URLSearchParams(request.queryValues());
+  const given = Object.entries(next).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+  for (const [name, value] of given) query.set(name, value);
+  return given.length > 0 ? { Link: `<${request.baseUrl}${request.path}?${query}>; rel="next"` } : {};
 }

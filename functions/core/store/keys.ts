@@ -17,6 +17,7 @@ export const partitions = {
   member: { table: 'registry', prefix: 'MEMBERS#' },
   roster: { table: 'registry', prefix: 'ROSTER#' },
   change: { table: 'registry', prefix: 'CHANGES#' },
+  history: { table: 'registry', prefix: 'HISTORY#' },
   policy: { table: 'registry', prefix: 'POLICY#' },
   feed: { table: 'registry', prefix: 'FEED#' },
   agent: { table: 'activity', prefix: 'AGENT#' },
@@ -66,6 +67,9 @@ function toSortKey(text: string): string {
 /** The partition of the changes of one day (UTC). */
 export const changesOf = (timeMs: number): string => `${partitions.change.prefix}${new Date(timeMs).toISOString().slice(0, 10)}`;
 
+/** The partition of the history of one month (UTC). */
+export const historyOf = (timeMs: number): string => `${partitions.history.prefix}${new Date(timeMs).toISOString().slice(0, 7)}`;
+
 const key = (kind: RecordKind, rest: string, sk: string): Key => ({ pk: partitions[kind].prefix + rest, sk });
 
 export const keys = {
@@ -76,9 +80,12 @@ export const keys = {
     const { namespace, slug, version } = splitIntentUid(intentUid);
     return key('intent', `${namespace}:${slug}`, version);
   },
-  member: (serviceId: string, intentUid: string): Key => key('member', serviceId, intentUid),
-  roster: (serviceId: string): Key => key('roster', serviceId, 'ROSTER'),
+  /** @param list - one of a service's, see `listOf` in `members.ts` */
+  member: (list: string, intentUid: string): Key => key('member', list, intentUid),
+  roster: (list: string): Key => key('roster', list, 'ROSTER'),
   change: ({ rev, kind, id }: Change): Key => ({ pk: changesOf(ulidTimeMs(rev)), sk: `${rev}#${kind}#${id}` }),
+  /** @param rev - that the change wrote */
+  history: (rev: string): Key => ({ pk: historyOf(ulidTimeMs(rev)), sk: rev }),
   /** a policy that PATs were issued under, to show what has changed since */
   policy: (reference: string): Key => key('policy', reference, 'POLICY'),
   /** how far the feed of a search collection has come */

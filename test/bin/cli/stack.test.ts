@@ -214,6 +214,57 @@ describe('registry as code', () => {
   });
 });
 
+describe('drafts and changes', () => {
+  test('a draft is in a registry file, is compared and published, and all of it is in the history', async () => {
+    const file = join(folder, 'drafts.json');
+    const service = {
+      service_name: 'Drafted',
+      service_url: 'https://draft.example',
+      description: 'Is not ready',
+      namespace: 'draft.example',
+    };
+    const intent = {
+      intent_uid: 'draft.example:act:v1',
+      intent_name: 'Act',
+      description: 'Acts',
+      endpoint: { method: 'POST', url: 'https://draft.example/act', content_type: 'application/json' },
+      input_parameters: [],
+      output_parameters: [],
+    };
+    const write = (draft: boolean) =>
+      writeFile(file, JSON.stringify({ registry: 1, services: [{ ...service, intents: [{ ...intent, ...(draft && { draft }) }] }] }));
+    await write(true);
+    const [{ applied }] = await succeedJson('apply', file);
+    const { service_id: id } = applied;
+    expect(await succeed('intents', 'show', 'draft.example:act:v1')).toContain('https://draft.example/act (draft)');
+    expect(await succeed('intents', 'list', '--service', id)).toBe('draft.example:act:v1  Act\n');
+    expect(await succeedJson('export', '--service', id)).toEqual({
+      registry: 1,
+      services: [{ ...service, intents: [{ ...intent, draft: true }] }],
+    });
+    expect(await runScript(`INTENT_GATE_TOKEN=none npx intent-gate intents show draft.example:act:v1`)).toMatchObject({ code: 1 });
+
+    await write(false);
+    expect((await run(['diff', file])).stdout).toContain('/draft: true -> nothing');
+    await succeed('apply', file);
+    expect((await run(['diff', file])).code).toBe(0);
+
+    const lines = (await succeed('changes', '--id', 'draft.example:act:v1', '--json')).trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line)).map(({ action, actor, outcome }) => [action, actor.user_name, outcome])).toEqual([
+      ['update', 'admin', 'applied'],
+      ['create', 'admin', 'applied'],
+    ]);
+    expect(await succeed('changes', '--since', '1h', '--kind', 'service', '--actor', 'admin')).toMatch(
+      new RegExp(`^\\d{4}-.+Z  admin  create +service  ${id} *$`, 'm'),
+    );
+    expect(await run(['changes', '--since', 'lately'])).toMatchObject({
+      code: 3,
+      stderr: '--since takes a time back from now such as 30m, 12h, 7d or 4w, or a date such as 2027-03-01.\n',
+    });
+    await succeed('services', 'delete', id, '--yes');
+  }, 120_000);
+});
+
 describe('services and intents', () => {
   test('are created, shown, changed and deleted', async () => {
     const file = join(folder, 'intent.yaml');
