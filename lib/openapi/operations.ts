@@ -150,7 +150,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'put-service-credential': {
     tag: 'Services',
     description:
-      'Calls of the intents of this service at `origins` carry these header fields and query parameters, and are signed (RFC 9421) with the key in the answer; calls at other origins are not. The key is shown once, the values never. Once this is answered, no call carries earlier values. This is a change of the service: its `ETag` changes, and those of its intents.',
+      'Calls of the intents of this service at `origins` carry these header fields and query parameters, and are signed (RFC 9421) with the key in the answer; calls at other origins are not. The key is shown once, the values never. No execution that begins once this is answered carries earlier values. This is a change of the service: its `ETag` changes, and those of its intents.',
     body: credentialInput,
     requestHeaders: guarded,
     answer: savedCredential,
