@@ -12,6 +12,8 @@ export interface Parameter {
   maxLength?: number;
   pattern?: string;
   format?: string;
+  /** an input that is sent to the service as a header field */
+  in?: 'header';
 }
 
 /** An intent as search shows it. */

@@ -2,7 +2,7 @@ import { intentInput, toSavedIntent } from '../schemas/intent.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { created } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { checkIntent } from './core/relay/check-intent.ts';
+import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { historyFromEnvironment } from './core/store/history.ts';
 import { type Intents, openIntents } from './core/store/intents.ts';
@@ -22,7 +22,8 @@ export const createAction =
     const admin = await verifyAdmin(request);
     const input = request.body(intentInput);
     checkIntent(input, egress, request.baseUrl);
-    const intent = await intents.as(admin).create(request.pathParameter('service_id'), input);
+    const serviceId = request.pathParameter('service_id');
+    const intent = await intents.as(admin).create(serviceId, input, (service) => checkInService(input, service));
     if (!intent) throw noSuchService();
     return created(toSavedIntent(intent), { Location: `${request.baseUrl}/api/intents/${intent.intent_uid}` });
   };

@@ -1,8 +1,9 @@
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
-import { noContent, recordTag } from './core/http/response.ts';
+import { adminTag, noContent, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { historyFromEnvironment } from './core/store/history.ts';
+import type { ServiceRecord } from './core/store/records.ts';
 import { noSuchService } from './core/store/refusals.ts';
 import { openServices, type Services } from './core/store/services.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
@@ -19,7 +20,7 @@ export const createAction =
   async (request) => {
     const admin = await verifyAdmin(request);
     const serviceId = request.pathParameter('service_id');
-    const isMatch = (seen: { rev: string }) => request.ifMatch(recordTag(seen));
+    const isMatch = (seen: ServiceRecord) => request.ifMatch(recordTag(seen), adminTag(seen));
     // The record last: until it says so, no call goes out without the credential.
     const remove = () => credentials.remove(serviceId);
     if (!(await services.as(admin).setCredential(serviceId, undefined, isMatch, remove))) throw noSuchService();

@@ -1,6 +1,6 @@
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
-import { noContent, recordTag } from './core/http/response.ts';
+import { adminTag, noContent, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { historyFromEnvironment } from './core/store/history.ts';
 import { noSuchService } from './core/store/refusals.ts';
@@ -25,7 +25,7 @@ export const createAction =
     const serviceId = request.pathParameter('service_id');
     const isRemoved = await services
       .as(admin)
-      .remove(serviceId, (seen) => request.ifMatch(recordTag(seen)), Date.now() + request.remainingMs() - reservedMs);
+      .remove(serviceId, (seen) => request.ifMatch(recordTag(seen), adminTag(seen)), Date.now() + request.remainingMs() - reservedMs);
     // Also for a service that is gone: its deletion may have been interrupted at this point.
     if (isUlid(serviceId)) await credentials.remove(serviceId);
     if (!isRemoved) throw noSuchService();

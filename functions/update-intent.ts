@@ -3,7 +3,7 @@ import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/ver
 import { invalidParameter } from './core/api-error.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { checkIntent } from './core/relay/check-intent.ts';
+import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { historyFromEnvironment } from './core/store/history.ts';
 import { type Intents, intentTag, type LiveIntent, openIntents } from './core/store/intents.ts';
@@ -28,6 +28,7 @@ export const createAction =
     }
     const isMatch = (seen: LiveIntent) => {
       requireSame({ intent_id, service_id, service_name }, { intent_id: uid, ...pickNames(seen) });
+      checkInService(input, seen.service);
       return request.ifMatch(intentTag(seen, 'details'), intentTag(seen, 'full'));
     };
     checkIntent(input, egress, request.baseUrl);

@@ -1,9 +1,14 @@
-import { serviceUpdate, toSavedService } from '../schemas/service.ts';
+import { toCredentialFacts } from '../schemas/credential.ts';
+import { foldField } from '../schemas/header.ts';
+import { type ServiceInput, type ShownService, serviceUpdate, toSavedService } from '../schemas/service.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { invalidParameter } from './core/api-error.ts';
-import { ok, recordTag } from './core/http/response.ts';
+import { adminTag, ok, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { pointer } from './core/json.ts';
+import { canonicalDigest } from './core/policy/canonical.ts';
 import { historyFromEnvironment } from './core/store/history.ts';
+import type { ServiceRecord } from './core/store/records.ts';
 import { noSuchService } from './core/store/refusals.ts';
 import { openServices, type Services } from './core/store/services.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
@@ -19,14 +24,36 @@ export const createAction =
   async (request) => {
     const admin = await verifyAdmin(request);
     const serviceId = request.pathParameter('service_id');
-    const { service_id, ...input } = request.body(serviceUpdate);
+    const { service_id, credential, ...input } = request.body(serviceUpdate);
     if (service_id !== undefined && service_id !== serviceId) {
       throw invalidParameter([{ path: '/service_id', problem: 'must equal the service_id in the path, or be left out' }]);
     }
-    const service = await services.as(admin).replace(serviceId, input, (seen) => request.ifMatch(recordTag(seen)));
+    const service = await services.as(admin).replace(serviceId, input, (seen) => {
+      checkFields(input, seen);
+      if (credential !== undefined) requireSameCredential(credential, seen);
+      return request.ifMatch(recordTag(seen), adminTag(seen));
+    });
     if (!service) throw noSuchService();
     return ok(toSavedService(service), { ETag: recordTag(service) });
   };
+
+/** @throws ApiError INVALID_PARAMETER if a fixed header field has the name of one of the credential's */
+function checkFields({ headers = {} }: ServiceInput, { credential }: ServiceRecord): void {
+  const secret = new Set([credential, credential?.next].flatMap((values) => values?.headers ?? []).map(foldField));
+  const taken = Object.keys(headers).filter((name) => secret.has(foldField(name)));
+  if (taken.length > 0)
+    throw invalidParameter(
+      taken.map((name) => ({ path: pointer(['headers', name]), problem: "must not be a header field of the service's credential" })),
+    );
+}
+
+/** Whoever read the service as an admin may send back what was shown of its credential. */
+function requireSameCredential(shown: ShownService['credential'], service: ServiceRecord): void {
+  const { credential } = service;
+  const standing = credential ? toCredentialFacts({ ...service, credential }) : null;
+  if (canonicalDigest(shown) === canonicalDigest(standing)) return;
+  throw invalidParameter([{ path: '/credential', problem: 'must be as a read shows it, or be left out; PUT .../credential changes it' }]);
+}
 
 const table = tableFromEnvironment();
 

@@ -232,7 +232,7 @@ const rows = [
     summary: 'Read a service',
     success: 200,
     errors: ['NOT_FOUND'],
-    needs: { table: { service: ['get'] } },
+    needs: { table: { service: ['get'] }, adminTokens: true },
   },
   {
     ...open,
@@ -395,7 +395,7 @@ const rows = [
     summary: 'Set the credential that calls of a service carry, and get the key that they are signed with',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { service: ['get', 'put'], change: ['put'], history }, credentials: 'write' },
+    needs: { table: { service: ['get', 'put'], change: ['put'], history }, credentials: 'write', addressRules: true },
   },
   {
     ...admin,

@@ -22,6 +22,7 @@ export const parameter = z
     maxLength: length.optional(),
     pattern: z.string().max(1000).optional(),
     format: z.enum(parameterFormats).optional(),
+    in: z.enum(['header']).optional().describe('an input that calls carry as a header field, under its name; not in the URL or body'),
   })
   .meta({ id: 'Parameter', description: "An intent's input or output parameter, full form." });
 
@@ -33,7 +34,7 @@ export const recordedParameter = parameter
   .meta({ id: 'RecordedParameter', description: 'A parameter of a registered intent, full form.' });
 
 /** The members of a parameter that say which values it takes, besides its type. What deals with them is typed by this, so a new one does not compile until all of it does. */
-export type ConstraintName = Exclude<keyof Parameter, 'name' | 'type' | 'required' | 'description' | 'default'>;
+export type ConstraintName = Exclude<keyof Parameter, 'name' | 'type' | 'required' | 'description' | 'default' | 'in'>;
 
 /** What a parameter that has the constraint says by it. */
 export type ConstraintValue<Name extends ConstraintName> = NonNullable<Parameter[Name]>;

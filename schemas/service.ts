@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import { credentialFacts } from './credential.ts';
+import { openFields } from './header.ts';
 import { isNamespace } from './intent-uid.ts';
 import { pageQuery } from './pagination.ts';
 import { description, name, webAddress } from './text.ts';
@@ -22,6 +24,7 @@ export const serviceInput = z
     namespace: namespace
       .optional()
       .describe('in which all its intents stand, and whose admins may change it; never changes once it is set'),
+    headers: openFields.optional(),
   })
   .meta({ id: 'ServiceInput', description: 'The body that registers or replaces a service.' });
 
@@ -29,7 +32,10 @@ export type ServiceInput = z.infer<typeof serviceInput>;
 
 /** The body that replaces a service: also what a read shows besides, if it is that of the record. */
 export const serviceUpdate = serviceInput
-  .extend({ service_id: z.string().optional().describe('must be that of the path') })
+  .extend({
+    service_id: z.string().optional().describe('must be that of the path'),
+    credential: credentialFacts.nullable().optional().describe('must be as a read shows it'),
+  })
   .meta({ id: 'ServiceUpdate', description: 'The body that replaces a service, as a read of the service shows it.' });
 
 const recordedAddress = z.string().meta({ format: 'uri' });
@@ -49,6 +55,13 @@ export const service = serviceInput
   .meta({ id: 'Service', description: 'A registered service.' });
 
 export type Service = z.infer<typeof service>;
+
+/** What endpoint 9 answers. */
+export const shownService = service
+  .extend({ credential: credentialFacts.nullable().optional().describe('shown to admins only; null if the service has none') })
+  .meta({ id: 'ShownService', description: 'A registered service; admins also see what is known of its credential.' });
+
+export type ShownService = z.infer<typeof shownService>;
 
 /** What register and update answer (endpoints 6 and 7). */
 export const savedService = service

@@ -5,7 +5,7 @@ import { account, type Disturb, operation, type RunningService, region, ServiceE
 
 const name = z.string().regex(/^[\w/+=.@-]{1,512}$/, 'must be 1 to 512 letters, digits and /_+=.@-');
 const value = z.string().min(1).max(65_536);
-const readInput = z.object({ SecretId: name });
+const readInput = z.object({ SecretId: name, VersionId: z.uuid().optional() });
 const writeInput = z.object({ SecretId: name, SecretString: value });
 const createInput = z.object({ Name: name, SecretString: value });
 const deleteInput = z.object({
@@ -14,11 +14,12 @@ const deleteInput = z.object({
 });
 
 /** What is kept, by the name of the secret. */
-const secretFile = z.record(name, z.object({ value, version_id: z.uuid() }));
+const version = z.object({ value, version_id: z.uuid() });
+const secretFile = z.record(name, version.extend({ previous: version.optional() }));
 
 /**
  * A stand-in for Secrets Manager on a loopback port, behind its wire protocol.
- * Knows CreateSecret, PutSecretValue, GetSecretValue and DeleteSecret of secrets that are texts, by their names.
+ * Knows CreateSecret, PutSecretValue, GetSecretValue and DeleteSecret of secrets that are texts, by their names. Of each, two versions are kept.
  * @param options.file - in which secrets are kept, which only its owner may read; without it they are kept in memory
  */
 export async function startSecrets({ file, disturb }: { file?: string | undefined; disturb?: Disturb } = {}): Promise<RunningService> {
@@ -32,7 +33,8 @@ export async function startSecrets({ file, disturb }: { file?: string | undefine
   };
   const put = (id: string, text: string) => {
     const version_id = randomUUID();
-    secrets.set(id, { value: text, version_id });
+    const { previous: _, ...previous } = secrets.get(id) ?? {};
+    secrets.set(id, { value: text, version_id, ...('value' in previous && { previous }) });
     keep();
     return { ...describe(id), VersionId: version_id, VersionStages: ['AWSCURRENT'] };
   };
@@ -49,9 +51,13 @@ export async function startSecrets({ file, disturb }: { file?: string | undefine
         find(SecretId);
         return put(SecretId, SecretString);
       }),
-      GetSecretValue: operation(readInput, ({ SecretId }) => {
-        const { value: SecretString, version_id } = find(SecretId);
-        return { ...describe(SecretId), SecretString, VersionId: version_id, VersionStages: ['AWSCURRENT'] };
+      GetSecretValue: operation(readInput, ({ SecretId, VersionId }) => {
+        const current = find(SecretId);
+        const found = [current, current.previous].find((kept) => kept?.version_id === (VersionId ?? current.version_id));
+        if (!found)
+          throw new ServiceError('ResourceNotFoundException', "Secrets Manager can't find the specified secret value for VersionId.");
+        const VersionStages = [found === current ? 'AWSCURRENT' : 'AWSPREVIOUS'];
+        return { ...describe(SecretId), SecretString: found.value, VersionId: found.version_id, VersionStages };
       }),
       // Deleting a missing secret without recovery is not an error.
       DeleteSecret: operation(deleteInput, ({ SecretId }) => {

@@ -129,7 +129,7 @@ export const cases: Partial<Record<Endpoint['name'], Case>> = {
     prepare: async (world, namespace) => {
       const service_id = await newService(world, namespace);
       await world.services.setCredential(service_id, { set_at: Date.now() }, () => true);
-      await world.credentials.replace(service_id, credential);
+      await world.credentials.add(service_id, { headers: { 'X-Api-Key': 'a-value-that-appears-nowhere' }, query: {}, signing_key: '' });
       return { path: { service_id } };
     },
     entry: { kind: 'service', action: 'credential' },

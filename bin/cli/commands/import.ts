@@ -27,6 +27,10 @@ export function addImport(program: CommandUnknownOpts): void {
     .option('--base-url <url>', "the API's address, in place of what the document says")
     .option('--name <name>', 'name of the service; default: the title of the document')
     .option('--service <service>', 'register into this service (service_id or name), and leave its own record as it is')
+    .option(
+      '--allow-origin <origin...>',
+      "also import operations that lead to this origin, such as https://files.example.com, and not to the service's",
+    )
     .option('--keep-deprecated', 'intents of deprecated operations can be executed all the same')
     .option('--draft', 'what is created is a draft, which agents do not see; intents that are there stay as they are')
     .option('--prune', 'also remove intents of the service that the document does not have')
@@ -42,28 +46,41 @@ export function addImport(program: CommandUnknownOpts): void {
         throw usageFailure('--intent-version takes v and numbers separated by dots, for example v1.2.');
       const { namespace, name: serviceName, baseUrl, keepDeprecated = false } = options;
       const rules = chooseRules(api.baseUrl, baseUrl, options.allowLoopback);
+      const into = service === undefined ? undefined : (await requireService(api, service)).record;
       const documentUrl = /^https?:\/\//i.test(source) ? source : undefined;
       const plan = planImport(await readSource(source, documentUrl, rules), {
         ...{ namespace, version, serviceName, baseUrl, documentUrl, keepDeprecated, rules },
+        serviceUrl: into?.service_url,
+        allowedOrigins: readOrigins(options.allowOrigin),
         registryUrl: api.baseUrl,
       });
-      const into = service === undefined ? undefined : (await requireService(api, service)).record;
       const intents = options.draft ? plan.intents.map((intent) => ({ ...intent, draft: true })) : plan.intents;
       const wanted = { service: plan.service, intents, into, keepsDrafts: true };
       const changes = await compareService(context, wanted, concurrency, dryRun);
       if (dryRun) showChanges(terminal, changes, isPruning);
       showPlan(terminal, plan, options.verbose === true);
       terminal.say(`${changes.name}: ${describeCount(changes, isPruning)}, ${plan.skipped.length} skipped`);
-      const { skipped, notes, credentials } = plan;
+      const { skipped, notes, credentials, credentialOptions } = plan;
       const result = { ...changesAsJson(changes), skipped, notes, credentials };
       if (dryRun) return terminal.json(result);
       if (isPruning && changes.extra.length > 0)
         await terminal.requireConfirmation(`Remove ${changes.extra.length} intents of ${changes.name}?`, options.yes);
       const applied = await applyChanges(context, changes, concurrency, isPruning);
       showApplied(terminal, changes.name, applied);
-      terminal.json({ ...result, applied });
+      const credentialCommand = ['intent-gate services credential set', applied.service_id, ...credentialOptions].join(' ');
+      if (credentialOptions.length > 0) terminal.say(`Set the credential of the service with: npx ${credentialCommand}`);
+      terminal.json({ ...result, applied, ...(credentialOptions.length > 0 && { credential_command: credentialCommand }) });
       requireSuccess([applied]);
     });
+}
+
+function readOrigins(given: readonly string[] = []): string[] {
+  return given.map((text) => {
+    const url = URL.parse(text);
+    if (url === null || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`)
+      throw usageFailure('--allow-origin takes an origin without a path, for example https://files.example.com.');
+    return url.origin;
+  });
 }
 
 async function readSource(source: string, url: string | undefined, rules: EgressRules): Promise<unknown> {

@@ -1,4 +1,5 @@
-import { type Node, node, text } from './node.ts';
+import { fieldName } from '../../../schemas/header.ts';
+import { list, type Node, node, text } from './node.ts';
 
 /** The headers by which callers prove themselves, in lower case. */
 export const readCredentialHeaders = (schemes: Node): Set<string> =>
@@ -16,7 +17,8 @@ export const describeCredentials = (schemes: Node): string[] =>
 function describeScheme({ type, in: place, name, scheme, $ref }: Node): string {
   switch (type) {
     case 'apiKey':
-      return place === 'header' ? `a key in the header ${name}` : `a key in the ${place} (${name}), which a service's credential cannot be`;
+      if (place === 'header') return `a key in the header ${name}`;
+      return `a key in the ${place} (${name})${place === 'query' ? '' : ", which a service's credential cannot be"}`;
     case 'http':
     case 'basic':
       return /^basic$/i.test(String(scheme ?? type))
@@ -29,3 +31,25 @@ function describeScheme({ type, in: place, name, scheme, $ref }: Node): string {
       return $ref === undefined ? `a scheme of the type ${text(type) ?? 'unknown'}` : 'a scheme that is described elsewhere';
   }
 }
+
+/**
+ * The options of `services credential set` for what the document asks its callers for: all that its first usual requirement names, else the
+ * first scheme that a service's credential can be.
+ */
+export function makeCredentialOptions(schemes: Node, security: unknown): string[] {
+  const required = list(security).map((requirement) => Object.keys(node(requirement)));
+  const choices = [...required, ...Object.keys(schemes).map((name) => [name])];
+  const options = choices.map((names) => names.map((name) => makeOption(node(schemes[name]))));
+  const chosen = options.find((some) => some.length > 0 && some.every((option) => option !== undefined)) ?? [];
+  return [...new Set(chosen.filter((option) => option !== undefined))];
+}
+
+function makeOption({ type, in: place, name = '' }: Node): string | undefined {
+  if (['http', 'basic', 'oauth2', 'openIdConnect'].includes(String(type))) return '--header Authorization';
+  if (type !== 'apiKey') return undefined;
+  if (place === 'header') return fieldName.safeParse(name).success ? `--header ${quote(String(name))}` : undefined;
+  return place === 'query' && /^[\x21-\x7e]{1,100}$/.test(String(name)) ? `--query ${quote(String(name))}` : undefined;
+}
+
+/** As a shell takes it for one word. */
+const quote = (word: string): string => (/^[\w.-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

@@ -48,14 +48,14 @@ function planServiceDescription(root: Node, options: ImportOptions): ImportPlan 
     '/service-info',
     take,
   );
-  const plan: ImportPlan = { service, intents: [], skipped: [], notes: [], credentials: [] };
+  const plan: ImportPlan = { service, intents: [], skipped: [], notes: [], credentials: [], credentialOptions: [] };
   const seen = new Set<string>();
   for (const [index, given] of list(root.intents).entries()) {
     const path = `/intents/${index}`;
     const operation = text(node(given).intent_uid) ?? path;
     const members = Object.entries(node(given)).filter(([name]) => !assigned.includes(name));
     const intent = planOne(operation, plan.skipped, () => {
-      const checked = checkPlanned(fitTexts(Object.fromEntries(members), path, take), path, options);
+      const checked = checkPlanned(fitTexts(Object.fromEntries(members), path, take), path, url, options);
       if (seen.has(operation)) throw new Unfit(path, 'has the same intent_uid as another one');
       return checked;
     });

@@ -1,7 +1,7 @@
 import { createMagicProxy } from '@scalar/json-magic/magic-proxy';
 import { type IntentInput, methods } from '../../../schemas/intent.ts';
 import { intentUid } from '../../../schemas/intent-uid.ts';
-import { describeCredentials, readCredentialHeaders } from './credentials.ts';
+import { describeCredentials, makeCredentialOptions, readCredentialHeaders } from './credentials.ts';
 import { DocumentError } from './document.ts';
 import { makeRequest, type RequestContext } from './inputs.ts';
 import { humanize, isNamespace, majorVersion, makePathSlug, makeSlug } from './naming.ts';
@@ -51,7 +51,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
         readSchema,
         take: (path, note) => ownNotes.push({ path, note }),
       });
-      return checkPlanned(intent, pathOf(operation.node), options);
+      return checkPlanned(intent, pathOf(operation.node), serviceUrl, options);
     });
     if (planned === undefined) continue;
     intents.push(planned);
@@ -68,7 +68,8 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
     '/info',
     take,
   );
-  return { service, intents, skipped, notes: distinct(notes), credentials: describeCredentials(schemes) };
+  const credentialOptions = makeCredentialOptions(schemes, root.security);
+  return { service, intents, skipped, notes: distinct(notes), credentials: describeCredentials(schemes), credentialOptions };
 }
 
 function readServiceUrl(root: Node, options: ImportOptions): string {

@@ -1,3 +1,4 @@
+import { originOf } from '../../../functions/core/relay/url-template.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import type { Service, ServiceInput } from '../../../schemas/service.ts';
 import type { Api } from '../api.ts';
@@ -39,6 +40,8 @@ export interface ServiceChanges {
   extra: string[];
   /** uids that are wanted, but that another service has */
   foreign: string[];
+  /** origins to which wanted intents lead, other than that of the service's address */
+  otherOrigins: string[];
 }
 
 /** How many intents are looked up when a service is not found by its name. */
@@ -83,6 +86,7 @@ export async function compareService(
     unchanged: 0,
     extra: [...standing].filter((uid) => !wantedUids.has(uid)),
     foreign: [],
+    otherOrigins: findOtherOrigins(wanted),
   };
   await withProgress(terminal, 'Comparing', wanted.intents, concurrency, async (intent) => {
     const stands = isThorough || standing.has(intent.intent_uid) ? await findIntent(api, intent.intent_uid) : undefined;
@@ -102,6 +106,12 @@ const keepNamespace = (service: ServiceInput, found: Found<Service> | undefined)
   ...(found?.record.namespace !== undefined && { namespace: found.record.namespace }),
   ...service,
 });
+
+function findOtherOrigins({ service, intents, into }: Wanted): string[] {
+  const home = new URL((into ?? service).service_url).origin;
+  const origins = new Set(intents.map(({ endpoint }) => originOf(endpoint.url) ?? ''));
+  return [...origins].filter((origin) => origin !== home).sort();
+}
 
 function compareRecord<T, Standing extends T>(found: Found<Standing> | undefined, input: T, normalize: (record: T) => T): Change<T> {
   if (found === undefined) return { kind: 'create', input, differences: [] };

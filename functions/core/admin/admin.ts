@@ -20,6 +20,9 @@ export interface Admin {
   requestId?: string;
 }
 
+/** What people call the admin: the user name of a person, the client id of a machine. */
+export const nameOf = ({ actor: { user_name, client_id, subject } }: Admin): string => user_name ?? client_id ?? subject;
+
 /** Who runs a program against the tables themselves: no admin token is involved. */
 export const operator: Admin = { actor: { subject: 'operator' } };
 

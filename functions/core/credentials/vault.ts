@@ -11,11 +11,15 @@ import { unavailable } from '../api-error.ts';
 import { awsClientSettings } from '../aws-client.ts';
 import { bounded } from '../invocation.ts';
 
-/** Keeps secrets by name. */
+/** Keeps secrets by name, the newest versions of each. */
 export interface Vault {
-  /** @throws ApiError SERVICE_UNAVAILABLE if it cannot be reached: no answer is not the same as no secret */
-  read(name: string): Promise<string | undefined>;
-  write(name: string, secret: string): Promise<void>;
+  /**
+   * @param version - the newest without it
+   * @throws ApiError SERVICE_UNAVAILABLE if it cannot be reached: no answer is not the same as no secret
+   */
+  read(name: string, version?: string): Promise<string | undefined>;
+  /** @returns the version, by which it can be read while it is one of the two newest */
+  write(name: string, secret: string): Promise<string>;
   remove(name: string): Promise<void>;
 }
 
@@ -33,19 +37,21 @@ export function openSecretsManager(prefix: string, client: SecretsManagerClient 
   const overwrite = (id: string, secret: string) => client.send(new PutSecretValueCommand({ SecretId: id, SecretString: secret }));
 
   return {
-    read: (name) =>
+    read: (name, version) =>
       reach(async () => {
-        const found = await unless(ResourceNotFoundException, () => client.send(new GetSecretValueCommand({ SecretId: prefix + name })));
+        const command = new GetSecretValueCommand({ SecretId: prefix + name, VersionId: version });
+        const found = await unless(ResourceNotFoundException, () => client.send(command));
         return found?.SecretString;
       }),
     write: (name, secret) =>
       reach(async () => {
         const id = prefix + name;
-        if (await unless(ResourceNotFoundException, () => overwrite(id, secret))) return;
-        const isCreated = await unless(ResourceExistsException, () =>
-          client.send(new CreateSecretCommand({ Name: id, SecretString: secret })),
-        );
-        if (!isCreated) await overwrite(id, secret);
+        const written =
+          (await unless(ResourceNotFoundException, () => overwrite(id, secret))) ??
+          (await unless(ResourceExistsException, () => client.send(new CreateSecretCommand({ Name: id, SecretString: secret })))) ??
+          (await overwrite(id, secret));
+        if (written.VersionId === undefined) throw new Error('Secrets Manager has named no version');
+        return written.VersionId;
       }),
     remove: (name) =>
       reach(async () => {

@@ -1,8 +1,16 @@
+import { foldQueryName, type StoredCredential } from '../../../schemas/credential.ts';
+import type { Issue } from '../../../schemas/errors.ts';
+import { foldField } from '../../../schemas/header.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
+import type { Service } from '../../../schemas/service.ts';
 import { invalidParameter } from '../api-error.ts';
+import { pointer } from '../json.ts';
 import { checkDefinitions } from '../parameters/definitions.ts';
+import { carriesCredential, isReadAs } from './credential.ts';
 import { type EgressRules, withOwnHost } from './egress.ts';
 import { checkEndpoint } from './endpoint.ts';
+import { writtenNames } from './request.ts';
+import { originOf, parseUrlTemplate } from './url-template.ts';
 
 /**
  * Checks at registration that an intent can be executed: its parameters' definitions and where its endpoint leads.
@@ -11,5 +19,37 @@ import { checkEndpoint } from './endpoint.ts';
  */
 export function checkIntent(intent: IntentInput, rules: EgressRules, baseUrl: string): void {
   const issues = [...checkDefinitions(intent), ...checkEndpoint(intent.endpoint, intent.input_parameters, withOwnHost(rules, baseUrl))];
+  if (issues.length > 0) throw invalidParameter(issues);
+}
+
+type CarryingService = Pick<Service, 'service_id' | 'service_url' | 'headers'> & { credential?: StoredCredential };
+
+/**
+ * Checks at registration that an intent's inputs do not have the names of what the service's calls carry. Where such names come up later, because
+ * the service is changed, what the service says wins.
+ * @throws ApiError INVALID_PARAMETER with every issue at once
+ */
+export function checkInService(intent: IntentInput, service: CarryingService): void {
+  const template = parseUrlTemplate(intent.endpoint.url);
+  if (typeof template === 'string') return;
+  const { credential } = service;
+  const carried =
+    credential !== undefined && carriesCredential(service, originOf(template.origin) ?? '') ? [credential, credential.next] : [];
+  const query = new Set(carried.flatMap((values) => values?.query ?? []).map(foldQueryName));
+  const fields = new Set([...carried.flatMap((values) => values?.headers ?? []), ...Object.keys(service.headers ?? {})].map(foldField));
+  const taken = new Set(writtenNames(intent, template).filter((name) => isReadAs(name, query)));
+  const issues = intent.input_parameters.flatMap(({ name, in: place }, index): Issue[] => {
+    const path = pointer(['input_parameters', index, 'name']);
+    if (place === 'header' && fields.has(foldField(name)))
+      return [{ path, problem: "must not have the name of a header field that the service's calls carry anyway" }];
+    return place === undefined && taken.delete(name)
+      ? [{ path, problem: "must not have the name of a query parameter of the service's credential, which calls carry anyway" }]
+      : [];
+  });
+  if (taken.size > 0)
+    issues.push({
+      path: '/endpoint/url',
+      problem: "must not hold a query parameter of the service's credential, which calls carry anyway",
+    });
   if (issues.length > 0) throw invalidParameter(issues);
 }

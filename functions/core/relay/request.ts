@@ -1,5 +1,7 @@
+import type { StoredCredential } from '../../../schemas/credential.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import type { Intent, IntentEndpoint } from '../../../schemas/intent.ts';
+import type { Service } from '../../../schemas/service.ts';
 import { invalidParameter } from '../api-error.ts';
 import { isObject, pointer } from '../json.ts';
 import { hasBody, isFormType } from './endpoint.ts';
@@ -12,14 +14,16 @@ export interface UpstreamRequest {
   /** both or neither: GET and DELETE have no body */
   contentType?: string;
   body?: string;
+  /** the inputs that are header fields */
+  headers?: Record<string, string>;
 }
 
 /** One execution of an intent, as its upstream sees it. */
 export interface Execution {
   request: UpstreamRequest;
   intentUid: string;
-  /** the intent's; with `credential` if calls carry one, and are not made without it */
-  service: { service_id: string; credential?: object };
+  /** the intent's; with `credential` if calls at its origins carry one, and are not made without it */
+  service: Pick<Service, 'service_id' | 'service_url' | 'headers'> & { credential?: StoredCredential };
   agentId: string;
   /** RFC 7638 thumbprint of the agent's key */
   thumbprint: string;
@@ -39,7 +43,7 @@ type Pair = [name: string, value: string];
 const maxUrlLength = 8192;
 
 /** Percent-encodes all but RFC 3986's unreserved characters, as in RFC 6570 section 3.2.2. */
-const encode = (text: string): string =>
+export const encode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
 /** A value as text: a string as it is, anything else as JSON. */
@@ -72,11 +76,13 @@ export function buildRequest(
   const template = parseUrlTemplate(endpoint.url);
   if (typeof template === 'string') throw new TypeError('the intent was registered with a URL that is no template');
   const placed = new Set(placesOf(template).flatMap((place) => place.names));
-  const remaining = input_parameters.map(({ name }) => name).filter((name) => !placed.has(name) && Object.hasOwn(values, name));
+  const fields = input_parameters.flatMap(({ name, in: place }) => (place === 'header' && Object.hasOwn(values, name) ? [name] : []));
+  const sent = input_parameters.filter((input) => input.in === undefined);
+  const remaining = sent.map(({ name }) => name).filter((name) => !placed.has(name) && Object.hasOwn(values, name));
   const isJson = hasBody(endpoint.method) && !isFormType(endpoint.content_type);
   const pairs = isJson ? [] : remaining.flatMap((name) => explode(name, values[name]));
 
-  const issues = isJson ? [] : checkMembers(remaining, values, reservedNames(template, input_parameters));
+  const issues = isJson ? [] : checkMembers(remaining, values, reservedNames(template, sent));
   const { path, query } = expand(template, values, issues);
   if (issues.length > 0) throw invalidParameter(issues);
   const fullQuery = [...query, ...(hasBody(endpoint.method) ? [] : [formEncode(pairs)])].filter((part) => part !== '').join('&');
@@ -85,9 +91,10 @@ export function buildRequest(
     throw invalidParameter([{ path: '/parameters', problem: `must make a URL of at most ${maxUrlLength} characters` }]);
   }
 
-  if (!hasBody(endpoint.method)) return { method: endpoint.method, url };
+  const headers = fields.length > 0 && { headers: Object.fromEntries(fields.map((name) => [name, write(values[name])])) };
+  if (!hasBody(endpoint.method)) return { method: endpoint.method, url, ...headers };
   const body = isJson ? JSON.stringify(Object.fromEntries(remaining.map((name) => [name, values[name]]))) : formEncode(pairs);
-  return { method: endpoint.method, url, contentType: endpoint.content_type, body };
+  return { method: endpoint.method, url, contentType: endpoint.content_type, body, ...headers };
 }
 
 /** Fills the places, and adds to `issues` the values that may not appear in the path. Query expansions are kept apart, to be joined as needed. */
@@ -128,13 +135,30 @@ function readings(name: string): string[] {
   return [folded.replace(/[[.].*$/s, ''), folded.replaceAll(/[\s.[]/g, '_')];
 }
 
-/** The names that a member of an object must not take over: those of parameters and of the query in the URL itself. */
-function reservedNames({ parts }: UrlTemplate, inputs: Intent['input_parameters']): Set<string> {
+/** The names of parameters in the query of the URL itself. */
+function literalNames({ parts }: UrlTemplate): string[] {
   const [, ...literalQuery] = parts
     .map((part) => (typeof part === 'string' ? part : ''))
     .join('')
     .split('?');
-  return new Set([...inputs.map(({ name }) => name), ...new URLSearchParams(literalQuery.join('?')).keys()].flatMap(readings));
+  return [...new URLSearchParams(literalQuery.join('?')).keys()];
+}
+
+/** The names that a member of an object must not take over: those of parameters and of the query in the URL itself. */
+const reservedNames = (template: UrlTemplate, inputs: Intent['input_parameters']): Set<string> =>
+  new Set([...inputs.map(({ name }) => name), ...literalNames(template)].flatMap(readings));
+
+/** The names that calls of an intent write into the query, or into a form, as far as its registration tells. */
+export function writtenNames(
+  { endpoint, input_parameters }: Pick<Intent, 'endpoint' | 'input_parameters'>,
+  template: UrlTemplate,
+): string[] {
+  const places = placesOf(template);
+  const expanded = places.filter(({ operator }) => operator !== '').flatMap(({ names }) => names);
+  const placed = new Set(places.flatMap(({ names }) => names));
+  const isJson = hasBody(endpoint.method) && !isFormType(endpoint.content_type);
+  const others = input_parameters.filter(({ name, in: place }) => place === undefined && !placed.has(name)).map(({ name }) => name);
+  return [...literalNames(template), ...expanded, ...(isJson ? [] : others)];
 }
 
 /** The members of an object become parameters of their own, so none may take the name of another one. */

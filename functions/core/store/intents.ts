@@ -95,14 +95,20 @@ export function openIntents(table: Table, history: History = openHistory(table))
 
     return {
       /**
+       * @param check - throws if the intent does not suit its service
        * @returns undefined if there is no such service
        * @throws ApiError CONFLICT if the uid is taken, FORBIDDEN if the service is not the admin's or has another namespace
        */
-      async create(serviceId: string, input: IntentInput): Promise<IntentRecord | undefined> {
+      async create(
+        serviceId: string,
+        input: IntentInput,
+        check: (service: ServiceRecord) => void = () => {},
+      ): Promise<IntentRecord | undefined> {
         if (!isUlid(serviceId)) return undefined;
         const [service, seen] = await table.getAll<Item>([keys.service(serviceId), keys.intent(input.intent_uid)]);
         if (!isLive(service)) return undefined;
         requireIntentNamespace(by, service, input.intent_uid);
+        check(service as ServiceRecord & Item);
         if (isLive(seen) && isLive(await table.get(keys.service(String(seen.service_id))))) throw uidTaken();
 
         const rev = newUlid();

@@ -1,3 +1,4 @@
+import { credentialOrigins, type StoredCredential } from '../../../schemas/credential.ts';
 import { type ServiceInput, toService } from '../../../schemas/service.ts';
 import { type Admin, operator, requireNamespace } from '../admin/admin.ts';
 import { invalidParameter } from '../api-error.ts';
@@ -6,7 +7,7 @@ import { announceChange } from './changes.ts';
 import { type AdminChange, digestOf, type History, openHistory } from './history.ts';
 import { foldName, keys } from './keys.ts';
 import { createRoster, findMemberOutside, removeMembers } from './members.ts';
-import type { CredentialFacts, ServiceRecord } from './records.ts';
+import type { ServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
 import { claimName, releaseName } from './service-name.ts';
 import type { Item, Table } from './table.ts';
@@ -17,7 +18,7 @@ const emptiedAgoMs = 30_000;
 type ServiceItem = ServiceRecord & Item;
 
 /** Says whether the writer knew the record as it stands: from `If-Match`; always true without it. */
-export type IfMatch = (record: { rev: string }) => boolean;
+export type IfMatch = (record: ServiceRecord) => boolean;
 
 /** What the history says about a service's definition, or about what is known of its credential: never when it was set, or by whom. */
 const definitionDigest = (record: ServiceRecord): string => digestOf(toService(record));
@@ -171,7 +172,8 @@ export function openServices(table: Table, history: History = openHistory(table)
             ...(namespace !== undefined && { namespace }),
             rev: newUlid(),
             name_claim: nameClaim,
-            ...(credential && { credential }),
+            // its origins stay when the service moves: whoever changes service_url must not take the credential elsewhere
+            ...(credential && { credential: { ...credential, origins: credentialOrigins(seen) } }),
             ...(seen.emptied_at !== undefined && { emptied_at: seen.emptied_at }),
           };
           if (!(await overwrite('update', seen, next))) continue;
@@ -191,7 +193,7 @@ export function openServices(table: Table, history: History = openHistory(table)
        */
       async setCredential(
         serviceId: string,
-        credential: CredentialFacts | undefined,
+        credential: StoredCredential | undefined,
         ifMatch: IfMatch,
         effect: () => Promise<void> = async () => {},
       ): Promise<ServiceRecord | undefined> {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { usualUsage } from '../../../bin/cost/assumptions.ts';
 import { synthesize } from '../../lib/synthesize.ts';
+import { someAdmin } from '../../support/admins.ts';
 import type { Gate } from '../../support/gate.ts';
 import { intentOf, serviceNamed } from '../../support/records.ts';
 import { startUpstream } from '../../support/upstream.ts';
@@ -75,7 +76,11 @@ test('another request writes as much as the cost estimate assumes', async () => 
   const path = `/api/services/${service_id}`;
   const { createAction } = await import('../../../functions/get-service.ts');
   const lines = await linesOf(() =>
-    invoke(createAction(gate), { path, resource: '/api/services/{service_id}', pathParameters: { service_id } }),
+    invoke(createAction({ ...gate, verifyAdmin: async () => someAdmin }), {
+      path,
+      resource: '/api/services/{service_id}',
+      pathParameters: { service_id },
+    }),
   );
   expect(lines).toHaveLength(1);
   expectAbout(bytesOf(lines), usualUsage.answerLogBytes);

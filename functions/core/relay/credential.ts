@@ -1,0 +1,32 @@
+import { credentialOrigins, foldQueryName } from '../../../schemas/credential.ts';
+import type { CredentialValues } from '../credentials/credentials.ts';
+import { isFormType } from './endpoint.ts';
+import { type Execution, encode, type UpstreamRequest } from './request.ts';
+
+/** Whether calls at an origin carry the service's credential: only where an admin wanted it to go, and only over https. */
+export const carriesCredential = (service: Execution['service'], origin: string): boolean =>
+  service.credential !== undefined && origin.startsWith('https:') && credentialOrigins(service).includes(origin);
+
+/**
+ * Puts the query parameters of a credential into a request. Whatever a server could take for one of them is removed from the query, and from the
+ * body if that is a form, since some servers read both as one.
+ */
+export function withCredentialQuery(request: UpstreamRequest, { query }: Pick<CredentialValues, 'query'>): UpstreamRequest {
+  const names = new Set(Object.keys(query).map(foldQueryName));
+  if (names.size === 0) return request;
+  const [address = '', ...rest] = request.url.split('?');
+  const own = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(value)}`);
+  const isForm = request.body !== undefined && isFormType(request.contentType ?? '');
+  return {
+    ...request,
+    url: `${address}?${[...without(rest.join('?'), names), ...own].join('&')}`,
+    ...(isForm && { body: without(request.body ?? '', names).join('&') }),
+  };
+}
+
+const without = (form: string, names: ReadonlySet<string>): string[] =>
+  form.split('&').filter((pair) => pair !== '' && ![...new URLSearchParams(pair).keys()].some((name) => isReadAs(name, names)));
+
+/** Servers read `key[]` and `key.x` as parts of `key`, and some `ke y` and `ke.y` as `ke_y`. */
+export const isReadAs = (name: string, names: ReadonlySet<string>): boolean =>
+  [name, name.replace(/[[.\0].*$/s, ''), name.replaceAll('[', '_')].some((reading) => names.has(foldQueryName(reading)));
