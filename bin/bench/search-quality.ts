@@ -2,7 +2,7 @@ import type { SearchEngine } from '../../functions/core/search/search-engine.ts'
 import { openDatabase } from '../../functions/core/search/sqlite/database.ts';
 import { openSearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
 import { searchQuery } from '../../schemas/search.ts';
-import { type Corpus, type Document, type JudgedQuery, toRecords, uidOf } from './search-corpus.ts';
+import { type Corpus, type Document, idsByUid, type JudgedQuery, toRecords } from './search-corpus.ts';
 
 /** How well a ranked list answers a judged question, from 0 to 1. `isHit` says of up to ten of its ids whether they are relevant. */
 const metrics = {
@@ -36,7 +36,7 @@ export function judge(queries: readonly JudgedQuery[], rank: Ranker): Quality {
 export function shipped(documents: readonly Document[]): Ranker {
   const index = openSearchIndex(':memory:');
   index.apply(toRecords(documents));
-  const ids = new Map(documents.map(({ id }, at) => [uidOf(at), id]));
+  const ids = idsByUid(documents);
   return (query) => index.search(searchQuery.parse({ query })).hits.map(({ intent }) => ids.get(intent.intent_uid) ?? '');
 }
 
@@ -75,7 +75,7 @@ function anyWordContained(documents: readonly Document[]): Ranker {
 
 /** The answers of an engine that has been filled with the documents, and answers after a while. */
 export async function askEngine(search: SearchEngine['search'], { documents, queries }: Corpus): Promise<Ranker> {
-  const ids = new Map(documents.map(({ id }, at) => [uidOf(at), id]));
+  const ids = idsByUid(documents);
   const answers = new Map<string, string[]>();
   for (const { query } of queries) {
     const { hits } = await search(searchQuery.parse({ query }));

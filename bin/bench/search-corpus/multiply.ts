@@ -24,7 +24,7 @@ export function multiply(documents: readonly Document[], size: number, from: num
   const next = numbers(from + 1);
   const pick = () => documents[Math.floor(next() * documents.length)] as Document;
   const mixed = Array.from({ length: Math.min(pageSize, size - from) }, (_, at) => {
-    const [one, two, three] = [pick(), pick(), pick()];
+    const [{ uid: _uid, ...one }, two, three] = [pick(), pick(), pick()];
     return {
       ...one,
       service_name: `${one.service_name} ${Math.floor((from + at) / 50)}`,
