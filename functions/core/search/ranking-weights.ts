@@ -13,7 +13,7 @@ export interface RankingWeights {
 }
 
 /** Chosen by `npm run bench -- tune`; docs/search.md has the figures. */
-export const rankingWeights: RankingWeights = { meaning: 1.5, name: 1, sentence: 0.5, deed: 0.2, overlapAbove: 0.4 };
+export const rankingWeights: RankingWeights = { meaning: 2, name: 1, sentence: 0.5, deed: 0.2, overlapAbove: 0.4 };
 
 /** What the layers say of an intent. */
 export interface Layers {

@@ -4,6 +4,8 @@ import { fields, fieldWeights } from '../document.ts';
 import { compare, gistOfQuestion, partsOfQuestion, readGist } from '../likeness.ts';
 import { questionWords } from '../query.ts';
 import { combine, type Layers, type RankingWeights } from '../ranking-weights.ts';
+import type { SearchOptions } from '../search-engine.ts';
+import { wordsOf } from '../text.ts';
 import { wordVectors } from '../word-vectors.ts';
 import { matchAny } from './match.ts';
 import type { Meanings } from './meanings.ts';
@@ -38,8 +40,11 @@ export interface Ranked extends Candidate {
 /** How many of the best entries by their words are ranked by all layers. */
 const maxByWords = 200;
 
-/** How many entries a question may find by its meaning alone, and how near they must be. */
-const byMeaning = { max: 20, minCosine: 0.35, minWords: 2 };
+/**
+ * How many entries a question may find by its meaning alone, and how near they must be. Fewer words are search terms, which are meant as
+ * they are.
+ */
+const byMeaning = { max: 20, minCosine: 0.25, minWords: 4 };
 
 /** A longer question is answered by the rarest of its words: the others would say little and cost the most. */
 const maxWordCount = 32;
@@ -121,11 +126,9 @@ function directionsOf(question: string): { whole: Float32Array; parts: Float32Ar
   return whole && { whole, parts: parts.filter((part) => part !== undefined) };
 }
 
-export interface RankingOptions {
+export interface RankingOptions extends SearchOptions {
   /** default: those that the project ships */
-  weights?: RankingWeights | undefined;
-  /** intents that come after all others of the best */
-  isSunk?: (uid: string) => boolean;
+  weights?: RankingWeights;
 }
 
 /** Ranks a question: the entries that hold any of its words, and those that are near it in meaning. */
@@ -152,13 +155,13 @@ export function prepareRanking(database: DatabaseSync, meanings: Meanings) {
   }
 
   /** The best entries, and what each layer says of them. */
-  function rankBest(question: string, words: string[], filters: Filter[], selection: Selection, withDeprecated: boolean) {
+  function rankBest(question: string, filters: Filter[], selection: Selection, withDeprecated: boolean) {
     const best = readBest(database, selection, maxByWords);
     const greatest = best[0]?.score ?? 1;
     const directions = directionsOf(question);
     const known = new Set(best.map(({ id }) => id));
     const near =
-      directions && words.length >= byMeaning.minWords
+      directions && wordsOf(question).length >= byMeaning.minWords
         ? findNear(directions.whole, filters, withDeprecated).filter((id) => !known.has(id))
         : [];
     const asked = gistOfQuestion(question);
@@ -182,21 +185,21 @@ export function prepareRanking(database: DatabaseSync, meanings: Meanings) {
     describeBest(question: string): Ranked[] {
       const words = rarestWords(database, questionWords(question));
       if (words.length === 0) return [];
-      return rankBest(question, words, [], selectEntries(matchAny(words), [], false), false).ranked;
+      return rankBest(question, [], selectEntries(matchAny(words), [], false), false).ranked;
     },
 
-    rank(question: string, filters: Filter[], { uid, page, page_size }: SearchQuery, { weights, isSunk }: RankingOptions = {}): Ranking {
+    rank(question: string, filters: Filter[], { uid, page, page_size }: SearchQuery, { weights, isForbidden }: RankingOptions = {}): Ranking {
       const words = rarestWords(database, questionWords(question));
       if (words.length === 0) return { entries: [], total: 0 };
       const withDeprecated = uid !== undefined;
       const selection = selectEntries(matchAny(words), filters, withDeprecated);
       const matching = countEntries(database, selection);
-      const { ranked, near, greatest } = rankBest(question, words, filters, selection, withDeprecated);
+      const { ranked, near, greatest } = rankBest(question, filters, selection, withDeprecated);
       const total = matching + near.filter((id) => holds.get(matchAny(words), BigInt(id)) === undefined).length;
 
       const sorted = ranked
-        .map((candidate) => ({ ...candidate, score: combine(candidate.layers, weights), isSunk: isSunk?.(candidate.uid) ?? false }))
-        .sort((a, b) => Number(a.isSunk) - Number(b.isSunk) || compareCandidates(a, b));
+        .map((candidate) => ({ ...candidate, score: combine(candidate.layers, weights), isForbidden: isForbidden?.(candidate.uid) ?? false }))
+        .sort((a, b) => Number(a.isForbidden) - Number(b.isForbidden) || compareCandidates(a, b));
       const first = (page - 1) * page_size;
       const entries = sorted.slice(first, first + page_size);
       const missing = page_size - entries.length;

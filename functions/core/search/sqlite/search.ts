@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { type Match, maxTags, toIntentDetails } from '../../../../schemas/intent.ts';
+import { type Match, toIntentDetails } from '../../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
 import type { IntentRecord } from '../../store/records.ts';
 import { foldTag, listedTags, questionWords } from '../query.ts';
@@ -30,7 +30,6 @@ function filtersOf(query: SearchQuery): Filter[] | undefined {
   }
   if (query.namespace !== undefined) filters.push({ ids: 'SELECT id FROM intent WHERE namespace = ?', value: foldTag(query.namespace) });
   const tags = listedTags(query.tags ?? '');
-  if (tags.length > maxTags) return undefined;
   for (const value of tags) filters.push({ ids: 'SELECT id FROM tag WHERE tag = ?', value });
   if (query.uid !== undefined) filters.push({ ids: 'SELECT id FROM intent WHERE uid = ?', value: query.uid });
   return filters;
