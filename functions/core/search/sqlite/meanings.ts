@@ -17,7 +17,9 @@ export interface Meaning {
 }
 
 export function toMeaning(vector: Float32Array): Meaning {
-  const scale = Math.max(...vector.map(Math.abs)) / 127 || 1;
+  let greatest = 0;
+  for (const number of vector) greatest = Math.max(greatest, Math.abs(number));
+  const scale = greatest / 127 || 1;
   return { bytes: Int8Array.from(vector, (number) => Math.round(number / scale)), scale };
 }
 
@@ -106,13 +108,17 @@ export function openMeanings(database: DatabaseSync): Meanings {
     },
     nearest(vector, wanted, isWanted) {
       const best = openBest(wanted * lookedAt);
-      for (let row = 0; row < count; row++) {
-        const product = headProduct(row, vector);
-        if (product > best.least() && isWanted(ids[row] as number)) best.add(row, product);
+      const head = toMeaning(vector.subarray(0, headColumns)).bytes;
+      const [allHeads, allScales] = [heads, scales];
+      for (let row = 0, from = 0; row < count; row++, from += headColumns) {
+        let sum = 0;
+        for (let at = 0; at < headColumns; at++) sum += (allHeads[from + at] as number) * (head[at] as number);
+        const value = sum * (allScales[row] as number);
+        if (value > best.least() && isWanted(ids[row] as number)) best.add(row, value);
       }
       return best
         .list()
-        .map(({ row, value }) => ({ id: ids[row] as number, cosine: value + tailProduct(row, vector) }))
+        .map((row) => ({ id: ids[row] as number, cosine: headProduct(row, vector) + tailProduct(row, vector) }))
         .sort((a, b) => b.cosine - a.cosine || a.id - b.id)
         .slice(0, wanted);
     },
@@ -173,6 +179,6 @@ function openBest(size: number) {
       values[0] = value;
       sink();
     },
-    list: () => Array.from({ length: count }, (_, at) => ({ row: rows[at] as number, value: values[at] as number })),
+    list: () => Array.from(rows.subarray(0, count)),
   };
 }

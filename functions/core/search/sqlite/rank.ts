@@ -54,7 +54,9 @@ const score = `-bm25(ranked, ${fields.map((field) => fieldWeights[field]).join('
 /** The SQL that ranks; `conditions` are those of a {@link Selection}. */
 const sql = {
   countWord: 'SELECT count(*) AS total FROM ranked WHERE ranked MATCH ?',
-  candidate: 'SELECT uid, gist FROM intent JOIN gist USING (id) WHERE id = ?',
+  uid: 'SELECT uid FROM intent WHERE id = ?',
+  candidates: `SELECT intent.id, uid, gist FROM json_each(?) AS wanted CROSS JOIN intent ON intent.id = wanted.value
+    CROSS JOIN gist ON gist.id = intent.id`,
   holds: 'SELECT 1 FROM ranked WHERE ranked MATCH ? AND rowid = ?',
   count: (conditions: string) => `SELECT count(*) AS total FROM ranked WHERE ${conditions}`,
   byScore: (conditions: string) => `SELECT rowid AS id, ${score} AS score FROM ranked WHERE ${conditions} ORDER BY score DESC LIMIT ?`,
@@ -100,12 +102,25 @@ const readInOrder = (database: DatabaseSync, { conditions, values }: Selection, 
     .all(...values, limit, offset)
     .map(({ id, score }) => ({ id: Number(id), score: Number(score) }));
 
-/** The first entries in that order. Uids are looked up only if several entries share the score that divides them from the rest. */
+/**
+ * The first entries in that order. Uids are looked up only for the entries that share the score which divides the first from the rest; if
+ * these are very many, SQLite sorts everything by both.
+ */
 function readBest(database: DatabaseSync, selection: Selection, limit: number): Entry[] {
-  const rows = database.prepare(sql.byScore(selection.conditions)).all(...selection.values, limit + 1);
-  const [last, next] = rows.slice(limit - 1);
-  if (next && next.score === last?.score) return readInOrder(database, selection, limit, 0);
-  return rows.slice(0, limit).map(({ id, score }) => ({ id: Number(id), score: Number(score) }));
+  const rows = database
+    .prepare(sql.byScore(selection.conditions))
+    .all(...selection.values, limit * 2)
+    .map(({ id, score }): Entry => ({ id: Number(id), score: Number(score) }));
+  const least = rows[limit - 1]?.score;
+  if (rows[limit]?.score !== least || least === undefined) return rows.slice(0, limit);
+  if (rows.length === limit * 2 && rows.at(-1)?.score === least) return readInOrder(database, selection, limit, 0);
+  const above = rows.filter(({ score }) => score > least);
+  const readUid = database.prepare(sql.uid);
+  const equal = rows
+    .filter(({ score }) => score === least)
+    .map((entry) => ({ ...entry, uid: String(readUid.get(entry.id)?.uid) }))
+    .sort(compareCandidates);
+  return [...above, ...equal].slice(0, limit);
 }
 
 function rarestWords(database: DatabaseSync, words: string[]): string[] {
@@ -133,7 +148,7 @@ export interface RankingOptions extends SearchOptions {
 
 /** Ranks a question: the entries that hold any of its words, and those that are near it in meaning. */
 export function prepareRanking(database: DatabaseSync, meanings: Meanings) {
-  const readCandidate = database.prepare(sql.candidate);
+  const readCandidates = database.prepare(sql.candidates);
   const holds = database.prepare(sql.holds);
 
   /** The nearest entries that pass all filters. */
@@ -172,9 +187,10 @@ export function prepareRanking(database: DatabaseSync, meanings: Meanings) {
       if (directions.parts.length === 0) return whole;
       return (whole + Math.max(...directions.parts.map((part) => meanings.cosine(id, part)))) / 2;
     };
-    const ranked = [...best, ...near.map((id) => ({ id, score: 0 }))].map(({ id, score }): Ranked => {
-      const { uid, gist } = readCandidate.get(BigInt(id)) as { uid: string; gist: string };
-      const layers = { words: score / greatest, meaning: meaningOf(id), ...compare(asked, readGist(gist)) };
+    const scores = new Map([...best.map(({ id, score }) => [id, score] as const), ...near.map((id) => [id, 0] as const)]);
+    const rows = readCandidates.all(JSON.stringify([...scores.keys()])) as { id: number; uid: string; gist: string }[];
+    const ranked = rows.map(({ id, uid, gist }): Ranked => {
+      const layers = { words: (scores.get(id) ?? 0) / greatest, meaning: meaningOf(id), ...compare(asked, readGist(gist)) };
       return { id, uid, score: 0, layers };
     });
     return { ranked, near, greatest };
