@@ -7,7 +7,7 @@ import { type Action, serve } from './core/http/serve.ts';
 import { fingerprintOf, readIdempotencyKey } from './core/idempotency/idempotency.ts';
 import { type IdempotentCalls, openIdempotentCalls } from './core/idempotency/idempotent-call.ts';
 import { runOnce } from './core/idempotency/run-once.ts';
-import { parse } from './core/json.ts';
+import { type JsonValue, parse } from './core/json.ts';
 import { openQuota } from './core/limit/quota.ts';
 import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { openValidators } from './core/parameters/validators.ts';
@@ -22,6 +22,7 @@ import { mapAnswer } from './core/relay/answer.ts';
 import { openRelay, type Relay } from './core/relay/call.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { buildRequest } from './core/relay/request.ts';
+import { selectFields } from './core/relay/select-fields.ts';
 import { type Intents, openIntents } from './core/store/intents.ts';
 import { openPolicyArchive } from './core/store/policy-archive.ts';
 import { requireIntent } from './core/store/require-intent.ts';
@@ -54,7 +55,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
     const quota = openQuota(limits, { thumbprint: claims.cnf.jkt, name: 'execute', variant: policy.templateDigest, limit: claims.lmt });
 
     const execute = async (): Promise<ApiResponse> => {
-      const { intent_uid, parameters } = parse(executionRequest, body);
+      const { intent_uid, parameters, fields } = parse(executionRequest, body);
       const { found, agent } = await intents.findForAgent(intent_uid, claims.sub);
       requireUnrevoked(agent, claims);
       const { intent, service } = await requireIntent(found, intent_uid, intents);
@@ -64,7 +65,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
       const idempotencyKey = readIdempotencyKey(request);
       const ids = { agentId: claims.sub, executionId: receipt.executionId };
 
-      return runOnce(calls, {
+      const response = await runOnce(calls, {
         keyed:
           idempotencyKey === undefined
             ? undefined
@@ -87,6 +88,8 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
           return ok(mapAnswer(answer, intent));
         },
       });
+      // a replay may select other fields of the answer that was kept
+      return { ...response, body: selectFields(response.body as JsonValue, fields) };
     };
 
     try {

@@ -1,3 +1,4 @@
+import type { IntentDetails } from '../schemas/intent.ts';
 import { paginate } from '../schemas/pagination.ts';
 import { searchQuery } from '../schemas/search.ts';
 import { readEnvironment } from './core/environment.ts';
@@ -6,6 +7,7 @@ import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
 import { isPermitted, isProhibited } from './core/policy/scope.ts';
+import { toBriefIntent } from './core/search/brief.ts';
 import { openOpenSearchEngine } from './core/search/opensearch/engine.ts';
 import type { SearchEngine } from './core/search/search-engine.ts';
 import { requireFullTextSearch } from './core/search/sqlite/database.ts';
@@ -27,7 +29,8 @@ export const createAction =
     const { grants } = findPolicy(request.baseUrl);
     const isForbidden = (uid: string) => !isPermitted(grants.scope, uid) || isProhibited(grants, uid);
     const { hits, total } = await engine.search(query, { isForbidden });
-    const intents = hits.map(({ intent, match }) => ({ ...intent, ...(match && { match }) }));
+    const show = query.view === 'brief' ? toBriefIntent : (intent: IntentDetails) => intent;
+    const intents = hits.map(({ intent, match }) => ({ ...show(intent), ...(match && { match }) }));
     const pagination = paginate(total, query.page, query.page_size);
     const after = query.query === undefined ? hits.at(-1)?.intent.intent_uid : undefined;
     return revalidated({ intents, pagination }, undefined, pageLinks(request, pagination, { after }));

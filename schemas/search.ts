@@ -18,6 +18,10 @@ export const searchQuery = z.object({
     .refine((list) => new Set(list.split(',').map((tag) => tag.trim())).size <= maxTags, `must hold at most ${maxTags} tags`)
     .optional()
     .describe('tags separated by commas; the intent must have each'),
+  view: z
+    .enum(['details', 'brief'])
+    .optional()
+    .describe('brief gives of each intent only its uid, name, first sentence and the names of the inputs that it requires'),
   after: z.string().max(200).optional().describe('without query: the uid that the page follows, as the next link gives it'),
   explain: z.enum(['true', 'false']).optional().describe('true adds the matched words and the score to each hit'),
   ...pageQuery.shape,

@@ -29,7 +29,10 @@ export async function compareTimes(search: (query: SearchQuery) => unknown, sear
   const times: Record<'engine' | 'plain FTS5', number[]> = { engine: [], 'plain FTS5': [] };
   for (const [at, question] of questions.entries()) {
     const query = searchQuery.parse({ query: question });
-    for (const [name, ask] of [['engine', () => search(query)], ['plain FTS5', () => searchRaw(question)]] as const) {
+    for (const [name, ask] of [
+      ['engine', () => search(query)],
+      ['plain FTS5', () => searchRaw(question)],
+    ] as const) {
       const startMs = performance.now();
       await ask();
       if (at >= 20) times[name].push(performance.now() - startMs);

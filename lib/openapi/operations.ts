@@ -3,7 +3,7 @@ import { jwsAlgorithmNames } from '../../functions/core/pat/signatures.ts';
 import { agent } from '../../schemas/agent.ts';
 import { credentialInput, savedCredential } from '../../schemas/credential.ts';
 import { executionRequest } from '../../schemas/execution.ts';
-import { fullIntent, intentDetails, intentInput, intentList, intentPage, savedIntent, viewQuery } from '../../schemas/intent.ts';
+import { briefPage, fullIntent, intentDetails, intentInput, intentList, intentPage, savedIntent, viewQuery } from '../../schemas/intent.ts';
 import { descriptionQuery, listQuery } from '../../schemas/pagination.ts';
 import { patRequest, patResponse } from '../../schemas/pat.ts';
 import { policy, policyQuery, policyWords } from '../../schemas/policy.ts';
@@ -50,7 +50,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     description:
       'An intent must match all filters that are given. With `query`, the best matches come first; without it, the order is that of `intent_uid`. What an admin has written is found by the very next search. Deprecated intents are found only by `uid`.',
     query: searchQuery,
-    answer: intentPage,
+    answer: z.union([intentPage, briefPage]),
     headers: paged,
   },
   'get-intent': {

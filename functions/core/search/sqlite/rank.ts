@@ -204,7 +204,12 @@ export function prepareRanking(database: DatabaseSync, meanings: Meanings) {
       return rankBest(question, [], selectEntries(matchAny(words), [], false), false).ranked;
     },
 
-    rank(question: string, filters: Filter[], { uid, page, page_size }: SearchQuery, { weights, isForbidden }: RankingOptions = {}): Ranking {
+    rank(
+      question: string,
+      filters: Filter[],
+      { uid, page, page_size }: SearchQuery,
+      { weights, isForbidden }: RankingOptions = {},
+    ): Ranking {
       const words = rarestWords(database, questionWords(question));
       if (words.length === 0) return { entries: [], total: 0 };
       const withDeprecated = uid !== undefined;
@@ -214,7 +219,11 @@ export function prepareRanking(database: DatabaseSync, meanings: Meanings) {
       const total = matching + near.filter((id) => holds.get(matchAny(words), BigInt(id)) === undefined).length;
 
       const sorted = ranked
-        .map((candidate) => ({ ...candidate, score: combine(candidate.layers, weights), isForbidden: isForbidden?.(candidate.uid) ?? false }))
+        .map((candidate) => ({
+          ...candidate,
+          score: combine(candidate.layers, weights),
+          isForbidden: isForbidden?.(candidate.uid) ?? false,
+        }))
         .sort((a, b) => Number(a.isForbidden) - Number(b.isForbidden) || compareCandidates(a, b));
       const first = (page - 1) * page_size;
       const entries = sorted.slice(first, first + page_size);

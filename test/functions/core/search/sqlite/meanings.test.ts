@@ -28,7 +28,10 @@ test('finds what comparing with every entry finds, whatever was set and removed 
         }
       }
       const question = direction(asked);
-      const cosines = [...kept].map(([id, vector]) => ({ id, cosine: vector.reduce((sum, number, at) => sum + number * (question[at] ?? 0), 0) }));
+      const cosines = [...kept].map(([id, vector]) => ({
+        id,
+        cosine: vector.reduce((sum, number, at) => sum + number * (question[at] ?? 0), 0),
+      }));
       for (const { id, cosine } of cosines) expect(meanings.cosine(id, question)).toBeCloseTo(cosine, 1);
       const near = meanings.nearest(question, 5, (id) => id % 2 === 1);
       const wanted = cosines.filter(({ id }) => id % 2 === 1).sort((a, b) => b.cosine - a.cosine);

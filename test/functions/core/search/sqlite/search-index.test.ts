@@ -318,7 +318,11 @@ describe('meaning', () => {
 
 test('a name that says the question comes before long lists of the same words', () => {
   const index = openSearchIndex(':memory:');
-  const parameters = Array.from({ length: 40 }, (_, n) => ({ name: `namespace_${n}`, type: 'string' as const, description: 'list of pods' }));
+  const parameters = Array.from({ length: 40 }, (_, n) => ({
+    name: `namespace_${n}`,
+    type: 'string' as const,
+    description: 'list of pods',
+  }));
   index.apply([
     serviceRecord('k', 'Cluster'),
     intentRecord('k.example:forward:v1', 'k', { intent_name: 'Forward pod ports', description: 'Pods', input_parameters: parameters }),
