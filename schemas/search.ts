@@ -15,7 +15,7 @@ export const searchQuery = z.object({
   tags: z
     .string()
     .max(10_240, 'must have at most 10240 characters')
-    .refine((list) => new Set(list.split(',').map((tag) => tag.trim())).size <= maxTags, `must hold at most ${maxTags} tags`)
+    .refine((list) => new Set(list.split(',').filter((tag) => tag.trim() !== '')).size <= maxTags, `must hold at most ${maxTags} tags`)
     .optional()
     .describe('tags separated by commas; the intent must have each'),
   view: z
