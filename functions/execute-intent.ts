@@ -7,7 +7,7 @@ import { type Action, serve } from './core/http/serve.ts';
 import { fingerprintOf, readIdempotencyKey, upstreamKeyOf } from './core/idempotency/idempotency.ts';
 import { type IdempotentCalls, openIdempotentCalls } from './core/idempotency/idempotent-call.ts';
 import { runOnce } from './core/idempotency/run-once.ts';
-import { parse } from './core/json.ts';
+import { type JsonValue, parse } from './core/json.ts';
 import { openQuota } from './core/limit/quota.ts';
 import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { openReplayMeter } from './core/limit/replay-meter.ts';
@@ -25,6 +25,7 @@ import { openRelay, type Relay } from './core/relay/call.ts';
 import { carriesCredential } from './core/relay/credential.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { buildRequest } from './core/relay/request.ts';
+import { selectFields } from './core/relay/select-fields.ts';
 import { type Intents, openIntents } from './core/store/intents.ts';
 import { openPolicyArchive } from './core/store/policy-archive.ts';
 import { requireIntent } from './core/store/require-intent.ts';
@@ -59,7 +60,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
     const quota = openQuota(limits, { thumbprint, name: 'execute', variant: policy.templateDigest, limit: claims.lmt });
 
     const execute = async (): Promise<ApiResponse> => {
-      const { intent_uid, parameters } = parse(executionRequest, body);
+      const { intent_uid, parameters, fields } = parse(executionRequest, body);
       const find = async () => {
         const { found, standing } = await intents.findForAgent(intent_uid, claims.sub, thumbprint);
         requireStanding(standing, claims);
@@ -74,7 +75,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
       const idempotencyKey = readIdempotencyKey(request);
       const ids = { agentId: claims.sub, thumbprint, executionId: receipt.executionId };
 
-      return runOnce(calls, {
+      const response = await runOnce(calls, {
         keyed:
           idempotencyKey === undefined
             ? undefined
@@ -108,6 +109,8 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
           return ok(mapAnswer(answer, intent));
         },
       });
+      // a replay may select other fields of the answer that was kept
+      return { ...response, body: selectFields(response.body as JsonValue, fields) };
     };
 
     try {

@@ -19,6 +19,8 @@ export interface Needs {
   policy?: true;
   /** has the OpenAPI document beside its bundle, or the reference page, or the files that the page loads */
   documents?: 'openapi' | 'page' | 'assets';
+  /** has the word vectors, by which search compares meanings, beside its bundle */
+  wordVectors?: true;
   /** reads or writes the snapshots of the search index */
   snapshots?: 'read' | 'write';
   /** asks the OpenSearch collection, or writes to it */
@@ -80,8 +82,8 @@ const rows = [
     summary: 'Find intents by question, words and filters',
     success: 200,
     errors: ['INVALID_PARAMETER'],
-    needs: { table: { ...wholeRegistry, change: ['query'] }, snapshots: 'read' },
-    needsWithCollection: { collection: 'read' },
+    needs: { table: { ...wholeRegistry, change: ['query'] }, snapshots: 'read', policy: true, wordVectors: true },
+    needsWithCollection: { collection: 'read', policy: true },
     memoryMb: 1024,
   },
   {
@@ -574,7 +576,7 @@ export const backgroundFunctions: readonly BackgroundFunction[] = [
     summary: 'Save the search index, so that a cold start need not rebuild it',
     everyMinutes: 5,
     afterDeployment: true,
-    needs: { table: { ...wholeRegistry, change: ['query'] }, snapshots: 'write' },
+    needs: { table: { ...wholeRegistry, change: ['query'] }, snapshots: 'write', wordVectors: true },
     timeoutSeconds: 300,
     memoryMb: 1024,
   },

@@ -164,9 +164,7 @@ export const intentList = z
 /** Why a search found an intent. */
 const match = z.strictObject({
   score: z.number().describe('how well the intent answers the question, to be compared within one answer; 0 without a question'),
-  words: z
-    .array(z.string())
-    .describe('the words of the question that the intent holds or, if it holds none, the related ones that it was found by'),
+  words: z.array(z.string()).describe('the words of the question that the intent holds; none if it was found by its meaning'),
 });
 
 export type Match = z.infer<typeof match>;
@@ -174,6 +172,22 @@ export type Match = z.infer<typeof match>;
 export const intentPage = z
   .strictObject({ intents: z.array(intentDetails.extend({ match: match.optional() })), pagination })
   .meta({ id: 'IntentPage', description: 'A page of search results; `match` comes with `explain=true`.' });
+
+const briefIntent = z
+  .strictObject({
+    intent_uid: intentUid,
+    intent_name: z.string(),
+    summary: z.string().describe('the first sentence of the description'),
+    required: z.array(z.string()).describe('the names of the inputs that have to be given'),
+    match: match.optional(),
+  })
+  .meta({ id: 'BriefIntent', description: 'An intent in a few words. GET /api/intents/{intent_uid} has the rest.' });
+
+export type BriefIntent = z.infer<typeof briefIntent>;
+
+export const briefPage = z
+  .strictObject({ intents: z.array(briefIntent), pagination })
+  .meta({ id: 'BriefPage', description: 'A page of search results with `view=brief`.' });
 
 export const listIntent = (
   intent: Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags'>,

@@ -6,6 +6,7 @@ import { credentialInput, savedCredential } from '../../schemas/credential.ts';
 import { errorBody } from '../../schemas/errors.ts';
 import { executionRequest } from '../../schemas/execution.ts';
 import {
+  briefPage,
   fullIntent,
   intentDetails,
   intentInput,
@@ -71,7 +72,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     description:
       'An intent must match all filters that are given. With `query`, the best matches come first; without it, the order is that of `intent_uid`. What an admin has written is found by the very next search. Deprecated intents are found only by `uid`.',
     query: searchQuery,
-    answer: intentPage,
+    answer: z.union([intentPage, briefPage]),
     headers: paged,
   },
   'get-intent': {

@@ -344,6 +344,27 @@ describe('an Idempotency-Key', () => {
     });
   });
 
+  test('answers other fields of the same call from the record', async () => {
+    await register();
+    answer.body = '{"name":"France","capital":{"name":"Paris","area":105}}';
+    const ask = (fields?: string[]) =>
+      post(
+        steps,
+        '/api/intents/execute',
+        { intent_uid: uid(), parameters: { code: 'FR' }, ...(fields && { fields }) },
+        { Authorization: `Bearer ${pat}`, 'Idempotency-Key': 'k-fields' },
+      );
+    expect(await ask(['/capital/name'])).toMatchObject({ status: 200, body: { capital: { name: 'Paris' } } });
+    expect((await ask(['/name', '/nowhere'])).body).toEqual({ name: 'France' });
+    expect((await ask()).body).toEqual(JSON.parse(answer.body));
+    expect(upstream.seen).toHaveLength(1);
+    const refused = await ask(['name']);
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { error: { details: { issues: [{ path: '/fields/0', problem: 'must be a JSON pointer, for example /name' }] } } },
+    });
+  });
+
   test('with another request is a conflict', async () => {
     await register();
     await run({ code: 'FR' }, { 'Idempotency-Key': 'k2' });

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { explainPolicy } from '../../functions/core/mcp/explain-policy.ts';
 import { version } from '../../lib/version.ts';
-import { fullIntent, intentPage } from '../../schemas/intent.ts';
+import { briefPage, fullIntent } from '../../schemas/intent.ts';
 import { startApi } from '../e2e/api.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
 
@@ -83,7 +83,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
   test('finds, reads, is told to accept the policy, accepts it and executes', async () => {
     const client = await connect(revision);
     const found = await callTool(client, 'search_intents', { query: 'which country has this code', page_size: 3 });
-    expect(intentPage.parse(found.data).intents.map(({ intent_uid }) => intent_uid)).toContain(country.intent_uid);
+    expect(briefPage.parse(found.data).intents.map(({ intent_uid }) => intent_uid)).toContain(country.intent_uid);
     expect(JSON.parse(found.text)).toEqual(found.data);
 
     const read = await callTool(client, 'get_intent', { intent_uid: country.intent_uid });

@@ -103,7 +103,7 @@ describe('functions', () => {
     };
     expect(sizes({ expectedIntents: 10 })).toEqual(['searchintents', 'mcp', 'snapshotsearchindex'].map((name) => [name, 512, 1_024]));
     expect(sizes({ expectedIntents: 300_000 })).toEqual(
-      ['searchintents', 'mcp', 'snapshotsearchindex'].map((name) => [name, 1_460, 1_769]),
+      ['searchintents', 'mcp', 'snapshotsearchindex'].map((name) => [name, 1_717, 1_769]),
     );
     expect(sizes({ expectedIntents: 300_000, search: 'opensearch' })).toEqual([]);
   });
