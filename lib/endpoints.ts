@@ -238,16 +238,6 @@ const rows = [
   },
   {
     ...open,
-    name: 'list-services',
-    method: 'GET',
-    path: '/api/services',
-    summary: 'List the services',
-    success: 200,
-    errors: ['INVALID_PARAMETER'],
-    needs: { table: { serviceName: ['query'], service: ['getAll'], roster: ['getAll'], intent: ['getAll'] } },
-  },
-  {
-    ...open,
     name: 'list-service-intents',
     row: 10,
     method: 'GET',
@@ -318,6 +308,16 @@ const rows = [
         history,
       },
     },
+  },
+  {
+    ...open,
+    name: 'list-services',
+    method: 'GET',
+    path: '/api/services',
+    summary: 'List the services',
+    success: 200,
+    errors: ['INVALID_PARAMETER'],
+    needs: { table: { serviceName: ['query'], service: ['getAll'], roster: ['getAll'], intent: ['getAll'] } },
   },
   {
     ...admin,

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, expect, test } from '@jest/globals';
 import { startKms } from '../../bin/local/kms.ts';
 import { endpoints } from '../../lib/endpoints.ts';
@@ -94,6 +94,14 @@ const documented = new Map(
     ([, path = '', detail = '', ...counts]) => [path + detail, counts],
   ),
 );
+
+test('the tests that docs/security.md names are there', () => {
+  const named = [...readFileSync('docs/security.md', 'utf8').matchAll(/^\|.*\|([^|]+)\|$/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`((?:functions|client|bin|e2e|lib|schemas)\/[^`]+)`/g)].map(([, name = '']) => `test/${name}`),
+  );
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((name) => !existsSync(name) && !existsSync(`${name}.test.ts`))).toEqual([]);
+});
 
 test('every endpoint that anybody may call has its costs in docs/security.md', () => {
   expect([...documented.keys()].sort()).toEqual(Object.keys(requests).sort());
