@@ -11,7 +11,7 @@ export interface Parameter {
   minLength?: number;
   maxLength?: number;
   pattern?: string;
-  in?: 'query' | 'body';
+  in?: 'query' | 'header' | 'body';
   style?: 'commas' | 'spaces' | 'pipes' | 'brackets' | 'json';
   format?: string;
 }

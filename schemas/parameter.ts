@@ -26,7 +26,7 @@ export const parameter = z
     pattern: z.string().max(1000).optional(),
     format: z.enum(parameterFormats).optional(),
     in: z
-      .enum(['query', 'body'])
+      .enum(['query', 'header', 'body'])
       .optional()
       .describe('what carries an input that has no place in the URL, if not what its method suggests'),
     style: z

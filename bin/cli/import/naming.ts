@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { fitName, toPlainText } from './text.ts';
 
 /** Longest slug, so that a uid with a long namespace stays within 200 characters. */
 const maxSlugLength = 100;
@@ -37,6 +38,25 @@ export function humanize(operationId: string): string {
     .map((word) => (/^[A-Z0-9]+$/.test(word) ? word : word.toLowerCase()));
   const text = words.join(' ');
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Longest name, so that a list of names can be read. */
+const maxNameLength = 80;
+
+/** The first sentence, without its full stop. An abbreviation ends none. */
+const firstSentence = (text: string): string =>
+  (/^.*?(?<!\b(?:e\.g|i\.e|etc|vs|cf|no|approx))[.!?](?=\s+\p{Lu}|\s*$)/su.exec(text)?.[0] ?? text).replace(/[.:\s]+$/, '');
+
+/**
+ * A name that people can read: the first of the texts whose first sentence is short enough, else the first id in words.
+ * @param ids - such as `listOpenOrders`; the last one is never empty
+ */
+export function chooseName(texts: readonly (string | undefined)[], ids: readonly (string | undefined)[]): string {
+  const sentences = texts.map((text) => fitName(firstSentence(toPlainText(text ?? '').split(/\n\s*\n/)[0] ?? ''), Infinity));
+  const [short] = sentences.filter((sentence) => sentence !== undefined && [...sentence].length <= maxNameLength);
+  const named = ids.map((id) => fitName(humanize(id ?? ''), maxNameLength)).find((name) => name !== undefined);
+  const chosen = short ?? named ?? '';
+  return chosen.charAt(0).toUpperCase() + chosen.slice(1);
 }
 
 /** The major version: the first number in the text. `2.4.1`, `v2` and `release-2` are `v2`. */

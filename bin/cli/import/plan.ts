@@ -5,6 +5,7 @@ import type { EgressRules } from '../../../functions/core/relay/egress.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { type IntentInput, intentInput } from '../../../schemas/intent.ts';
 import type { ServiceInput } from '../../../schemas/service.ts';
+import type { CredentialShape } from './credentials.ts';
 import { type Note, Unfit } from './node.ts';
 import type { Addresses } from './server.ts';
 
@@ -21,11 +22,17 @@ export interface Skipped {
 /** What an import would register. */
 export interface ImportPlan {
   service: ServiceInput;
+  /** of the intents, if the document says so; undefined if their uids are given */
+  version?: string;
   intents: IntentInput[];
   skipped: Skipped[];
   notes: Note[];
   /** how callers prove themselves to the API, in words */
   credentials: string[];
+  /** what to set as the service's credential, if the document says how callers prove themselves */
+  credential?: CredentialShape | undefined;
+  /** header fields that every call carries, by name */
+  headers: Record<string, string>;
 }
 
 export interface ImportOptions extends Addresses {
@@ -33,6 +40,10 @@ export interface ImportOptions extends Addresses {
   /** such as `v2`; otherwise the major version of the document */
   version?: string | undefined;
   serviceName?: string | undefined;
+  /** header fields that every call carries, by name */
+  headers?: Record<string, string> | undefined;
+  /** names of header parameters that are neither needed nor asked for */
+  ignoreHeaders?: readonly string[] | undefined;
   /** intents of deprecated operations can still be executed */
   keepDeprecated?: boolean;
   /** the rules by which the registry checks endpoints */
