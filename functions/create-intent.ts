@@ -2,7 +2,7 @@ import { intentInput, toSavedIntent } from '../schemas/intent.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { created } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { checkIntent } from './core/relay/check-intent.ts';
+import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { type Intents, openIntents } from './core/store/intents.ts';
 import { noSuchService } from './core/store/refusals.ts';
@@ -21,7 +21,7 @@ export const createAction =
     await verifyAdmin(request);
     const input = request.body(intentInput);
     checkIntent(input, egress, request.baseUrl);
-    const intent = await intents.create(request.pathParameter('service_id'), input);
+    const intent = await intents.create(request.pathParameter('service_id'), input, (service) => checkInService(input, service));
     if (!intent) throw noSuchService();
     return created(toSavedIntent(intent), { Location: `${request.baseUrl}/api/intents/${intent.intent_uid}` });
   };

@@ -1,6 +1,6 @@
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
-import { noContent, recordTag } from './core/http/response.ts';
+import { adminTag, noContent, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { noSuchService, recordChanged } from './core/store/refusals.ts';
 import { openServices, type Services } from './core/store/services.ts';
@@ -19,7 +19,7 @@ export const createAction =
     await verifyAdmin(request);
     const service = await services.find(request.pathParameter('service_id'));
     if (!service) throw noSuchService();
-    if (!request.ifMatch(recordTag(service))) throw recordChanged();
+    if (!request.ifMatch(recordTag(service), adminTag(service))) throw recordChanged();
     // The record last: until it says so, no call goes out without the credential.
     await credentials.remove(service.service_id);
     await services.setCredential(service.service_id, undefined, () => true);

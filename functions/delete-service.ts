@@ -1,6 +1,6 @@
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
-import { noContent, recordTag } from './core/http/response.ts';
+import { adminTag, noContent, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { noSuchService } from './core/store/refusals.ts';
 import { openServices, type Services } from './core/store/services.ts';
@@ -24,7 +24,7 @@ export const createAction =
     const serviceId = request.pathParameter('service_id');
     const isRemoved = await services.remove(
       serviceId,
-      (seen) => request.ifMatch(recordTag(seen)),
+      (seen) => request.ifMatch(recordTag(seen), adminTag(seen)),
       Date.now() + request.remainingMs() - reservedMs,
     );
     // Also for a service that is gone: its deletion may have been interrupted at this point.

@@ -20,6 +20,7 @@ import { loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/poli
 import { openReceipt } from './core/receipt.ts';
 import { mapAnswer } from './core/relay/answer.ts';
 import { openRelay, type Relay } from './core/relay/call.ts';
+import { carriesCredential } from './core/relay/credential.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { buildRequest } from './core/relay/request.ts';
 import { type Intents, openIntents } from './core/store/intents.ts';
@@ -72,7 +73,9 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
         refusal: quota.knownRefusal(),
         admit: quota.consume,
         act: async () => {
-          receipt.note({ upstream_host: new URL(upstreamRequest.url).host });
+          const { host, origin } = new URL(upstreamRequest.url);
+          receipt.note({ upstream_host: host });
+          if (service.credential) receipt.note({ credential: carriesCredential(service, origin) ? 'sent' : 'withheld' });
           const answer = await relay.call({
             ...ids,
             request: upstreamRequest,
@@ -83,6 +86,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
             baseUrl: request.baseUrl,
             deadlineMs: request.remainingMs() - reservedMs,
           });
+          if (answer.isByNext) receipt.note({ credential: 'next' });
           receipt.note({ upstream_status: answer.status, upstream_ms: Math.round(answer.durationMs), answer_bytes: answer.body.length });
           return ok(mapAnswer(answer, intent));
         },

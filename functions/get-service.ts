@@ -1,21 +1,42 @@
+import { toCredentialFacts } from '../schemas/credential.ts';
 import { toService } from '../schemas/service.ts';
-import { recordTag, revalidated } from './core/http/response.ts';
+import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { ApiError } from './core/api-error.ts';
+import type { ApiRequest } from './core/http/request.ts';
+import { adminTag, recordTag, revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { noSuchService } from './core/store/refusals.ts';
 import { openServices, type Services } from './core/store/services.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
+  verifyAdmin: VerifyAdmin;
   services: Pick<Services, 'find'>;
 }
 
-/** `GET /api/services/{service_id}` (endpoint 9). */
+/** `GET /api/services/{service_id}` (endpoint 9): for everybody; to admins it also says what is known of the credential. */
 export const createAction =
-  ({ services }: Deps): Action =>
+  ({ verifyAdmin, services }: Deps): Action =>
   async (request) => {
-    const service = await services.find(request.pathParameter('service_id'));
+    const [service, isAdmin] = await Promise.all([services.find(request.pathParameter('service_id')), isFromAdmin(request, verifyAdmin)]);
     if (!service) throw noSuchService();
-    return revalidated(toService(service), recordTag(service));
+    const vary = { Vary: 'Authorization' };
+    if (!isAdmin) return revalidated(toService(service), recordTag(service), vary);
+    const { credential } = service;
+    const facts = credential ? toCredentialFacts({ ...service, credential }) : null;
+    return revalidated({ ...toService(service), credential: facts }, adminTag(service), { ...vary, 'Cache-Control': 'private, no-cache' });
   };
 
-export const handler = serve(createAction({ services: openServices(tableFromEnvironment()) }));
+/** A token that does not verify as an admin's is ignored, as by every endpoint that needs none. */
+async function isFromAdmin(request: ApiRequest, verifyAdmin: VerifyAdmin): Promise<boolean> {
+  if (request.headerValues('authorization').length === 0) return false;
+  try {
+    await verifyAdmin(request);
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError) return false;
+    throw error;
+  }
+}
+
+export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: openServices(tableFromEnvironment()) }));

@@ -1,8 +1,13 @@
 import { credentialInput } from '../schemas/credential.ts';
+import { foldField } from '../schemas/header.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
-import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
-import { ok, recordTag } from './core/http/response.ts';
+import { invalidParameter } from './core/api-error.ts';
+import { type Credentials, credentialsFromEnvironment, describeCredential, makeCredential } from './core/credentials/credentials.ts';
+import { adminTag, ok, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { chooseOrigins } from './core/relay/check-intent.ts';
+import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
+import type { ServiceRecord } from './core/store/records.ts';
 import { noSuchService, recordChanged } from './core/store/refusals.ts';
 import { openServices, type Services } from './core/store/services.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
@@ -10,37 +15,55 @@ import { tableFromEnvironment } from './core/store/table.ts';
 export interface Deps {
   verifyAdmin: VerifyAdmin;
   services: Pick<Services, 'find' | 'setCredential'>;
-  credentials: Pick<Credentials, 'replace' | 'remove'>;
+  credentials: Pick<Credentials, 'add' | 'remove'>;
+  egress: EgressRules;
 }
 
 /**
- * `PUT /api/services/{service_id}/credential`: the header field that calls of the service's intents carry, and a new key with which they are signed.
- * The key is shown in this answer and never again, the value of the field not at all.
+ * `PUT /api/services/{service_id}/credential`: what calls of the service's intents carry, where, and the key with which they are signed.
+ * The key is shown in this answer and never again, the values not at all.
  */
 export const createAction =
-  ({ verifyAdmin, services, credentials }: Deps): Action =>
+  ({ verifyAdmin, services, credentials, egress }: Deps): Action =>
   async (request) => {
-    await verifyAdmin(request);
+    const { actor } = await verifyAdmin(request);
     const input = request.body(credentialInput);
     const serviceId = request.pathParameter('service_id');
-    // The record first: if the credential is never written, calls are refused instead of going out without it.
-    if (!(await services.setCredential(serviceId, { set_at: Date.now() }, (seen) => request.ifMatch(recordTag(seen)))))
-      throw noSuchService();
-    const { header_name, signing_key } = await credentials.replace(serviceId, input);
-    const service = await services.find(serviceId);
+    const isKnown = (seen: ServiceRecord) => request.ifMatch(recordTag(seen), adminTag(seen));
+    const before = await services.find(serviceId);
+    if (!before) throw noSuchService();
+    if (!isKnown(before)) throw recordChanged();
+    const credential = makeCredential(input, chooseOrigins(input.origins, before, egress, request.baseUrl));
+    const facts = describeCredential(credential);
+    checkFields([...facts.headers, ...(facts.next?.headers ?? [])], before);
+    const origins = credential.origins ?? [];
+    // The values first: until the record names this version, calls go on with the one before it, which stays readable.
+    const { version } = await credentials.add(serviceId, credential);
+    const stored = { ...facts, origins, version, set_at: Date.now(), set_by: actor };
+    // If somebody removed the credential meanwhile, these values may have gone with it.
+    const isStanding = (seen: ServiceRecord) => isKnown(seen) && (!before.credential || seen.credential !== undefined);
+    const service = await services.setCredential(serviceId, stored, isStanding);
     if (!service) {
       await credentials.remove(serviceId);
       throw noSuchService();
     }
-    // Somebody has removed the credential meanwhile.
-    if (!service.credential) throw recordChanged();
-    return ok({ service_id: serviceId, header_name, signing_key }, { ETag: recordTag(service) });
+    const { header_name } = input;
+    const named = header_name !== undefined && { header_name };
+    return ok({ service_id: serviceId, ...named, ...facts, origins, signing_key: credential.signing_key }, { ETag: recordTag(service) });
   };
+
+/** @throws ApiError INVALID_PARAMETER if a header field has the name of one that the service shows to everybody */
+function checkFields(names: string[], { headers = {} }: ServiceRecord): void {
+  const open = new Set(Object.keys(headers).map(foldField));
+  if (names.some((name) => open.has(foldField(name))))
+    throw invalidParameter([{ path: '/headers', problem: "must not hold one of the service's own headers; remove it there first" }]);
+}
 
 export const handler = serve(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
     services: openServices(tableFromEnvironment()),
     credentials: credentialsFromEnvironment(),
+    egress: egressRulesFromEnvironment(),
   }),
 );

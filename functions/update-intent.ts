@@ -3,7 +3,7 @@ import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/ver
 import { invalidParameter } from './core/api-error.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { checkIntent } from './core/relay/check-intent.ts';
+import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { type Intents, intentTag, openIntents } from './core/store/intents.ts';
 import { noSuchIntent } from './core/store/refusals.ts';
@@ -26,7 +26,10 @@ export const createAction =
       throw invalidParameter([{ path: '/intent_uid', problem: 'must equal the intent_uid in the path; a new uid is a new intent' }]);
     }
     checkIntent(input, egress, request.baseUrl);
-    const updated = await intents.replace(uid, input, (seen) => request.ifMatch(intentTag(seen, 'details'), intentTag(seen, 'full')));
+    const updated = await intents.replace(uid, input, (seen) => {
+      checkInService(input, seen.service);
+      return request.ifMatch(intentTag(seen, 'details'), intentTag(seen, 'full'));
+    });
     if (!updated) throw noSuchIntent();
     return ok(toSavedIntent(updated.intent), { ETag: intentTag(updated, 'details') });
   };

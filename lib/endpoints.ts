@@ -15,6 +15,8 @@ export interface Needs {
   addressRules?: true;
   /** asks the function `issue-pat` for PATs, by its name */
   invokesIssue?: true;
+  /** shows admins more than others: a row whose credential is `admin` has this anyway */
+  admins?: true;
   /** has the policy file beside its bundle */
   policy?: true;
   /** has the OpenAPI document beside its bundle, or the reference page, or the files that the page loads */
@@ -206,7 +208,7 @@ const rows = [
     summary: 'Read a service',
     success: 200,
     errors: ['NOT_FOUND'],
-    needs: { table: { service: ['get'] } },
+    needs: { table: { service: ['get'] }, admins: true },
   },
   {
     ...open,
@@ -310,7 +312,7 @@ const rows = [
     summary: 'Set the credential that calls of a service carry, and get the key that they are signed with',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { service: ['get', 'put'], change: ['put'] }, credentials: 'write' },
+    needs: { table: { service: ['get', 'put'], change: ['put'] }, credentials: 'write', addressRules: true },
   },
   {
     ...admin,

@@ -49,7 +49,7 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...(needs.credentials && { [variables.credentialPrefix]: parts.credentialPrefix }),
     ...(needs.kms?.includes('sign') && issueEnvironment(settings)),
     ...(needs.kms && needs.policy && proofEnvironment(settings)),
-    ...(credential === 'admin' && adminEnvironment(parts)),
+    ...((credential === 'admin' || needs.admins) && adminEnvironment(parts)),
     ...((needs.egress || needs.addressRules) && egressEnvironment(settings)),
   };
 }

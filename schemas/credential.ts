@@ -1,31 +1,131 @@
 import * as z from 'zod';
+import { fieldName, fieldValue, foldField, namedValues } from './header.ts';
 
-/** Header fields that calls carry anyway, and those that steer the connection itself. */
-const reservedHeader =
-  /^(accept|accept-encoding|user-agent|x-request-id|execution-id|agent-id|intent-uid|idempotency-key|signature|signature-input|host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|(content|proxy)-.*)$/i;
+/** The name by which parameters of a query are compared: many servers ignore case, and some read a space or dot as an underscore. */
+export const foldQueryName = (name: string): string => name.trim().toLowerCase().replace(/[ .]/g, '_');
 
-/** The body that gives a service a credential: a header field that every call of its intents carries. */
+const queryName = z
+  .string()
+  .max(100, 'must have at most 100 characters')
+  .regex(/^[\x21-\x7e]+$/, 'must be the name of a query parameter in visible ASCII characters')
+  .regex(/^[^[\]]*$/, 'must not hold brackets');
+
+const queryValue = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(4096, 'must have at most 4096 characters')
+  .regex(/^\P{Cc}*$/u, 'must not hold control characters');
+
+/** How many values a credential can have. */
+const maxValues = 5;
+
+const signingKey = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/, 'must be base64url of 32 bytes')
+  .meta({ description: 'base64url of the 32 bytes that calls are signed with (HMAC-SHA-256, RFC 9421); a new key without it' });
+
+const values = {
+  headers: namedValues(fieldName, fieldValue, foldField).optional().meta({ description: 'values of header fields, by their names' }),
+  query: namedValues(queryName, queryValue, foldQueryName).optional().meta({ description: 'values of query parameters, by their names' }),
+  signing_key: signingKey.optional(),
+};
+
+type Values = { headers?: Record<string, string> | undefined; query?: Record<string, string> | undefined };
+
+const countOf = ({ headers = {}, query = {} }: Values): number => Object.keys(headers).length + Object.keys(query).length;
+
+const tooMany = `must hold at most ${maxValues} values, headers and query together`;
+
+const nextValues = z
+  .strictObject(values)
+  .refine((next) => countOf(next) > 0, 'must have headers or query')
+  .refine((next) => countOf(next) <= maxValues, tooMany)
+  .meta({
+    description:
+      'values that the upstream is about to take instead: if it answers 401 to the others, the call is made once more, with these',
+  });
+
+/** The body that gives a service a credential: `header_name` and `header_value` stand for `headers` with one field. */
 export const credentialInput = z
   .strictObject({
-    header_name: z
-      .string()
-      .max(100, 'must have at most 100 characters')
-      .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be the name of a header field, for example Authorization')
-      .refine((name) => !reservedHeader.test(name), 'must not be a header field that calls carry anyway or that steers the connection'),
-    header_value: z
-      .string()
-      .max(4096, 'must have at most 4096 characters')
-      .regex(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, 'must be visible ASCII characters and spaces between them'),
+    ...values,
+    origins: z
+      .array(z.string().max(2048, 'must have at most 2048 characters'))
+      .min(1, 'must name an origin')
+      .max(10, 'must name at most 10 origins')
+      .optional()
+      .meta({ description: 'where the credential is sent, for example https://api.example.com; the origin of service_url without it' }),
+    next: nextValues.optional(),
+    header_name: fieldName.optional(),
+    header_value: fieldValue.optional(),
   })
-  .meta({ id: 'CredentialInput', description: 'A header field that every call of the intents of a service carries.' });
+  .superRefine((input, context) => {
+    const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
+    const isSingle = input.header_name !== undefined || input.header_value !== undefined;
+    if (isSingle && input.header_name === undefined) refuse(['header_name'], 'is required beside header_value');
+    if (isSingle && input.header_value === undefined) refuse(['header_value'], 'is required beside header_name');
+    if (isSingle && (input.headers ?? input.query)) refuse(['header_name'], 'must be left out beside headers and query');
+    if (!isSingle && countOf(input) === 0) refuse([], 'must have headers or query');
+    if (countOf(input) > maxValues) refuse([], tooMany);
+  })
+  .meta({ id: 'CredentialInput', description: 'What calls of the intents of a service carry, and where.' });
 
 export type CredentialInput = z.infer<typeof credentialInput>;
 
-/** What setting a credential answers: never its value. */
-export const savedCredential = z
-  .strictObject({
+const names = {
+  headers: z.array(z.string()).describe('names of header fields'),
+  query: z.array(z.string()).describe('names of query parameters'),
+};
+
+const facts = z.strictObject({
+  ...names,
+  origins: z.array(z.string()).describe('where it is sent'),
+  next: z.strictObject(names).optional().describe('names of the values that are tried if the upstream answers 401 to the others'),
+});
+
+/** What an admin sees of a service's credential: never a value. */
+export const credentialFacts = facts
+  .partial({ headers: true, query: true })
+  .extend({
+    set_at: z.iso.datetime(),
+    set_by: z.string().optional().describe('user name or client id of the admin'),
+  })
+  .meta({
+    id: 'CredentialFacts',
+    description: "A service's credential without its values. If an earlier release has set it, the names are not known.",
+  });
+
+/** What a service's record says about its credential; the values are in Secrets Manager. */
+export interface StoredCredential extends Partial<z.infer<typeof facts>> {
+  /** milliseconds since the epoch */
+  set_at: number;
+  set_by?: string;
+  /** which version of the secret holds; the newest one without it, as an earlier release has set it */
+  version?: string;
+}
+
+/** Where a service's credential is sent: if an earlier release has set it, to the origin of `service_url`. Never over http, which anyone on the way could read. */
+export const credentialOrigins = (service: { service_url: string; credential?: Pick<StoredCredential, 'origins'> | undefined }): string[] =>
+  service.credential?.origins ?? [new URL(service.service_url).origin].filter((origin) => origin.startsWith('https:'));
+
+/** The credential of a service as an admin sees it. */
+export function toCredentialFacts(service: { service_url: string; credential: StoredCredential }): z.infer<typeof credentialFacts> {
+  const { headers, query, next, set_at, set_by } = service.credential;
+  return {
+    ...(headers && { headers }),
+    ...(query && { query }),
+    origins: credentialOrigins(service),
+    ...(next && { next }),
+    set_at: new Date(set_at).toISOString(),
+    ...(set_by !== undefined && { set_by }),
+  };
+}
+
+/** What setting a credential answers: never a value of it. */
+export const savedCredential = facts
+  .extend({
     service_id: z.string(),
-    header_name: z.string(),
+    header_name: z.string().optional().describe('if the request named it'),
     signing_key: z
       .string()
       .describe(

@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import { credentialFacts } from './credential.ts';
+import { openFields } from './header.ts';
 import { description, name, webAddress } from './text.ts';
 
 /** The body that registers or replaces a service (specification section 2.5). */
@@ -11,6 +13,7 @@ export const serviceInput = z
     service_logo_url: webAddress.optional(),
     service_terms_of_service_url: webAddress.optional(),
     service_privacy_policy_url: webAddress.optional(),
+    headers: openFields.optional(),
   })
   .meta({ id: 'ServiceInput', description: 'The body that registers or replaces a service.' });
 
@@ -19,6 +22,11 @@ export type ServiceInput = z.infer<typeof serviceInput>;
 export const service = serviceInput.extend({ service_id: z.string() }).meta({ id: 'Service', description: 'A registered service.' });
 
 export type Service = z.infer<typeof service>;
+
+/** What endpoint 9 answers. */
+export const shownService = service
+  .extend({ credential: credentialFacts.nullable().optional().describe('shown to admins only; null if the service has none') })
+  .meta({ id: 'ShownService', description: 'A registered service; admins also see what is known of its credential.' });
 
 /** What register and update answer (endpoints 6 and 7). */
 export const savedService = service

@@ -1,24 +1,25 @@
-import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import { readJson, writeJson } from './files.ts';
 import { account, type Disturb, operation, type RunningService, region, ServiceError, startJsonService } from './json-service.ts';
 
 const name = z.string().regex(/^[\w/+=.@-]{1,512}$/, 'must be 1 to 512 letters, digits and /_+=.@-');
 const value = z.string().min(1).max(65_536);
-const readInput = z.object({ SecretId: name });
-const writeInput = z.object({ SecretId: name, SecretString: value });
-const createInput = z.object({ Name: name, SecretString: value });
+const readInput = z.object({ SecretId: name, VersionId: z.uuid().optional() });
+/** The SDK makes a token if its caller gives none. */
+const writeInput = z.object({ SecretId: name, SecretString: value, ClientRequestToken: z.uuid() });
+const createInput = z.object({ Name: name, SecretString: value, ClientRequestToken: z.uuid() });
 const deleteInput = z.object({
   SecretId: name,
   ForceDeleteWithoutRecovery: z.literal(true, 'is the only way to delete that is known here'),
 });
 
 /** What is kept, by the name of the secret. */
-const secretFile = z.record(name, z.object({ value, version_id: z.uuid() }));
+const version = z.object({ value, version_id: z.uuid() });
+const secretFile = z.record(name, version.extend({ previous: version.optional() }));
 
 /**
  * A stand-in for Secrets Manager on a loopback port, behind its wire protocol.
- * Knows CreateSecret, PutSecretValue, GetSecretValue and DeleteSecret of secrets that are texts, by their names.
+ * Knows CreateSecret, PutSecretValue, GetSecretValue and DeleteSecret of secrets that are texts, by their names. Of each, two versions are kept.
  * @param options.file - in which secrets are kept, which only its owner may read; without it they are kept in memory
  */
 export async function startSecrets({ file, disturb }: { file?: string | undefined; disturb?: Disturb } = {}): Promise<RunningService> {
@@ -30,28 +31,32 @@ export async function startSecrets({ file, disturb }: { file?: string | undefine
     if (!secret) throw new ServiceError('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
     return secret;
   };
-  const put = (id: string, text: string) => {
-    const version_id = randomUUID();
-    secrets.set(id, { value: text, version_id });
+  const put = (id: string, text: string, version_id: string) => {
+    const { previous: _, ...previous } = secrets.get(id) ?? {};
+    secrets.set(id, { value: text, version_id, ...('value' in previous && { previous }) });
     keep();
     return { ...describe(id), VersionId: version_id, VersionStages: ['AWSCURRENT'] };
   };
 
   return startJsonService(
     {
-      CreateSecret: operation(createInput, ({ Name, SecretString }) => {
+      CreateSecret: operation(createInput, ({ Name, SecretString, ClientRequestToken }) => {
         if (secrets.has(Name)) {
           throw new ServiceError('ResourceExistsException', `The operation failed because the secret ${Name} already exists.`);
         }
-        return put(Name, SecretString);
+        return put(Name, SecretString, ClientRequestToken);
       }),
-      PutSecretValue: operation(writeInput, ({ SecretId, SecretString }) => {
+      PutSecretValue: operation(writeInput, ({ SecretId, SecretString, ClientRequestToken }) => {
         find(SecretId);
-        return put(SecretId, SecretString);
+        return put(SecretId, SecretString, ClientRequestToken);
       }),
-      GetSecretValue: operation(readInput, ({ SecretId }) => {
-        const { value: SecretString, version_id } = find(SecretId);
-        return { ...describe(SecretId), SecretString, VersionId: version_id, VersionStages: ['AWSCURRENT'] };
+      GetSecretValue: operation(readInput, ({ SecretId, VersionId }) => {
+        const current = find(SecretId);
+        const found = [current, current.previous].find((kept) => kept?.version_id === (VersionId ?? current.version_id));
+        if (!found)
+          throw new ServiceError('ResourceNotFoundException', "Secrets Manager can't find the specified secret value for VersionId.");
+        const VersionStages = [found === current ? 'AWSCURRENT' : 'AWSPREVIOUS'];
+        return { ...describe(SecretId), SecretString: found.value, VersionId: found.version_id, VersionStages };
       }),
       // Deleting a missing secret without recovery is not an error.
       DeleteSecret: operation(deleteInput, ({ SecretId }) => {

@@ -77,7 +77,7 @@ export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
   });
 
   function describeOperation(endpoint: Endpoint): ApiOperation {
-    const { name, summary, credential, success, method } = endpoint;
+    const { name, summary, credential, success, method, needs } = endpoint;
     const text = texts[name];
     const example = examples[name];
     const parameters = listParameters(endpoint, text, example);
@@ -87,7 +87,7 @@ export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
       summary,
       description: text.description,
       tags: [text.tag],
-      security: credential === 'none' ? [] : [{ [credential]: [] }],
+      security: credential === 'none' ? (needs.admins ? [{}, { admin: [] }] : []) : [{ [credential]: [] }],
       ...(parameters.length > 0 && { parameters }),
       ...(text.body && {
         requestBody: {

@@ -183,8 +183,14 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
     'update-service': { path: { service_id: serviceId }, body: renamed, answer: saved(renamed) },
     'put-service-credential': {
       path: { service_id: serviceId },
-      body: { header_name: 'X-Api-Key', header_value: 'k-29f81c7a' },
-      answer: { service_id: serviceId, header_name: 'X-Api-Key', signing_key: 'q0h3GmO5i3b9yqv0bYl1fM2mZ9w1lq7t6y8u4e2r0sA' },
+      body: { headers: { 'X-Api-Key': 'k-29f81c7a' }, query: { tenant: '4711' } },
+      answer: {
+        service_id: serviceId,
+        headers: ['X-Api-Key'],
+        query: ['tenant'],
+        origins: ['https://tides.example'],
+        signing_key: 'q0h3GmO5i3b9yqv0bYl1fM2mZ9w1lq7t6y8u4e2r0sA',
+      },
     },
     'delete-service-credential': { path: { service_id: serviceId } },
     'create-intent': { path: { service_id: serviceId }, body: intent, answer: savedIntent },

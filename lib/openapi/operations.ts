@@ -9,7 +9,7 @@ import { descriptionQuery, listQuery } from '../../schemas/pagination.ts';
 import { patRequest, patResponse } from '../../schemas/pat.ts';
 import { policy, policyQuery, policyWords } from '../../schemas/policy.ts';
 import { searchQuery } from '../../schemas/search.ts';
-import { savedService, service, serviceInput } from '../../schemas/service.ts';
+import { savedService, serviceInput, shownService } from '../../schemas/service.ts';
 import { serviceDescription } from '../../schemas/service-description.ts';
 import { health, keySet } from '../../schemas/well-known.ts';
 import type { EndpointName } from '../endpoints.ts';
@@ -120,7 +120,13 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     description: 'Once this is answered, none of the intents of the service is found, listed or executed.',
     requestHeaders: guarded,
   },
-  'get-service': { tag: 'Services', description: 'The service as it was registered.', answer: service, headers: revision },
+  'get-service': {
+    tag: 'Services',
+    description:
+      "The service as it was registered. With an admin's token, also what is known of its credential: names, origins, who has set it and when, never a value. Any other token is ignored.",
+    answer: shownService,
+    headers: revision,
+  },
   'list-service-intents': {
     tag: 'Intents',
     description: 'In the order of `intent_uid`. A page past the end is empty.',
@@ -131,7 +137,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'create-intent': {
     tag: 'Intents',
     description:
-      '`endpoint` is an address, which is then called by POST with a JSON body, or an object with `url`, `method` and `content_type`. The address may hold places of RFC 6570, `{name}` and `{?name}`, that input parameters fill; the remaining parameters go into the query of GET and DELETE, or else into the body.',
+      '`endpoint` is an address, which is then called by POST with a JSON body, or an object with `url`, `method` and `content_type`. The address may hold places of RFC 6570, `{name}` and `{?name}`, that input parameters fill; the remaining parameters go into the query of GET and DELETE, or else into the body; inputs with `in: header` are header fields of the call.',
     body: intentInput,
     answer: savedIntent,
     headers: ['Location'],
@@ -155,7 +161,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'put-service-credential': {
     tag: 'Services',
     description:
-      'Every call of the intents of this service carries the header field, and is signed (RFC 9421) with the key in the answer. The key is shown once, the value of the field never. This is a change of the service: its `ETag` changes, and those of its intents.',
+      'Calls of the intents of this service at `origins` carry these header fields and query parameters, and are signed (RFC 9421) with the key in the answer; calls at other origins are not. The key is shown once, the values never. Once this is answered, no call carries earlier values. This is a change of the service: its `ETag` changes, and those of its intents.',
     body: credentialInput,
     requestHeaders: guarded,
     answer: savedCredential,

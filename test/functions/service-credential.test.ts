@@ -181,6 +181,19 @@ describe('an execution', () => {
     expect([asked(), upstream.seen.at(-1)?.headers['x-api-key']]).toEqual([1, undefined]);
   });
 
+  test('on another origin goes out without the credential and without a signature, and says so in its log line', async () => {
+    await call('PUT', input, id);
+    const elsewhere = await startUpstream((_, response) => response.end('{"name":"France"}'), certificate);
+    const uid = `test.example:elsewhere-${count}:v1`;
+    const endpoint = { url: `https://api.world.example:${elsewhere.port}/collect`, method: 'POST', content_type: 'application/json' } as const;
+    await gate.intents.create(id, intentOf(uid, { endpoint }));
+    const pat = await obtainPat(gate, await newAgent());
+    expect(await execute(gate.openExecute(), pat, uid, { code: 'FR' })).toMatchObject({ status: 200 });
+    expect(Object.keys(elsewhere.seen[0]?.headers ?? {})).not.toEqual(expect.arrayContaining(['x-api-key']));
+    expect(Object.keys(elsewhere.seen[0]?.headers ?? {})).not.toEqual(expect.arrayContaining(['signature']));
+    await elsewhere.stop();
+  });
+
   test.each<['PUT' | 'DELETE', Partial<Pick<Credentials, 'replace' | 'remove'>>]>([
     ['PUT', { replace: () => Promise.reject(new Error('cut short before the credential was written')) }],
     [

@@ -50,7 +50,7 @@ export function describeCount({ intents, unchanged, extra, foreign }: ServiceCha
 }
 
 /** The changes for programs. */
-export const changesAsJson = ({ name, serviceId, service, intents, unchanged, extra, foreign }: ServiceChanges) => ({
+export const changesAsJson = ({ name, serviceId, service, intents, unchanged, extra, foreign, otherOrigins }: ServiceChanges) => ({
   service_name: name,
   service_id: serviceId ?? null,
   service: { change: service.kind, differences: service.differences },
@@ -59,7 +59,16 @@ export const changesAsJson = ({ name, serviceId, service, intents, unchanged, ex
   extra,
   foreign,
   unchanged,
+  other_origins: otherOrigins,
 });
+
+/** Notes to which origins the service's credential does not go unless an admin says so. */
+export function noteOtherOrigins(terminal: Terminal, { name, otherOrigins }: ServiceChanges): void {
+  for (const origin of otherOrigins)
+    terminal.remark(
+      `Intents of ${name} lead to ${origin}, not to the origin of its service_url. A credential goes there only if its origins name it.`,
+    );
+}
 
 export function showApplied(terminal: Terminal, name: string, { created, updated, removed, failed }: Applied): void {
   for (const { intent_uid, message, issues } of failed) {

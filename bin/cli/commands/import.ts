@@ -1,5 +1,6 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { checkOrigin, type EgressRules } from '../../../functions/core/relay/egress.ts';
+import { foldField } from '../../../schemas/header.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { concurrencyOption, isLoopback, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
@@ -35,6 +36,10 @@ export function addImport(program: CommandUnknownOpts): void {
     .option('--base-url <url>', "the API's address, in place of what the document says")
     .option('--name <name>', 'name of the service; default: the title of the document')
     .option('--service <service>', 'register into this service (service_id or name), and leave its own record as it is')
+    .option(
+      '--allow-origin <origin...>',
+      "also import operations that lead to this origin, such as https://files.example.com, and not to the service's",
+    )
     .option('--keep-deprecated', 'intents of deprecated operations can be executed all the same')
     .option('--prune', 'also remove intents of the service that the document does not have')
     .option('-y, --yes', 'remove without asking')
@@ -49,21 +54,32 @@ export function addImport(program: CommandUnknownOpts): void {
         throw usageFailure('--intent-version takes v and numbers separated by dots, for example v1.2.');
       const { namespace, name: serviceName, baseUrl, keepDeprecated = false, ignoreHeader: ignoreHeaders } = options;
       const rules = chooseRules(api.baseUrl, baseUrl, options.allowLoopback);
+      const into = service === undefined ? undefined : (await requireService(api, service)).record;
       const documentUrl = /^https?:\/\//i.test(source) ? source : undefined;
       const loaded = await readSource(source, documentUrl, rules);
-      const planned = planImport(loaded.document, {
-        ...{ namespace, version, serviceName, baseUrl, documentUrl, keepDeprecated, rules, ignoreHeaders },
-        headers: readHeaders(options.header),
-        registryUrl: api.baseUrl,
-      });
+      const given = readHeaders(options.header);
+      if (into !== undefined && options.header !== undefined)
+        throw usageFailure('--service leaves the record of the service as it is. Set its header fields with "services update --header".');
+      const planWith = (headers: Record<string, string>) =>
+        planImport(loaded.document, {
+          ...{ namespace, version, serviceName, baseUrl, documentUrl, keepDeprecated, rules, ignoreHeaders, headers },
+          findsHeaders: into === undefined,
+          serviceUrl: into?.service_url,
+          allowedOrigins: readOrigins(options.allowOrigin),
+          registryUrl: api.baseUrl,
+        });
+      const first = planWith(into?.headers ?? given);
+      const standing = await findWanted(api, { ...first, into });
+      // what an admin has set for a service that is imported again stays
+      const standingHeaders = standing?.record.headers ?? {};
+      const isMissing = Object.keys(standingHeaders).some((name) => !hasField(first.service.headers, name));
+      const planned = isMissing && into === undefined ? planWith({ ...standingHeaders, ...given }) : first;
       const notes = [...loaded.notes, ...planned.notes, ...findUnreachable(planned.intents, rules)];
       if (planned.intents.length === 0) {
         showPlan(terminal, { ...planned, notes }, options.verbose === true);
         terminal.json({ skipped: planned.skipped, notes });
         throw new CliFailure('failure', 'The document has no operation that can become an intent, so nothing was registered.');
       }
-      const into = service === undefined ? undefined : (await requireService(api, service)).record;
-      const standing = await findWanted(api, { ...planned, into });
       const uids =
         standing === undefined ? [] : (await listAllIntents(api, standing.record.service_id)).map(({ intent_uid }) => intent_uid);
       const plan = { ...(version === undefined ? keepVersion(planned, uids) : planned), notes };
@@ -73,7 +89,7 @@ export function addImport(program: CommandUnknownOpts): void {
       showPlan(terminal, plan, options.verbose === true);
       if (plan.version !== planned.version) terminal.say(describeKept(plan, planned));
       terminal.say(`${changes.name}: ${describeCount(changes, isPruning)}, ${plan.skipped.length} skipped`);
-      const { skipped, credentials } = plan;
+      const { skipped, credentials, credentialOptions } = plan;
       const result = { ...changesAsJson(changes), skipped, notes, credentials };
       if (dryRun) terminal.json(result);
       else {
@@ -81,7 +97,9 @@ export function addImport(program: CommandUnknownOpts): void {
           await terminal.requireConfirmation(`Remove ${changes.extra.length} intents of ${changes.name}?`, options.yes);
         const applied = await applyChanges(context, changes, concurrency, isPruning);
         showApplied(terminal, changes.name, applied);
-        terminal.json({ ...result, applied });
+        const credentialCommand = ['intent-gate services credential set', applied.service_id, ...credentialOptions].join(' ');
+        if (credentialOptions.length > 0) terminal.say(`Set the credential of the service with: npx ${credentialCommand}`);
+        terminal.json({ ...result, applied, ...(credentialOptions.length > 0 && { credential_command: credentialCommand }) });
         requireSuccess([applied]);
       }
       if (skipped.length > plan.intents.length)
@@ -103,6 +121,18 @@ function readHeaders(fields: readonly string[] = []): Record<string, string> {
     return [name, value];
   });
   return Object.fromEntries(read);
+}
+
+const hasField = (fields: Record<string, string> | undefined, name: string): boolean =>
+  Object.keys(fields ?? {}).some((other) => foldField(other) === foldField(name));
+
+function readOrigins(given: readonly string[] = []): string[] {
+  return given.map((text) => {
+    const url = URL.parse(text);
+    if (url === null || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`)
+      throw usageFailure('--allow-origin takes an origin without a path, for example https://files.example.com.');
+    return url.origin;
+  });
 }
 
 /** What this registry takes because it is a local one, and a deployment does not. */

@@ -13,7 +13,7 @@ import { readRegistryFile, writers } from '../registry/file.ts';
 import { normalizeIntent, normalizeService } from '../registry/normal-form.ts';
 import { findIntent, listIntents, requireService, searchServices } from '../registry/read.ts';
 import type { Terminal } from '../terminal.ts';
-import { changesAsJson, describeCount, requireSuccess, showApplied, showChanges } from './changes.ts';
+import { changesAsJson, describeCount, noteOtherOrigins, requireSuccess, showApplied, showChanges } from './changes.ts';
 
 export function addRegistry(program: CommandUnknownOpts): void {
   program
@@ -60,6 +60,7 @@ export function addRegistry(program: CommandUnknownOpts): void {
       const context = openContext(command);
       const { terminal } = context;
       const changes = await compareFile(context, file, concurrency);
+      for (const service of changes) noteOtherOrigins(terminal, service);
       if (dryRun) {
         showAll(terminal, changes, isPruning);
         return terminal.json(changes.map(changesAsJson));

@@ -7,6 +7,7 @@ import { usageFailure } from '../failure.ts';
 import { readInput } from '../input.ts';
 import { normalizeService } from '../registry/normal-form.ts';
 import { findIntent, requireService, searchServices, servicePath } from '../registry/read.ts';
+import { addCredential } from './credential.ts';
 
 /** Options that each give the member of a service that they are described as. */
 const fields = [
@@ -20,21 +21,36 @@ const fields = [
 ];
 
 function addFields<Words extends unknown[]>(command: Command<Words, OptionValues, OptionValues>) {
-  const extended = command.option('-f, --file <file>', 'the whole record as JSON or YAML; - for stdin');
+  const extended = command
+    .option('-f, --file <file>', 'the whole record as JSON or YAML; - for stdin')
+    .option('--header <field...>', "headers: fields that every call carries and that are no secret, such as 'Notion-Version: 2022-06-28'");
   for (const field of fields) extended.addOption(field);
   return extended;
 }
 
-async function readFields({ file, ...options }: OptionValues & { file?: string }, standing?: ServiceInput): Promise<ServiceInput> {
+async function readFields(
+  { file, header, ...options }: OptionValues & { file?: string; header?: string[] },
+  standing?: ServiceInput,
+): Promise<ServiceInput> {
   const given = fields.map((field) => [field.description, options[field.attributeName()]]).filter(([, value]) => value !== undefined);
   const base = file === undefined ? standing : ((await readInput(file)) as object);
-  const { success, data, error } = serviceInput.safeParse({ ...base, ...Object.fromEntries(given) }, { reportInput: true });
+  const { success, data, error } = serviceInput.safeParse(
+    { ...base, ...Object.fromEntries(given), ...(header && { headers: Object.fromEntries(header.map(splitField)) }) },
+    { reportInput: true },
+  );
   if (!success) throw usageFailure('The service is not complete or not valid:', issuesOf(error));
   return data;
 }
 
+function splitField(field: string): [name: string, value: string] {
+  const [, name, value] = /^([^:\s]+):\s*(.*)$/.exec(field) ?? [];
+  if (name !== undefined && value !== undefined) return [name, value];
+  throw usageFailure("--header takes a name and a value, for example 'Notion-Version: 2022-06-28'.");
+}
+
 export function addServices(program: CommandUnknownOpts): void {
-  const services = program.command('services').description('Services: list, show, create, update, delete');
+  const services = program.command('services').description('Services: list, show, create, update, delete; their credentials');
+  addCredential(services);
   services
     .command('list')
     .description('List the services that a search finds: those with an intent that is not deprecated')

@@ -1,11 +1,5 @@
-import type { CredentialNames } from './headers.ts';
-import { follow, isNode, list, type Node, node, text } from './node.ts';
-
-/** The values by which callers prove themselves together; what stands in angle brackets is to be filled in. */
-export interface CredentialShape {
-  headers: Record<string, string>;
-  query: Record<string, string>;
-}
+import { fieldName } from '../../../schemas/header.ts';
+import { follow, list, type Node, node, text } from './node.ts';
 
 /** What the document says about credentials, for the admin who sets the service's credential. */
 export const describeCredentials = (schemes: Node): string[] =>
@@ -17,7 +11,8 @@ function describeScheme(given: Node): string {
   const { type, in: place, name, scheme } = given;
   switch (type) {
     case 'apiKey':
-      return place === 'query' ? `a key in the query (${name})` : `a key in the ${place} ${name}`;
+      if (place === 'header') return `a key in the header ${name}`;
+      return `a key in the ${place} (${name})${place === 'query' ? '' : ", which a service's credential cannot be"}`;
     case 'http':
     case 'basic':
       return isBasic(given)
@@ -31,31 +26,27 @@ function describeScheme(given: Node): string {
   }
 }
 
-const placeholder = (name: unknown): string =>
-  `<${String(name)
-    .replace(/[^\w-]+/g, ' ')
-    .trim()
-    .toLowerCase()}>`;
-
 /**
- * What callers send, by the first way in which the document says that they may prove themselves.
- * @param names - those of headers that can be nothing else count too, if there is no scheme
+ * The options of `services credential set` for what the document asks its callers for: all that its first usual requirement names, else all keys,
+ * else the first scheme that a service's credential can be, else the headers that can be nothing but a credential.
  */
-export function shapeCredential(root: Node, schemes: Node, names: CredentialNames): CredentialShape | undefined {
-  const needed = list(root.security).find((requirement) => isNode(requirement) && Object.keys(requirement).length > 0);
-  const asked = needed === undefined ? Object.keys(schemes) : Object.keys(node(needed));
-  const keys = asked.map((name) => node(follow(schemes[name]))).filter(({ type }) => type !== undefined);
-  // without a statement of what belongs together: keys may, but one of several other ways is enough
-  const chosen = needed !== undefined || keys.every(({ type }) => type === 'apiKey') ? keys : keys.slice(0, 1);
-  const shape: CredentialShape = { headers: {}, query: {} };
-  for (const scheme of chosen) {
-    const { type, in: place, name } = scheme;
-    if (type === 'apiKey' && place === 'query') shape.query[String(name)] = placeholder(name);
-    else if (type === 'apiKey' && place === 'cookie') shape.headers.Cookie = `${name}=${placeholder(name)}`;
-    else if (type === 'apiKey') shape.headers[String(name)] = placeholder(name);
-    else if (['http', 'basic'].includes(String(type)) && isBasic(scheme)) shape.headers.Authorization = 'Basic <base64 of name:password>';
-    else shape.headers.Authorization = 'Bearer <token>';
-  }
-  if (chosen.length === 0) for (const name of names.header) shape.headers[name] = placeholder(name);
-  return Object.keys({ ...shape.headers, ...shape.query }).length > 0 ? shape : undefined;
+export function makeCredentialOptions(schemes: Node, security: unknown, headers: ReadonlySet<string>): string[] {
+  const required = list(security).map((requirement) => Object.keys(node(requirement)));
+  const names = Object.keys(schemes);
+  const keys = names.filter((name) => node(follow(schemes[name])).type === 'apiKey');
+  const choices = [...required, ...(keys.length === names.length ? [keys] : []), ...names.map((name) => [name])];
+  const options = choices.map((some) => some.map((name) => makeOption(node(follow(schemes[name])))));
+  const likely = [...headers].map((name) => makeOption({ type: 'apiKey', in: 'header', name }));
+  const chosen = [...options, likely].find((some) => some.length > 0 && some.every((option) => option !== undefined)) ?? [];
+  return [...new Set(chosen.filter((option) => option !== undefined))];
 }
+
+function makeOption({ type, in: place, name = '' }: Node): string | undefined {
+  if (['http', 'basic', 'oauth2', 'openIdConnect'].includes(String(type))) return '--header Authorization';
+  if (type !== 'apiKey') return undefined;
+  if (place === 'header') return fieldName.safeParse(name).success ? `--header ${quote(String(name))}` : undefined;
+  return place === 'query' && /^[\x21-\x7e]{1,100}$/.test(String(name)) ? `--query ${quote(String(name))}` : undefined;
+}
+
+/** As a shell takes it for one word. */
+const quote = (word: string): string => (/^[\w.-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

@@ -1,14 +1,13 @@
+import { mayBeHeader } from '../../../functions/core/parameters/constraints.ts';
+import { fieldValue, openFieldName } from '../../../schemas/header.ts';
+import type { Parameter } from '../../../schemas/parameter.ts';
 import { type Input, isCompound } from './body.ts';
-import type { Facts } from './facts.ts';
+import { anything, type Facts } from './facts.ts';
 import { follow, list, type Node, node, pathOf, type TakeNote, Unfit } from './node.ts';
 import { type Operation, readParameters } from './operation.ts';
 
 /** Header fields that every call of an intent carries, or that no API needs from its callers. */
 const suppliedHeaders = ['accept', 'content-type', 'user-agent', 'x-request-id', 'accept-encoding', 'host', 'content-length'];
-
-/** Header fields that callers may not choose: they steer the connection, or say who calls. */
-const steeringHeader =
-  /^(cookie|connection|keep-alive|te|trailer|upgrade|expect|via|forwarded|agent-id|agent-key|intent-uid|execution-id|signature|signature-input|(content|transfer|proxy|x-forwarded)-.*)$/;
 
 const credentialHeader =
   /^(authorization|token|(x-)?(.*-)?(api|access|auth|subscription)[-_]?(key|token)|x-functions-key|x-api-secret|private-token)$/;
@@ -29,6 +28,9 @@ export interface HeaderRules {
   ignored: ReadonlySet<string>;
 }
 
+/** Header fields that callers may choose: not those that steer the connection, or that say who calls. */
+const mayBeField = (name: string): boolean => openFieldName.safeParse(name).success;
+
 const lower = (parameter: Node): string => String(parameter.name).toLowerCase();
 
 /** All parameters in headers, one for each operation that has it. Those that cannot be read come to light with their operation. */
@@ -48,9 +50,8 @@ function constantOf(parameter: Node): string | undefined {
   const schema = node(follow(parameter.schema ?? parameter));
   const allowed = list(schema.enum);
   const value = schema.const ?? (allowed.length === 1 ? allowed[0] : /version/.test(lower(parameter)) ? schema.default : undefined);
-  return (typeof value === 'string' && /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value)) || typeof value === 'number'
-    ? String(value)
-    : undefined;
+  const written = typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+  return fieldValue.safeParse(written).success ? written : undefined;
 }
 
 /**
@@ -74,7 +75,7 @@ export function findFixedHeaders(
 
 const isCredential = (name: string, { header }: CredentialNames): boolean => header.has(name) || credentialHeader.test(name);
 const isHandled = (name: string, credentials: CredentialNames): boolean =>
-  suppliedHeaders.includes(name) || steeringHeader.test(name) || name === 'idempotency-key' || isCredential(name, credentials);
+  suppliedHeaders.includes(name) || !mayBeField(name) || name === 'idempotency-key' || isCredential(name, credentials);
 
 /** The names by which callers prove themselves: those of the security schemes, and of headers that can be nothing else. */
 export function readCredentialNames(schemes: Node, operations: readonly Operation[]): CredentialNames {
@@ -117,14 +118,20 @@ export function fitHeader(parameter: Node, read: () => Input, { credentials, fix
   if (isCredential(name, credentials)) return note("it is the service's credential, which the gate adds to its calls");
   if (suppliedHeaders.includes(name)) return [];
   if (name === 'idempotency-key') return note('a call carries the one that the agent sends');
-  if (steeringHeader.test(name)) {
+  if (!mayBeField(name)) {
     if (parameter.required === true) throw new Unfit(path, `needs the header ${parameter.name}, which callers may not choose`);
     return note('callers may not choose it');
   }
   const input = read();
-  return [{ ...input, facts: withDefault(input.facts, constantOf(parameter)) }];
+  return [{ ...input, facts: toField(input.facts, constantOf(parameter)) }];
 }
 
-/** The one value that a header can have need not be given by the agent. */
-const withDefault = (facts: Facts, value: string | undefined): Facts =>
-  value === undefined || isCompound(facts) ? facts : { ...facts, default: facts.types?.has('string') === false ? Number(value) : value };
+/** The values of a header field are texts, numbers, true or false; the one value that it can have need not be given by the agent. */
+function toField(facts: Facts, value: string | undefined): Facts {
+  const types = [...(facts.types ?? [])].filter((type) => type !== 'null');
+  const isSimple = types.length === 1 && types.every((type) => mayBeHeader(type as Parameter['type']));
+  const described = [facts.description, isCompound(facts) ? 'Several values are separated by commas.' : ''].filter(Boolean).join(' ');
+  const field: Facts = isSimple ? facts : { ...anything, types: new Set(['string']), description: described || undefined };
+  const fallback = value === undefined || field.types?.has('string') ? value : Number(value);
+  return fallback === undefined ? field : { ...field, default: fallback };
+}

@@ -64,7 +64,7 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
   const usual = carriesByDefault(operation.method, body);
   const made = limit([...inputs, ...members], operation, take).flatMap((input) => {
     const { name, isRequired, facts, in: carrier, style } = input;
-    const parameter = makeParameter(name, isRequired, facts, input.path, take);
+    const parameter = makeParameter(name, isRequired, facts, input.path, take, carrier === 'header' ? carrier : undefined);
     if (parameter === undefined) return leaveOut(input, 'no parameter may have its name', take);
     const isUsual = carrier === 'path' || carrier === usual || (carrier === 'body' && body.kind === 'whole');
     return [{ ...parameter, ...(!isUsual && { in: carrier }), ...(style !== undefined && { style }) }];

@@ -44,17 +44,18 @@ function planServiceDescription(root: Node, options: ImportOptions): ImportPlan 
       service_terms_of_service_url: text(info.service_terms_of_service_url),
       service_privacy_policy_url: text(info.service_privacy_policy_url),
     },
+    options.headers ?? {},
     '/service-info',
     take,
   );
-  const plan: ImportPlan = { service, intents: [], skipped: [], notes: [], credentials: [], headers: {} };
+  const plan: ImportPlan = { service, intents: [], skipped: [], notes: [], credentials: [], credentialOptions: [] };
   const seen = new Set<string>();
   for (const [index, given] of list(root.intents).entries()) {
     const path = `/intents/${index}`;
     const operation = text(node(given).intent_uid) ?? path;
     const members = Object.entries(node(given)).filter(([name]) => !assigned.includes(name));
     const intent = planOne(operation, plan.skipped, () => {
-      const checked = checkPlanned(Object.fromEntries(members), path, options);
+      const checked = checkPlanned(Object.fromEntries(members), path, url, options);
       if (seen.has(operation)) throw new Unfit(path, 'has the same intent_uid as another one');
       return checked;
     });

@@ -1,12 +1,12 @@
 import { createMagicProxy } from '@scalar/json-magic/magic-proxy';
 import { type IntentInput, methods } from '../../../schemas/intent.ts';
 import { intentUid } from '../../../schemas/intent-uid.ts';
-import { describeCredentials, shapeCredential } from './credentials.ts';
+import { describeCredentials, makeCredentialOptions } from './credentials.ts';
 import { DocumentError } from './document.ts';
 import { findFixedHeaders, type HeaderRules, readCredentialNames } from './headers.ts';
 import { makeRequest, type RequestContext } from './inputs.ts';
 import { chooseName, isNamespace, majorVersion, makePathSlug, makeSlug } from './naming.ts';
-import { isNode, locate, type Node, type Note, node, pathOf, prose, resolve, type TakeNote, text, texts, Unfit } from './node.ts';
+import { isNode, list, locate, type Node, type Note, node, pathOf, prose, resolve, type TakeNote, text, texts, Unfit } from './node.ts';
 import type { Operation } from './operation.ts';
 import { makeOutputs } from './outputs.ts';
 import { checkPlanned, distinct, type ImportOptions, type ImportPlan, planOne, type Skipped } from './plan.ts';
@@ -44,7 +44,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
   const credentialNames = readCredentialNames(schemes, operations);
   const headers: HeaderRules = {
     credentials: credentialNames,
-    fixed: findFixedHeaders(operations, credentialNames, options.headers ?? {}),
+    fixed: findFixedHeaders(options.findsHeaders === false ? [] : operations, credentialNames, options.headers ?? {}),
     ignored: new Set(options.ignoreHeaders?.map((name) => name.toLowerCase())),
   };
 
@@ -59,7 +59,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
         readSchema,
         take: (path, note) => ownNotes.push({ path, note }),
       });
-      return checkPlanned(intent, pathOf(operation.node), options);
+      return checkPlanned(intent, pathOf(operation.node), serviceUrl, options);
     });
     if (planned === undefined) continue;
     intents.push(planned);
@@ -73,6 +73,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
       service_logo_url: text(node(info['x-logo']).url),
       service_terms_of_service_url: text(info.termsOfService),
     },
+    Object.fromEntries([...headers.fixed.values()].map(({ name, value }) => [name, value])),
     '/info',
     take,
   );
@@ -83,9 +84,18 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
     skipped,
     notes: distinct(notes),
     credentials: describeCredentials(schemes),
-    credential: shapeCredential(root, schemes, credentialNames),
-    headers: Object.fromEntries([...headers.fixed.values()].map(({ name, value }) => [name, value])),
+    credentialOptions: makeCredentialOptions(schemes, securityOf(root, operations), credentialNames.header),
   };
+}
+
+/** What the document requires of its callers, else what most of its operations do. */
+function securityOf(root: Node, operations: readonly Operation[]): unknown {
+  if (root.security !== undefined) return root.security;
+  const groups = Map.groupBy(
+    operations.map(({ node: { security } }) => security).filter((security) => list(security).length > 0),
+    (security) => JSON.stringify(security),
+  );
+  return [...groups.values()].sort((left, right) => right.length - left.length)[0]?.[0];
 }
 
 function readServiceUrl(root: Node, options: ImportOptions): string {

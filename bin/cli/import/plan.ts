@@ -2,10 +2,10 @@ import { ApiError } from '../../../functions/core/api-error.ts';
 import { issuesOf, parseJson } from '../../../functions/core/json.ts';
 import { checkIntent } from '../../../functions/core/relay/check-intent.ts';
 import type { EgressRules } from '../../../functions/core/relay/egress.ts';
+import { originOf } from '../../../functions/core/relay/url-template.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { type IntentInput, intentInput } from '../../../schemas/intent.ts';
 import type { ServiceInput } from '../../../schemas/service.ts';
-import type { CredentialShape } from './credentials.ts';
 import { type Note, Unfit } from './node.ts';
 import type { Addresses } from './server.ts';
 
@@ -29,10 +29,8 @@ export interface ImportPlan {
   notes: Note[];
   /** how callers prove themselves to the API, in words */
   credentials: string[];
-  /** what to set as the service's credential, if the document says how callers prove themselves */
-  credential?: CredentialShape | undefined;
-  /** header fields that every call carries, by name */
-  headers: Record<string, string>;
+  /** the options of `services credential set` that ask for what callers prove themselves by; none if the document asks for nothing that a service's credential can be */
+  credentialOptions: string[];
 }
 
 export interface ImportOptions extends Addresses {
@@ -42,10 +40,16 @@ export interface ImportOptions extends Addresses {
   serviceName?: string | undefined;
   /** header fields that every call carries, by name */
   headers?: Record<string, string> | undefined;
+  /** whether header fields that are the same in every call become the service's; only said if its record is made by the import */
+  findsHeaders?: boolean;
   /** names of header parameters that are neither needed nor asked for */
   ignoreHeaders?: readonly string[] | undefined;
   /** intents of deprecated operations can still be executed */
   keepDeprecated?: boolean;
+  /** address of the service that is imported into; otherwise that of the document */
+  serviceUrl?: string | undefined;
+  /** other origins than the service's to which intents may lead */
+  allowedOrigins?: readonly string[];
   /** the rules by which the registry checks endpoints */
   rules: EgressRules;
   /** the address of the registry itself */
@@ -55,9 +59,11 @@ export interface ImportOptions extends Addresses {
 /**
  * An intent in the form in which the registry will keep it.
  * @param place - JSON pointer to what it is made of
- * @throws Unfit if the registry would refuse it
+ * @param serviceUrl - of the service that it will belong to
+ * @throws Unfit if the registry would refuse it, or if it leads to an origin that is neither the service's nor allowed
  */
-export function checkPlanned(candidate: unknown, place: string, { rules, registryUrl }: ImportOptions): IntentInput {
+export function checkPlanned(candidate: unknown, place: string, serviceUrl: string, options: ImportOptions): IntentInput {
+  const { rules, registryUrl, allowedOrigins = [] } = options;
   const refuse = (issues: readonly Issue[]) =>
     new Unfit(place, `would be refused: ${issues.map(({ path, problem }) => (path === '' ? problem : `${path} ${problem}`)).join('; ')}`);
   const parsed = intentInput.safeParse(candidate, { reportInput: true });
@@ -67,6 +73,10 @@ export function checkPlanned(candidate: unknown, place: string, { rules, registr
   try {
     const intent = parseJson(text) as IntentInput;
     checkIntent(intent, rules, registryUrl);
+    const home = new URL(options.serviceUrl ?? serviceUrl).origin;
+    const origin = originOf(intent.endpoint.url) ?? '';
+    if (origin !== home && !allowedOrigins.includes(origin))
+      throw new Unfit(place, `leads to ${origin}, while the service is at ${home}; --allow-origin ${origin} imports it all the same`);
     return intent;
   } catch (error) {
     throw error instanceof ApiError ? refuse(error.details.issues as Issue[]) : error;

@@ -1,3 +1,4 @@
+import { originOf } from '../../../functions/core/relay/url-template.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import type { Service, ServiceInput } from '../../../schemas/service.ts';
 import type { Api } from '../api.ts';
@@ -37,6 +38,8 @@ export interface ServiceChanges {
   extra: string[];
   /** uids that are wanted, but that another service has */
   foreign: string[];
+  /** origins to which wanted intents lead, other than that of the service's address */
+  otherOrigins: string[];
 }
 
 /** How many intents are looked up when a service is not found by its name. */
@@ -77,6 +80,7 @@ export async function compareService(
     unchanged: 0,
     extra: [...standing].filter((uid) => !wantedUids.has(uid)),
     foreign: [],
+    otherOrigins: findOtherOrigins(wanted),
   };
   await withProgress(terminal, 'Comparing', wanted.intents, concurrency, async (intent) => {
     const stands = isThorough || standing.has(intent.intent_uid) ? await findIntent(api, intent.intent_uid) : undefined;
@@ -87,6 +91,12 @@ export async function compareService(
   });
   changes.intents.sort((left, right) => (left.input.intent_uid < right.input.intent_uid ? -1 : 1));
   return changes;
+}
+
+function findOtherOrigins({ service, intents, into }: Wanted): string[] {
+  const home = new URL((into ?? service).service_url).origin;
+  const origins = new Set(intents.map(({ endpoint }) => originOf(endpoint.url) ?? ''));
+  return [...origins].filter((origin) => origin !== home).sort();
 }
 
 function compareRecord<T, Standing extends T>(found: Found<Standing> | undefined, input: T, normalize: (record: T) => T): Change<T> {

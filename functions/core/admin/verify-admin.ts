@@ -16,8 +16,14 @@ export interface AdminSettings {
   adminScope: string;
 }
 
+/** Who an admin is. */
+export interface Admin {
+  /** user name of a person, client id of a machine */
+  actor: string;
+}
+
 /** Admits admins; throws for everyone else. */
-export type VerifyAdmin = (request: ApiRequest) => Promise<void>;
+export type VerifyAdmin = (request: ApiRequest) => Promise<Admin>;
 
 /**
  * Admins are the members of the group `admins`, and machine clients with the admin scope. Only Cognito access tokens count:
@@ -44,6 +50,7 @@ export function openAdminVerifier({ userPool, clientIds, adminScope }: AdminSett
         details: { reason: 'not_admin' },
       });
     }
+    return { actor: typeof claims.username === 'string' ? claims.username : claims.client_id };
   };
 }
 

@@ -11,11 +11,15 @@ import { unavailable } from '../api-error.ts';
 import { awsClientSettings } from '../aws-client.ts';
 import { bounded } from '../invocation.ts';
 
-/** Keeps secrets by name. */
+/** Keeps secrets by name, the newest versions of each. */
 export interface Vault {
-  /** @throws ApiError SERVICE_UNAVAILABLE if it cannot be reached: no answer is not the same as no secret */
-  read(name: string): Promise<string | undefined>;
-  write(name: string, secret: string): Promise<void>;
+  /**
+   * @param version - the newest without it
+   * @throws ApiError SERVICE_UNAVAILABLE if it cannot be reached: no answer is not the same as no secret
+   */
+  read(name: string, version?: string): Promise<string | undefined>;
+  /** @param version - a UUID by which it can be read while it is one of the two newest */
+  write(name: string, secret: string, version: string): Promise<void>;
   remove(name: string): Promise<void>;
 }
 
@@ -30,22 +34,24 @@ const secretsClient = () => new SecretsManagerClient(awsClientSettings({ request
  * @param prefix - what the names of all secrets of this deployment begin with, for example `intent-gate/prod/services/`
  */
 export function openSecretsManager(prefix: string, client: SecretsManagerClient = secretsClient()): Vault {
-  const overwrite = (id: string, secret: string) => client.send(new PutSecretValueCommand({ SecretId: id, SecretString: secret }));
+  const overwrite = (id: string, secret: string, version: string) =>
+    client.send(new PutSecretValueCommand({ SecretId: id, SecretString: secret, ClientRequestToken: version }));
 
   return {
-    read: (name) =>
+    read: (name, version) =>
       reach(async () => {
-        const found = await unless(ResourceNotFoundException, () => client.send(new GetSecretValueCommand({ SecretId: prefix + name })));
+        const command = new GetSecretValueCommand({ SecretId: prefix + name, VersionId: version });
+        const found = await unless(ResourceNotFoundException, () => client.send(command));
         return found?.SecretString;
       }),
-    write: (name, secret) =>
+    write: (name, secret, version) =>
       reach(async () => {
         const id = prefix + name;
-        if (await unless(ResourceNotFoundException, () => overwrite(id, secret))) return;
+        if (await unless(ResourceNotFoundException, () => overwrite(id, secret, version))) return;
         const isCreated = await unless(ResourceExistsException, () =>
-          client.send(new CreateSecretCommand({ Name: id, SecretString: secret })),
+          client.send(new CreateSecretCommand({ Name: id, SecretString: secret, ClientRequestToken: version })),
         );
-        if (!isCreated) await overwrite(id, secret);
+        if (!isCreated) await overwrite(id, secret, version);
       }),
     remove: (name) =>
       reach(async () => {

@@ -24,6 +24,9 @@ export const entityTag = (text: string): string => `"${createHash('sha256').upda
 /** The entity tag of a record: its revision. */
 export const recordTag = ({ rev }: { rev: string }): string => `"${rev}"`;
 
+/** The entity tag of what admins alone see of a record. */
+export const adminTag = ({ rev }: { rev: string }): string => `"${rev}.admin"`;
+
 /**
  * The answer to a cacheable read: carries `ETag` and `Cache-Control: no-cache` (store it, but ask before using it),
  * because what an admin wrote has to be seen by the next read.

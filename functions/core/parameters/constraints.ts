@@ -1,4 +1,5 @@
 import canonicalize from 'canonicalize';
+import { fieldValue } from '../../../schemas/header.ts';
 import type { ConstraintName, ConstraintValue, Parameter } from '../../../schemas/parameter.ts';
 import { characters } from '../../../schemas/text.ts';
 import { isObject } from '../json.ts';
@@ -120,9 +121,17 @@ function readConstraint<Name extends ConstraintName>(name: Name, definition: Par
 export const constraintsOf = (definition: Parameter) =>
   constraintNames.map((name) => readConstraint(name, definition)).filter((constraint) => constraint !== undefined);
 
+export const mayBeHeader = (type: Parameter['type']): boolean => ['string', 'number', 'integer', 'boolean'].includes(type);
+
+/** Numbers, true and false are written as JSON, which is always the value of a field. */
+const checkField = ofText(
+  (text) => fieldValue.safeParse(text).success,
+  'must be 1 to 4096 visible ASCII characters and spaces between them, because it is sent as a header field',
+);
+
 /** All checks of one definition. A value of the wrong type gets that one problem, every other value all the problems that apply. */
 export function compileDefinition(definition: Parameter): Check {
   const type = types[definition.type];
-  const checks = constraintsOf(definition).map(({ compile }) => compile());
+  const checks = [...(definition.in === 'header' ? [checkField] : []), ...constraintsOf(definition).map(({ compile }) => compile())];
   return (value, budget) => (type.holds(value) ? checks.flatMap((check) => check(value, budget)) : [type.problem]);
 }

@@ -1,19 +1,39 @@
 import type { Issue } from '../../../schemas/errors.ts';
+import { foldField, openFieldName } from '../../../schemas/header.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { pointer } from '../json.ts';
-import { compileDefinition, constraintsOf } from './constraints.ts';
+import { compileDefinition, constraintsOf, mayBeHeader } from './constraints.ts';
 
 /**
  * What is wrong with the definitions themselves, for registration: constraints that contradict each other or their type,
  * patterns that cannot be matched in linear time, defaults and allowed values that break their own rules.
  */
 export const checkDefinitions = (intent: Pick<IntentInput, 'input_parameters' | 'output_parameters'>): Issue[] =>
-  (['input_parameters', 'output_parameters'] as const).flatMap((list) =>
-    intent[list].flatMap((definition, index) =>
-      checkDefinition(definition).map(({ path, problem }) => ({ path: pointer([list, index]) + path, problem })),
-    ),
-  );
+  (['input_parameters', 'output_parameters'] as const).flatMap((list) => {
+    const fields = new Set<string>();
+    return intent[list].flatMap((definition, index) =>
+      [...checkPlace(definition, list, fields), ...checkDefinition(definition)].map(({ path, problem }) => ({
+        path: pointer([list, index]) + path,
+        problem,
+      })),
+    );
+  });
+
+/** @param fields - the header fields of the parameters before it, to which this one is added */
+function checkPlace({ name, type, in: place, style }: Parameter, list: string, fields: Set<string>): Issue[] {
+  if (list === 'output_parameters') {
+    const given = Object.entries({ in: place, style }).filter(([, value]) => value !== undefined);
+    return given.map(([member]) => ({ path: `/${member}`, problem: 'must be left out, because an output is part of the answer' }));
+  }
+  if (place !== 'header') return [];
+  const issues = (openFieldName.safeParse(name).error?.issues ?? []).map(({ message }) => ({ path: '/name', problem: message }));
+  if (!mayBeHeader(type)) issues.push({ path: '/type', problem: 'must be string, number, integer or boolean for a header field' });
+  if (fields.has(foldField(name)))
+    issues.push({ path: '/name', problem: 'must not have the name of another header field in other letters' });
+  fields.add(foldField(name));
+  return issues;
+}
 
 function checkDefinition(definition: Parameter): Issue[] {
   const constraints = constraintsOf(definition);

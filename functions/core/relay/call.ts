@@ -1,11 +1,12 @@
-import type { Credential, Credentials } from '../credentials/credentials.ts';
+import type { Credential, Credentials, CredentialValues } from '../credentials/credentials.ts';
 import { bounded } from '../invocation.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
 import { CallFailed, type CallFailure, describeCallError } from './call-failure.ts';
+import { carriesCredential, withCredentialQuery } from './credential.ts';
 import { type DialOptions, dial, type Resolve, resolveBySystem, type Target, targetOf } from './dial.ts';
 import { checkOrigin, type EgressRules, withOwnHost } from './egress.ts';
 import { buildHeaders } from './headers.ts';
-import { openHttpClient } from './http-client.ts';
+import { type HttpAnswer, openHttpClient } from './http-client.ts';
 import { openInFlight } from './in-flight.ts';
 import type { Execution } from './request.ts';
 
@@ -15,12 +16,15 @@ export interface UpstreamAnswer {
   /** the `Retry-After` field as it was sent */
   retryAfter?: string;
   body: Buffer;
+  /** the upstream did not accept the credential any more, but the one that was to come next */
+  isByNext?: true;
   durationMs: number;
 }
 
 export interface Relay {
   /**
-   * Calls an intent's endpoint once: no redirect is followed, nothing is sent twice.
+   * Calls an intent's endpoint once: no redirect is followed, nothing is sent twice, but that a service whose credential has values to come
+   * next is called with these if it answers 401 to the others, which means that it has not acted.
    * @throws ApiError INTENT_EXECUTION_FAILED, SERVICE_UNAVAILABLE or GATEWAY_TIMEOUT; `details.outcome` is `not_sent` if the upstream
    * cannot have seen the call, `unknown` if it may have
    */
@@ -33,7 +37,7 @@ export interface RelayOptions {
   resolve?: Resolve;
   breaker?: Breaker;
   /** the credentials of services that have one */
-  credentials: Pick<Credentials, 'read' | 'forget'>;
+  credentials: Pick<Credentials, 'read'>;
   trustedCertificate?: string;
 }
 
@@ -69,23 +73,43 @@ export function openRelay({
   const inFlight = openInFlight();
   const client = openHttpClient((target) => dial(target, dialOptions), maxAnswerBytes);
 
-  async function credentialOf({ service_id, credential }: Execution['service']): Promise<Credential | undefined> {
-    if (!credential) return undefined;
+  /** Credentials of which the upstream has taken the next values before the others. */
+  const switched = new WeakSet<Credential>();
+
+  async function credentialOf({ service }: Execution, { origin }: URL): Promise<Credential | undefined> {
+    if (service.credential === undefined || !carriesCredential(service, origin)) return undefined;
     try {
-      return await credentials.read(service_id);
+      const credential = await credentials.read(service.service_id, service.credential);
+      return (credential.origins ?? [origin]).includes(origin) ? credential : undefined;
     } catch (error) {
       throw new CallFailed('no_credential', error);
     }
   }
 
+  async function sendWith(execution: Execution, values: CredentialValues | undefined, signal: AbortSignal): Promise<HttpAnswer> {
+    const request = values === undefined ? execution.request : withCredentialQuery(execution.request, values);
+    const url = new URL(request.url);
+    const { method, body } = request;
+    return client.send({ method, url, headers: buildHeaders({ ...execution, request }, url, values), body, signal });
+  }
+
+  async function sendAccepted(execution: Execution, credential: Credential | undefined, signal: AbortSignal) {
+    if (credential?.next === undefined) return { answer: await sendWith(execution, credential, signal) };
+    const { next } = credential;
+    const [first, second] = switched.has(credential) ? [next, credential] : [credential, next];
+    const refused = await sendWith(execution, first, signal);
+    if (refused.status !== 401) return { answer: refused, ...(first === next && { isByNext: true as const }) };
+    const answer = await sendWith(execution, second, signal);
+    if (answer.status === 401) return { answer };
+    if (second === next) switched.add(credential);
+    else switched.delete(credential);
+    return { answer, ...(second === next && { isByNext: true as const }) };
+  }
+
   async function send(execution: Execution, url: URL, signal: AbortSignal): Promise<Omit<UpstreamAnswer, 'durationMs'>> {
-    // Not over http, which anyone on the way could read.
-    const credential = url.protocol === 'https:' ? await credentialOf(execution.service) : undefined;
-    const { method, body } = execution.request;
-    const answer = await client.send({ method, url, headers: buildHeaders(execution, url, credential), body, signal });
-    if (answer.status === 401 || answer.status === 403) credentials.forget(execution.service.service_id);
+    const { answer, ...by } = await sendAccepted(execution, await credentialOf(execution, url), signal);
     const retryAfter = answer.headers['retry-after'];
-    return { status: answer.status, body: answer.body, ...(retryAfter !== undefined && { retryAfter }) };
+    return { status: answer.status, body: answer.body, ...(retryAfter !== undefined && { retryAfter }), ...by };
   }
 
   return {

@@ -56,7 +56,9 @@ function checkCarrier(input: Parameter, at: number, endpoint: IntentEndpoint, pl
   const isPlaced = placed.has(input.name);
   const carrier = isPlaced ? 'url' : carrierOf(input, endpoint);
   const issues: Issue[] = [];
-  if (input.in !== undefined && isPlaced) issues.push(refuse('in', 'must be left out, because the parameter has a place in the URL'));
+  // a header field in the URL is refused with the URL
+  if (input.in !== undefined && input.in !== 'header' && isPlaced)
+    issues.push(refuse('in', 'must be left out, because the parameter has a place in the URL'));
   else if (input.in === 'body' && endpoint.body !== undefined) {
     issues.push(refuse('in', 'must not be body, because the endpoint says what its body is'));
   }
@@ -83,7 +85,7 @@ function checkPath({ parts }: UrlTemplate): string[] {
 }
 
 function checkPlaces(template: UrlTemplate, inputs: readonly Parameter[]): string[] {
-  const known = new Set(inputs.map(({ name }) => name));
+  const known = new Set(inputs.filter((input) => input.in !== 'header').map(({ name }) => name));
   const names = placesOf(template).flatMap((place) => place.names);
-  return names.every((name) => known.has(name)) ? [] : ['must name an input parameter in each of its places'];
+  return names.every((name) => known.has(name)) ? [] : ['must name an input parameter that is no header field in each of its places'];
 }

@@ -1,12 +1,18 @@
-import type { Credential } from '../credentials/credentials.ts';
+import { foldField } from '../../../schemas/header.ts';
+import type { CredentialValues } from '../credentials/credentials.ts';
 import type { Execution } from './request.ts';
 import { signCall } from './signature.ts';
+
+type Fields = Record<string, string>;
 
 /** Header fields take visible ASCII; all other characters of an id are percent-encoded, as is the percent sign. */
 const headerText = (id: string): string => id.replace(/[^\x21-\x24\x26-\x7e]/gu, encodeURIComponent);
 
-/** Made from scratch: nothing that the agent sent is passed on but its idempotency key. */
-export function buildHeaders(execution: Execution, url: URL, credential: Credential | undefined): Record<string, string> {
+/**
+ * Made from scratch: nothing that the agent sent is passed on but its idempotency key and the inputs that are header fields. These give way to the
+ * service's own fields, these to the credential, and all to what every call carries.
+ */
+export function buildHeaders(execution: Execution, url: URL, credential: CredentialValues | undefined): Fields {
   const { request, service, idempotencyKey } = execution;
   const fields = {
     'agent-id': headerText(execution.agentId),
@@ -19,7 +25,7 @@ export function buildHeaders(execution: Execution, url: URL, credential: Credent
     serviceId: service.service_id,
     createdSeconds: Math.floor(Date.now() / 1000),
   };
-  return {
+  const carried = {
     accept: 'application/json',
     'accept-encoding': 'identity',
     'user-agent': 'intent-gate',
@@ -27,6 +33,11 @@ export function buildHeaders(execution: Execution, url: URL, credential: Credent
     ...fields,
     ...(request.contentType !== undefined && { 'content-type': request.contentType }),
     ...(idempotencyKey !== undefined && { 'idempotency-key': headerText(idempotencyKey) }),
-    ...(credential !== undefined && { [credential.header_name]: credential.header_value, ...signCall(signed, credential) }),
+    ...(credential !== undefined && signCall(signed, credential)),
   };
+  return override(request.headers ?? {}, service.headers ?? {}, credential?.headers ?? {}, carried);
 }
+
+/** The fields of all: of those that a server could take for one, the last. */
+const override = (...all: Fields[]): Fields =>
+  Object.fromEntries(new Map(all.flatMap(Object.entries<string>).map((field) => [foldField(field[0]), field])).values());

@@ -1,10 +1,12 @@
+import type { StoredCredential } from '../../../schemas/credential.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import type { Intent, IntentEndpoint } from '../../../schemas/intent.ts';
+import type { Service } from '../../../schemas/service.ts';
 import { invalidParameter } from '../api-error.ts';
 import { pointer } from '../json.ts';
 import { formEncode, writeBody } from './body.ts';
 import { carrierOf, isJsonType, isMultipartType, sendsBodyAnyway } from './endpoint.ts';
-import { encode, type Field, fieldsOf, itemsOf } from './fields.ts';
+import { encode, type Field, fieldsOf, itemsOf, write } from './fields.ts';
 import { checkMembers, type Written } from './members.ts';
 import { type Place, parseUrlTemplate, placesOf, type UrlTemplate } from './url-template.ts';
 
@@ -15,14 +17,16 @@ export interface UpstreamRequest {
   /** both or neither */
   contentType?: string;
   body?: string;
+  /** the inputs that are header fields */
+  headers?: Record<string, string>;
 }
 
 /** One execution of an intent, as its upstream sees it. */
 export interface Execution {
   request: UpstreamRequest;
   intentUid: string;
-  /** the intent's; with `credential` if calls carry one, and are not made without it */
-  service: { service_id: string; credential?: object };
+  /** the intent's; with `credential` if calls at its origins carry one, and are not made without it */
+  service: Pick<Service, 'service_id' | 'service_url' | 'headers'> & { credential?: StoredCredential };
   agentId: string;
   requestId: string;
   executionId: string;
@@ -57,7 +61,11 @@ export function buildRequest(
   if (typeof template === 'string') throw new TypeError('the intent was registered with a URL that is no template');
   const placed = new Set(placesOf(template).flatMap((place) => place.names));
   const remaining = input_parameters.filter(({ name }) => !placed.has(name) && Object.hasOwn(values, name));
-  const { query = [], body = [] } = Object.groupBy(
+  const {
+    query = [],
+    body = [],
+    header = [],
+  } = Object.groupBy(
     remaining.map((input) => ({ ...input, value: values[input.name] })),
     (input) => carrierOf(input, endpoint),
   );
@@ -73,7 +81,8 @@ export function buildRequest(
   if (url.length > maxUrlLength) {
     throw invalidParameter([{ path: '/parameters', problem: `must make a URL of at most ${maxUrlLength} characters` }]);
   }
-  const call = { method: endpoint.method, url };
+  const headers = Object.fromEntries(header.map(({ name, value }) => [name, write(value)]));
+  const call = { method: endpoint.method, url, ...(header.length > 0 && { headers }) };
   return body.length > 0 || sendsBodyAnyway(endpoint) ? { ...call, ...writeBody(endpoint, body, collect) } : call;
 }
 
@@ -130,11 +139,33 @@ function expand({ parts }: UrlTemplate, values: Values, issues: Issue[]): { path
 const expandQuery = ({ names }: Place, values: Values): string[] =>
   names.filter((name) => Object.hasOwn(values, name)).map((name) => `${encode(name)}=${list(values[name])}`);
 
-/** The names that a member of an object must not take over: those of parameters and of the query in the URL itself. */
-function declaredNames({ parts }: UrlTemplate, inputs: Intent['input_parameters']): string[] {
+/** The names of parameters in the query of the URL itself. */
+function literalNames({ parts }: UrlTemplate): string[] {
   const [, ...literalQuery] = parts
     .map((part) => (typeof part === 'string' ? part : ''))
     .join('')
     .split('?');
-  return [...inputs.map(({ name }) => name), ...new URLSearchParams(literalQuery.join('?')).keys()];
+  return [...new URLSearchParams(literalQuery.join('?')).keys()];
+}
+
+/** The names that a member of an object must not take over: those of parameters and of the query in the URL itself. */
+const declaredNames = (template: UrlTemplate, inputs: Intent['input_parameters']): string[] => [
+  ...inputs.filter((input) => input.in !== 'header').map(({ name }) => name),
+  ...literalNames(template),
+];
+
+/** The names that calls of an intent write into the query, or into a form, as far as its registration tells. */
+export function writtenNames(
+  { endpoint, input_parameters }: Pick<Intent, 'endpoint' | 'input_parameters'>,
+  template: UrlTemplate,
+): string[] {
+  const places = placesOf(template);
+  const expanded = places.filter(({ operator }) => operator !== '').flatMap(({ names }) => names);
+  const placed = new Set(places.flatMap(({ names }) => names));
+  const isJson = isJsonType(endpoint.content_type);
+  const others = input_parameters.filter((input) => {
+    const carrier = carrierOf(input, endpoint);
+    return !placed.has(input.name) && (carrier === 'query' || (carrier === 'body' && !isJson && endpoint.body !== input.name));
+  });
+  return [...literalNames(template), ...expanded, ...others.map(({ name }) => name)];
 }

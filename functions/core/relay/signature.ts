@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import type { Credential } from '../credentials/credentials.ts';
+import type { CredentialValues } from '../credentials/credentials.ts';
 import type { UpstreamRequest } from './request.ts';
 
 /** The components that every signature covers, in this order. */
@@ -19,7 +19,10 @@ export interface SignedCall {
  * The header fields of a signed call: an HTTP Message Signature (RFC 9421) with HMAC-SHA-256, and the digest of the body that it covers (RFC 9530).
  * A keyed hash, because an upstream can check it in a few lines, and because signing with KMS would cost a round trip before each call.
  */
-export function signCall({ request, fields, serviceId, createdSeconds }: SignedCall, { signing_key }: Credential): Record<string, string> {
+export function signCall(
+  { request, fields, serviceId, createdSeconds }: SignedCall,
+  { signing_key }: Pick<CredentialValues, 'signing_key'>,
+): Record<string, string> {
   const digest = `sha-256=:${createHash('sha256')
     .update(request.body ?? '')
     .digest('base64')}:`;

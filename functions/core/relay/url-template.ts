@@ -11,15 +11,18 @@ export interface UrlTemplate {
   parts: (string | Place)[];
 }
 
-const originOf = /^[a-z][a-z0-9+.-]*:\/\/[^/?#{}\\]*/i;
+const start = /^[a-z][a-z0-9+.-]*:\/\/[^/?#{}\\]*/i;
 const place = /\{([?&]?)([\w-]+(?:[.,][\w-]+)*)\}/;
+
+/** The origin of a URL template, in its one spelling; undefined if it is none. */
+export const originOf = (url: string): string | undefined => URL.parse(start.exec(url)?.[0] ?? '')?.origin;
 
 /**
  * Parses a URL template.
  * @returns the template, or what would be right, as a sentence that begins with "must"
  */
 export function parseUrlTemplate(url: string): UrlTemplate | string {
-  const [origin] = originOf.exec(url) ?? [];
+  const [origin] = start.exec(url) ?? [];
   if (origin === undefined) return 'must be an absolute URL, for example https://api.example.com/orders/{id}';
   // splitting by a pattern with two groups gives: literal, operator, names, literal, ...
   const pieces = url.slice(origin.length).split(place);

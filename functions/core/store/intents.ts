@@ -94,13 +94,19 @@ export function openIntents(table: Table) {
     },
 
     /**
+     * @param check - throws if the intent does not suit its service
      * @returns undefined if there is no such service
      * @throws ApiError CONFLICT if the uid is taken
      */
-    async create(serviceId: string, input: IntentInput): Promise<IntentRecord | undefined> {
+    async create(
+      serviceId: string,
+      input: IntentInput,
+      check: (service: ServiceRecord) => void = () => {},
+    ): Promise<IntentRecord | undefined> {
       if (!isUlid(serviceId)) return undefined;
       const [service, seen] = await table.getAll<Item>([keys.service(serviceId), keys.intent(input.intent_uid)]);
       if (!isLive(service)) return undefined;
+      check(service as ServiceRecord & Item);
       if (isLive(seen) && isLive(await table.get(keys.service(String(seen.service_id))))) throw uidTaken();
 
       const rev = newUlid();

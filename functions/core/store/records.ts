@@ -1,3 +1,4 @@
+import type { StoredCredential } from '../../../schemas/credential.ts';
 import type { Intent } from '../../../schemas/intent.ts';
 import type { Service } from '../../../schemas/service.ts';
 
@@ -14,15 +15,9 @@ export interface ServiceRecord extends Service, Revisioned {
   /** which claim of its name the service holds, see `service-name.ts` */
   name_claim: string;
   /** calls of its intents carry a credential, and are not made without it; absent if the service has none */
-  credential?: CredentialFacts;
+  credential?: StoredCredential;
   /** of a service that was put back: intents written before this went when it was deleted; milliseconds since the epoch */
   emptied_at?: number;
-}
-
-/** What is known of a service's credential besides its secret parts, which are in Secrets Manager. No public answer shows it. */
-export interface CredentialFacts {
-  /** milliseconds since the epoch */
-  set_at: number;
 }
 
 export interface IntentRecord extends Intent, Revisioned {

@@ -1,9 +1,10 @@
+import { credentialOrigins, type StoredCredential } from '../../../schemas/credential.ts';
 import type { ServiceInput } from '../../../schemas/service.ts';
 import { isUlid, newUlid } from '../ulid.ts';
 import { announceChange } from './changes.ts';
 import { foldName, keys } from './keys.ts';
 import { createRoster, removeMembers } from './members.ts';
-import type { CredentialFacts, ServiceRecord } from './records.ts';
+import type { ServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
 import { claimName, releaseName } from './service-name.ts';
 import type { Item, Table } from './table.ts';
@@ -17,7 +18,7 @@ const emptiedAgoMs = 30_000;
 type ServiceItem = ServiceRecord & Item;
 
 /** Says whether the writer knew the record as it stands: from `If-Match`; always true without it. */
-export type IfMatch = (record: { rev: string }) => boolean;
+export type IfMatch = (record: ServiceRecord) => boolean;
 
 /** Services. Reads see only live ones. */
 export function openServices(table: Table) {
@@ -105,7 +106,8 @@ export function openServices(table: Table) {
           ...input,
           rev: newUlid(),
           name_claim: nameClaim,
-          ...(credential && { credential }),
+          // its origins stay when the service moves: whoever changes service_url must not take the credential elsewhere
+          ...(credential && { credential: { ...credential, origins: credentialOrigins(seen) } }),
           ...(seen.emptied_at !== undefined && { emptied_at: seen.emptied_at }),
         };
         if (!(await overwrite(seen, next))) continue;
@@ -122,7 +124,7 @@ export function openServices(table: Table) {
      * @returns undefined if there is no such service
      * @throws ApiError CONFLICT if the writer knew another revision
      */
-    async setCredential(serviceId: string, credential: CredentialFacts | undefined, ifMatch: IfMatch): Promise<ServiceRecord | undefined> {
+    async setCredential(serviceId: string, credential: StoredCredential | undefined, ifMatch: IfMatch): Promise<ServiceRecord | undefined> {
       for (let attempt = 0; attempt < 10; attempt++) {
         const seen = await find(serviceId);
         if (!seen) return undefined;

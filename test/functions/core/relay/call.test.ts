@@ -16,7 +16,7 @@ const production: EgressRules = { ports: [443], allowLoopback: false, ownHosts: 
 
 const execution = (url: string, more: Partial<Execution> = {}): Execution => ({
   request: { method: 'POST', url, contentType: 'application/json', body: '{"a":1}' },
-  service: { service_id: 'service-1' },
+  service: { service_id: 'service-1', service_url: 'https://api.world.example' },
   intentUid: 'world.example:get-country:v1',
   agentId: 'agent-1',
   requestId: 'request-1',
@@ -29,9 +29,8 @@ const execution = (url: string, more: Partial<Execution> = {}): Execution => ({
 /** Credentials that cannot be read. */
 const unreadable: RelayOptions['credentials'] = {
   read: () => Promise.reject(unavailable('The credentials cannot be reached.')),
-  forget: () => {},
 };
-const withCredential = { service_id: 'service-1', credential: { set_at: 1 } };
+const withCredential = { service_id: 'service-1', service_url: 'https://api.world.example', credential: { set_at: 1 } };
 
 const opened: { stop?: () => unknown; close?: () => unknown }[] = [];
 const keep = <T extends { stop?: () => unknown; close?: () => unknown }>(part: T): T => {
@@ -106,11 +105,12 @@ describe('a call', () => {
 
   test('without a body sends none, and over http no credential', async () => {
     const upstream = keep(await startUpstream((_, response) => response.end('{}')));
-    const credential = { header_name: 'Authorization', header_value: 'secret', signing_key: 'AAAA' };
-    const credentials = { read: async () => credential, forget: () => {} };
+    const credential = { headers: { Authorization: 'secret' }, query: { key: 'secret' }, signing_key: 'AAAA' };
+    const credentials = { read: async () => credential };
     const url = `http://upstream.example:${upstream.port}/`;
-    await relay({ credentials }).call(execution(url, { request: { method: 'GET', url }, service: withCredential }));
-    expect(upstream.seen[0]).toMatchObject({ method: 'GET', body: '' });
+    const service = { ...withCredential, credential: { set_at: 1, origins: [new URL(url).origin] } };
+    await relay({ credentials }).call(execution(url, { request: { method: 'GET', url }, service }));
+    expect(upstream.seen[0]).toMatchObject({ method: 'GET', url: '/', body: '' });
     expect(upstream.seen[0]?.headers).not.toHaveProperty('authorization');
     expect(upstream.seen[0]?.headers).not.toHaveProperty('content-type');
     expect(upstream.seen[0]?.headers).not.toHaveProperty('signature');

@@ -1,0 +1,45 @@
+import { credentialOrigins, foldQueryName } from '../../../schemas/credential.ts';
+import type { CredentialValues } from '../credentials/credentials.ts';
+import { isFormType } from './endpoint.ts';
+import { encode } from './fields.ts';
+import type { Execution, UpstreamRequest } from './request.ts';
+
+/** Whether calls at an origin carry the service's credential: only where an admin wanted it to go, and only over https. */
+export const carriesCredential = (service: Execution['service'], origin: string): boolean =>
+  service.credential !== undefined && origin.startsWith('https:') && credentialOrigins(service).includes(origin);
+
+/**
+ * Puts the query parameters of a credential into a request. Whatever a server could take for one of them is removed from the query, and from the
+ * body if that is a form, since some servers read both as one.
+ */
+export function withCredentialQuery(request: UpstreamRequest, { query }: Pick<CredentialValues, 'query'>): UpstreamRequest {
+  const names = new Set(Object.keys(query).map(foldQueryName));
+  if (names.size === 0) return request;
+  const [address = '', ...rest] = request.url.split('?');
+  const own = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(value)}`);
+  const { body, contentType = '' } = request;
+  const [, boundary] = /^multipart\/form-data; boundary=(.+)$/i.exec(contentType) ?? [];
+  return {
+    ...request,
+    url: `${address}?${[...without(rest.join('?'), names), ...own].join('&')}`,
+    ...(body !== undefined && isFormType(contentType) && { body: without(body, names).join('&') }),
+    ...(body !== undefined && boundary !== undefined && { body: withoutParts(body, boundary, names) }),
+  };
+}
+
+/** No part holds the boundary, so that a body can be taken apart by it. */
+function withoutParts(body: string, boundary: string, names: ReadonlySet<string>): string {
+  const delimiter = `--${boundary}`;
+  const parts = body.split(delimiter).filter((part) => {
+    const [, name] = /^\r\nContent-Disposition: form-data; name="([^"]*)"/.exec(part) ?? [];
+    return name === undefined || !isReadAs(name, names);
+  });
+  return parts.join(delimiter);
+}
+
+const without = (form: string, names: ReadonlySet<string>): string[] =>
+  form.split('&').filter((pair) => pair !== '' && ![...new URLSearchParams(pair).keys()].some((name) => isReadAs(name, names)));
+
+/** Servers read `key[]` and `key.x` as parts of `key`, and some `ke y` and `ke.y` as `ke_y`. */
+export const isReadAs = (name: string, names: ReadonlySet<string>): boolean =>
+  [name, name.replace(/[[.\0].*$/s, ''), name.replaceAll('[', '_')].some((reading) => names.has(foldQueryName(reading)));
