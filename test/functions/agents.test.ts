@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { VerifyAdmin } from '../../functions/core/admin/verify-admin.ts';
 import { ApiError } from '../../functions/core/api-error.ts';
 import { openAgents } from '../../functions/core/store/agent.ts';
 import { createAction as createDelete } from '../../functions/delete-agent.ts';
@@ -31,7 +32,7 @@ const refuseAll = async () => {
 const call = (
   kind: 'get' | 'revoke' | 'delete',
   agent_id = encodeURIComponent(agentId),
-  verifyAdmin: () => Promise<void> = async () => undefined,
+  verifyAdmin: VerifyAdmin = async () => ({ actor: 'admin' }),
 ) => {
   const deps = { verifyAdmin, agents: openAgents(store.table) };
   const steps = { get: createGet, revoke: createRevoke, delete: createDelete }[kind](deps);

@@ -1,13 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { VerifyAdmin } from '../../functions/core/admin/verify-admin.ts';
-import type { Credentials } from '../../functions/core/credentials/credentials.ts';
+import { type Credentials, makeCredential, openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { unauthorized } from '../../functions/core/http/bearer.ts';
+import { log } from '../../functions/core/log.ts';
+import type { EgressRules } from '../../functions/core/relay/egress.ts';
 import type { Services } from '../../functions/core/store/services.ts';
 import { createAction as createDeleteService } from '../../functions/delete-service.ts';
 import { createAction as createDelete } from '../../functions/delete-service-credential.ts';
+import { createAction as createGet } from '../../functions/get-service.ts';
 import { createAction as createPut } from '../../functions/put-service-credential.ts';
 import { savedCredential } from '../../schemas/credential.ts';
-import { toSavedService, toService } from '../../schemas/service.ts';
+import type { IntentInput } from '../../schemas/intent.ts';
+import { type ServiceInput, shownService, toSavedService, toService } from '../../schemas/service.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
@@ -26,6 +32,7 @@ let count = 0;
 const token = 'Bearer good';
 const verifyAdmin: VerifyAdmin = async (request) => {
   if (request.header('authorization') !== token) throw unauthorized('Send the header Authorization: Bearer <token>.');
+  return { actor: 'ada' };
 };
 
 beforeAll(async () => {
@@ -36,14 +43,22 @@ beforeAll(async () => {
     trustedCertificate: certificate.cert,
   });
   ({ services, credentials } = gate);
-  ({ service_id: serviceId } = await services.create(serviceNamed('With a credential')));
+  ({ service_id: serviceId } = await services.create(ofUpstream('With a credential')));
 });
 afterAll(async () => {
   await gate.stop();
   await upstream.stop();
 });
 
-const newService = async () => (await services.create(serviceNamed(`Service ${++count}`))).service_id;
+/** A service that is where its intents lead. */
+const ofUpstream = (name: string): ServiceInput => ({
+  ...serviceNamed(name),
+  service_url: `https://API.world.example:${upstream.port}/v1`,
+});
+const origins = () => [`https://api.world.example:${upstream.port}`];
+const newService = async () => (await services.create(ofUpstream(`Service ${++count}`))).service_id;
+const strict = { ports: [443, 8443], allowLoopback: false, ownHosts: [] };
+const stored = async (id = serviceId) => (await services.find(id))?.credential ?? { version: 'none' };
 const missing = 'The credential of the service is missing. Set it again, or remove it.';
 
 const call = (
@@ -51,9 +66,10 @@ const call = (
   body: unknown,
   id = serviceId,
   headers: Record<string, string> = {},
-  vault: Pick<Credentials, 'replace' | 'remove'> = credentials,
+  vault: Pick<Credentials, 'add' | 'remove'> = credentials,
+  egress: EgressRules = { ports: [443, upstream.port], allowLoopback: true, ownHosts: [] },
 ) => {
-  const deps = { verifyAdmin, services, credentials: vault };
+  const deps = { verifyAdmin, services, credentials: vault, egress };
   return invoke(method === 'PUT' ? createPut(deps) : createDelete(deps), {
     method,
     path: `/api/services/${id}/credential`,
@@ -71,20 +87,65 @@ const refusal = (code: string, message: string, details: Record<string, unknown>
 test('a credential is set without being shown, replaced with another key, and removed', async () => {
   const first = await call('PUT', input);
   expect(first).toMatchObject({ status: 200, headers: { 'Cache-Control': 'no-store' } });
-  expect(first.body).toEqual({ service_id: serviceId, header_name: 'X-Api-Key', signing_key: expect.stringMatching(/^[\w-]{43}$/) });
+  const signing_key = expect.stringMatching(/^[\w-]{43}$/);
+  const names = { headers: ['X-Api-Key'], query: [], origins: origins() };
+  expect(first.body).toEqual({ service_id: serviceId, header_name: 'X-Api-Key', ...names, signing_key });
   expect(savedCredential.parse(first.body)).toEqual(first.body);
-  expect(await credentials.read(serviceId)).toEqual({ ...input, signing_key: first.body.signing_key });
+  const kept = { headers: { 'X-Api-Key': 'Key canary' }, query: {}, origins: origins(), signing_key: first.body.signing_key };
+  const firstStored = await stored();
+  expect(await credentials.read(serviceId, firstStored)).toEqual(kept);
 
   const second = await call('PUT', { ...input, header_name: 'Authorization' });
   expect(second.body.signing_key).not.toBe(first.body.signing_key);
 
   expect(await call('DELETE', undefined)).toMatchObject({ status: 204, body: undefined });
-  await expect(credentials.read(serviceId)).rejects.toThrow(missing);
+  await expect(openCredentials(gate.vault).read(serviceId, firstStored)).rejects.toThrow(missing);
   expect(await call('DELETE', undefined)).toMatchObject({ status: 204 });
 });
 
+test('a credential has several values, a key of the admin, and values that come next', async () => {
+  const signing_key = Buffer.alloc(32, 7).toString('base64url');
+  const given = {
+    headers: { 'PLAID-CLIENT-ID': 'canary 1', 'PLAID-SECRET': 'canary 2' },
+    query: { key: 'canary & 3=ä' },
+    origins: ['https://API.two.example:443', ...origins()],
+    next: { headers: { 'PLAID-SECRET': 'canary 4' } },
+    signing_key,
+  };
+  const id = await newService();
+  const { status, body } = await call('PUT', given, id);
+  const names = {
+    headers: ['PLAID-CLIENT-ID', 'PLAID-SECRET'],
+    query: ['key'],
+    origins: ['https://api.two.example', ...origins()],
+    next: { headers: ['PLAID-SECRET'], query: [] },
+  };
+  expect({ status, body }).toEqual({ status: 200, body: { service_id: id, ...names, signing_key } });
+  expect(savedCredential.parse(body)).toEqual(body);
+  const { headers, query } = given;
+  const next = { headers: given.next.headers, query: {}, signing_key };
+  expect(await credentials.read(id, await stored(id))).toEqual({ headers, query, origins: names.origins, next, signing_key });
+
+  const get = (headers: Record<string, string>) =>
+    invoke(createGet({ verifyAdmin, services }), { path: `/api/services/${id}`, pathParameters: { service_id: id }, headers });
+  const shown = await get({ Authorization: token });
+  const set_at = expect.stringMatching(/^20.*Z$/);
+  expect(shown).toMatchObject({
+    status: 200,
+    headers: { 'Cache-Control': 'private, no-cache', Vary: 'Authorization' },
+    body: { service_id: id, credential: { ...names, set_at, set_by: 'ada' } },
+  });
+  expect(shownService.parse(shown.body)).toEqual(shown.body);
+  expect(JSON.stringify([body, shown.body])).not.toContain('canary');
+  for (const headers of [{}, { Authorization: 'Bearer bad' }] as const) expect((await get(headers)).body).not.toHaveProperty('credential');
+  const etag = String(shown.headers.ETag);
+  expect(etag).not.toBe((await get({})).headers.ETag);
+  expect(await call('DELETE', undefined, id, { 'If-Match': etag })).toMatchObject({ status: 204 });
+  expect((await get({ Authorization: token })).body.credential).toBeNull();
+});
+
 test('the credential is deleted with the service', async () => {
-  const { service_id } = await services.create(serviceNamed('Deleted with its credential'));
+  const { service_id } = await services.create(ofUpstream('Deleted with its credential'));
   await call('PUT', input, service_id);
   const removeService = () =>
     invoke(createDeleteService({ verifyAdmin, services, credentials }), {
@@ -94,12 +155,12 @@ test('the credential is deleted with the service', async () => {
       headers: { Authorization: token },
     });
   expect(await removeService()).toMatchObject({ status: 204 });
-  await expect(credentials.read(service_id)).rejects.toThrow(missing);
+  await expect(openCredentials(gate.vault).read(service_id, {})).rejects.toThrow(missing);
 
   // the state after a deletion was interrupted between the record and the credential
-  await credentials.replace(service_id, input);
+  await credentials.add(service_id, makeCredential(input, origins()));
   expect(await removeService()).toMatchObject({ status: 404 });
-  await expect(credentials.read(service_id)).rejects.toThrow(missing);
+  await expect(openCredentials(gate.vault).read(service_id, {})).rejects.toThrow(missing);
 });
 
 describe('the record of the service', () => {
@@ -109,13 +170,24 @@ describe('the record of the service', () => {
     const beganMs = Date.now();
     const { headers } = await call('PUT', input, id);
     const record = await services.find(id);
-    expect(record).toEqual({ ...seen, rev: expect.any(String), credential: { set_at: expect.any(Number) } });
+    expect(record).toEqual({
+      ...seen,
+      rev: expect.any(String),
+      credential: {
+        headers: ['X-Api-Key'],
+        query: [],
+        origins: origins(),
+        version: expect.any(String),
+        set_at: expect.any(Number),
+        set_by: 'ada',
+      },
+    });
     expect(record?.credential?.set_at).toBeGreaterThanOrEqual(beganMs);
     expect(headers.ETag).toBe(`"${record?.rev}"`);
     if (!record) throw new Error('the service is gone');
     for (const shown of [toService(record), toSavedService(record)]) expect(shown).not.toHaveProperty('credential');
 
-    await services.replace(id, serviceNamed(`Renamed ${count}`), () => true);
+    await services.replace(id, ofUpstream(`Renamed ${count}`), () => true);
     expect((await services.find(id))?.credential).toEqual(record.credential);
 
     await call('DELETE', undefined, id);
@@ -131,7 +203,7 @@ describe('the record of the service', () => {
   test('keeps what two writers change at once', async () => {
     const id = await newService();
     const names = Array.from({ length: 5 }, (_, index) => `At once ${count} ${index}`);
-    await Promise.all([call('PUT', input, id), ...names.map((name) => services.replace(id, serviceNamed(name), () => true))]);
+    await Promise.all([call('PUT', input, id), ...names.map((name) => services.replace(id, ofUpstream(name), () => true))]);
     expect(await services.find(id)).toMatchObject({
       service_name: expect.stringMatching(/^At once/),
       credential: { set_at: expect.any(Number) },
@@ -181,62 +253,228 @@ describe('an execution', () => {
     expect([asked(), upstream.seen.at(-1)?.headers['x-api-key']]).toEqual([1, undefined]);
   });
 
+  /** Registers another intent of the service, and executes it. */
+  const executeAnother = async (endpoint: string, more: Partial<IntentInput> = {}, parameters: object = { code: 'FR' }) => {
+    const uid = `test.example:other-${++count}:v1`;
+    await gate.intents.create(
+      id,
+      intentOf(uid, { endpoint: { url: endpoint, method: 'POST', content_type: 'application/json' }, ...more }),
+    );
+    return execute(gate.openExecute(), await obtainPat(gate, await newAgent()), uid, parameters);
+  };
+  const here = (path: string) => `https://api.world.example:${upstream.port}${path}`;
+
+  /** The log line of what runs. */
+  async function receiptOf(run: () => Promise<unknown>): Promise<Record<string, unknown>> {
+    const written = jest.spyOn(log, 'info');
+    try {
+      await run();
+      const [, fields = {}] = written.mock.calls.find(([message]) => message === 'executed') ?? [];
+      return fields as Record<string, unknown>;
+    } finally {
+      written.mockRestore();
+    }
+  }
+
   test('on another origin goes out without the credential and without a signature, and says so in its log line', async () => {
-    await call('PUT', input, id);
+    await call('PUT', { ...input, query: undefined }, id);
     const elsewhere = await startUpstream((_, response) => response.end('{"name":"France"}'), certificate);
-    const uid = `test.example:elsewhere-${count}:v1`;
-    const endpoint = { url: `https://api.world.example:${elsewhere.port}/collect`, method: 'POST', content_type: 'application/json' } as const;
-    await gate.intents.create(id, intentOf(uid, { endpoint }));
-    const pat = await obtainPat(gate, await newAgent());
-    expect(await execute(gate.openExecute(), pat, uid, { code: 'FR' })).toMatchObject({ status: 200 });
-    expect(Object.keys(elsewhere.seen[0]?.headers ?? {})).not.toEqual(expect.arrayContaining(['x-api-key']));
-    expect(Object.keys(elsewhere.seen[0]?.headers ?? {})).not.toEqual(expect.arrayContaining(['signature']));
+    const url = `https://api.world.example:${elsewhere.port}/collect`;
+    const line = await receiptOf(async () => expect(await executeAnother(url)).toMatchObject({ status: 200 }));
+    const sent = Object.keys(elsewhere.seen[0]?.headers ?? {});
+    expect(sent.filter((name) => /api-key|signature|digest/.test(name))).toEqual([]);
+    expect(line).toMatchObject({ upstream_host: `api.world.example:${elsewhere.port}`, credential: 'withheld' });
+    expect(asked()).toBe(0);
+    // an admin who names the origin sends it there
+    await call('PUT', { headers: { 'X-Api-Key': 'new' }, origins: [new URL(url).origin] }, id);
+    expect(await receiptOf(() => executeAnother(url))).toMatchObject({ credential: 'sent' });
+    expect(elsewhere.seen[1]?.headers).toMatchObject({ 'x-api-key': 'new', signature: expect.any(String) });
+    expect(await receiptOf(run)).toMatchObject({ credential: 'withheld' });
     await elsewhere.stop();
   });
 
-  test.each<['PUT' | 'DELETE', Partial<Pick<Credentials, 'replace' | 'remove'>>]>([
-    ['PUT', { replace: () => Promise.reject(new Error('cut short before the credential was written')) }],
-    [
-      'DELETE',
-      { remove: () => credentials.remove(id).then(() => Promise.reject(new Error('cut short after the credential was removed'))) },
-    ],
-  ])('is refused while the credential is missing because a %s was cut short, until it is sent again', async (method, fault) => {
-    if (method === 'DELETE') await call('PUT', input, id);
-    expect(await call(method, input, id, {}, { ...credentials, ...fault })).toMatchObject({ status: 500 });
-    const refused = await run();
-    expect(refusalOf(refused)).toEqual({
+  test('follows the credential, not the address of a service that an admin changes later', async () => {
+    await call('PUT', input, id);
+    const elsewhere = await startUpstream((_, response) => response.end('{"name":"France"}'), certificate);
+    await services.replace(id, { ...ofUpstream(`Moved ${count}`), service_url: `https://api.world.example:${elsewhere.port}` }, () => true);
+    await executeAnother(`https://api.world.example:${elsewhere.port}/collect`);
+    expect(elsewhere.seen[0]?.headers).not.toHaveProperty('x-api-key');
+    await elsewhere.stop();
+  });
+
+  test('with the credential of an earlier release goes to the origin of service_url, and to no other when that changes', async () => {
+    await gate.vault.write(id, JSON.stringify({ header_name: 'X-Api-Key', header_value: 'old', signing_key: 'AAAA' }), randomUUID());
+    await services.setCredential(id, { set_at: 1 }, () => true);
+    expect(await run()).toMatchObject({ status: 200 });
+    expect(upstream.seen[0]?.headers).toMatchObject({ 'x-api-key': 'old', signature: expect.any(String) });
+    const elsewhere = await startUpstream((_, response) => response.end('{"name":"France"}'), certificate);
+    const url = `https://api.world.example:${elsewhere.port}`;
+    await executeAnother(url);
+    await services.replace(id, { ...ofUpstream(`Moved ${count}`), service_url: url }, () => true);
+    await executeAnother(url);
+    for (const seen of elsewhere.seen) expect(seen.headers).not.toHaveProperty('x-api-key');
+    expect(elsewhere.seen).toHaveLength(2);
+    await elsewhere.stop();
+  });
+
+  test('sends the values of a query percent-encoded, in place of what the agent or the URL has under their names', async () => {
+    await call('PUT', { query: { api_key: 'can&ary=ä?' }, headers: { 'X-Tenant': 'ours' } }, id);
+    const names = ['api_key', 'API_KEY', 'api_key[]', 'api.key', 'api key', 'api[key', 'api_key.x', 'kept'];
+    const input_parameters = names.map((name) => ({ name, type: 'string' as const }));
+    const values = Object.fromEntries(names.map((name) => [name, 'theirs']));
+    const endpoint = { url: here('/things?Api_Key=fixed'), method: 'GET', content_type: 'application/json' } as const;
+    expect(await executeAnother('', { endpoint, input_parameters }, values)).toMatchObject({ status: 200 });
+    expect(upstream.seen[0]?.url).toBe('/things?kept=theirs&api_key=can%26ary%3D%C3%A4%3F');
+    const form = { url: here('/'), method: 'POST', content_type: 'application/x-www-form-urlencoded' } as const;
+    const fields = { name: 'x_tenant', type: 'string', in: 'header' } as const;
+    await executeAnother('', { endpoint: form, input_parameters: [...input_parameters, fields] }, { ...values, x_tenant: 'theirs' });
+    expect(upstream.seen[1]).toMatchObject({
+      url: '/?api_key=can%26ary%3D%C3%A4%3F',
+      body: 'kept=theirs',
+      headers: { 'x-tenant': 'ours' },
+    });
+    expect(upstream.seen[1]?.headers).not.toHaveProperty('x_tenant');
+  });
+
+  test("carries the service's own header fields and the inputs that are some", async () => {
+    await services.replace(
+      id,
+      { ...ofUpstream(`Fields ${count}`), headers: { 'Notion-Version': '2022-06-28', 'X-Both': 'service' } },
+      () => true,
+    );
+    const input_parameters = [
+      { name: 'X-Both', type: 'string', in: 'header' },
+      { name: 'X-Page', type: 'integer', in: 'header', default: 3 },
+      { name: 'X-Absent', type: 'boolean', in: 'header' },
+      { name: 'code', type: 'string' },
+    ] as const;
+    await executeAnother(here('/'), { input_parameters: [...input_parameters] }, { 'X-Both': 'agent', code: 'FR' });
+    const { headers, body } = upstream.seen[0] ?? {};
+    expect(headers).toMatchObject({ 'notion-version': '2022-06-28', 'x-both': 'service', 'x-page': '3' });
+    expect([headers?.['x-absent'], body]).toEqual([undefined, '{"code":"FR"}']);
+    expect(await executeAnother(here('/'), { input_parameters: [...input_parameters] }, { 'X-Both': 'a\r\nX-Admin: 1' })).toMatchObject({
+      status: 400,
+    });
+  });
+
+  test('fails at no instant of a change of values, and an instance sends no earlier one after it was answered', async () => {
+    const accepted = new Set(['first', 'second']);
+    const strictUpstream = await startUpstream(({ headers }, response) => {
+      const isAccepted = accepted.has(String(headers['x-api-key']));
+      response.writeHead(isAccepted ? 200 : 401).end('{"name":"France"}');
+    }, certificate);
+    const url = `https://api.world.example:${strictUpstream.port}`;
+    const set = (value: string) => call('PUT', { headers: { 'X-Api-Key': value }, origins: [url] }, id);
+    await set('first');
+    const statuses: number[] = [];
+    let isOver = false;
+    const callers = Array.from({ length: 4 }, async () => {
+      while (!isOver) statuses.push((await executeAnother(url)).status);
+    });
+    await set('second');
+    accepted.delete('first');
+    const seenBefore = strictUpstream.seen.length;
+    for (let calls = 0; calls < 5; calls++) statuses.push((await executeAnother(url)).status);
+    isOver = true;
+    await Promise.all(callers);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    // one that was on its way while the change was answered may still arrive
+    expect(strictUpstream.seen.slice(seenBefore + 4).every(({ headers }) => headers['x-api-key'] === 'second')).toBe(true);
+    await strictUpstream.stop();
+  });
+
+  test('fails at no instant if the upstream itself changes values and the next ones are known', async () => {
+    let value = 'first';
+    const switching = await startUpstream(({ headers }, response) => {
+      response.writeHead(headers['x-api-key'] === value ? 200 : 401).end('{"name":"France"}');
+    }, certificate);
+    const url = `https://api.world.example:${switching.port}`;
+    const next = { headers: { 'X-Api-Key': 'second' } };
+    await call('PUT', { headers: { 'X-Api-Key': 'first' }, next, origins: [url] }, id);
+    expect(await receiptOf(() => executeAnother(url))).toMatchObject({ credential: 'sent' });
+    const running = Array.from({ length: 20 }, async () => (await executeAnother(url)).status);
+    while (switching.seen.length < 5) await setTimeout(1);
+    value = 'second';
+    expect(new Set(await Promise.all(running))).toEqual(new Set([200]));
+    expect(await receiptOf(() => executeAnother(url))).toMatchObject({ credential: 'next' });
+    // what was accepted last is tried first
+    expect(switching.seen.at(-2)?.headers['x-api-key']).toBe('second');
+    value = 'neither';
+    const before = switching.seen.length;
+    expect(await executeAnother(url)).toMatchObject({ status: 502, body: { error: { details: { upstream_status: 401 } } } });
+    expect(switching.seen.length - before).toBe(2);
+    await switching.stop();
+  });
+
+  test('goes on with the earlier values if a PUT is cut short, whether before or after it has written its own, until it is sent again', async () => {
+    await call('PUT', input, id);
+    const cut = () => Promise.reject(new Error('cut short'));
+    const later = { header_name: 'X-Api-Key', header_value: 'later' };
+    const faults: Partial<Credentials>[] = [{ add: cut }, { add: (...given) => credentials.add(...given).then(cut) }];
+    for (const fault of faults) {
+      expect(await call('PUT', later, id, {}, { ...credentials, ...fault })).toMatchObject({ status: 500 });
+      expect(await run()).toMatchObject({ status: 200 });
+      expect(upstream.seen.at(-1)?.headers['x-api-key']).toBe('Key canary');
+    }
+    await call('PUT', later, id);
+    expect(await run()).toMatchObject({ status: 200 });
+    expect(upstream.seen.at(-1)?.headers['x-api-key']).toBe('later');
+  });
+
+  test('is refused after a DELETE was cut short, until it is sent again', async () => {
+    await call('PUT', input, id);
+    const fault = { remove: () => credentials.remove(id).then(() => Promise.reject(new Error('cut short'))) };
+    expect(await call('DELETE', undefined, id, {}, { ...credentials, ...fault })).toMatchObject({ status: 500 });
+    expect(refusalOf(await run())).toEqual({
       status: 503,
       code: 'SERVICE_UNAVAILABLE',
       message: "The credential of the intent's service cannot be read at the moment. Nothing was sent; try again after Retry-After.",
       details: { reason: 'no_credential', outcome: 'not_sent' },
     });
     expect(upstream.seen).toEqual([]);
-    await call(method, input, id);
+    await call('DELETE', undefined, id);
     expect(await run()).toMatchObject({ status: 200 });
-    expect(upstream.seen[0]?.headers['x-api-key']).toBe(method === 'PUT' ? 'Key canary' : undefined);
+    expect(upstream.seen[0]?.headers['x-api-key']).toBeUndefined();
+  });
+
+  /** A vault in which something happens before values are written. */
+  const meanwhile = (happens: () => Promise<unknown>): Credentials => ({
+    ...credentials,
+    add: async (...given) => {
+      await happens();
+      return credentials.add(...given);
+    },
   });
 
   test('is not left without the credential when a PUT and a DELETE meet', async () => {
-    const meeting = {
-      ...credentials,
-      replace: async (...given: Parameters<Credentials['replace']>) => {
-        await call('DELETE', undefined, id);
-        return credentials.replace(...given);
-      },
-    };
-    expect(refusalOf(await call('PUT', input, id, {}, meeting))).toEqual(refusals.changed);
+    await call('PUT', input, id);
+    expect(
+      refusalOf(
+        await call(
+          'PUT',
+          input,
+          id,
+          {},
+          meanwhile(() => call('DELETE', undefined, id)),
+        ),
+      ),
+    ).toEqual(refusals.changed);
+    expect(await run()).toMatchObject({ status: 200 });
   });
 
   test('leaves no credential behind when its service is deleted meanwhile', async () => {
-    const meeting = {
-      ...credentials,
-      replace: async (...given: Parameters<Credentials['replace']>) => {
-        await services.remove(id, () => true);
-        return credentials.replace(...given);
-      },
-    };
-    expect(refusalOf(await call('PUT', input, id, {}, meeting))).toEqual(refusals.noSuchService);
-    await expect(credentials.read(id)).rejects.toThrow(missing);
+    expect(
+      refusalOf(
+        await call(
+          'PUT',
+          input,
+          id,
+          {},
+          meanwhile(() => services.remove(id, () => true)),
+        ),
+      ),
+    ).toEqual(refusals.noSuchService);
+    await expect(openCredentials(gate.vault).read(id, {})).rejects.toThrow(missing);
   });
 });
 
@@ -254,45 +492,124 @@ describe.each(['PUT', 'DELETE'] as const)('%s', (method) => {
 });
 
 describe('a credential is refused', () => {
-  const fieldName = 'must be the name of a header field, for example Authorization';
-  const reserved = 'must not be a header field that calls carry anyway or that steers the connection';
+  const name = 'must be the name of a header field, for example Authorization';
+  const reserved = 'must not be a header field that calls carry anyway or that steers the connection or the call';
   const value = 'must be visible ASCII characters and spaces between them';
+  const five = 'must hold at most 5 values, headers and query together';
+  const https = 'must begin with https://';
+  const path = 'must end with its host or port, without a path';
+  const ascii = 'must name its host in ASCII letters, digits, hyphens and dots, and its port in digits';
+  const domain = 'must name its host by a full public domain name, not by an address or a local name';
+  const many = Object.fromEntries(Array.from({ length: 6 }, (_, at) => [`X-${at}`, 'canary']));
+  const headers = (given: string, text = 'canary') => ({ headers: { [given]: text } });
+  const query = (given: string, text = 'canary') => ({ query: { [given]: text } });
+  const at = (origin: string) => ({ ...headers('X-Key'), origins: [origin] });
 
   test.each<[Record<string, unknown>, string, string]>([
-    [{ header_name: '' }, '/header_name', fieldName],
-    [{ header_name: 'X Api' }, '/header_name', fieldName],
-    [{ header_name: 'X-Api\r\nHost' }, '/header_name', fieldName],
-    [{ header_name: 'Ä' }, '/header_name', fieldName],
-    [{ header_name: ':authority' }, '/header_name', fieldName],
-    [{ header_name: 'x'.repeat(101) }, '/header_name', 'must have at most 100 characters'],
+    [{}, '', 'must have headers or query'],
+    [{ headers: {} }, '', 'must have headers or query'],
+    [{ header_name: 'X-Key' }, '/header_value', 'is required beside header_name'],
+    [{ header_value: 'canary' }, '/header_name', 'is required beside header_value'],
+    [{ ...input, ...headers('X-Key') }, '/header_name', 'must be left out beside headers and query'],
+    [{ ...input, header_name: 'X Api' }, '/header_name', name],
+    [{ ...input, header_name: 'Cookie' }, '/header_name', reserved],
+    [{ ...input, header_value: 1 }, '/header_value', 'must be a string'],
+    ...['X Api', 'X-Api\r\nHost', 'Ä', ':authority'].map((given): [Record<string, unknown>, string, string] => [headers(given), `/headers/${given}`, name]),
+    [headers(''), '/headers/', name],
+    [headers('x'.repeat(101)), `/headers/${'x'.repeat(101)}`, 'must have at most 100 characters'],
     ...[
-      'Host',
-      'host',
-      'Connection',
-      'Transfer-Encoding',
-      'Content-Length',
-      'content-type',
-      'Agent-Id',
-      'Signature',
-      'Proxy-Authorization',
-      'TE',
-      'Expect',
-    ].map((name): [Record<string, unknown>, string, string] => [{ header_name: name }, '/header_name', reserved]),
-    [{ header_value: '' }, '/header_value', value],
-    [{ header_value: 'a\r\nX-Admin: 1' }, '/header_value', value],
-    [{ header_value: ' a' }, '/header_value', value],
-    [{ header_value: 'a ' }, '/header_value', value],
-    [{ header_value: 'ä' }, '/header_value', value],
-    [{ header_value: 'a\0' }, '/header_value', value],
-    [{ header_value: 'x'.repeat(4097) }, '/header_value', 'must have at most 4096 characters'],
-    [{ header_value: 1 }, '/header_value', 'must be a string'],
-    [{ signing_key: 'chosen' }, '/signing_key', 'is not a known member; remove it'],
-  ])('%j', async (change, path, problem) => {
-    const { status, body } = await call('PUT', { ...input, ...change });
-    const message = 'The request is not valid. Correct every place that details.issues names, then send it again.';
-    expect({ status, body }).toEqual({ status: 400, body: refusal('INVALID_PARAMETER', message, { issues: [{ path, problem }] }) });
-    expect(JSON.stringify(body)).not.toContain('canary');
+      ...[
+        'Host',
+        'host',
+        'Cookie',
+        'Connection',
+        'Keep-Alive',
+        'TE',
+        'Trailer',
+        'Upgrade',
+        'Expect',
+        'Transfer-Encoding',
+        'Content-Length',
+      ],
+      ...['content-type', 'Content_Type', 'Proxy-Authorization', 'X-Forwarded-For', 'X_Forwarded.For', 'Forwarded', 'Via', 'Agent-Id'],
+      ...[
+        'Agent_Key',
+        'Intent-Uid',
+        'Execution-Id',
+        'Idempotency-Key',
+        'Signature',
+        'Signature-Input',
+        'X-Request-Id',
+        'X-HTTP-Method-Override',
+      ],
+    ].map((given): [Record<string, unknown>, string, string] => [headers(given), `/headers/${given}`, reserved]),
+    ...['', 'a\r\nX-Admin: 1', ' a', 'a ', 'ä', 'a\0'].map((text): [Record<string, unknown>, string, string] => [
+      headers('X-Key', text),
+      '/headers/X-Key',
+      value,
+    ]),
+    [headers('X-Key', 'x'.repeat(4097)), '/headers/X-Key', 'must have at most 4096 characters'],
+    [{ headers: { 'X-Key': 'canary', x_key: 'canary' } }, '/headers/x_key', 'must not have the name of another one in other letters'],
+    [{ headers: many }, '', five],
+    [{ ...headers('X-Key'), next: { headers: many } }, '/next', five],
+    [{ ...headers('X-Key'), next: {} }, '/next', 'must have headers or query'],
+    [{ ...headers('X-Key'), next: headers('Host') }, '/next/headers/Host', reserved],
+    [query('a b'), '/query/a b', 'must be the name of a query parameter in visible ASCII characters'],
+    [query('a[]'), '/query/a[]', 'must not hold brackets'],
+    [query('a', ''), '/query/a', 'must not be empty'],
+    [query('a', 'x\n'), '/query/a', 'must not hold control characters'],
+    [{ query: { 'api.key': 'canary', API_KEY: 'canary' } }, '/query/API_KEY', 'must not have the name of another one in other letters'],
+    [{ ...input, signing_key: 'chosen' }, '/signing_key', 'must be base64url of 32 bytes'],
+    [{ ...input, origins: [] }, '/origins', 'must name an origin'],
+    [at('http://api.example.com'), '/origins/0', https],
+    [at('api.example.com'), '/origins/0', https],
+    [at('https://api.example.com/'), '/origins/0', path],
+    [at('https://api.example.com/v1'), '/origins/0', path],
+    [at('https://api.example.com?x'), '/origins/0', path],
+    [at('https://api.example.com#x'), '/origins/0', path],
+    [at('https://api.example.com\\@evil.example'), '/origins/0', path],
+    [at('https://user@api.example.com'), '/origins/0', 'must not hold user information'],
+    [at('https://api.example.com:443@evil.example'), '/origins/0', 'must not hold user information'],
+    [at('https://api.example.com:444'), '/origins/0', 'must use port 443 or 8443'],
+    [at('https://api.example.com:0'), '/origins/0', 'must use port 443 or 8443'],
+    [at('https://api.example.com.'), '/origins/0', domain],
+    [at('https://bücher.example'), '/origins/0', ascii],
+    [at('https://api.example.com%2eevil.example'), '/origins/0', ascii],
+    [at('https://localhost'), '/origins/0', domain],
+    [at('https://10.0.0.1'), '/origins/0', domain],
+    [at('https://0x7f.1'), '/origins/0', 'must name its host in the usual spelling'],
+    [at('https://[::1]'), '/origins/0', domain],
+    [at('https://*.example.com'), '/origins/0', ascii],
+    [at('https://api.example'), '/origins/0', 'must not lead back to this gate'],
+  ])('%j', async (body, at, problem) => {
+    const refused = await call('PUT', body, serviceId, {}, credentials, strict);
+    expect(refusalOf(refused)).toEqual(refusals.invalid([at, problem]));
+    expect(JSON.stringify(refused.body)).not.toContain('canary');
     expect(await services.find(serviceId)).not.toHaveProperty('credential');
-    await expect(credentials.read(serviceId)).rejects.toThrow(missing);
+  });
+
+  test.each<[string, string]>([
+    ['https://API.example.com:443', 'https://api.example.com'],
+    ['https://api.example.com:8443', 'https://api.example.com:8443'],
+    ['https://xn--bcher-kva.example', 'https://xn--bcher-kva.example'],
+  ])('but not for the origin %s', async (origin, kept) => {
+    const id = await newService();
+    const { body } = await call('PUT', { ...input, origins: [origin, kept] }, id, {}, credentials, strict);
+    expect(body.origins).toEqual([kept]);
+  });
+
+  test.each(['http://api.example.com', 'https://localhost', 'https://api.example.com:444/v1'])(
+    'without origins if the address of the service is %s',
+    async (service_url) => {
+      const { service_id } = await services.create({ ...serviceNamed(`Elsewhere ${++count}`), service_url });
+      const problem = 'must be given, because the service_url of this service is no address that may be called over https';
+      expect(refusalOf(await call('PUT', input, service_id, {}, credentials, strict))).toEqual(refusals.invalid(['/origins', problem]));
+    },
+  );
+
+  test("if it has one of the service's own header fields", async () => {
+    const { service_id } = await services.create({ ...ofUpstream(`Own ${++count}`), headers: { x_api_key: 'shown' } });
+    const problem = "must not hold one of the service's own headers; remove it there first";
+    expect(refusalOf(await call('PUT', input, service_id))).toEqual(refusals.invalid(['/headers', problem]));
   });
 });

@@ -47,7 +47,8 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
   const signingKeys = openSigningKeys(client, kms.keyIds);
   const secrets = await startSecrets();
   const secretsClient = new SecretsManagerClient({ endpoint: secrets.endpoint, region, credentials });
-  const serviceCredentials = openCredentials(openSecretsManager('', secretsClient));
+  const vault = openSecretsManager('', secretsClient);
+  const serviceCredentials = openCredentials(vault);
   const relay = openRelay({
     rules: { ports: [443], allowLoopback: true, ownHosts: [] },
     credentials: serviceCredentials,
@@ -100,6 +101,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
     database,
     kms,
     secrets,
+    vault,
     credentials: serviceCredentials,
     services: openServices(table),
     intents: openIntents(table),

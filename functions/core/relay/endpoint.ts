@@ -85,7 +85,8 @@ function checkPath({ parts }: UrlTemplate): string[] {
 }
 
 function checkPlaces(template: UrlTemplate, inputs: readonly Parameter[]): string[] {
-  const known = new Set(inputs.filter((input) => input.in !== 'header').map(({ name }) => name));
+  const known = new Map(inputs.map((input) => [input.name, input]));
   const names = placesOf(template).flatMap((place) => place.names);
-  return names.every((name) => known.has(name)) ? [] : ['must name an input parameter that is no header field in each of its places'];
+  if (!names.every((name) => known.has(name))) return ['must name an input parameter in each of its places'];
+  return names.some((name) => known.get(name)?.in === 'header') ? ['must not name a header field in its places'] : [];
 }

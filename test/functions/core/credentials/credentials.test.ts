@@ -4,10 +4,12 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { RunningService } from '../../../../bin/local/json-service.ts';
 import { startSecrets } from '../../../../bin/local/secrets.ts';
 import { ApiError } from '../../../../functions/core/api-error.ts';
-import { openCredentials } from '../../../../functions/core/credentials/credentials.ts';
+import { makeCredential, openCredentials } from '../../../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../../../functions/core/credentials/vault.ts';
 
-const input = { header_name: 'X-Api-Key', header_value: 'canary' };
+const origins = ['https://api.world.example'];
+const input = { headers: { 'X-Api-Key': 'canary' } };
+const made = makeCredential(input, origins);
 
 /** the errors with which the next operations are answered, by their names */
 let faults: Record<string, string> = {};
@@ -44,35 +46,42 @@ const missing = {
   message: 'The credential of the service is missing. Set it again, or remove it.',
 };
 
-test('a credential is set, replaced, read and removed', async () => {
+test('every version of a credential is read as the record names it, whatever was read before, until all are removed', async () => {
   const vault = newVault();
   const credentials = openCredentials(vault);
-  await expect(credentials.read('service-1')).rejects.toMatchObject(missing);
-  const first = await credentials.replace('service-1', input);
-  expect(first).toEqual({ ...input, signing_key: expect.stringMatching(/^[\w-]{43}$/) });
-  expect(await credentials.read('service-1')).toEqual(first);
-  const second = await credentials.replace('service-1', { ...input, header_value: 'new' });
-  expect(second.signing_key).not.toBe(first.signing_key);
-  expect(await openCredentials(vault).read('service-1')).toEqual(second);
-  await expect(credentials.read('service-2')).rejects.toMatchObject(missing);
+  const another = openCredentials(vault);
+  await expect(credentials.read('service-1', {})).rejects.toMatchObject(missing);
+  const first = await credentials.add('service-1', made);
+  expect(made).toEqual({ headers: { 'X-Api-Key': 'canary' }, query: {}, origins, signing_key: expect.stringMatching(/^[\w-]{43}$/) });
+  expect(await credentials.read('service-1', first)).toEqual(made);
+  expect(await another.read('service-1', first)).toEqual(made);
+  const changed = makeCredential({ headers: { 'X-Api-Key': 'new' } }, origins);
+  const second = await credentials.add('service-1', changed);
+  expect(changed.signing_key).not.toBe(made.signing_key);
+  expect(await another.read('service-1', second)).toEqual(changed);
+  expect(await openCredentials(vault).read('service-1', first)).toEqual(made);
+  await expect(credentials.read('service-2', second)).rejects.toMatchObject(missing);
   await credentials.remove('service-1');
-  await expect(credentials.read('service-1')).rejects.toMatchObject(missing);
+  await expect(openCredentials(vault).read('service-1', second)).rejects.toMatchObject(missing);
   await credentials.remove('service-1');
 });
 
-test('the vault is asked once in a while, and again after a credential was forgotten', async () => {
+test('the secret of an earlier release, which knew no versions, is one header field', async () => {
+  const vault = newVault();
+  await vault.write('service-1', JSON.stringify({ header_name: 'X-Api-Key', header_value: 'old', signing_key: 'AAAA' }), randomUUID());
+  expect(await openCredentials(vault).read('service-1', {})).toEqual({ headers: { 'X-Api-Key': 'old' }, query: {}, signing_key: 'AAAA' });
+});
+
+test('the vault is asked once in a while for each version', async () => {
   const credentials = openCredentials(newVault());
-  await credentials.replace('service-1', input);
+  const first = await credentials.add('service-1', made);
   secrets.operations.length = 0;
-  for (let count = 0; count < 3; count++) await credentials.read('service-1');
+  for (let count = 0; count < 3; count++) await credentials.read('service-1', first);
   expect(secrets.operations).toEqual(['GetSecretValue']);
-  credentials.forget('service-1');
-  await credentials.read('service-1');
-  expect(secrets.operations).toEqual(['GetSecretValue', 'GetSecretValue']);
 });
 
 test('secrets have the names of their services, below the prefix', async () => {
-  await openCredentials(openSecretsManager('intent-gate/test/', client)).replace('service-1', input);
+  await openCredentials(openSecretsManager('intent-gate/test/', client)).add('service-1', made);
   expect(secrets.operations).toEqual(['PutSecretValue', 'CreateSecret']);
   const { Name } = await client.send(new GetSecretValueCommand({ SecretId: 'intent-gate/test/service-1' }));
   expect(Name).toBe('intent-gate/test/service-1');
@@ -80,7 +89,7 @@ test('secrets have the names of their services, below the prefix', async () => {
 
 test('two first writes at once both succeed', async () => {
   const vault = newVault();
-  await Promise.all([vault.write('service-1', 'a'), vault.write('service-1', 'b')]);
+  await Promise.all([vault.write('service-1', 'a', randomUUID()), vault.write('service-1', 'b', randomUUID())]);
   expect(['a', 'b']).toContain(await vault.read('service-1'));
 });
 
@@ -88,9 +97,9 @@ test.each(['InternalServiceError', 'ThrottlingException', 'InvalidRequestExcepti
   '%s is no absence: it is answered with 503',
   async (fault) => {
     const credentials = openCredentials(newVault());
-    const written = await credentials.replace('service-1', input);
+    const version = await credentials.add('service-1', made);
     faults = { GetSecretValue: fault };
-    const refusal = await credentials.read('service-1').catch((error: unknown) => error);
+    const refusal = await credentials.read('service-1', version).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(ApiError);
     expect(refusal).toMatchObject({
       code: 'SERVICE_UNAVAILABLE',
@@ -99,6 +108,6 @@ test.each(['InternalServiceError', 'ThrottlingException', 'InvalidRequestExcepti
       headers: { 'Retry-After': '1' },
     });
     faults = {};
-    expect(await credentials.read('service-1')).toEqual(written);
+    expect(await credentials.read('service-1', version)).toEqual(made);
   },
 );
