@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { isRunning, readJson, writeJson } from './files.ts';
 import type { Person } from './identity.ts';
 

@@ -1,5 +1,6 @@
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { createAction } from '../../functions/create-intent.ts';
+import { createAction as createUpdate } from '../../functions/update-intent.ts';
 import { savedIntent } from '../../schemas/intent.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';
@@ -41,6 +42,56 @@ test('takes a plain address as an endpoint that is called by POST with JSON', as
   const url = 'https://tides.example/next';
   expect((await create({ ...intentOf(uid), endpoint: url })).status).toBe(201);
   expect((await registry.intents.find(uid))?.intent.endpoint).toEqual({ url, method: 'POST', content_type: 'application/json' });
+});
+
+describe("inputs under the names of what the service's calls carry", () => {
+  const origins = ['https://api.world.example'];
+  const facts = { headers: ['X-Api-Key'], query: ['api_key'], origins, next: { headers: ['X-New'], query: ['token'] }, set_at: 1 };
+  const isField = "must not have the name of a header field that the service's calls carry anyway";
+  const isQuery = "must not have the name of a query parameter of the service's credential, which calls carry anyway";
+  const inUrl = "must not hold a query parameter of the service's credential, which calls carry anyway";
+  const field = (name: string) => [{ name, type: 'string', in: 'header' }] as const;
+  const input = (name: string) => [{ name, type: 'string' }] as const;
+  const at = (path: string, method = 'GET', content_type = 'application/json') => ({
+    endpoint: { url: `https://api.world.example${path}`, method, content_type },
+  });
+  const name = '/input_parameters/0/name';
+
+  test.each<[object, [string, string][]]>([
+    [{ input_parameters: field('x_api_key') }, [[name, isField]]],
+    [{ input_parameters: field('X-New') }, [[name, isField]]],
+    [{ input_parameters: field('notion-version') }, [[name, isField]]],
+    [{ input_parameters: field('X-Other') }, []],
+    [{ input_parameters: input('API_KEY'), ...at('/') }, [[name, isQuery]]],
+    [{ input_parameters: input('token[]'), ...at('/') }, [[name, isQuery]]],
+    [{ input_parameters: input('api.key'), ...at('/', 'POST', 'application/x-www-form-urlencoded') }, [[name, isQuery]]],
+    [{ input_parameters: input('api_key'), ...at('/{?api_key}', 'POST') }, [[name, isQuery]]],
+    [{ input_parameters: input('api_key'), ...at('/', 'POST') }, []],
+    [{ input_parameters: input('api_key'), ...at('/{api_key}') }, []],
+    [{ input_parameters: input('key'), ...at('/?Api_Key={key}') }, [['/endpoint/url', inUrl]]],
+    [{ input_parameters: input('api_key'), endpoint: 'https://elsewhere.example/{?api_key}' }, []],
+    [{ input_parameters: field('X-Api-Key'), endpoint: 'https://elsewhere.example/' }, []],
+    [{ input_parameters: field('Notion-Version'), endpoint: 'https://elsewhere.example/' }, [[name, isField]]],
+  ])('%j', async (more, issues) => {
+    const { service_id } = await registry.createService({ headers: { 'Notion-Version': '2022-06-28' } });
+    await registry.services.setCredential(service_id, facts, () => true);
+    const uid = `tides.example:carried-${service_id.toLowerCase()}:v1`;
+    const answer = await create({ ...intentOf(uid), ...more }, service_id);
+    if (issues.length > 0) expect(refusalOf(answer)).toEqual(refusals.invalid(...issues));
+    else expect(answer.status).toBe(201);
+    if (issues.length > 0) await registry.intents.create(service_id, intentOf(uid));
+    const update = createUpdate({ ...registry, egress });
+    const body = JSON.stringify({ ...intentOf(uid), ...more });
+    const updated = await invoke(update, {
+      method: 'PUT',
+      path: `/api/intents/${uid}`,
+      pathParameters: { intent_uid: uid },
+      headers: registry.asAdmin,
+      body,
+    });
+    if (issues.length > 0) expect(refusalOf(updated)).toEqual(refusals.invalid(...issues));
+    else expect(updated.status).toBe(200);
+  });
 });
 
 test('refuses a uid that another intent has, of whichever service', async () => {

@@ -514,7 +514,11 @@ describe('a credential is refused', () => {
     [{ ...input, header_name: 'X Api' }, '/header_name', name],
     [{ ...input, header_name: 'Cookie' }, '/header_name', reserved],
     [{ ...input, header_value: 1 }, '/header_value', 'must be a string'],
-    ...['X Api', 'X-Api\r\nHost', 'Ä', ':authority'].map((given): [Record<string, unknown>, string, string] => [headers(given), `/headers/${given}`, name]),
+    ...['X Api', 'X-Api\r\nHost', 'Ä', ':authority'].map((given): [Record<string, unknown>, string, string] => [
+      headers(given),
+      `/headers/${given}`,
+      name,
+    ]),
     [headers(''), '/headers/', name],
     [headers('x'.repeat(101)), `/headers/${'x'.repeat(101)}`, 'must have at most 100 characters'],
     ...[

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { createAction } from '../../functions/update-service.ts';
 import { savedService } from '../../schemas/service.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
@@ -41,6 +41,35 @@ test('refuses a name that another service has', async () => {
     code: 'CONFLICT',
     message: 'Another service has this name (letter case and surrounding white space do not count). Choose another service_name.',
     details: { issues: [{ path: '/service_name', problem: 'must be unique' }], service_id: other.service_id },
+  });
+});
+
+describe('header fields that every call carries', () => {
+  const carried = 'must not be a header field that calls carry anyway or that steers the connection or the call';
+  test.each([
+    [{ 'Notion-Version': '2022-06-28', 'X-Tenant': 'a b' }, []],
+    [{ Cookie: 'a=b' }, [['/headers/Cookie', carried]]],
+    [{ 'X-A': 'a\nb' }, [['/headers/X-A', 'must be visible ASCII characters and spaces between them']]],
+    [
+      { authorization: 'Bearer secret' },
+      [['/headers/authorization', "must not be Authorization: what the upstream recognises callers by is the service's credential"]],
+    ],
+    [{ 'X-A': 'a', x_a: 'b' }, [['/headers/x_a', 'must not have the name of another one in other letters']]],
+    [Object.fromEntries(Array.from({ length: 11 }, (_, at) => [`X-${at}`, 'x'])), [['/headers', 'must hold at most 10 header fields']]],
+  ] as [Record<string, string>, [string, string][]][])('%j', async (headers, issues) => {
+    const { service_id, service_name } = await registry.createService();
+    const answer = await update(service_id, { ...serviceNamed(service_name), headers });
+    if (issues.length > 0) expect(refusalOf(answer)).toEqual(refusals.invalid(...issues));
+    else expect(answer.status).toBe(200);
+    expect((await registry.services.find(service_id))?.headers).toEqual(issues.length > 0 ? undefined : headers);
+  });
+
+  test("are none of the credential's", async () => {
+    const { service_id, service_name } = await registry.createService();
+    const origins = ['https://world.example'];
+    await registry.services.setCredential(service_id, { headers: ['X-Api-Key'], query: [], origins, set_at: 1 }, () => true);
+    const answer = await update(service_id, { ...serviceNamed(service_name), headers: { x_api_key: 'shown' } });
+    expect(refusalOf(answer)).toEqual(refusals.invalid(['/headers/x_api_key', "must not be a header field of the service's credential"]));
   });
 });
 

@@ -27,14 +27,13 @@ function describeScheme(given: Node): string {
 }
 
 /**
- * The options of `services credential set` for what the document asks its callers for: all that its first usual requirement names, else all keys,
- * else the first scheme that a service's credential can be, else the headers that can be nothing but a credential.
+ * The options of `services credential set` for what the document asks its callers for: all that its first usual requirement names, else the
+ * first scheme that a service's credential can be, else the headers that can be nothing but a credential.
  */
 export function makeCredentialOptions(schemes: Node, security: unknown, headers: ReadonlySet<string>): string[] {
   const required = list(security).map((requirement) => Object.keys(node(requirement)));
   const names = Object.keys(schemes);
-  const keys = names.filter((name) => node(follow(schemes[name])).type === 'apiKey');
-  const choices = [...required, ...(keys.length === names.length ? [keys] : []), ...names.map((name) => [name])];
+  const choices = [...required, ...names.map((name) => [name])];
   const options = choices.map((some) => some.map((name) => makeOption(node(follow(schemes[name])))));
   const likely = [...headers].map((name) => makeOption({ type: 'apiKey', in: 'header', name }));
   const chosen = [...options, likely].find((some) => some.length > 0 && some.every((option) => option !== undefined)) ?? [];

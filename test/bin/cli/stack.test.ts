@@ -261,6 +261,103 @@ describe('services and intents', () => {
   });
 });
 
+describe('credentials of services', () => {
+  const secret = 'canary-s3cr3t';
+
+  test('are set from stdin, variables and files, shown without values, and removed', async () => {
+    const made = ['--name', 'Recognised', '--address', 'https://known.example/v1', '--description', 'Knows its callers'];
+    const { service_id } = await succeedJson('services', 'create', ...made, '--header', 'Notion-Version: 2022-06-28');
+    expect(await succeedJson('services', 'show', service_id)).toMatchObject({ headers: { 'Notion-Version': '2022-06-28' } });
+    const credential = (verb: string, ...more: string[]) => ['services', 'credential', verb, service_id, ...more];
+    expect(await run(credential('show'))).toMatchObject({ code: 0, stdout: 'Recognised has no credential.\n' });
+
+    const first = await run(credential('set', '--header', 'Authorization', '--query', 'key'), `Bearer ${secret}\n${secret}\n`);
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    expect(first.stdout).toMatch(
+      /^Calls of Recognised carry header Authorization, query key, at https:\/\/known\.example and nowhere else\.\nThey are signed with this key, which is shown this once: [\w-]{43}\n$/,
+    );
+    const set_at = expect.any(String);
+    const shown = { headers: ['Authorization'], query: ['key'], origins: ['https://known.example'], set_at, set_by: expect.any(String) };
+    expect(await succeedJson(...credential('show'))).toEqual(shown);
+
+    const outcome = await runScript(
+      `export TOKEN='Bearer ${secret}' NEW='Bearer ${secret} new'
+npx intent-gate services credential set ${service_id} --header-from-env Authorization=TOKEN --next-header-from-env Authorization=NEW --origin https://a.example --origin https://b.example:443 --json`,
+    );
+    expect(JSON.parse(outcome.stdout)).toEqual({
+      service_id,
+      headers: ['Authorization'],
+      query: [],
+      origins: ['https://a.example', 'https://b.example'],
+      next: { headers: ['Authorization'], query: [] },
+      signing_key: expect.any(String),
+    });
+
+    const file = join(folder, 'credential.yaml');
+    await writeFile(file, `headers: { X-Key: ${secret} }\norigins: [https://c.example]\n`);
+    await succeed(...credential('set', '--file', file));
+    expect(await succeedJson(...credential('show'))).toMatchObject({ headers: ['X-Key'], origins: ['https://c.example'] });
+    expect(first.stdout + outcome.stdout + outcome.stderr).not.toContain(secret);
+
+    expect(await succeed(...credential('remove', '--yes'))).toBe('Recognised has no credential any more.\n');
+    expect(await succeedJson(...credential('show'))).toBeNull();
+    await succeed('services', 'delete', service_id, '--yes');
+  });
+
+  test.each([
+    [['--header', `Authorization: Bearer ${secret}`], 'takes a name alone, for example --header Authorization.'],
+    [['--header', `Authorization=${secret}`], 'takes a name alone, for example --header Authorization.'],
+    [['--header-from-env', `Authorization:${secret}`], 'takes a name and a variable, for example Authorization=TOKEN.'],
+    [['--header-from-env', 'Authorization=NOWHERE'], 'The variable that --header-from-env names for Authorization is not set.'],
+    [['--header', 'Authorization'], 'stdin has no line with the value of Authorization.'],
+    [['--header', 'Host', '--query', 'a'], '/headers/Host must not be a header field that calls carry anyway'],
+    [[], 'Which values? Name one, for example with --header Authorization'],
+  ])('are refused in words for %j, which repeat no value', async (words, complaint) => {
+    const input = words.includes('Host') ? `${secret}\n${secret}\n` : '';
+    const { code, stdout, stderr } = await run(['services', 'credential', 'set', 'World facts', ...words], input);
+    expect([code, stdout]).toEqual([3, '']);
+    expect(stderr).toContain(complaint);
+    expect(stderr).not.toContain(secret);
+  });
+
+  test('are not shown to somebody who is no admin', async () => {
+    const { code, stderr } = await runScript('INTENT_GATE_TOKEN=x.y.z npx intent-gate services credential show "World facts"');
+    expect([code, stderr]).toEqual([4, 'The gate does not take the token for that of an admin. Sign in with: intent-gate login\n']);
+  });
+
+  test('are asked for at the end of an import, with the command, and other origins are noted', async () => {
+    const responses = { 200: { description: 'Done' } };
+    const away = { operationId: 'away', servers: [{ url: 'https://away.example' }], responses };
+    const document = {
+      openapi: '3.1.0',
+      info: { title: 'Keyed', version: '1' },
+      servers: [{ url: 'https://keyed.example' }],
+      paths: { '/a': { get: { operationId: 'home', responses } }, '/b': { get: away } },
+      components: { securitySchemes: { key: { type: 'apiKey', in: 'query', name: 'appid' } } },
+    };
+    const { code, stdout } = await run(['import', '-'], JSON.stringify(document));
+    expect(code).toBe(0);
+    expect(stdout).toContain('GET /b leads to https://away.example, while the service is at https://keyed.example; --allow-origin');
+    const [, id] =
+      /\nSet the credential of the service with: npx intent-gate services credential set (\w{26}) --query appid\n$/.exec(stdout) ?? [];
+    expect(id).toBeDefined();
+    const allowed = await run(['import', '-', '--allow-origin', 'https://away.example', '--json'], JSON.stringify(document));
+    expect(JSON.parse(allowed.stdout)).toMatchObject({
+      create: ['keyed.example:away:v1'],
+      other_origins: ['https://away.example'],
+      credential_command: `intent-gate services credential set ${id} --query appid`,
+    });
+    expect(await run(['import', '-', '--allow-origin', 'https://away.example/x'], JSON.stringify(document))).toMatchObject({ code: 3 });
+    const file = join(folder, 'keyed.yaml');
+    await succeed('export', '--service', String(id), '-o', file);
+    expect(await run(['apply', file])).toMatchObject({
+      code: 0,
+      stderr:
+        'Intents of Keyed lead to https://away.example, not to the origin of its service_url. A credential goes there only if its origins name it.\n',
+    });
+  });
+});
+
 describe('try', () => {
   const words = [
     'try',

@@ -404,6 +404,71 @@ describe('OpenAPI 3.2', () => {
   });
 });
 
+describe('an operation that leads to another origin than the service', () => {
+  const reason = (origin: string, home = 'https://things.example') =>
+    `leads to ${origin}, while the service is at ${home}; --allow-origin ${origin} imports it all the same`;
+  const elsewhere = (url: string) => ({ '/things': { get: operation({ servers: [{ url }] }) } });
+  const path = '/paths/~1things/get';
+
+  test.each([
+    ['https://evil.example', 'https://evil.example'],
+    ['https://things.example.evil.example/v1', 'https://things.example.evil.example'],
+    ['https://files.things.example', 'https://files.things.example'],
+  ])('%s is skipped', (url, origin) => {
+    const { intents, skipped } = plan(document(elsewhere(url)));
+    expect([intents, skipped]).toEqual([[], [{ operation: 'GET /things', path, reason: reason(origin) }]]);
+  });
+
+  test('is imported if the origin is allowed, or only spelt otherwise', () => {
+    expect(plan(document(elsewhere('https://evil.example/v1')), { allowedOrigins: ['https://evil.example'] }).intents).toHaveLength(1);
+    expect(plan(document(elsewhere('https://THINGS.example:443/v2'))).intents).toHaveLength(1);
+  });
+
+  test('is told from that of the service that is imported into', () => {
+    const { skipped } = plan(document({ '/things': { get: operation() } }), { serviceUrl: 'https://www.example' });
+    expect(skipped.map((one) => one.reason)).toEqual([reason('https://things.example', 'https://www.example')]);
+  });
+
+  test('is skipped in a service description, too', () => {
+    const intent = (slug: string, endpoint: string) => ({
+      intent_uid: `things.example:${slug}:v1`,
+      intent_name: 'Act',
+      description: 'Acts',
+      input_parameters: [],
+      output_parameters: [],
+      endpoint,
+    });
+    const intents = [intent('at-home', 'https://things.example/a'), intent('away', 'https://evil.example/{?a}'.replace('{?a}', ''))];
+    const planned = plan({ 'service-info': { name: 'Things', description: 'Things', service_url: 'https://things.example' }, intents });
+    expect(planned.intents.map(({ intent_uid }) => intent_uid)).toEqual(['things.example:at-home:v1']);
+    expect(planned.skipped).toEqual([{ operation: 'things.example:away:v1', path: '/intents/1', reason: reason('https://evil.example') }]);
+  });
+});
+
+describe('the options that set the credential', () => {
+  const schemes = {
+    header: { type: 'apiKey', in: 'header', name: 'X-Key' },
+    query: { type: 'apiKey', in: 'query', name: "k'ey" },
+    cookie: { type: 'apiKey', in: 'cookie', name: 'sid' },
+    bearer: { type: 'http', scheme: 'bearer' },
+    oauth: { type: 'oauth2' },
+    host: { type: 'apiKey', in: 'header', name: 'Host' },
+  };
+  test.each<[(keyof typeof schemes)[], object[], string[]]>([
+    [['header', 'query'], [], ['--header X-Key']],
+    [['query', 'header'], [], ["--query 'k'\\''ey'"]],
+    [['header', 'bearer'], [{ bearer: [] }], ['--header Authorization']],
+    [['header', 'query', 'bearer'], [{ header: [], query: [] }], ['--header X-Key', "--query 'k'\\''ey'"]],
+    [['header', 'cookie'], [{ cookie: [] }], ['--header X-Key']],
+    [['oauth', 'bearer'], [{ oauth: [], bearer: [] }], ['--header Authorization']],
+    [['cookie', 'host'], [{ cookie: [] }, {}], []],
+    [[], [{ unknown: [] }], []],
+  ])('of %j with the requirements %j', (names, security, options) => {
+    const securitySchemes = Object.fromEntries(names.map((name) => [name, schemes[name]]));
+    expect(plan(document({}, { components: { securitySchemes }, security })).credentialOptions).toEqual(options);
+  });
+});
+
 test('a deprecated operation can be kept executable', () => {
   const paths = { '/things': { get: operation({ deprecated: true }) } };
   expect(plan(document(paths)).intents[0]?.deprecated).toBe(true);

@@ -17,6 +17,51 @@ const linear =
   'must be one that RE2 can match in linear time: no back-references, no look-around, counts of at most 1000 (nested ones multiplied), no surrogate pairs as escapes';
 const large = 'is too large when its repetitions are written out; use smaller counts or minLength and maxLength';
 
+describe('an input that is a header field', () => {
+  const place = { in: 'header' } as const;
+  const carried = 'must not be a header field that calls carry anyway or that steers the connection or the call';
+  const value = 'must be 1 to 4096 visible ASCII characters and spaces between them, because it is sent as a header field';
+  const like = `${value}, like every value of this parameter`;
+
+  test.each<[Partial<Parameter>, string, string]>([
+    [{ name: 'Authorization' }, '/name', "must not be Authorization: what the upstream recognises callers by is the service's credential"],
+    ...[
+      ...['Cookie', 'host', 'Content-Type', 'content_length', 'Transfer-Encoding', 'Proxy-Authenticate', 'X-Forwarded-Host', 'Connection'],
+      ...['Keep-Alive', 'TE', 'Upgrade', 'Agent-Id', 'Agent-Key', 'agent_key', 'Idempotency-Key', 'Signature', 'Signature-Input', 'Intent-Uid'],
+    ].map((name): [Partial<Parameter>, string, string] => [{ name }, '/name', carried]),
+    [{ name: 'X Page' }, '/name', 'must be the name of a header field, for example Authorization'],
+    ...(['array', 'object', 'null', 'any'] as const).map((type): [Partial<Parameter>, string, string] => [
+      { name: 'X-Page', type },
+      '/type',
+      'must be string, number, integer or boolean for a header field',
+    ]),
+    [{ name: 'X-Page', default: 'a\r\nX-Admin: 1' }, '/default', like],
+    [{ name: 'X-Page', enum: ['a', 'é'] }, '/enum/1', like],
+  ])('%j is refused', (definition, path, problem) => {
+    expect(check({ ...place, ...definition })).toEqual([{ path: `/input_parameters/1${path}`, problem }]);
+  });
+
+  test.each<Partial<Parameter>>([
+    { name: 'X-Page', type: 'integer', default: 1 },
+    { name: 'Accept-Language', enum: ['de', 'en'] },
+    { name: 'X-Flag', type: 'boolean' },
+    { name: 'X-Rate', type: 'number', default: 1e300 },
+  ])('%j is accepted', (definition) => {
+    expect(check({ ...place, ...definition })).toEqual([]);
+  });
+
+  test('has a name of its own, and is no output', () => {
+    const both = [
+      { name: 'X-Page', type: 'string', ...place },
+      { name: 'x_page', type: 'string', ...place },
+    ] satisfies Parameter[];
+    expect(checkDefinitions({ input_parameters: both, output_parameters: both.slice(0, 1) })).toEqual([
+      { path: '/input_parameters/1/name', problem: 'must not have the name of another header field in other letters' },
+      { path: '/output_parameters/0/in', problem: 'must be left out, because an output is part of the answer' },
+    ]);
+  });
+});
+
 describe('patterns', () => {
   test.each([
     ['(a)\\1', linear],

@@ -1,0 +1,35 @@
+import { credentialOrigins } from '../../../schemas/credential.ts';
+import type { Issue } from '../../../schemas/errors.ts';
+import { invalidParameter } from '../api-error.ts';
+import { pointer } from '../json.ts';
+import { checkOrigin, type EgressRules, withOwnHost } from './egress.ts';
+
+/** What is wrong with the origins of a credential. */
+const checkOrigins = (origins: readonly string[], rules: EgressRules, baseUrl: string): Issue[] =>
+  origins.flatMap((origin, index) => {
+    const path = pointer(['origins', index]);
+    if (!/^https:\/\//i.test(origin)) return [{ path, problem: 'must begin with https://' }];
+    if (/^https:\/\/[^/]*[/?#\\]/i.test(origin)) return [{ path, problem: 'must end with its host or port, without a path' }];
+    return checkOrigin(origin, withOwnHost(rules, baseUrl)).map((problem) => ({ path, problem }));
+  });
+
+/**
+ * Where a new credential may be sent: as the admin says, else to the origin of the service's address.
+ * @throws ApiError INVALID_PARAMETER if an origin may not be called over https
+ */
+export function chooseOrigins(
+  given: readonly string[] | undefined,
+  service: { service_url: string },
+  rules: EgressRules,
+  baseUrl: string,
+): string[] {
+  if (given !== undefined) {
+    const issues = checkOrigins(given, rules, baseUrl);
+    if (issues.length > 0) throw invalidParameter(issues);
+    return [...new Set(given.map((origin) => new URL(origin).origin))];
+  }
+  const origins = credentialOrigins({ service_url: service.service_url });
+  if (origins.length > 0 && checkOrigins(origins, rules, baseUrl).length === 0) return origins;
+  const problem = 'must be given, because the service_url of this service is no address that may be called over https';
+  throw invalidParameter([{ path: '/origins', problem }]);
+}
