@@ -33,7 +33,11 @@ function describeScheme(given: Node): string {
 export function makeCredentialOptions(schemes: Node, security: unknown, headers: ReadonlySet<string>): string[] {
   const required = list(security).map((requirement) => Object.keys(node(requirement)));
   const names = Object.keys(schemes);
-  const choices = [...required, ...names.map((name) => [name])];
+  // keys in the query are no harm beside each other, and documents often list as alternatives what belongs together
+  const keys = [...new Set(required.flat())];
+  const isInQuery = ({ type, in: place }: Node): boolean => type === 'apiKey' && place === 'query';
+  const isAllKeys = keys.every((name) => isInQuery(node(follow(schemes[name]))));
+  const choices = [...(isAllKeys ? [keys] : []), ...required, ...names.map((name) => [name])];
   const options = choices.map((some) => some.map((name) => makeOption(node(follow(schemes[name])))));
   const likely = [...headers].map((name) => makeOption({ type: 'apiKey', in: 'header', name }));
   const chosen = [...options, likely].find((some) => some.length > 0 && some.every((option) => option !== undefined)) ?? [];
