@@ -8,7 +8,7 @@ interface Notes {
   intent_uid?: string;
   service_id?: string;
   upstream_host?: string;
-  /** of a service that has one: whether the call carried it, or the values that come next, or is at another origin than those that it goes to */
+  /** of a service that has one: whether the call is to carry it, or has carried the values that come next, or is at another origin than those that it goes to */
   credential?: 'sent' | 'next' | 'withheld';
   upstream_status?: number;
   upstream_ms?: number;

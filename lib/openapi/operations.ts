@@ -137,7 +137,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'create-intent': {
     tag: 'Intents',
     description:
-      '`endpoint` is an address, which is then called by POST with a JSON body, or an object with `url`, `method`, `content_type` and `body`. The address may hold places of RFC 6570, `{name}` and `{?name}`, that input parameters fill; the remaining parameters go into the query of GET and DELETE, or else into the body; inputs with `in: header` are header fields of the call.',
+      '`endpoint` is an address, which is then called by POST with a JSON body, or an object with `url`, `method`, `content_type` and `body`. The address may hold places of RFC 6570, `{name}` and `{?name}`, that input parameters fill; the remaining parameters go into the query of GET and DELETE, or else into the body, unless they say `in: query` or `in: body`; inputs with `in: header` are header fields of the call. If `body` names a parameter, its value is the whole body; if it is null, there is no body; the others then go into the query.',
     body: intentInput,
     answer: savedIntent,
     headers: ['Location'],
@@ -161,7 +161,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'put-service-credential': {
     tag: 'Services',
     description:
-      'Calls of the intents of this service at `origins` carry these header fields and query parameters, and are signed (RFC 9421) with the key in the answer; calls at other origins are not. The key is shown once, the values never. Once this is answered, no call carries earlier values. This is a change of the service: its `ETag` changes, and those of its intents.',
+      'Calls of the intents of this service at `origins` carry these header fields and query parameters, and are signed (RFC 9421) with the key in the answer; calls at other origins are not. The key is shown once, the values never. No execution that begins once this is answered carries earlier values. This is a change of the service: its `ETag` changes, and those of its intents.',
     body: credentialInput,
     requestHeaders: guarded,
     answer: savedCredential,
