@@ -41,9 +41,12 @@ function readJson(text: string): unknown {
   }
 }
 
+const tooDeep = 'The YAML document is nested too deeply to be read.';
+
 function readYaml(text: string): unknown {
   const document = parseYaml(text);
   const [error] = document.errors;
+  if (error && /call stack/.test(error.message)) throw new DocumentError(tooDeep);
   if (error) throw new DocumentError(`The document is neither JSON nor YAML: ${error.message.trim()}`);
   try {
     const value: unknown = document.toJS({ maxAliasCount: 1000 });
@@ -60,7 +63,7 @@ function parseYaml(text: string) {
     return parseDocument(text, { merge: true, prettyErrors: true, logLevel: 'error' });
   } catch (error) {
     // the reader of YAML calls itself for each level
-    if (error instanceof RangeError) throw new DocumentError('The YAML document is nested too deeply to be read.');
+    if (error instanceof RangeError) throw new DocumentError(tooDeep);
     throw error;
   }
 }

@@ -95,7 +95,7 @@ export function readCredentialNames(schemes: Node, operations: readonly Operatio
 
 /** Whether a parameter in a query or form is what the service's credential is for: some APIs take it there as well as in a header. */
 export const isCredentialField = (name: string, { header, query }: CredentialNames): boolean =>
-  query.has(name) || (header.has(name) && /token|key|secret/i.test(name));
+  query.has(name) || (header.has(name.toLowerCase()) && /token|key|secret/i.test(name));
 
 /**
  * A parameter in a header or cookie as an input, if it has to be one.

@@ -57,7 +57,9 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
   const query = [...(parameters.get('query') ?? []), ...(parameters.get('querystring') ?? [])].flatMap((parameter) =>
     readQuery(parameter, context),
   );
-  const carried = [...(body.kind === 'whole' ? [] : body.inputs), ...query].filter((input) => isNoCredential(input, context));
+  const isSecret = (input: Input) => isCredential(input, context);
+  const fields = body.kind === 'whole' ? [] : body.inputs.filter((input) => isJsonType(body.contentType) || !isSecret(input));
+  const carried = [...fields, ...query.filter((input) => !isSecret(input))];
   const whole = body.kind === 'whole' ? nameWhole(body.inputs, [...carried, ...inHeaders]) : [];
   const members = settle([...whole, ...carried, ...inHeaders], take);
   const { path, inputs } = readPath(operation, parameters.get('path') ?? [], new Set(members.map(({ name }) => name)), context);
@@ -77,10 +79,11 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
 const nameWhole = (inputs: readonly Input[], others: readonly Input[]): Input[] =>
   inputs.map((input) => ({ ...input, name: others.some(({ name }) => name === 'body') ? 'request_body' : 'body' }));
 
-function isNoCredential(input: Input, { headers, take }: RequestContext): boolean {
-  if (!isCredentialField(input.name, headers.credentials)) return true;
+/** Whether a parameter of a query or form is what the service's credential is for; that is noted. */
+function isCredential(input: Input, { headers, take }: RequestContext): boolean {
+  if (!isCredentialField(input.name, headers.credentials)) return false;
   take(input.path, `the parameter ${input.name} was left out: it is the service's credential, which the gate adds to its calls`);
-  return false;
+  return true;
 }
 
 function readQuery(parameter: Node, reading: Reading): Input[] {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { fitName, toPlainText } from './text.ts';
+import { toPlainText } from './plain-text.ts';
+import { fitName } from './text.ts';
 
 /** Longest slug, so that a uid with a long namespace stays within 200 characters. */
 const maxSlugLength = 100;

@@ -331,7 +331,7 @@ describe('an export', () => {
   });
 
   test('into a folder has a file for each service, which diff and apply read as one registry', async () => {
-    const files = join(folder, 'registry');
+    const files = join(folder, 'services');
     const services = ['World facts', 'even'].flatMap((name) => ['--service', name]);
     await succeed('export', ...services, '--folder', files);
     expect(await readdir(files)).toEqual(['even.yaml', 'world-facts.yaml']);

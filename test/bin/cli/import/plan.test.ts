@@ -354,6 +354,31 @@ describe('naming', () => {
     expect(intents[0]?.intent_uid).toBe(`things.example:act:${expected}`);
   });
 
+  test.each<[string, object, string]>([
+    ['the summary', { summary: 'List *all* `orders`.', description: 'Other' }, 'List all orders'],
+    ['a summary in HTML', { summary: '<b>List</b> &lt;all&gt; orders' }, 'List <all> orders'],
+    [
+      'the first sentence of the description',
+      { description: '<p>Lists orders, e.g. Open ones. Pages them.</p>' },
+      'Lists orders, e.g. Open ones',
+    ],
+    ['a description with a heading and links', { description: '# Note\n\nSee [orders](https://a.example/b_(c)).' }, 'Note'],
+    ['a long summary', { operationId: 'listOrders', summary: 'word '.repeat(30) }, 'List orders'],
+    ['a long summary beside a description', { summary: 'word '.repeat(30), description: 'Lists orders. All of them.' }, 'Lists orders'],
+    ['nothing', { operationId: undefined }, 'Get things'],
+    ['words in angle brackets', { summary: 'Send Bearer <token> and snake_case_name' }, 'Send Bearer <token> and snake_case_name'],
+  ])('the name from %s', (_, more, name) => {
+    const [intent] = plan(document({ '/things': { get: operation(more) } })).intents;
+    expect(intent?.intent_name).toBe(name);
+  });
+
+  test('a description loses the marks of HTML and Markdown', () => {
+    const description =
+      '<p>Lists <a href="https://a.example">orders</a>:</p><ul><li>open</li><li>**done**</li></ul><br/>\n```\na &amp; b\n```';
+    const [intent] = plan(document({ '/things': { get: operation({ description }) } })).intents;
+    expect(intent?.description).toBe('Lists orders:\n\n- open\n- done\n\na & b');
+  });
+
   test('operations that still collide when named by method and path', () => {
     const paths = { '/a/{x}': { get: operation() }, '/a/{ x }': { get: operation() } };
     const { intents, skipped } = plan(document(paths));
@@ -367,6 +392,57 @@ describe('naming', () => {
     const given = { namespace: 'Acme.things', version: 'v7.1', serviceName: 'Our things' };
     const { service, intents } = plan(document({ '/things': { get: operation() } }), given);
     expect([service.service_name, intents[0]?.intent_uid]).toEqual(['Our things', 'Acme.things:act:v7.1']);
+  });
+});
+
+describe('headers', () => {
+  const header = (name: string, schema: object = text, more: object = {}) => ({ name, in: 'header', schema, ...more });
+  const planHeaders =
+    (...lists: object[][]) =>
+    (options: Partial<ImportOptions> = {}) => {
+      const paths = lists.map((parameters, at) => [`/${at}`, { get: operation({ operationId: `act ${at}`, parameters }) }]);
+      const { service, intents, notes, skipped } = plan(document(Object.fromEntries(paths)), options);
+      return { headers: service.headers, inputs: intents.map(({ input_parameters }) => input_parameters), notes, skipped };
+    };
+  const version = (value: string) => header('Api-Version', { type: 'string', default: value }, { required: true });
+
+  test.each<[string, object, string]>([
+    ['const', { const: '2' }, '2'],
+    ['an enum of one', { type: 'integer', enum: [2] }, '2'],
+    ['the default of a version', { type: 'string', default: '2' }, '2'],
+  ])('%s becomes a header field of the service', (_, schema, value) => {
+    const parameters = [header('X-Version', schema)];
+    expect(planHeaders(parameters, parameters, [])()).toMatchObject({ headers: { 'X-Version': value }, inputs: [[], [], []] });
+  });
+
+  test('values that differ, or that few operations have, are the defaults of inputs', () => {
+    const input = (value: string) => ({ name: 'Api-Version', type: 'string', required: true, default: value, in: 'header' });
+    expect(planHeaders([version('1')], [version('2')])()).toMatchObject({ headers: undefined, inputs: [[input('1')], [input('2')]] });
+    expect(planHeaders([version('1')], [], [])()).toMatchObject({ headers: undefined, inputs: [[input('1')], [], []] });
+  });
+
+  test('what the admin gives wins', () => {
+    const planned = planHeaders([version('1'), header('X-Debug')], [version('2')]);
+    expect(planned({ headers: { 'api-version': '3' }, ignoreHeaders: ['x-debug'] })).toMatchObject({
+      headers: { 'api-version': '3' },
+      inputs: [[], []],
+    });
+    expect(planned({ headers: { 'Api-Version': '3' }, findsHeaders: false }).inputs).toEqual([
+      [{ name: 'X-Debug', type: 'string', in: 'header' }],
+      [],
+    ]);
+  });
+
+  test.each(['Authorization', 'token', 'X-Api-Key', 'X-Acme-Access-Token', 'api_key'])('%s is the credential', (name) => {
+    const { inputs, notes } = planHeaders([header(name, text, { required: true }), query(name)])();
+    expect(inputs).toEqual([name === 'Authorization' ? [{ name, type: 'string' }] : []]);
+    expect(notes[0]?.note).toBe(`the header ${name} was left out: it is the service's credential, which the gate adds to its calls`);
+  });
+
+  test('a list is a text with commas', () => {
+    expect(planHeaders([header('X-Tags', { type: 'array', items: text })])().inputs).toEqual([
+      [{ name: 'X-Tags', type: 'string', description: 'Several values are separated by commas.', in: 'header' }],
+    ]);
   });
 });
 
