@@ -112,13 +112,14 @@ function readParameter(parameter: Node, place: 'path' | 'query' | 'header', { re
 
 const anyText: Facts = { ...anything, types: new Set(['string']) };
 
-/** One parameter has one value: if two share a name, one is left out. */
+/** One parameter has one value: if two share a name, one is left out, the body's if neither is required. */
 function settle(inputs: Input[], take: TakeNote): Input[] {
   const kept = new Map<string, Input>();
   for (const input of inputs) {
     const name = input.name.normalize('NFC');
     const other = kept.get(name);
-    const loser = other && (input.isRequired ? other : input);
+    const isStronger = input.isRequired || (input.in === 'query' && other?.in === 'body' && !other.isRequired);
+    const loser = other && (isStronger ? other : input);
     if (loser) leaveOut(loser, 'another parameter has the same name', take);
     if (loser === input) continue;
     kept.delete(name);
