@@ -48,6 +48,9 @@ const maxNameLength = 80;
 const firstSentence = (text: string): string =>
   (/^.*?(?<!\b(?:e\.g|i\.e|etc|vs|cf|no|approx))[.!?](?=\s+\p{Lu}|\s*$)/su.exec(text)?.[0] ?? text).replace(/[.:\s]+$/, '');
 
+/** Whether a text is the name of a function rather than words: `getActionsById()`, `list_all_orders`. */
+const isIdentifier = (text: string): boolean => /^[A-Za-z]\w*(\(\)|_\w*)$|^[a-z]+([A-Z][a-z0-9]+){2,}$/.test(text);
+
 /**
  * A name that people can read: the first of the texts whose first sentence is short enough, else the first id in words.
  * @param ids - such as `listOpenOrders`; the last one is never empty
@@ -56,7 +59,7 @@ export function chooseName(texts: readonly (string | undefined)[], ids: readonly
   const sentences = texts.map((text) => fitName(firstSentence(toPlainText(text ?? '').split(/\n\s*\n/)[0] ?? ''), Infinity));
   const [short] = sentences.filter((sentence) => sentence !== undefined && [...sentence].length <= maxNameLength);
   const named = ids.map((id) => fitName(humanize(id ?? ''), maxNameLength)).find((name) => name !== undefined);
-  const chosen = short ?? named ?? '';
+  const chosen = short !== undefined && isIdentifier(short) ? humanize(short) : (short ?? named ?? '');
   return chosen.charAt(0).toUpperCase() + chosen.slice(1);
 }
 

@@ -22,9 +22,13 @@ function decodeEntity(whole: string, name: string): string {
   return code > 31 && code <= 0x10ffff ? String.fromCodePoint(code) : ' ';
 }
 
+/** More than a description can have, marks included; some of the patterns below take long on long texts. */
+const maxLength = 12_000;
+
 /** Prose without the marks of HTML and Markdown. Words in angle brackets that are no HTML stay. */
 export function toPlainText(text: string): string {
   const plain = text
+    .slice(0, maxLength)
     .replace(/\r\n?/g, '\n')
     .replace(comment, '')
     .replace(listItem, '\n- ')

@@ -365,6 +365,7 @@ describe('naming', () => {
     ['a description with a heading and links', { description: '# Note\n\nSee [orders](https://a.example/b_(c)).' }, 'Note'],
     ['a long summary', { operationId: 'listOrders', summary: 'word '.repeat(30) }, 'List orders'],
     ['a long summary beside a description', { summary: 'word '.repeat(30), description: 'Lists orders. All of them.' }, 'Lists orders'],
+    ['the name of a function', { summary: 'getBoardsByIdBoard()' }, 'Get boards by id board'],
     ['nothing', { operationId: undefined }, 'Get things'],
     ['words in angle brackets', { summary: 'Send Bearer <token> and snake_case_name' }, 'Send Bearer <token> and snake_case_name'],
   ])('the name from %s', (_, more, name) => {
