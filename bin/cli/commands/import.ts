@@ -8,11 +8,11 @@ import { type Loaded, loadAddress, loadFile } from '../import/load-document.ts';
 import type { Note } from '../import/node.ts';
 import type { ImportPlan } from '../import/plan.ts';
 import { planImport } from '../import/plan-import.ts';
-import { deprecateOlder, keepVersion } from '../import/versions.ts';
 import { readInput } from '../input.ts';
 import { applyChanges } from '../registry/apply.ts';
 import { compareService, findWanted } from '../registry/compare.ts';
 import { listAllIntents, requireService } from '../registry/read.ts';
+import { deprecateOlder, keepVersion } from '../registry/versions.ts';
 import type { Terminal } from '../terminal.ts';
 import { changesAsJson, describeCount, requireSuccess, showApplied, showChanges } from './changes.ts';
 

@@ -1,12 +1,12 @@
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { compareVersions, splitIntentUid } from '../../../schemas/intent-uid.ts';
 import type { RegistryContext } from '../context.ts';
-import type { Change, ServiceChanges } from '../registry/compare.ts';
-import { withProgress } from '../registry/concurrently.ts';
-import { findDifferences } from '../registry/differences.ts';
-import { normalizeIntent } from '../registry/normal-form.ts';
-import { findIntent } from '../registry/read.ts';
-import type { ImportPlan } from './plan.ts';
+import type { ImportPlan } from '../import/plan.ts';
+import type { Change, ServiceChanges } from './compare.ts';
+import { withProgress } from './concurrently.ts';
+import { findDifferences } from './differences.ts';
+import { normalizeIntent } from './normal-form.ts';
+import { findIntent } from './read.ts';
 
 /**
  * The plan with the version that the service's intents have already, so that a new release of an API changes its intents in place of creating others.
