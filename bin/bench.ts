@@ -3,6 +3,7 @@ const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<vo
   execute: () => import('./bench/execute.ts'),
   pat: () => import('./bench/pat.ts'),
   search: () => import('./bench/search.ts'),
+  tune: () => import('./bench/tune.ts'),
   flood: () => import('./bench/flood.ts'),
   opensearch: () => import('./bench/opensearch.ts'),
   cold: () => import('./bench/cold.ts'),

@@ -75,7 +75,7 @@ const region = await client.config.region().catch(() => undefined);
 const diagnoses = diagnose({
   nodeVersion: process.versions.node,
   cdkVersion: existsSync(cdk) ? readJson(cdk).version : undefined,
-  wantedCdkVersion: readJson('package.json').devDependencies['aws-cdk'],
+  wantedCdkVersion: readJson('package.json').dependencies['aws-cdk'],
   settings,
   region,
   account: region === undefined ? { state: 'no credentials' } : await examineAccount(client, region, settings),

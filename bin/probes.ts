@@ -34,7 +34,10 @@ export function expectStatus(answer: Exchange, status: number): Exchange {
   throw new CliFailure('failure', `${answer.request} should have been answered ${status}, but was answered ${instead}`);
 }
 
-/** The body of a PAT request of a new agent: the policy in force, or `document` in its place, signed with a new key. */
+/**
+ * The body of a PAT request of a new agent: the policy in force, or `document` in its place, signed with a new key for whatever address the policy names.
+ * The key is thrown away, so a gate gains nothing by naming another gate's address.
+ */
 export async function signPolicy(http: Http, program: string, policy: Policy, document: unknown = policy) {
   const terms = { audience: addressIn(policy, http.url), nowMs: http.now() };
   return makePatRequest(await obtainNamedKey(program), document, terms);

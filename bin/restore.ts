@@ -3,7 +3,7 @@ import { Command, Option } from '@commander-js/extra-typings';
 import { concurrencyOption } from './cli/context.ts';
 import { usageFailure } from './cli/failure.ts';
 import { runCommand } from './cli/program.ts';
-import { openTerminal } from './cli/terminal.ts';
+import { openTerminal, printRemark } from './cli/terminal.ts';
 import { applyPlan } from './restore/apply.ts';
 import { makePlan, type Selection } from './restore/plan.ts';
 import { requireResult, showPlan, showResult } from './restore/show.ts';
@@ -58,7 +58,7 @@ const program = new Command('npm run restore --')
   });
 
 process.on('SIGINT', () => {
-  console.error('\nStopped. What is done stays done; the same command does the rest.');
+  printRemark('\nStopped. What is done stays done; the same command does the rest.');
   process.exit(130);
 });
 process.exitCode = await runCommand(process.argv.slice(2), program);

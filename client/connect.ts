@@ -1,3 +1,4 @@
+import { readAddress } from './address.ts';
 import { Refusal } from './errors.ts';
 import { openHttp } from './http.ts';
 import { makeProof } from './jws.ts';
@@ -69,8 +70,8 @@ const maxReplacements = 2;
  */
 export async function connect(url: string, options: ConnectOptions): Promise<IntentGate> {
   const { agentId, onPolicy, dpop = false, agreementStore: store } = options;
-  const base = readUrl(url);
-  const publicUrl = options.publicUrl === undefined ? base : readUrl(options.publicUrl);
+  const base = readAddress(url);
+  const publicUrl = options.publicUrl === undefined ? base : readAddress(options.publicUrl);
   if (typeof agentId !== 'string' || agentId === '') throw new TypeError('connect needs an agentId');
   if (typeof onPolicy !== 'function') throw new TypeError('connect needs onPolicy, a function that decides whether a policy is accepted');
   const key = options.key ?? (await obtainKey(agentId, options.keyStore));
@@ -113,14 +114,6 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
       return { pat: text, expiresAt: expiresAtMs === undefined ? undefined : new Date(expiresAtMs) };
     },
   };
-}
-
-/** @throws TypeError */
-function readUrl(text: string): string {
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
-    throw new TypeError('the address of the gate must be an http or https URL');
-  const { origin, pathname } = new URL(text);
-  return (origin + pathname).replace(/\/+$/, '');
 }
 
 /** Whether a new PAT, under the current policy, may help. */

@@ -3,7 +3,7 @@ import type { Policy } from './types.ts';
 /** What every error of this client has in common. Misuse of the client itself is a TypeError. */
 export class IntentGateError extends Error {
   override readonly name: string = 'IntentGateError';
-  /** the gate's code (specification section 7.2), or one of this client's own: POLICY_DECLINED, UNREACHABLE, UNEXPECTED_ANSWER, UNSAFE_FILE, DAMAGED_FILE */
+  /** the gate's code (specification section 7.2), or one of this client's own: POLICY_DECLINED, FOREIGN_POLICY, UNREACHABLE, UNEXPECTED_ANSWER, UNSAFE_FILE, DAMAGED_FILE */
   readonly code: string;
 
   constructor(code: string, message: string, options?: ErrorOptions) {

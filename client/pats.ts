@@ -2,7 +2,7 @@ import { PolicyDeclined, Refusal, UnexpectedAnswer } from './errors.ts';
 import type { Exchange, Http } from './http.ts';
 import { makeProof, publicPem, signJws } from './jws.ts';
 import type { KeyPair } from './keys.ts';
-import { fetchPolicy, fetchPolicyInWords, type ServedPolicy } from './policy.ts';
+import { fetchPolicy, fetchPolicyInWords, requirePolicyOf, type ServedPolicy } from './policy.ts';
 import type { Policy } from './types.ts';
 
 /**
@@ -107,6 +107,7 @@ export function openPats({ http, key, agentId, publicUrl, onPolicy, usesProofs, 
     const served = await fetchPolicy(http);
     if (accepted?.digest === served.digest || (await store?.load(http.url))?.digest === served.digest) return served;
     const { policy, digest, inWords } = await fetchPolicyInWords(http, served);
+    requirePolicyOf(publicUrl, policy);
     const isOfThis = String(refusal?.details.policy).endsWith(`#sha-256=${digest}`);
     // a copy, so that nothing is signed but what was fetched
     const isAllowed = await onPolicy(structuredClone(policy), inWords, isOfThis ? refusal?.changes : undefined);
@@ -119,6 +120,7 @@ export function openPats({ http, key, agentId, publicUrl, onPolicy, usesProofs, 
   async function requestPat(refusal?: Refusal): Promise<Pat> {
     if (!accepted || refusal) accepted = await acceptPolicy(refusal);
     const { policy, digest } = accepted;
+    requirePolicyOf(publicUrl, policy);
     const answer = await http.send('POST', issuePath, {
       prepare: async () => ({
         body: await makePatRequest({ agentId, key }, policy, { audience: publicUrl, nowMs: http.now() }),

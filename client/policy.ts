@@ -52,6 +52,22 @@ async function fetchWords(http: Http): Promise<{ policy: string; sentences: stri
 }
 
 /**
+ * Requires that a policy is that of the gate at an address: its uid and its permissions are below it. Otherwise a gate could show the policy of another
+ * one, and present there what is signed for itself. (A uid that is no web address, such as a URN, is nobody's.)
+ * @throws IntentGateError
+ */
+export function requirePolicyOf(address: string, policy: Policy): void {
+  const { uid, permission = [] } = policy;
+  const isBelow = (uri: unknown) => typeof uri === 'string' && (uri === address || uri.startsWith(`${address}/`));
+  const isOwnUid = isBelow(uid) || (typeof uid === 'string' && !/^https?:/i.test(uid));
+  if (isOwnUid && Array.isArray(permission) && permission.every((rule) => isBelow(rule?.target))) return;
+  throw new IntentGateError(
+    'FOREIGN_POLICY',
+    `The policy is not that of ${address} but of ${addressIn(policy, String(uid))}, so nothing was signed. Only if you are sure that this is the gate that you mean, give that address as its public one.`,
+  );
+}
+
+/**
  * The address of its gate that a policy names, which may differ from the one at which the gate is reached; `url` if it names none.
  * It is the gate's own claim: an agent with a valuable key should sign for an address that its owner has given it.
  */

@@ -6,7 +6,7 @@ import { IntentGateError } from './errors.ts';
 /**
  * Reads a JSON file that contains secrets.
  * @returns undefined if there is none
- * @throws IntentGateError if others can read it
+ * @throws IntentGateError if others can read it, or look into its folder
  */
 export async function readPrivateJson(path: string): Promise<unknown> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -14,13 +14,19 @@ export async function readPrivateJson(path: string): Promise<unknown> {
     throw error;
   });
   if (text === undefined) return undefined;
-  if (process.platform !== 'win32' && ((await stat(path)).mode & 0o077) !== 0)
-    throw new IntentGateError('UNSAFE_FILE', `Others can read ${path}, which contains secrets. Make it private: chmod 600 ${path}`);
+  await requirePrivate(path, '600');
+  await requirePrivate(dirname(path), '700');
   try {
     return JSON.parse(text);
   } catch (cause) {
     throw new IntentGateError('DAMAGED_FILE', `The file ${path} is damaged. Remove it, and it is made anew.`, { cause });
   }
+}
+
+/** @throws IntentGateError */
+async function requirePrivate(path: string, mode: string): Promise<void> {
+  if (process.platform !== 'win32' && ((await stat(path)).mode & 0o077) !== 0)
+    throw new IntentGateError('UNSAFE_FILE', `Others can read ${path}, which contains secrets. Make it private: chmod ${mode} ${path}`);
 }
 
 /** Makes the folder of a file that contains secrets. */

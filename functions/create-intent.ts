@@ -4,13 +4,14 @@ import { created } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
+import { historyFromEnvironment } from './core/store/history.ts';
 import { type Intents, openIntents } from './core/store/intents.ts';
 import { noSuchService } from './core/store/refusals.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
-  intents: Pick<Intents, 'create'>;
+  intents: Pick<Intents, 'as'>;
   egress: EgressRules;
 }
 
@@ -18,18 +19,21 @@ export interface Deps {
 export const createAction =
   ({ verifyAdmin, intents, egress }: Deps): Action =>
   async (request) => {
-    await verifyAdmin(request);
+    const admin = await verifyAdmin(request);
     const input = request.body(intentInput);
     checkIntent(input, egress, request.baseUrl);
-    const intent = await intents.create(request.pathParameter('service_id'), input, (service) => checkInService(input, service));
+    const serviceId = request.pathParameter('service_id');
+    const intent = await intents.as(admin).create(serviceId, input, (service) => checkInService(input, service));
     if (!intent) throw noSuchService();
     return created(toSavedIntent(intent), { Location: `${request.baseUrl}/api/intents/${intent.intent_uid}` });
   };
 
+const table = tableFromEnvironment();
+
 export const handler = serve(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
-    intents: openIntents(tableFromEnvironment()),
+    intents: openIntents(table, historyFromEnvironment(table)),
     egress: egressRulesFromEnvironment(),
   }),
 );

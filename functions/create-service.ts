@@ -2,24 +2,29 @@ import { serviceInput, toSavedService } from '../schemas/service.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { created, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { historyFromEnvironment } from './core/store/history.ts';
 import { openServices, type Services } from './core/store/services.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
-  services: Pick<Services, 'create'>;
+  services: Pick<Services, 'as'>;
 }
 
 /** `POST /api/services` (endpoint 6): registers a service under a name that no other service has. */
 export const createAction =
   ({ verifyAdmin, services }: Deps): Action =>
   async (request) => {
-    await verifyAdmin(request);
-    const service = await services.create(request.body(serviceInput));
+    const admin = await verifyAdmin(request);
+    const service = await services.as(admin).create(request.body(serviceInput));
     return created(toSavedService(service), {
       ETag: recordTag(service),
       Location: `${request.baseUrl}/api/services/${service.service_id}`,
     });
   };
 
-export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: openServices(tableFromEnvironment()) }));
+const table = tableFromEnvironment();
+
+export const handler = serve(
+  createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: openServices(table, historyFromEnvironment(table)) }),
+);

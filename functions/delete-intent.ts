@@ -1,25 +1,30 @@
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { noContent } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { historyFromEnvironment } from './core/store/history.ts';
 import { type Intents, intentTag, openIntents } from './core/store/intents.ts';
 import { noSuchIntent } from './core/store/refusals.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
-  intents: Pick<Intents, 'remove'>;
+  intents: Pick<Intents, 'as'>;
 }
 
 /** `DELETE /api/intents/{intent_uid}` (endpoint 13). */
 export const createAction =
   ({ verifyAdmin, intents }: Deps): Action =>
   async (request) => {
-    await verifyAdmin(request);
-    const isRemoved = await intents.remove(request.pathParameter('intent_uid'), (seen) =>
-      request.ifMatch(intentTag(seen, 'details'), intentTag(seen, 'full')),
-    );
+    const admin = await verifyAdmin(request);
+    const isRemoved = await intents
+      .as(admin)
+      .remove(request.pathParameter('intent_uid'), (seen) => request.ifMatch(intentTag(seen, 'details'), intentTag(seen, 'full')));
     if (!isRemoved) throw noSuchIntent();
     return noContent();
   };
 
-export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents: openIntents(tableFromEnvironment()) }));
+const table = tableFromEnvironment();
+
+export const handler = serve(
+  createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents: openIntents(table, historyFromEnvironment(table)) }),
+);

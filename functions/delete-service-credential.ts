@@ -2,13 +2,15 @@ import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/ver
 import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { adminTag, noContent, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { noSuchService, recordChanged } from './core/store/refusals.ts';
+import { historyFromEnvironment } from './core/store/history.ts';
+import type { ServiceRecord } from './core/store/records.ts';
+import { noSuchService } from './core/store/refusals.ts';
 import { openServices, type Services } from './core/store/services.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
-  services: Pick<Services, 'find' | 'setCredential'>;
+  services: Pick<Services, 'as'>;
   credentials: Pick<Credentials, 'remove'>;
 }
 
@@ -16,20 +18,21 @@ export interface Deps {
 export const createAction =
   ({ verifyAdmin, services, credentials }: Deps): Action =>
   async (request) => {
-    await verifyAdmin(request);
-    const service = await services.find(request.pathParameter('service_id'));
-    if (!service) throw noSuchService();
-    if (!request.ifMatch(recordTag(service), adminTag(service))) throw recordChanged();
+    const admin = await verifyAdmin(request);
+    const serviceId = request.pathParameter('service_id');
+    const isMatch = (seen: ServiceRecord) => request.ifMatch(recordTag(seen), adminTag(seen));
     // The record last: until it says so, no call goes out without the credential.
-    await credentials.remove(service.service_id);
-    await services.setCredential(service.service_id, undefined, () => true);
+    const remove = () => credentials.remove(serviceId);
+    if (!(await services.as(admin).setCredential(serviceId, undefined, isMatch, remove))) throw noSuchService();
     return noContent();
   };
+
+const table = tableFromEnvironment();
 
 export const handler = serve(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
-    services: openServices(tableFromEnvironment()),
+    services: openServices(table, historyFromEnvironment(table)),
     credentials: credentialsFromEnvironment(),
   }),
 );

@@ -2,6 +2,7 @@ import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/ver
 import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { adminTag, noContent, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { historyFromEnvironment } from './core/store/history.ts';
 import { noSuchService } from './core/store/refusals.ts';
 import { openServices, type Services } from './core/store/services.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
@@ -9,7 +10,7 @@ import { isUlid } from './core/ulid.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
-  services: Pick<Services, 'remove'>;
+  services: Pick<Services, 'as'>;
   credentials: Pick<Credentials, 'remove'>;
 }
 
@@ -20,23 +21,23 @@ const reservedMs = 5_000;
 export const createAction =
   ({ verifyAdmin, services, credentials }: Deps): Action =>
   async (request) => {
-    await verifyAdmin(request);
+    const admin = await verifyAdmin(request);
     const serviceId = request.pathParameter('service_id');
-    const isRemoved = await services.remove(
-      serviceId,
-      (seen) => request.ifMatch(recordTag(seen), adminTag(seen)),
-      Date.now() + request.remainingMs() - reservedMs,
-    );
+    const isRemoved = await services
+      .as(admin)
+      .remove(serviceId, (seen) => request.ifMatch(recordTag(seen), adminTag(seen)), Date.now() + request.remainingMs() - reservedMs);
     // Also for a service that is gone: its deletion may have been interrupted at this point.
     if (isUlid(serviceId)) await credentials.remove(serviceId);
     if (!isRemoved) throw noSuchService();
     return noContent();
   };
 
+const table = tableFromEnvironment();
+
 export const handler = serve(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
-    services: openServices(tableFromEnvironment()),
+    services: openServices(table, historyFromEnvironment(table)),
     credentials: credentialsFromEnvironment(),
   }),
 );

@@ -4,14 +4,16 @@ import { credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { readEnvironment } from './core/environment.ts';
 import { type ApiResponse, ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { fingerprintOf, readIdempotencyKey } from './core/idempotency/idempotency.ts';
+import { fingerprintOf, readIdempotencyKey, upstreamKeyOf } from './core/idempotency/idempotency.ts';
 import { type IdempotentCalls, openIdempotentCalls } from './core/idempotency/idempotent-call.ts';
 import { runOnce } from './core/idempotency/run-once.ts';
-import { parse } from './core/json.ts';
+import { type JsonValue, parse } from './core/json.ts';
 import { openQuota } from './core/limit/quota.ts';
 import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
+import { openReplayMeter } from './core/limit/replay-meter.ts';
 import { openValidators } from './core/parameters/validators.ts';
-import { type Authorize, openAuthorizer, requirePermission, requireUnrevoked } from './core/pat/authorize.ts';
+import { openAdmission } from './core/pat/admission.ts';
+import { type Authorize, openAuthorizer, requirePermission, requireStanding } from './core/pat/authorize.ts';
 import { openPolicyRefusals } from './core/pat/policy-refusals.ts';
 import { openProofs } from './core/pat/proof.ts';
 import { signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
@@ -23,6 +25,7 @@ import { openRelay, type Relay } from './core/relay/call.ts';
 import { carriesCredential } from './core/relay/credential.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { buildRequest } from './core/relay/request.ts';
+import { selectFields } from './core/relay/select-fields.ts';
 import { type Intents, openIntents } from './core/store/intents.ts';
 import { openPolicyArchive } from './core/store/policy-archive.ts';
 import { requireIntent } from './core/store/require-intent.ts';
@@ -45,33 +48,48 @@ const reservedMs = 3_000;
 /** `POST /api/intents/execute` (endpoint 3). */
 export const createAction = ({ authorize, intents, calls, limits, relay, now = Date.now }: Deps): Action => {
   const validate = openValidators();
+  const replays = openReplayMeter(now);
 
   return async (request) => {
     const body = request.json();
     const nowMs = now();
     const authorization = await authorize(request, nowMs);
-    const { claims, policy } = authorization;
+    const { claims, policy, proof } = authorization;
+    const { jkt: thumbprint } = claims.cnf;
     const receipt = openReceipt(request, claims.sub, policy.digest);
-    const quota = openQuota(limits, { thumbprint: claims.cnf.jkt, name: 'execute', variant: policy.templateDigest, limit: claims.lmt });
+    const quota = openQuota(limits, { thumbprint, name: 'execute', variant: policy.templateDigest, limit: claims.lmt });
 
     const execute = async (): Promise<ApiResponse> => {
-      const { intent_uid, parameters } = parse(executionRequest, body);
-      const { found, agent } = await intents.findForAgent(intent_uid, claims.sub);
-      requireUnrevoked(agent, claims);
+      const { intent_uid, parameters, fields } = parse(executionRequest, body);
+      const find = async () => {
+        const { found, standing } = await intents.findForAgent(intent_uid, claims.sub, thumbprint);
+        requireStanding(standing, claims);
+        return found;
+      };
+      const confirm = openAdmission(async () => void (await find()));
+      const found = await find();
       const { intent, service } = await requireIntent(found, intent_uid, intents);
       receipt.note({ intent_uid, service_id: intent.service_id });
       requirePermission(authorization, intent_uid);
       const upstreamRequest = buildRequest(intent, validate(intent, parameters));
       const idempotencyKey = readIdempotencyKey(request);
-      const ids = { agentId: claims.sub, executionId: receipt.executionId };
+      const ids = { agentId: claims.sub, thumbprint, executionId: receipt.executionId };
 
-      return runOnce(calls, {
+      const response = await runOnce(calls, {
         keyed:
           idempotencyKey === undefined
             ? undefined
             : { ...ids, key: idempotencyKey, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
         refusal: quota.knownRefusal(),
-        admit: quota.consume,
+        useProof: async () => proof?.use(),
+        replays: {
+          findRefusal: () => claims.lmt && replays.findRefusal({ thumbprint, limit: claims.lmt }),
+          count: () => claims.lmt && replays.count({ thumbprint, limit: claims.lmt }),
+        },
+        admit: async () => {
+          await quota.consume();
+          await confirm();
+        },
         act: async () => {
           const { host, origin } = new URL(upstreamRequest.url);
           receipt.note({ upstream_host: host });
@@ -82,7 +100,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
             intentUid: intent_uid,
             service,
             requestId: request.requestId,
-            ...(idempotencyKey !== undefined && { idempotencyKey }),
+            ...(idempotencyKey !== undefined && { idempotencyKey: upstreamKeyOf(thumbprint, idempotencyKey) }),
             baseUrl: request.baseUrl,
             deadlineMs: request.remainingMs() - reservedMs,
           });
@@ -91,6 +109,8 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
           return ok(mapAnswer(answer, intent));
         },
       });
+      // a replay may select other fields of the answer that was kept
+      return { ...response, body: selectFields(response.body as JsonValue, fields) };
     };
 
     try {

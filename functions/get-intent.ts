@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import { toFullIntent, toIntentDetails, viewQuery } from '../schemas/intent.ts';
 import { intentUid } from '../schemas/intent-uid.ts';
+import { mayChange } from './core/admin/admin.ts';
+import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { parse } from './core/json.ts';
@@ -9,21 +11,30 @@ import { noSuchIntent } from './core/store/refusals.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
+  /** without it, nobody sees drafts */
+  verifyAdmin?: VerifyAdmin;
   intents: Pick<Intents, 'find'>;
 }
 
-/** `GET /api/intents/{intent_uid}` (endpoint 2); `?view=full` returns the full intent schema. */
+/** `GET /api/intents/{intent_uid}` (endpoint 2); `?view=full` returns the full intent schema, and of drafts to their admins. */
 export const createAction =
-  ({ intents }: Deps): Action =>
+  ({ verifyAdmin, intents }: Deps): Action =>
   async (request) => {
     const { intent_uid } = parse(z.object({ intent_uid: intentUid }), { intent_uid: request.pathParameter('intent_uid') });
     const { view } = request.query(viewQuery);
     const found = await intents.find(intent_uid);
-    if (!found) throw noSuchIntent();
+    if (!found || found.intent.draft) {
+      // whether there is a draft shows only to those who may see it: a token is checked in either case
+      const admin = view === 'full' && request.header('authorization') !== undefined ? await verifyAdmin?.(request) : undefined;
+      if (!found || !admin || !mayChange(admin, found.service.namespace)) throw noSuchIntent();
+    }
     const describe = view === 'full' ? toFullIntent : toIntentDetails;
     return revalidated(describe(found.intent, found.service.service_name), intentTag(found, view));
   };
 
-export const action = createAction({ intents: openIntents(tableFromEnvironment()) });
+const intents = openIntents(tableFromEnvironment());
 
-export const handler = serve(action);
+/** For agents. */
+export const action = createAction({ intents });
+
+export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents }));

@@ -1,18 +1,28 @@
 import { patRequest } from '../schemas/pat.ts';
-import { invalidParameter } from './core/api-error.ts';
+import { ApiError, invalidParameter, unavailable } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { limitExceeded, openRateLimiter, type RateLimiter, rateLimitHeaders } from './core/limit/rate-limiter.ts';
+import { log } from './core/log.ts';
 import { readAgentKey } from './core/pat/agent-key.ts';
 import { newClaims } from './core/pat/claims.ts';
 import { openPolicyRefusals, type PolicyRefusals } from './core/pat/policy-refusals.ts';
 import { openProofs, type Proofs } from './core/pat/proof.ts';
+import { invalidSignature } from './core/pat/refusals.ts';
 import { requireFirstUse, verifySignedPolicy } from './core/pat/signed-policy.ts';
 import { type SigningKeys, signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 import { signPat } from './core/pat/token.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
-import { type Agents, agentIdTaken, openAgents } from './core/store/agent.ts';
+import {
+  type Agents,
+  agentBlockedAtIssue,
+  agentIdTaken,
+  type BoundAgent,
+  isBlocked,
+  openAgents,
+  type Standing,
+} from './core/store/agent.ts';
 import { openPolicyArchive, type PolicyArchive } from './core/store/policy-archive.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 import { openUsedJtis, type UsedJtis } from './core/store/used-jti.ts';
@@ -22,53 +32,126 @@ export interface Settings {
   patLifeSeconds: number;
   issueLimitPerHour: number;
   isFreshRequired: boolean;
+  /** agents have to be approved before their first PAT */
+  isApprovalRequired: boolean;
 }
 
 export interface Deps {
   findPolicy: FindPolicy;
-  agents: Pick<Agents, 'bind'>;
+  agents: Pick<Agents, 'standingOf' | 'bind' | 'ask'>;
   archive: Pick<PolicyArchive, 'keep'>;
   refusals: Pick<PolicyRefusals, 'rejectPolicy'>;
   usedJtis: UsedJtis;
   proofs: Pick<Proofs, 'checkAtIssue'>;
-  limits: Pick<RateLimiter, 'consume'>;
+  limits: Pick<RateLimiter, 'consume' | 'findRefusal'>;
   signingKeys: SigningKeys;
   settings: Settings;
 }
 
 /**
- * `POST /api/pat/issue` (endpoint 5): a PAT for an agent that signs the policy in force. Nothing is written before the signature has been verified, nothing is
- * counted for a jti that has been used, and nothing is bound or signed beyond the limit.
+ * `POST /api/pat/issue` (endpoint 5): a PAT for an agent that signs the policy in force. Nothing is written before the signature has been verified, or for
+ * a refusal that is known by then; nothing is counted for a jti that has been used, and nothing is bound or signed beyond the limit.
  */
 export const createAction =
   ({ findPolicy, agents, archive, refusals, usedJtis, proofs, limits, signingKeys, settings }: Deps): Action =>
   async (request) => {
     const nowMs = Date.now();
-    const { protocol, patLifeSeconds: lifeSeconds, issueLimitPerHour: rate, isFreshRequired } = settings;
+    const { protocol, patLifeSeconds: lifeSeconds, issueLimitPerHour: rate, isFreshRequired, isApprovalRequired } = settings;
     const { agent_id: agentId, signed_policy, agent_public_key } = request.body(patRequest);
     const { baseUrl } = request;
     const policy = findPolicy(baseUrl);
 
     const key = await readAgentKey(agent_public_key, (problem) => invalidParameter([{ path: '/agent_public_key', problem }]));
+    const { thumbprint } = key;
     const signed = verifySignedPolicy(signed_policy, key, policy, { baseUrl, nowMs, isFreshRequired });
     if (!signed.isCurrent) throw await refusals.rejectPolicy(signed.otherReference, policy, baseUrl);
-    const hasProof = await proofs.checkAtIssue(request, key.thumbprint, nowMs);
-    await requireFirstUse(signed, key, usedJtis);
-    const decision = await limits.consume({ thumbprint: key.thumbprint, name: 'issue', limit: { rate, period: 3_600 } });
-    if (!decision.isAdmitted) throw limitExceeded(decision, tooManyIssued);
-    const [agent] = await Promise.all([agents.bind(agentId, key.thumbprint, nowMs), archive.keep(policy.reference, policy.policy)]);
-    if (!agent) throw agentIdTaken();
+    const proof = await proofs.checkAtIssue(request, thumbprint, nowMs);
+    const counter = { thumbprint, name: 'issue', limit: { rate, period: 3_600 } };
+    const known = limits.findRefusal(counter);
+    if (known) throw limitExceeded(known, tooManyIssued);
+    const presented = { agentId, thumbprint, nowMs, hasProof: proof !== undefined };
+    const standing = await agents.standingOf(agentId, thumbprint, nowMs);
+    requireIssuable(standing, presented, isApprovalRequired);
 
-    const claims = newClaims({ baseUrl, agent, policy, hasProof, nowMs, lifeSeconds });
+    await requireFirstUse(signed, key, usedJtis);
+    await proof?.use();
+    const decision = await limits.consume(counter);
+    if (!decision.isAdmitted) throw limitExceeded(decision, tooManyIssued);
+    const [agent] = await Promise.all([
+      bindAgent(agents, presented, standing, isApprovalRequired),
+      archive.keep(policy.reference, policy.policy),
+    ]);
+
+    const claims = newClaims({ baseUrl, agent, policy, hasProof: presented.hasProof, nowMs, lifeSeconds });
     const pat = await signPat(signingKeys, claims);
+    log.info('issued', { request_id: request.requestId, agent_id: claims.sub, thumbprint, jti: claims.jti, policy_digest: policy.digest });
     return ok({ [`${protocol}-pat`]: pat, expires_at: new Date(claims.exp * 1000).toISOString() }, rateLimitHeaders(decision));
   };
+
+interface Presented {
+  agentId: string;
+  thumbprint: string;
+  nowMs: number;
+  hasProof: boolean;
+}
+
+/** @throws ApiError if what is known of the agent rules a PAT out: POLICY_REJECTED, or INVALID_SIGNATURE if a proof is missing */
+function requireIssuable(standing: Standing, { thumbprint, hasProof }: Presented, isApprovalRequired: boolean): void {
+  const { agent, key } = standing;
+  if (isBlocked(standing)) throw agentBlockedAtIssue();
+  if (agent?.thumbprint !== undefined && agent.thumbprint !== thumbprint) throw agentIdTaken();
+  if (!hasProof && (agent?.proof || key?.proof)) throw proofMissing();
+  if (isApprovalRequired && agent?.asked_at !== undefined) throw approvalPending();
+}
+
+/** Binds the agent_id to the key; or lets the agent wait for approval, if it needs one. */
+async function bindAgent(agents: Deps['agents'], presented: Presented, seen: Standing, isApprovalRequired: boolean): Promise<BoundAgent> {
+  const { agentId, thumbprint, nowMs } = presented;
+  for (let attempt = 0, standing = seen; attempt < maxAttempts; attempt++) {
+    if (attempt > 0) {
+      standing = await agents.standingOf(agentId, thumbprint, nowMs);
+      requireIssuable(standing, presented, isApprovalRequired);
+    }
+    if (isApprovalRequired && standing.agent?.generation === undefined) {
+      const result = await agents.ask(presented);
+      if (result === 'waits') throw approvalPending();
+      if (result === 'full') throw tooManyWait();
+    } else {
+      const bound = await agents.bind({ ...presented, mustBeKnown: isApprovalRequired }, standing);
+      if (bound) return bound;
+    }
+  }
+  throw unavailable('Several requests ask for this agent_id at once. Try again after Retry-After.');
+}
+
+/** An attempt fails only if the agent has changed since it was read. */
+const maxAttempts = 5;
+
+const proofMissing = () =>
+  invalidSignature(
+    'This agent or its key has been issued a PAT with a proof of possession, and gets none without since then. Send a DPoP header (RFC 9449) made with agent_public_key.',
+  );
+
+const approvalPending = () =>
+  new ApiError(
+    'POLICY_REJECTED',
+    'The operators of this gate approve each agent before its first PAT. This agent_id and key wait for that; send the request again once they are approved.',
+    { details: { reason: 'approval_pending' } },
+  );
+
+const fullForSeconds = 3_600;
+
+const tooManyWait = () =>
+  new ApiError('TOO_MANY_REQUESTS', 'As many agents wait for approval as may. Ask again after Retry-After seconds.', {
+    details: { reason: 'approvals_full', retry_after_seconds: fullForSeconds },
+    headers: { 'Retry-After': String(fullForSeconds) },
+  });
 
 const tooManyIssued = 'Too many PATs have been issued to this key. Use the one you have, or ask again after Retry-After seconds.';
 
 const environment = readEnvironment(
   ['protocol', 'patLifeSeconds', 'issueLimitPerHour'],
-  ['billing', 'requireFreshSignature', 'requireProofOfPossession'],
+  ['billing', 'requireFreshSignature', 'requireProofOfPossession', 'agents'],
 );
 const table = tableFromEnvironment();
 const usedJtis = openUsedJtis(table);
@@ -89,6 +172,7 @@ export const handler = serve(
       patLifeSeconds: Number(environment.patLifeSeconds),
       issueLimitPerHour: Number(environment.issueLimitPerHour),
       isFreshRequired: environment.requireFreshSignature === 'true',
+      isApprovalRequired: environment.agents === 'approved',
     },
   }),
 );

@@ -1,5 +1,7 @@
 import { listIntent } from '../schemas/intent.ts';
 import { listQuery, paginate } from '../schemas/pagination.ts';
+import { mayChange } from './core/admin/admin.ts';
+import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
@@ -9,19 +11,22 @@ import { openServices, type Services } from './core/store/services.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
+  verifyAdmin: VerifyAdmin;
   services: Pick<Services, 'find'>;
   intents: Pick<Intents, 'list'>;
 }
 
-/** `GET /api/services/{service_id}/intents` (endpoint 10): ordered by intent_uid. */
+/** `GET /api/services/{service_id}/intents` (endpoint 10): ordered by intent_uid. With the token of an admin of the service, drafts are in it. */
 export const createAction =
-  ({ services, intents }: Deps): Action =>
+  ({ verifyAdmin, services, intents }: Deps): Action =>
   async (request) => {
     const { page, page_size: pageSize, after } = request.query(listQuery);
     const serviceId = request.pathParameter('service_id');
+    const admin = request.header('authorization') === undefined ? undefined : await verifyAdmin(request);
+    const isWithDrafts = admin !== undefined && mayChange(admin, (await services.find(serviceId))?.namespace);
     const [service, { intents: found, total }] = await Promise.all([
       services.find(serviceId),
-      intents.list(serviceId, after ?? (page - 1) * pageSize, pageSize),
+      intents.list(serviceId, after ?? (page - 1) * pageSize, pageSize, isWithDrafts),
     ]);
     if (!service) throw noSuchService();
     const body = { intents: found.map(listIntent), pagination: paginate(total, page, pageSize) };
@@ -30,4 +35,6 @@ export const createAction =
 
 const table = tableFromEnvironment();
 
-export const handler = serve(createAction({ services: openServices(table), intents: openIntents(table) }));
+export const handler = serve(
+  createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: openServices(table), intents: openIntents(table) }),
+);

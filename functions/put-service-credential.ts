@@ -1,5 +1,6 @@
 import { credentialInput } from '../schemas/credential.ts';
 import { foldField } from '../schemas/header.ts';
+import { nameOf, requireNamespace } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { invalidParameter } from './core/api-error.ts';
 import { type Credentials, credentialsFromEnvironment, describeCredential, makeCredential } from './core/credentials/credentials.ts';
@@ -7,6 +8,7 @@ import { adminTag, ok, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { chooseOrigins } from './core/relay/origins.ts';
+import { historyFromEnvironment } from './core/store/history.ts';
 import type { ServiceRecord } from './core/store/records.ts';
 import { noSuchService, recordChanged } from './core/store/refusals.ts';
 import { openServices, type Services } from './core/store/services.ts';
@@ -14,7 +16,7 @@ import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
-  services: Pick<Services, 'find' | 'setCredential'>;
+  services: Pick<Services, 'find' | 'as'>;
   credentials: Pick<Credentials, 'add' | 'remove'>;
   egress: EgressRules;
 }
@@ -26,12 +28,13 @@ export interface Deps {
 export const createAction =
   ({ verifyAdmin, services, credentials, egress }: Deps): Action =>
   async (request) => {
-    const { actor } = await verifyAdmin(request);
+    const admin = await verifyAdmin(request);
     const input = request.body(credentialInput);
     const serviceId = request.pathParameter('service_id');
     const isKnown = (seen: ServiceRecord) => request.ifMatch(recordTag(seen), adminTag(seen));
     const before = await services.find(serviceId);
     if (!before) throw noSuchService();
+    requireNamespace(admin, before.namespace);
     if (!isKnown(before)) throw recordChanged();
     const credential = makeCredential(input, chooseOrigins(input.origins, before, egress, request.baseUrl));
     const facts = describeCredential(credential);
@@ -39,10 +42,10 @@ export const createAction =
     const origins = credential.origins ?? [];
     // The values first: until the record names this version, calls go on with the one before it, which stays readable.
     const { version } = await credentials.add(serviceId, credential);
-    const stored = { ...facts, origins, version, set_at: Date.now(), set_by: actor };
+    const stored = { ...facts, origins, version, set_at: Date.now(), set_by: nameOf(admin) };
     // If somebody removed the credential meanwhile, these values may have gone with it.
     const isStanding = (seen: ServiceRecord) => isKnown(seen) && (!before.credential || seen.credential !== undefined);
-    const service = await services.setCredential(serviceId, stored, isStanding);
+    const service = await services.as(admin).setCredential(serviceId, stored, isStanding);
     if (!service) {
       await credentials.remove(serviceId);
       throw noSuchService();
@@ -59,10 +62,12 @@ function checkFields(names: string[], { headers = {} }: ServiceRecord): void {
     throw invalidParameter([{ path: '/headers', problem: "must not hold one of the service's own headers; remove it there first" }]);
 }
 
+const table = tableFromEnvironment();
+
 export const handler = serve(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
-    services: openServices(tableFromEnvironment()),
+    services: openServices(table, historyFromEnvironment(table)),
     credentials: credentialsFromEnvironment(),
     egress: egressRulesFromEnvironment(),
   }),

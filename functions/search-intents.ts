@@ -1,9 +1,13 @@
+import type { IntentDetails } from '../schemas/intent.ts';
 import { paginate } from '../schemas/pagination.ts';
 import { searchQuery } from '../schemas/search.ts';
 import { readEnvironment } from './core/environment.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
+import { isPermitted, isProhibited } from './core/policy/scope.ts';
+import { toBriefIntent } from './core/search/brief.ts';
 import { openOpenSearchEngine } from './core/search/opensearch/engine.ts';
 import type { SearchEngine } from './core/search/search-engine.ts';
 import { requireFullTextSearch } from './core/search/sqlite/database.ts';
@@ -14,15 +18,19 @@ import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
   engine: SearchEngine;
+  findPolicy: FindPolicy;
 }
 
 /** `GET /api/intents/search` (endpoint 1): by relevance if there is a question, else by intent_uid. */
 export const createAction =
-  ({ engine }: Deps): Action =>
+  ({ engine, findPolicy }: Deps): Action =>
   async (request) => {
     const query = request.query(searchQuery);
-    const { hits, total } = await engine.search(query);
-    const intents = hits.map(({ intent, match }) => ({ ...intent, ...(match && { match }) }));
+    const { grants } = findPolicy(request.baseUrl);
+    const isForbidden = (uid: string) => !isPermitted(grants.scope, uid) || isProhibited(grants, uid);
+    const { hits, total } = await engine.search(query, { isForbidden });
+    const show = query.view === 'brief' ? toBriefIntent : (intent: IntentDetails) => intent;
+    const intents = hits.map(({ intent, match }) => ({ ...show(intent), ...(match && { match }) }));
     const pagination = paginate(total, query.page, query.page_size);
     const after = query.query === undefined ? hits.at(-1)?.intent.intent_uid : undefined;
     return revalidated({ intents, pagination }, undefined, pageLinks(request, pagination, { after }));
@@ -35,6 +43,6 @@ function openEngine(): SearchEngine {
   return openSqliteEngine(openRegistry(tableFromEnvironment()), snapshotsFromEnvironment());
 }
 
-export const action = createAction({ engine: openEngine() });
+export const action = createAction({ engine: openEngine(), findPolicy: openPolicy(loadPolicyTemplate()) });
 
 export const handler = serve(action);

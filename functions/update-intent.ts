@@ -1,17 +1,18 @@
-import { intentInput, toSavedIntent } from '../schemas/intent.ts';
+import { intentUpdate, toSavedIntent } from '../schemas/intent.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { invalidParameter } from './core/api-error.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
-import { type Intents, intentTag, openIntents } from './core/store/intents.ts';
+import { historyFromEnvironment } from './core/store/history.ts';
+import { type Intents, intentTag, type LiveIntent, openIntents } from './core/store/intents.ts';
 import { noSuchIntent } from './core/store/refusals.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
-  intents: Pick<Intents, 'replace'>;
+  intents: Pick<Intents, 'as'>;
   egress: EgressRules;
 }
 
@@ -19,25 +20,46 @@ export interface Deps {
 export const createAction =
   ({ verifyAdmin, intents, egress }: Deps): Action =>
   async (request) => {
-    await verifyAdmin(request);
+    const admin = await verifyAdmin(request);
     const uid = request.pathParameter('intent_uid');
-    const input = request.body(intentInput);
+    const { intent_id, service_id, service_name, ...input } = request.body(intentUpdate);
     if (input.intent_uid !== uid) {
       throw invalidParameter([{ path: '/intent_uid', problem: 'must equal the intent_uid in the path; a new uid is a new intent' }]);
     }
-    checkIntent(input, egress, request.baseUrl);
-    const updated = await intents.replace(uid, input, (seen) => {
+    const isMatch = (seen: LiveIntent) => {
+      requireSame({ intent_id, service_id, service_name }, { intent_id: uid, ...pickNames(seen) });
       checkInService(input, seen.service);
       return request.ifMatch(intentTag(seen, 'details'), intentTag(seen, 'full'));
-    });
+    };
+    checkIntent(input, egress, request.baseUrl);
+    const updated = await intents.as(admin).replace(uid, input, isMatch);
     if (!updated) throw noSuchIntent();
     return ok(toSavedIntent(updated.intent), { ETag: intentTag(updated, 'details') });
   };
 
+const pickNames = ({ service: { service_id, service_name } }: LiveIntent) => ({ service_id, service_name });
+
+/**
+ * Whoever read the intent may send back what was shown besides its definition.
+ * @throws ApiError INVALID_PARAMETER naming every member that is not that of the record
+ */
+function requireSame(given: Record<string, string | undefined>, record: Record<string, string>): void {
+  const changed = Object.keys(given).filter((name) => given[name] !== undefined && given[name] !== record[name]);
+  if (changed.length === 0) return;
+  throw invalidParameter(
+    changed.map((name) => ({
+      path: `/${name}`,
+      problem: 'must be what a read of the intent shows, or be left out; a PUT does not change it',
+    })),
+  );
+}
+
+const table = tableFromEnvironment();
+
 export const handler = serve(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
-    intents: openIntents(tableFromEnvironment()),
+    intents: openIntents(table, historyFromEnvironment(table)),
     egress: egressRulesFromEnvironment(),
   }),
 );

@@ -1,10 +1,13 @@
+import { toCredentialFacts } from '../schemas/credential.ts';
 import { foldField } from '../schemas/header.ts';
-import { type ServiceInput, serviceInput, toSavedService } from '../schemas/service.ts';
+import { type ServiceInput, type ShownService, serviceUpdate, toSavedService } from '../schemas/service.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { invalidParameter } from './core/api-error.ts';
 import { adminTag, ok, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { pointer } from './core/json.ts';
+import { canonicalDigest } from './core/policy/canonical.ts';
+import { historyFromEnvironment } from './core/store/history.ts';
 import type { ServiceRecord } from './core/store/records.ts';
 import { noSuchService } from './core/store/refusals.ts';
 import { openServices, type Services } from './core/store/services.ts';
@@ -12,17 +15,22 @@ import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
-  services: Pick<Services, 'replace'>;
+  services: Pick<Services, 'as'>;
 }
 
-/** `PUT /api/services/{service_id}` (endpoint 7): replaces the whole record; optional members that are absent are removed. */
+/** `PUT /api/services/{service_id}` (endpoint 7): replaces the whole record; optional members that are absent are removed, but for the namespace. */
 export const createAction =
   ({ verifyAdmin, services }: Deps): Action =>
   async (request) => {
-    await verifyAdmin(request);
-    const input = request.body(serviceInput);
-    const service = await services.replace(request.pathParameter('service_id'), input, (seen) => {
+    const admin = await verifyAdmin(request);
+    const serviceId = request.pathParameter('service_id');
+    const { service_id, credential, ...input } = request.body(serviceUpdate);
+    if (service_id !== undefined && service_id !== serviceId) {
+      throw invalidParameter([{ path: '/service_id', problem: 'must equal the service_id in the path, or be left out' }]);
+    }
+    const service = await services.as(admin).replace(serviceId, input, (seen) => {
       checkFields(input, seen);
+      if (credential !== undefined) requireSameCredential(credential, seen);
       return request.ifMatch(recordTag(seen), adminTag(seen));
     });
     if (!service) throw noSuchService();
@@ -39,4 +47,16 @@ function checkFields({ headers = {} }: ServiceInput, { credential }: ServiceReco
     );
 }
 
-export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: openServices(tableFromEnvironment()) }));
+/** Whoever read the service as an admin may send back what was shown of its credential. */
+function requireSameCredential(shown: ShownService['credential'], service: ServiceRecord): void {
+  const { credential } = service;
+  const standing = credential ? toCredentialFacts({ ...service, credential }) : null;
+  if (canonicalDigest(shown) === canonicalDigest(standing)) return;
+  throw invalidParameter([{ path: '/credential', problem: 'must be as a read shows it, or be left out; PUT .../credential changes it' }]);
+}
+
+const table = tableFromEnvironment();
+
+export const handler = serve(
+  createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: openServices(table, historyFromEnvironment(table)) }),
+);

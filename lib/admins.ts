@@ -16,18 +16,22 @@ import type { Settings } from './settings.ts';
 /** Membership of this group makes a person an admin. */
 const adminGroup = 'admins';
 
-/** Who may change the registry: people in the group `admins`, machines with the scope `intent-gate/admin`. */
+/**
+ * Who may change the registry: people in the group `admins`, machines with the scope `intent-gate/admin`. People in a group
+ * `admins:<namespace>`, and machines with the scope `intent-gate/admin:<namespace>`, may change what belongs to the namespace. The groups of
+ * namespaces are made by hand: a group that a stack made would outlive its entry in the settings and then stand in the way of a new one.
+ */
 export class Admins extends Construct {
   readonly pool: IUserPool;
   /** public client, for people: password or SRP */
   readonly people: UserPoolClient;
-  /** confidential client, for machines: client credentials; only with the setting `machineClient` */
-  readonly machines?: UserPoolClient;
+  /** confidential clients, for machines: client credentials; one for everything with the setting `machineClient`, and one for each namespace in `machineNamespaces` */
+  readonly machines: UserPoolClient[] = [];
   readonly scope = 'intent-gate/admin';
 
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
-    const { stage, adopt, machineClient } = settings;
+    const { stage, adopt, machineClient, machineNamespaces } = settings;
     this.pool = adopt?.userPoolId ? UserPool.fromUserPoolId(this, 'Pool', adopt.userPoolId) : this.createPool(settings);
     this.people = this.pool.addClient('People', {
       authFlows: { userPassword: true, userSrp: true },
@@ -38,7 +42,7 @@ export class Admins extends Construct {
       // Users cannot write any attribute that grants rights.
       writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
     });
-    if (machineClient) this.machines = this.addMachines(stage);
+    if (machineClient) this.machines = this.addMachines(stage, machineNamespaces);
   }
 
   /** The pool, and the group with its members, outlive the stack if data is retained. */
@@ -74,15 +78,25 @@ export class Admins extends Construct {
   }
 
   /** Client credentials are exchanged at the pool's domain, whose prefix is unique in a region. */
-  private addMachines(stage: string): UserPoolClient {
-    const admin = new ResourceServerScope({ scopeName: 'admin', scopeDescription: 'Register, change and delete services and intents' });
-    const server = this.pool.addResourceServer('ResourceServer', { identifier: 'intent-gate', scopes: [admin] });
+  private addMachines(stage: string, namespaces: readonly string[]): UserPoolClient[] {
+    const everything = { scopeName: 'admin', scopeDescription: 'Register, change and delete services and intents', id: 'Machines' };
+    const owners = [
+      everything,
+      ...namespaces.map((namespace) => ({
+        scopeName: `admin:${namespace}`,
+        scopeDescription: `The same in the namespace ${namespace}`,
+        id: `Machines-${namespace}`,
+      })),
+    ].map(({ id, ...scope }) => ({ id, scope: new ResourceServerScope(scope) }));
+    const server = this.pool.addResourceServer('ResourceServer', { identifier: 'intent-gate', scopes: owners.map(({ scope }) => scope) });
     this.pool.addDomain('Domain', { cognitoDomain: { domainPrefix: `intent-gate-${stage}-${Stack.of(this).account}` } });
-    return this.pool.addClient('Machines', {
-      generateSecret: true,
-      oAuth: { flows: { clientCredentials: true }, scopes: [OAuthScope.resourceServer(server, admin)] },
-      accessTokenValidity: Duration.hours(1),
-      writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
-    });
+    return owners.map(({ id, scope }) =>
+      this.pool.addClient(id, {
+        generateSecret: true,
+        oAuth: { flows: { clientCredentials: true }, scopes: [OAuthScope.resourceServer(server, scope)] },
+        accessTokenValidity: Duration.hours(1),
+        writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
+      }),
+    );
   }
 }

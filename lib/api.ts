@@ -85,7 +85,7 @@ export class Api extends Construct {
     // The stack names its outputs itself.
     rest.node.tryRemoveChild('Endpoint');
     for (const [type, answer] of gatewayAnswers) {
-      rest.addGatewayResponse(type.responseType, gatewayResponse(type, answer, protocol, corsOrigins.length > 0));
+      rest.addGatewayResponse(type.responseType, gatewayResponse(type, answer, protocol, corsOrigins.length > 0, stage !== 'local'));
     }
     return rest;
   }
@@ -143,9 +143,9 @@ export class Api extends Construct {
 
   /** Lets the gateway itself answer every method of a resource that has no integration of its own. */
   private answerAny(resource: IResource, answer: GatewayAnswer, more: Record<string, string> = {}): void {
-    const { protocol, corsOrigins } = this.settings;
+    const { protocol, corsOrigins, stage } = this.settings;
     const status = String(errorTable[answer.code].status);
-    const headers = { ...headerExpressions({}, corsOrigins.length > 0), ...more };
+    const headers = { ...headerExpressions({}, corsOrigins.length > 0, stage !== 'local'), ...more };
     const named = Object.entries(headers).map(([name, value]) => [`method.response.header.${name}`, value] as const);
     const integration = new MockIntegration({
       passthroughBehavior: PassthroughBehavior.NEVER,

@@ -22,8 +22,8 @@ const loadedLate = 're2js';
 export interface BundledFunction {
   /** the file in `functions/`, without its extension */
   name: string;
-  /** the files beside its bundle: texts by their paths */
-  files: Record<string, string>;
+  /** the files beside its bundle: contents by their paths */
+  files: Record<string, string | Uint8Array>;
 }
 
 /** Some dependencies are CommonJS and call `require` for Node's own modules; ESM has no `require`. */
@@ -62,9 +62,9 @@ export function bundleFunctions(functions: readonly BundledFunction[], folder: s
   });
   putBeside(functions, folder);
   for (const { name, files } of functions) {
-    for (const [path, text] of Object.entries(files)) {
+    for (const [path, content] of Object.entries(files)) {
       mkdirSync(dirname(join(folder, name, path)), { recursive: true });
-      writeFileSync(join(folder, name, path), text);
+      writeFileSync(join(folder, name, path), content);
     }
   }
 }

@@ -15,12 +15,12 @@ export interface Needs {
   addressRules?: true;
   /** asks the function `issue-pat` for PATs, by its name */
   invokesIssue?: true;
-  /** shows admins more than others: a row whose credential is `admin` has this anyway */
-  admins?: true;
   /** has the policy file beside its bundle */
   policy?: true;
   /** has the OpenAPI document beside its bundle, or the reference page, or the files that the page loads */
   documents?: 'openapi' | 'page' | 'assets';
+  /** has the word vectors, by which search compares meanings, beside its bundle */
+  wordVectors?: true;
   /** reads or writes the snapshots of the search index */
   snapshots?: 'read' | 'write';
   /** asks the OpenSearch collection, or writes to it */
@@ -30,6 +30,8 @@ export interface Needs {
    * `read`: secretsmanager:GetSecretValue on them; `write`: CreateSecret, PutSecretValue and DeleteSecret
    */
   credentials?: 'read' | 'write';
+  /** recognises admins, besides those endpoints that are for admins only */
+  adminTokens?: true;
 }
 
 /** A row of the table of endpoints. */
@@ -61,8 +63,14 @@ const open = { credential: 'none', timeoutSeconds: 10, memoryMb: 512 } as const;
 /** What reading the whole registry takes, as an index is built. */
 const wholeRegistry = { serviceName: ['query'], member: ['query'], service: ['getAll'], intent: ['getAll'] } as const;
 
+/** What finding an agent takes, also where version 0.1.0 kept it. */
+const foundAgent = ['get', 'getAll', 'put'] as const;
+
 /** What listing intents takes, with those that are being written. */
-const members = { member: ['query'], roster: ['get'], intent: ['getAll'] } as const;
+const members = { member: ['query'], roster: ['getAll'], intent: ['getAll'] } as const;
+
+/** What entering a change in the history takes. */
+const history = ['put', 'update', 'delete'] as const;
 
 const rows = [
   {
@@ -74,8 +82,8 @@ const rows = [
     summary: 'Find intents by question, words and filters',
     success: 200,
     errors: ['INVALID_PARAMETER'],
-    needs: { table: { ...wholeRegistry, change: ['query'] }, snapshots: 'read' },
-    needsWithCollection: { collection: 'read' },
+    needs: { table: { ...wholeRegistry, change: ['query'] }, snapshots: 'read', policy: true, wordVectors: true },
+    needsWithCollection: { collection: 'read', policy: true },
     memoryMb: 1024,
   },
   {
@@ -86,8 +94,8 @@ const rows = [
     path: '/api/intents/{intent_uid}',
     summary: 'Read one intent',
     success: 200,
-    errors: ['INVALID_PARAMETER', 'NOT_FOUND'],
-    needs: { table: { intent: ['getAll'], service: ['get', 'getAll'] } },
+    errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
+    needs: { table: { intent: ['getAll'], service: ['get', 'getAll'] }, adminTokens: true },
   },
   {
     name: 'execute-intent',
@@ -116,8 +124,9 @@ const rows = [
         intent: ['getAll', 'query'],
         service: ['get', 'getAll'],
         agent: ['getAll'],
+        agentKey: ['getAll'],
         limit: ['get', 'put', 'update'],
-        call: ['get', 'put', 'update', 'delete'],
+        call: ['getAll', 'put', 'update', 'delete'],
         jti: ['put'],
         policy: ['get'],
       },
@@ -150,7 +159,14 @@ const rows = [
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'INVALID_SIGNATURE', 'POLICY_REJECTED', 'TOO_MANY_REQUESTS'],
     needs: {
-      table: { agent: ['update'], limit: ['get', 'put', 'update'], jti: ['put'], policy: ['get', 'put'] },
+      table: {
+        agent: ['get', 'getAll', 'put', 'update', 'delete'],
+        agentKey: ['getAll', 'update'],
+        agentList: ['get', 'put', 'update'],
+        limit: ['get', 'put', 'update'],
+        jti: ['put'],
+        policy: ['get', 'put'],
+      },
       kms: ['sign', 'publicKey'],
       policy: true,
     },
@@ -164,7 +180,7 @@ const rows = [
     summary: 'Register a service',
     success: 201,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'CONFLICT'],
-    needs: { table: { serviceName: ['get', 'put'], service: ['get', 'put'], roster: ['put'], change: ['put'] } },
+    needs: { table: { serviceName: ['get', 'put'], service: ['get', 'put'], roster: ['put'], change: ['put'], history } },
   },
   {
     ...admin,
@@ -175,7 +191,16 @@ const rows = [
     summary: 'Replace a service',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { serviceName: ['get', 'put', 'delete'], service: ['get', 'put'], change: ['put'] } },
+    needs: {
+      table: {
+        serviceName: ['get', 'put', 'delete'],
+        service: ['get', 'put'],
+        member: ['query'],
+        intent: ['getAll'],
+        change: ['put'],
+        history,
+      },
+    },
   },
   {
     ...admin,
@@ -192,8 +217,9 @@ const rows = [
         service: ['get', 'put'],
         member: ['query', 'deleteAll'],
         roster: ['delete'],
-        intent: ['delete'],
+        intent: ['getAll', 'delete'],
         change: ['put'],
+        history,
       },
       credentials: 'write',
     },
@@ -208,7 +234,17 @@ const rows = [
     summary: 'Read a service',
     success: 200,
     errors: ['NOT_FOUND'],
-    needs: { table: { service: ['get'] }, admins: true },
+    needs: { table: { service: ['get'] }, adminTokens: true },
+  },
+  {
+    ...open,
+    name: 'list-services',
+    method: 'GET',
+    path: '/api/services',
+    summary: 'List the services',
+    success: 200,
+    errors: ['INVALID_PARAMETER'],
+    needs: { table: { serviceName: ['query'], service: ['getAll'], roster: ['getAll'], intent: ['getAll'] } },
   },
   {
     ...open,
@@ -218,8 +254,8 @@ const rows = [
     path: '/api/services/{service_id}/intents',
     summary: "List a service's intents",
     success: 200,
-    errors: ['INVALID_PARAMETER', 'NOT_FOUND'],
-    needs: { table: { ...members, service: ['get'] } },
+    errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
+    needs: { table: { ...members, service: ['get'] }, adminTokens: true },
   },
   {
     ...admin,
@@ -235,8 +271,9 @@ const rows = [
         service: ['get', 'getAll'],
         intent: ['get', 'getAll', 'put', 'delete'],
         member: ['update', 'delete'],
-        roster: ['update'],
+        roster: ['put', 'update'],
         change: ['put'],
+        history,
       },
       addressRules: true,
     },
@@ -251,7 +288,14 @@ const rows = [
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
     needs: {
-      table: { service: ['get', 'getAll'], intent: ['get', 'getAll', 'put'], member: ['update'], change: ['put'] },
+      table: {
+        service: ['get', 'getAll'],
+        intent: ['get', 'getAll', 'put'],
+        member: ['update', 'delete'],
+        roster: ['put', 'update'],
+        change: ['put'],
+        history,
+      },
       addressRules: true,
     },
   },
@@ -271,18 +315,29 @@ const rows = [
         member: ['update', 'delete'],
         roster: ['update'],
         change: ['put'],
+        history,
       },
     },
+  },
+  {
+    ...admin,
+    name: 'list-agents',
+    method: 'GET',
+    path: '/api/agents',
+    summary: 'List agents: active ones, those that wait for approval, or blocked ones',
+    success: 200,
+    errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN'],
+    needs: { table: { agent: ['getAll'], agentList: ['query'] } },
   },
   {
     ...admin,
     name: 'get-agent',
     method: 'GET',
     path: '/api/agents/{agent_id}',
-    summary: 'Read the key that an agent id is bound to',
+    summary: 'Read the key that an agent id is bound to, and whether it is blocked',
     success: 200,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: ['get'] } },
+    needs: { table: { agent: foundAgent } },
   },
   {
     ...admin,
@@ -292,7 +347,7 @@ const rows = [
     summary: "Revoke an agent's PATs",
     success: 200,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: ['update'] } },
+    needs: { table: { agent: [...foundAgent, 'update'], history } },
   },
   {
     ...admin,
@@ -302,7 +357,37 @@ const rows = [
     summary: 'Free an agent id for another key',
     success: 204,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: ['delete'] } },
+    needs: { table: { agent: [...foundAgent, 'update', 'delete'], agentKey: ['update'], agentList: ['update'], history } },
+  },
+  {
+    ...admin,
+    name: 'approve-agent',
+    method: 'POST',
+    path: '/api/agents/{agent_id}/approve',
+    summary: 'Let an agent that waits for approval have PATs',
+    success: 200,
+    errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
+    needs: { table: { agent: [...foundAgent, 'update'], agentList: ['put', 'update'], history } },
+  },
+  {
+    ...admin,
+    name: 'block-agent',
+    method: 'PUT',
+    path: '/api/agents/{agent_id}/block',
+    summary: 'Keep an agent out: its id and its key',
+    success: 200,
+    errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
+    needs: { table: { agent: [...foundAgent, 'update'], agentKey: ['update'], agentList: ['put', 'update'], history } },
+  },
+  {
+    ...admin,
+    name: 'unblock-agent',
+    method: 'DELETE',
+    path: '/api/agents/{agent_id}/block',
+    summary: 'Lift the block of an agent',
+    success: 204,
+    errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
+    needs: { table: { agent: [...foundAgent, 'update', 'delete'], agentKey: ['update'], agentList: ['put'], history } },
   },
   {
     ...admin,
@@ -312,7 +397,7 @@ const rows = [
     summary: 'Set the credential that calls of a service carry, and get the key that they are signed with',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { service: ['get', 'put'], change: ['put'] }, credentials: 'write', addressRules: true },
+    needs: { table: { service: ['get', 'put'], change: ['put'], history }, credentials: 'write', addressRules: true },
   },
   {
     ...admin,
@@ -322,7 +407,17 @@ const rows = [
     summary: 'Remove the credential of a service',
     success: 204,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { service: ['get', 'put'], change: ['put'] }, credentials: 'write' },
+    needs: { table: { service: ['get', 'put'], change: ['put'], history }, credentials: 'write' },
+  },
+  {
+    ...admin,
+    name: 'list-changes',
+    method: 'GET',
+    path: '/api/changes',
+    summary: 'Read who changed what',
+    success: 200,
+    errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN'],
+    needs: { table: { history: ['query', 'getAll'], service: ['getAll'], intent: ['getAll'] } },
   },
   {
     ...open,
@@ -481,7 +576,7 @@ export const backgroundFunctions: readonly BackgroundFunction[] = [
     summary: 'Save the search index, so that a cold start need not rebuild it',
     everyMinutes: 5,
     afterDeployment: true,
-    needs: { table: { ...wholeRegistry, change: ['query'] }, snapshots: 'write' },
+    needs: { table: { ...wholeRegistry, change: ['query'] }, snapshots: 'write', wordVectors: true },
     timeoutSeconds: 300,
     memoryMb: 1024,
   },

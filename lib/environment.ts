@@ -49,12 +49,14 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...(needs.credentials && { [variables.credentialPrefix]: parts.credentialPrefix }),
     ...(needs.kms?.includes('sign') && issueEnvironment(settings)),
     ...(needs.kms && needs.policy && proofEnvironment(settings)),
-    ...((credential === 'admin' || needs.admins) && adminEnvironment(parts)),
+    ...((credential === 'admin' || needs.adminTokens) && adminEnvironment(parts)),
+    ...(needs.table?.history && { [variables.historyDays]: String(settings.historyDays) }),
     ...((needs.egress || needs.addressRules) && egressEnvironment(settings)),
   };
 }
 
-const issueEnvironment = ({ patLifeSeconds, issueLimitPerHour }: Settings) => ({
+const issueEnvironment = ({ patLifeSeconds, issueLimitPerHour, agents }: Settings) => ({
+  [variables.agents]: agents,
   [variables.patLifeSeconds]: String(patLifeSeconds),
   [variables.issueLimitPerHour]: String(issueLimitPerHour),
 });

@@ -74,14 +74,17 @@ export const bodyTemplate = ({ code, message }: GatewayAnswer, protocol: string)
 /**
  * The headers of an error, as mapping expressions.
  * @param isOpenToPages - pages of other origins may read it; the answer does not depend on the caller, so every origin may
+ * @param isSecure - the gateway is called over https, as everywhere but in the local stack
  */
 export const headerExpressions = (
   { retryAfterSeconds }: Pick<GatewayAnswer, 'retryAfterSeconds'>,
   isOpenToPages: boolean,
+  isSecure: boolean,
 ): Record<string, string> => ({
   'X-Request-Id': 'context.requestId',
   'Cache-Control': "'no-store'",
   'X-Content-Type-Options': "'nosniff'",
+  ...(isSecure && { 'Strict-Transport-Security': "'max-age=31536000'" }),
   ...(retryAfterSeconds !== undefined && { 'Retry-After': `'${retryAfterSeconds}'` }),
   ...(isOpenToPages && { 'Access-Control-Allow-Origin': "'*'", 'Access-Control-Expose-Headers': "'*'" }),
 });
@@ -92,13 +95,14 @@ export function gatewayResponse(
   answer: GatewayAnswer,
   protocol: string,
   isOpenToPages: boolean,
+  isSecure: boolean,
 ): GatewayResponseOptions {
   const keepsStatus = type === ResponseType.DEFAULT_4XX;
   return {
     type,
     ...(!keepsStatus && { statusCode: String(answer.status ?? errorTable[answer.code].status) }),
     responseHeaders: {
-      ...headerExpressions(answer, isOpenToPages),
+      ...headerExpressions(answer, isOpenToPages, isSecure),
       ...(answer.code === 'UNAUTHORIZED' && { 'WWW-Authenticate': '\'Bearer realm="intent-gate"\'' }),
     },
     templates: { 'application/json': bodyTemplate(answer, protocol) },

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { listAssets } from './docs/assets.ts';
 import { renderPage } from './docs/page.ts';
 import type { Needs } from './endpoints.ts';
@@ -7,14 +8,19 @@ import type { Settings } from './settings.ts';
 /**
  * Prepares what functions read beside their bundles.
  * @param policy - text of the policy file
- * @returns finds the files of a function, as texts by their paths
+ * @returns finds the files of a function: their contents by their paths
  */
-export function prepareFiles(policy: string, { protocol }: Settings): (needs: Needs) => Record<string, string> {
+export function prepareFiles(policy: string, { protocol }: Settings): (needs: Needs) => Record<string, string | Uint8Array> {
   const assets = listAssets();
   const documents = {
     openapi: { 'openapi.json': JSON.stringify(toOpenApi({ protocol, policy })) },
     page: { 'page.html': renderPage(protocol, assets) },
     assets: Object.fromEntries(assets.map(({ name, text }) => [`assets/${name}`, text])),
   };
-  return (needs) => ({ ...(needs.policy && { 'policy.json': policy }), ...(needs.documents && documents[needs.documents]) });
+  const vectors = { 'word-vectors.bin': readFileSync('functions/core/search/word-vectors.bin') };
+  return (needs) => ({
+    ...(needs.policy && { 'policy.json': policy }),
+    ...(needs.wordVectors && vectors),
+    ...(needs.documents && documents[needs.documents]),
+  });
 }

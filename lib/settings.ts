@@ -1,5 +1,6 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
+import { namespace } from '../schemas/service.ts';
 import { endpoints } from './endpoints.ts';
 
 /** Command lines (`-c name=value`) give strings and cdk.json gives values: both are read. */
@@ -121,7 +122,15 @@ const settingsObject = z.strictObject({
     .refine((names) => names.length > 0 && new Set(names).size === names.length, 'must name at least one key, and none twice')
     .default(['first'])
     .describe('names of the PAT signing keys: the first signs, all verify'),
-  requireFreshSignature: flag.default(false).describe('a signed policy must carry `iat`, `exp`, `aud` and `jti`'),
+  agents: z
+    .enum(['open', 'approved'], 'must be open or approved')
+    .default('open')
+    .describe('`approved`: an agent gets its first PAT once an admin has approved it'),
+  requireFreshSignature: flag
+    .default(false)
+    .describe(
+      'a signed policy must carry `iat`, `exp`, `aud` and `jti`, so that it counts for this gate alone, and once; keeps out agents that [sign bare](docs/authorisation.md#signing-it)',
+    ),
   requireProofOfPossession: flag.default(false).describe('every PAT is issued and used with a DPoP proof'),
   egressPorts: list(wholeNumber(1, 65_535)).default([443]).describe('ports at which intents may be called'),
   allowLoopback: flag.default(false).describe('intents may be called at loopback addresses over http; only in the stage `local`'),
@@ -157,6 +166,10 @@ const settingsObject = z.strictObject({
   machineClient: flag
     .default(false)
     .describe('a Cognito client with which machines get admin tokens, for those who need one: it has a secret and a monthly price'),
+  machineNamespaces: list(namespace)
+    .default([])
+    .describe('namespaces that get a machine client of their own, which may change only what belongs to them; needs `machineClient`'),
+  historyDays: wholeNumber(1, 3_650).default(400).describe('how long the history of changes by admins is kept, in days'),
   tracing: flag.default(true).describe('X-Ray traces of the API and the functions'),
   logRetentionDays: wholeNumber(1, 3_653)
     .refine((days) => days in RetentionDays, `must be one of ${retentionDays.join(', ')}`)
@@ -221,6 +234,13 @@ const settingsSchema = settingsObject
     ...always('publicBaseUrl'),
     error: 'must be left out if domainName is given',
   })
+  .refine(
+    ({ machineNamespaces, machineClient }) => !Array.isArray(machineNamespaces) || machineNamespaces.length === 0 || machineClient === true,
+    {
+      ...always('machineNamespaces'),
+      error: 'needs machineClient',
+    },
+  )
   .superRefine(refineAdoption, { when: ({ value }) => comparable.safeParse(value).success })
   .transform(({ domainName, hostedZoneId = '', hostedZoneName = '', ...given }) => ({
     ...given,

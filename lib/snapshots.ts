@@ -6,7 +6,7 @@ import { acknowledge } from './acknowledge.ts';
 import type { Settings } from './settings.ts';
 
 /** What an intent takes in an index file, and how much room the file takes while it is rearranged. */
-const indexBytes = { intent: 1_700, copies: 3 };
+const indexBytes = { intent: 2_000, copies: 3 };
 
 /** What a function that holds a search index needs for the registry that is expected; Lambda's 512 MB of files suffice for most. */
 export function indexSize({ expectedIntents }: Settings, memoryMb: number): { storageMb: number; memoryMb: number } {

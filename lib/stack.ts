@@ -49,7 +49,7 @@ export class IntentGate extends Stack {
         searchCollectionEndpoint: collection?.endpoint,
         credentialPrefix,
         userPoolId: admins.pool.userPoolId,
-        adminClientIds: [admins.people, ...(admins.machines ? [admins.machines] : [])].map((client) => client.userPoolClientId),
+        adminClientIds: [admins.people, ...admins.machines].map((client) => client.userPoolClientId),
         adminScope: admins.scope,
         metricsNamespace: stackName,
       },

@@ -1,36 +1,88 @@
 import * as z from 'zod';
-import { name } from './text.ts';
+import { listQuery } from './pagination.ts';
+import { characters, name } from './text.ts';
+
+/** An agent_id as admins write it: what was taken before invisible characters were refused can still be named. */
+export const agentIdInPath = z
+  .string()
+  .min(1)
+  .refine((text) => characters(text) <= 256)
+  .transform((text) => text.normalize('NFC'));
 
 /** How an agent calls itself. */
 export const agentId = name(256);
+
+/** `pending`: waits for approval */
+export const agentState = z.enum(['active', 'pending', 'blocked'], 'must be active, pending or blocked');
+
+export type AgentState = z.infer<typeof agentState>;
+
+const block = z.strictObject({ reason: z.string(), blocked_at: z.iso.datetime() });
 
 /** What admins read of an agent. */
 export const agent = z
   .strictObject({
     agent_id: z.string(),
-    /** RFC 7638 thumbprint of the key that the agent_id is bound to */
-    key_thumbprint: z.string(),
-    first_seen: z.iso.datetime(),
-    last_issue: z.iso.datetime(),
+    state: agentState,
+    /** RFC 7638 thumbprint of the key that the agent_id is bound to; none if nobody has presented it */
+    key_thumbprint: z.string().optional(),
+    first_seen: z.iso.datetime().optional(),
+    /** none before the first PAT */
+    last_issue: z.iso.datetime().optional(),
     revoked_at: z.iso.datetime().optional(),
+    /** PATs are issued to it with a proof of possession only */
+    proof_required: z.literal(true).optional(),
+    block: block.optional(),
   })
-  .meta({ id: 'Agent', description: 'An agent_id and the key that it is bound to.' });
+  .meta({ id: 'Agent', description: 'An agent_id, the key that it is bound to, and whether it is blocked.' });
 
 export type Agent = z.infer<typeof agent>;
+
+export const agentPage = z.strictObject({ agents: z.array(agent) }).meta({ id: 'AgentPage' });
+
+export const agentQuery = listQuery.pick({ page_size: true }).extend({
+  state: agentState
+    .default('active')
+    .describe('which agents: those that PATs may be issued to, those that wait for approval, or those that are blocked'),
+  page: z
+    .literal('1', 'must be left out: the Link header (rel="next") leads to the next page')
+    .optional()
+    .describe('only the first: `Link` leads to the next one'),
+  after: z.string().max(1_000).optional().describe('the agent_id that the page follows, as the next link gives it'),
+});
+
+/** The body that blocks an agent. */
+export const blockInput = z
+  .strictObject({ reason: name(1_000).describe('for admins; the agent is not told') })
+  .meta({ id: 'BlockInput', description: 'Why an agent is blocked.' });
+
+/** The body that approves an agent. */
+export const approvalInput = z
+  .strictObject({ key_thumbprint: z.string().max(100).optional().describe('refuses the approval if another key waits under the agent_id') })
+  .meta({ id: 'ApprovalInput', description: 'Which key is approved.' });
 
 const toDateTime = (timeMs: number): string => new Date(timeMs).toISOString();
 
 /** @param record - times in milliseconds since the epoch */
-export const toAgent = (record: {
-  agent_id: string;
-  thumbprint: string;
-  first_seen: number;
-  last_issue: number;
-  revoked_at?: number;
-}): Agent => ({
+export const toAgent = (
+  record: {
+    agent_id: string;
+    thumbprint?: string;
+    first_seen?: number;
+    last_issue?: number;
+    revoked_at?: number;
+    proof?: true;
+    blocked_at?: number;
+    block_reason?: string;
+  },
+  state: AgentState,
+): Agent => ({
   agent_id: record.agent_id,
-  key_thumbprint: record.thumbprint,
-  first_seen: toDateTime(record.first_seen),
-  last_issue: toDateTime(record.last_issue),
+  state,
+  ...(record.thumbprint !== undefined && { key_thumbprint: record.thumbprint }),
+  ...(record.first_seen !== undefined && { first_seen: toDateTime(record.first_seen) }),
+  ...(record.last_issue !== undefined && { last_issue: toDateTime(record.last_issue) }),
   ...(record.revoked_at !== undefined && { revoked_at: toDateTime(record.revoked_at) }),
+  ...(record.proof && { proof_required: true }),
+  ...(record.blocked_at !== undefined && { block: { reason: record.block_reason ?? '', blocked_at: toDateTime(record.blocked_at) } }),
 });

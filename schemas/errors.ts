@@ -28,7 +28,7 @@ export const errorTable = {
   POLICY_REJECTED: {
     status: 403,
     reference: 'POL-003',
-    meaning: 'What was signed is not the current policy, or the agent id belongs to another key.',
+    meaning: 'What was signed is not the current policy, or the agent may have no PAT; `details.reason` says why.',
   },
   NOT_FOUND: {
     status: 404,

@@ -11,6 +11,9 @@ export const intentUid = z
 
 export const isIntentUid = (text: string): boolean => intentUid.safeParse(text).success;
 
+/** Whether a text may stand before the first colon of a uid. */
+export const isNamespace = (text: string): boolean => /^[a-zA-Z0-9.-]+$/.test(text);
+
 export interface IntentUidParts {
   namespace: string;
   slug: string;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { intentUid, splitIntentUid } from './intent-uid.ts';
 import { pagination } from './pagination.ts';
-import { parameter, parameterSummary, parameters, summarizeParameter } from './parameter.ts';
+import { parameterSummary, parameters, recordedParameter, summarizeParameter } from './parameter.ts';
 import { description, name } from './text.ts';
 
 export const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
@@ -51,6 +51,7 @@ export const intentInput = z
       .regex(/^v[0-9]+([.][0-9]+)*$/, 'must be v and numbers separated by dots, for example v1.2')
       .optional(),
     deprecated: z.boolean().optional(),
+    draft: z.boolean().optional().describe('true hides it from agents: it is neither found, listed nor executed'),
   })
   .superRefine((intent, context) => {
     if (intent.version !== undefined && intent.version !== splitIntentUid(intent.intent_uid).version) {
@@ -60,6 +61,15 @@ export const intentInput = z
   .meta({ id: 'IntentInput', description: 'The body that creates or replaces an intent.' });
 
 export type IntentInput = z.infer<typeof intentInput>;
+
+/** The body that replaces an intent: also what a read in full shows besides, if it is that of the record. */
+export const intentUpdate = intentInput
+  .safeExtend({
+    intent_id: z.string().optional().describe('must be the intent_uid'),
+    service_id: z.string().optional().describe('must be that of the record'),
+    service_name: z.string().optional().describe('must be that of the service'),
+  })
+  .meta({ id: 'IntentUpdate', description: 'The body that replaces an intent, as a read in full shows it.' });
 
 /** An intent as it is executed: what was registered, and the service it belongs to. */
 export interface Intent extends IntentInput {
@@ -94,7 +104,7 @@ export const toIntentDetails = (intent: IntentInput, serviceName: string): Inten
 });
 
 export const viewQuery = z.object({
-  view: z.enum(['full', 'details']).default('details').describe('full adds constraints, method, category, version and deprecated'),
+  view: z.enum(['full', 'details']).default('details').describe('full adds constraints, method, category, version, deprecated and draft'),
 });
 
 /** The full intent schema: `GET /api/intents/{intent_uid}?view=full`. */
@@ -102,12 +112,13 @@ export const fullIntent = intentDetails
   .extend({
     intent_id: intentUid,
     service_id: z.string(),
-    input_parameters: z.array(parameter),
-    output_parameters: z.array(parameter),
+    input_parameters: z.array(recordedParameter),
+    output_parameters: z.array(recordedParameter),
     endpoint,
     category: z.string().optional(),
     version: z.string(),
     deprecated: z.boolean(),
+    draft: z.boolean(),
   })
   .meta({ id: 'FullIntent', description: 'The full intent schema, with everything that was registered.' });
 
@@ -123,6 +134,7 @@ export const toFullIntent = (intent: Intent, serviceName: string): FullIntent =>
   ...(intent.category !== undefined && { category: intent.category }),
   version: splitIntentUid(intent.intent_uid).version,
   deprecated: intent.deprecated ?? false,
+  draft: intent.draft ?? false,
 });
 
 /** What create and update answer (endpoints 11 and 12). */
@@ -156,9 +168,7 @@ export const intentList = z
 /** Why a search found an intent. */
 const match = z.strictObject({
   score: z.number().describe('how well the intent answers the question, to be compared within one answer; 0 without a question'),
-  words: z
-    .array(z.string())
-    .describe('the words of the question that the intent holds or, if it holds none, the related ones that it was found by'),
+  words: z.array(z.string()).describe('the words of the question that the intent holds; none if it was found by its meaning'),
 });
 
 export type Match = z.infer<typeof match>;
@@ -166,6 +176,22 @@ export type Match = z.infer<typeof match>;
 export const intentPage = z
   .strictObject({ intents: z.array(intentDetails.extend({ match: match.optional() })), pagination })
   .meta({ id: 'IntentPage', description: 'A page of search results; `match` comes with `explain=true`.' });
+
+const briefIntent = z
+  .strictObject({
+    intent_uid: intentUid,
+    intent_name: z.string(),
+    summary: z.string().describe('the first sentence of the description'),
+    required: z.array(z.string()).describe('the names of the inputs that have to be given'),
+    match: match.optional(),
+  })
+  .meta({ id: 'BriefIntent', description: 'An intent in a few words. GET /api/intents/{intent_uid} has the rest.' });
+
+export type BriefIntent = z.infer<typeof briefIntent>;
+
+export const briefPage = z
+  .strictObject({ intents: z.array(briefIntent), pagination })
+  .meta({ id: 'BriefPage', description: 'A page of search results with `view=brief`.' });
 
 export const listIntent = (
   intent: Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags'>,

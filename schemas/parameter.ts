@@ -38,6 +38,11 @@ export const parameter = z
 
 export type Parameter = z.infer<typeof parameter>;
 
+/** A parameter as it is answered: what an earlier release accepted is shown, too. */
+export const recordedParameter = parameter
+  .extend({ name: z.string(), description: z.string().optional() })
+  .meta({ id: 'RecordedParameter', description: 'A parameter of a registered intent, full form.' });
+
 /** The members of a parameter that say which values it takes, besides its type. What deals with them is typed by this, so a new one does not compile until all of it does. */
 export type ConstraintName = Exclude<keyof Parameter, 'name' | 'type' | 'required' | 'description' | 'default' | 'in' | 'style'>;
 

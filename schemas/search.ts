@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { maxTags } from './intent.ts';
 import { pageQuery } from './pagination.ts';
 
 const term = z.string().max(10_240, 'must have at most 10240 characters').optional();
@@ -11,7 +12,16 @@ export const searchQuery = z.object({
   uid: term.describe('the exact intent_uid'),
   namespace: term.describe('the namespace, exactly, whatever its case'),
   description: term.describe('words that all occur in the description'),
-  tags: term.describe('tags separated by commas; the intent must have each'),
+  tags: z
+    .string()
+    .max(10_240, 'must have at most 10240 characters')
+    .refine((list) => new Set(list.split(',').filter((tag) => tag.trim() !== '')).size <= maxTags, `must hold at most ${maxTags} tags`)
+    .optional()
+    .describe('tags separated by commas; the intent must have each'),
+  view: z
+    .enum(['details', 'brief'])
+    .optional()
+    .describe('brief gives of each intent only its uid, name, first sentence and the names of the inputs that it requires'),
   after: z.string().max(200).optional().describe('without query: the uid that the page follows, as the next link gives it'),
   explain: z.enum(['true', 'false']).optional().describe('true adds the matched words and the score to each hit'),
   ...pageQuery.shape,

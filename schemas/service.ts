@@ -1,7 +1,15 @@
 import * as z from 'zod';
 import { credentialFacts } from './credential.ts';
 import { openFields } from './header.ts';
+import { isNamespace } from './intent-uid.ts';
+import { pageQuery } from './pagination.ts';
 import { description, name, webAddress } from './text.ts';
+
+/** A namespace, short enough for the name of the group of its admins. */
+export const namespace = z
+  .string()
+  .max(120, 'must have at most 120 characters')
+  .refine(isNamespace, 'must be letters, digits, dots and hyphens, as before the first colon of an intent_uid');
 
 /** The body that registers or replaces a service (specification section 2.5). */
 export const serviceInput = z
@@ -13,13 +21,38 @@ export const serviceInput = z
     service_logo_url: webAddress.optional(),
     service_terms_of_service_url: webAddress.optional(),
     service_privacy_policy_url: webAddress.optional(),
+    namespace: namespace
+      .optional()
+      .describe('in which all its intents stand, and whose admins may change it; never changes once it is set'),
     headers: openFields.optional(),
   })
   .meta({ id: 'ServiceInput', description: 'The body that registers or replaces a service.' });
 
 export type ServiceInput = z.infer<typeof serviceInput>;
 
-export const service = serviceInput.extend({ service_id: z.string() }).meta({ id: 'Service', description: 'A registered service.' });
+/** The body that replaces a service: also what a read shows besides, if it is that of the record. */
+export const serviceUpdate = serviceInput
+  .extend({
+    service_id: z.string().optional().describe('must be that of the path'),
+    credential: credentialFacts.nullable().optional().describe('must be as a read shows it'),
+  })
+  .meta({ id: 'ServiceUpdate', description: 'The body that replaces a service, as a read of the service shows it.' });
+
+const recordedAddress = z.string().meta({ format: 'uri' });
+
+/** A service as it is answered: what an earlier release accepted is shown, too. */
+export const service = serviceInput
+  .extend({
+    service_name: z.string(),
+    service_url: recordedAddress,
+    description: z.string(),
+    policy_url: recordedAddress.optional(),
+    service_logo_url: recordedAddress.optional(),
+    service_terms_of_service_url: recordedAddress.optional(),
+    service_privacy_policy_url: recordedAddress.optional(),
+    service_id: z.string(),
+  })
+  .meta({ id: 'Service', description: 'A registered service.' });
 
 export type Service = z.infer<typeof service>;
 
@@ -27,6 +60,8 @@ export type Service = z.infer<typeof service>;
 export const shownService = service
   .extend({ credential: credentialFacts.nullable().optional().describe('shown to admins only; null if the service has none') })
   .meta({ id: 'ShownService', description: 'A registered service; admins also see what is known of its credential.' });
+
+export type ShownService = z.infer<typeof shownService>;
 
 /** What register and update answer (endpoints 6 and 7). */
 export const savedService = service
@@ -42,3 +77,36 @@ export const toSavedService = ({ service_id, service_name, service_url, descript
 
 /** The members that endpoint 9 shows, and no other that a record carries. */
 export const toService = (record: Service): Service => service.strip().parse(record);
+
+/** The query parameters of the list of services. */
+export const servicesQuery = z.object({
+  name: z
+    .string()
+    .max(10_240, 'must have at most 10240 characters')
+    .optional()
+    .describe("words that all occur in the service's name; a page may then be short or empty although a next one follows"),
+  after: z
+    .string()
+    .refine((text) => Buffer.byteLength(text) <= 1_024, 'must have at most 1024 bytes')
+    .optional()
+    .describe('what the page follows, as the next link gives it'),
+  ...pageQuery.shape,
+});
+
+/** A service in the list of services. */
+export const listedService = service
+  .pick({ service_id: true, service_name: true, service_url: true, description: true })
+  .extend({ intents: z.int().min(0).describe('how many intents it has') })
+  .meta({ id: 'ListedService' });
+
+export const serviceList = z
+  .strictObject({
+    services: z.array(listedService),
+    pagination: z.strictObject({ current_page: z.int().min(1), page_size: z.int().min(1) }),
+  })
+  .meta({ id: 'ServiceList', description: 'A page of the services, in the order of their names.' });
+
+export const toListedService = (record: Service, intents: number): z.infer<typeof listedService> => ({
+  ...toSavedService(record),
+  intents,
+});

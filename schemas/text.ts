@@ -1,15 +1,45 @@
 import * as z from 'zod';
 
-const controlOrBidi = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
-const invisible = /\p{Default_Ignorable_Code_Point}/gu;
-const controlButLayout = /[^\P{Cc}\n\r\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+/**
+ * Code points that nobody sees, or that change how other text is shown: controls (but for line feed and tab), bidirectional controls, line and
+ * paragraph separators, interlinear annotations, tag characters, and what Unicode calls default ignorable. Joiners between letters and between the
+ * parts of one emoji are text, and so is the variation selector after an emoji.
+ */
+const hidden =
+  /(?!(?<=[\p{L}\p{M}])[\u200c\u200d](?=[\p{L}\p{M}])|(?<=\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?)\u200d(?=\p{Extended_Pictographic})|(?<=[^\P{Emoji}#*0-9])\ufe0f|(?<=[#*0-9])\ufe0f(?=\u20e3))(?:[^\P{Cc}\n\t]|[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2028\u2029\ufff9-\ufffb\u{e0000}-\u{e0fff}])/gu;
 
 /** Number of characters (Unicode code points, not UTF-16 units). */
 export const characters = (text: string): number => [...text].length;
 
+/** A text without the code points that nobody sees; line feeds and tabs stay. */
+export const withoutHidden = (text: string): string => text.replace(hidden, '');
+
+/** JSON text in which code points that nobody sees are written as escapes; its value is the same. */
+export const escapeHiddenInJson = (json: string): string =>
+  json.replace(hidden, (character) => character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`));
+
 /**
- * A one-line text that people and machines identify things by: NFC-normalised, free of control characters and
- * bidirectional overrides.
+ * What is wrong with a text that contains code points that nobody sees: it names the first one, and never echoes it.
+ * @param isMultiline - whether line feeds and tabs are allowed
+ * @returns undefined if it contains none
+ */
+export function describeHidden(text: string, isMultiline: boolean): string | undefined {
+  const places = [text.search(new RegExp(hidden, 'u')), isMultiline ? -1 : text.search(/[\n\t]/)].filter((place) => place >= 0);
+  if (places.length === 0) return undefined;
+  const place = Math.min(...places);
+  const codePoint = (text.codePointAt(place) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+  return `must not contain the invisible or control character U+${codePoint} (character ${characters(text.slice(0, place)) + 1})`;
+}
+
+/** The rule of every text that people read and models are given. */
+const visible = (isMultiline: boolean) => (text: string, context: z.RefinementCtx) => {
+  if (withoutHidden(text).trim() === '') return context.addIssue({ code: 'custom', message: 'must not be empty' });
+  const message = describeHidden(text, isMultiline);
+  if (message !== undefined) context.addIssue({ code: 'custom', message });
+};
+
+/**
+ * A one-line text that people and machines identify things by: NFC-normalised, free of invisible and control characters.
  * @param maximum - maximum length in characters
  */
 export const name = (maximum: number) =>
@@ -19,18 +49,21 @@ export const name = (maximum: number) =>
     .pipe(
       z
         .string()
-        .refine((text) => text.replace(invisible, '').trim() !== '', 'must not be empty')
-        .refine((text) => !controlOrBidi.test(text), 'must not hold control characters or bidirectional overrides')
+        .superRefine(visible(false))
         .refine((text) => characters(text) <= maximum, `must have at most ${maximum} characters`),
     )
     .meta({ maxLength: maximum });
 
-/** Prose of at most 4,000 characters; line breaks and tabs are welcome, other control characters are not. */
+/** Prose of at most 4,000 characters; line breaks and tabs are welcome, other control characters and invisible ones are not. */
 export const description = z
   .string()
-  .refine((text) => text.trim() !== '', 'must not be empty')
-  .refine((text) => !controlButLayout.test(text), 'must not hold control characters or bidirectional overrides')
-  .refine((text) => characters(text) <= 4000, 'must have at most 4000 characters')
+  .transform((text) => text.replaceAll('\r\n', '\n'))
+  .pipe(
+    z
+      .string()
+      .superRefine(visible(true))
+      .refine((text) => characters(text) <= 4000, 'must have at most 4000 characters'),
+  )
   .meta({ maxLength: 4000 });
 
 /** An absolute http or https address without user information, at most 2,048 characters. It is shown, never called. */
@@ -38,7 +71,7 @@ export const webAddress = z
   .string()
   .max(2048, 'must have at most 2048 characters')
   .refine((text) => {
-    if (controlOrBidi.test(text) || !URL.canParse(text)) return false;
+    if (describeHidden(text, false) !== undefined || !URL.canParse(text)) return false;
     const { protocol, username, password } = new URL(text);
     return /^https?:$/.test(protocol) && username === '' && password === '';
   }, 'must be an absolute http or https URL without user information')

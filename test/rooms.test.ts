@@ -24,7 +24,7 @@ const coreRooms: Record<string, readonly string[]> = {
   policy: [],
   parameters: [],
   credentials: [],
-  store: [],
+  store: ['admin', 'policy'],
   documents: ['policy'],
   admin: ['http'],
   search: ['store'],

@@ -1,14 +1,19 @@
+import { type RankingWeights, rankingWeights } from '../../functions/core/search/ranking-weights.ts';
 import type { SearchEngine } from '../../functions/core/search/search-engine.ts';
 import { openDatabase } from '../../functions/core/search/sqlite/database.ts';
 import { openSearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
 import { searchQuery } from '../../schemas/search.ts';
-import { type Corpus, type Document, type JudgedQuery, toRecords, uidOf } from './search-corpus.ts';
+import { type Corpus, type Document, idsByUid, type JudgedQuery, toRecords } from './search-corpus.ts';
 
 /** How well a ranked list answers a judged question, from 0 to 1. `isHit` says of up to ten of its ids whether they are relevant. */
 const metrics = {
   'nDCG@10': (isHit: boolean[], relevant: number) => gain(isHit) / gain(Array(Math.min(relevant, 10)).fill(true)),
   'recall@5': (isHit: boolean[], relevant: number) => count(isHit.slice(0, 5)) / relevant,
   'recall@10': (isHit: boolean[], relevant: number) => count(isHit) / relevant,
+  /** whether a relevant one is first, among three, among ten */
+  'top 1': (isHit: boolean[]) => Number(isHit.slice(0, 1).includes(true)),
+  'top 3': (isHit: boolean[]) => Number(isHit.slice(0, 3).includes(true)),
+  'top 10': (isHit: boolean[]) => Number(isHit.includes(true)),
   /** reciprocal rank of the first relevant one */
   MRR: (isHit: boolean[]) => (isHit.includes(true) ? 1 / (isHit.indexOf(true) + 1) : 0),
 };
@@ -32,13 +37,29 @@ export function judge(queries: readonly JudgedQuery[], rank: Ranker): Quality {
   return Object.fromEntries(Object.entries(metrics).map(([name, metric]) => [name, mean(metric)])) as Quality;
 }
 
-/** What ships: the index as the search function uses it. */
-export function shipped(documents: readonly Document[]): Ranker {
+/** The index as the search function uses it, with some weights of its ranking. */
+function openRanker(documents: readonly Document[]): (weights?: RankingWeights) => Ranker {
   const index = openSearchIndex(':memory:');
   index.apply(toRecords(documents));
-  const ids = new Map(documents.map(({ id }, at) => [uidOf(at), id]));
-  return (query) => index.search(searchQuery.parse({ query })).hits.map(({ intent }) => ids.get(intent.intent_uid) ?? '');
+  const ids = idsByUid(documents);
+  return (weights = rankingWeights) =>
+    (query) =>
+      index.search(searchQuery.parse({ query }), { weights }).hits.map(({ intent }) => ids.get(intent.intent_uid) ?? '');
 }
+
+/** What ships. */
+export const shipped = (documents: readonly Document[]): Ranker => openRanker(documents)();
+
+const onlyWords: RankingWeights = { ...rankingWeights, meaning: 0, name: 0, sentence: 0, deed: 0 };
+const { meaning, name, sentence } = rankingWeights;
+
+/** The layers of the ranking, each with those before it. */
+const layers: Record<string, RankingWeights> = {
+  'words alone (BM25)': onlyWords,
+  '+ meaning': { ...onlyWords, meaning },
+  '+ names that say the question': { ...onlyWords, meaning, name, sentence },
+  '+ deeds: as shipped': rankingWeights,
+};
 
 const texts = ({ name, description, tags, service_name, input, output }: Document): string[] => [
   name,
@@ -51,17 +72,31 @@ const texts = ({ name, description, tags, service_name, input, output }: Documen
 const plainWords = (text: string): string[] => [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])];
 
 /** FTS5 as it comes: its default tokenizer, all fields alike, the words of the question joined with OR. */
-function rawFullText(documents: readonly Document[]): Ranker {
-  const database = openDatabase(':memory:');
-  database.exec('CREATE VIRTUAL TABLE raw USING fts5 (name, description, tags, service, parameters)');
+export function openRawFullText(file: string) {
+  const database = openDatabase(file);
+  database.exec('CREATE VIRTUAL TABLE IF NOT EXISTS raw USING fts5 (name, description, tags, service, parameters)');
   const insert = database.prepare('INSERT INTO raw (rowid, name, description, tags, service, parameters) VALUES (?, ?, ?, ?, ?, ?)');
-  for (const [at, document] of documents.entries()) insert.run(BigInt(at), ...texts(document));
   const find = database.prepare('SELECT rowid AS at FROM raw WHERE raw MATCH ? ORDER BY rank LIMIT 10');
-  return (question) => {
-    const words = plainWords(question);
-    if (words.length === 0) return [];
-    return find.all(words.map((word) => `"${word}"`).join(' OR ')).map(({ at }) => documents[Number(at)]?.id ?? '');
+  return {
+    add(documents: readonly Document[], from = 0): void {
+      database.exec('BEGIN');
+      for (const [at, document] of documents.entries()) insert.run(BigInt(from + at), ...texts(document));
+      database.exec('COMMIT');
+    },
+    /** numbers of the best documents */
+    search(question: string): number[] {
+      const words = plainWords(question);
+      if (words.length === 0) return [];
+      return find.all(words.map((word) => `"${word}"`).join(' OR ')).map(({ at }) => Number(at));
+    },
+    close: () => database.close(),
   };
+}
+
+function rawFullText(documents: readonly Document[]): Ranker {
+  const raw = openRawFullText(':memory:');
+  raw.add(documents);
+  return (question) => raw.search(question).map((at) => documents[at]?.id ?? '');
 }
 
 /** Whatever contains any word of the question anywhere, in the order of registration. */
@@ -75,7 +110,7 @@ function anyWordContained(documents: readonly Document[]): Ranker {
 
 /** The answers of an engine that has been filled with the documents, and answers after a while. */
 export async function askEngine(search: SearchEngine['search'], { documents, queries }: Corpus): Promise<Ranker> {
-  const ids = new Map(documents.map(({ id }, at) => [uidOf(at), id]));
+  const ids = idsByUid(documents);
   const answers = new Map<string, string[]>();
   for (const { query } of queries) {
     const { hits } = await search(searchQuery.parse({ query }));
@@ -87,9 +122,13 @@ export async function askEngine(search: SearchEngine['search'], { documents, que
   return (question) => answers.get(question) ?? [];
 }
 
-/** How well the shipped recipe answers, compared with what it has to beat. */
-export const compareQuality = ({ documents, queries }: Corpus): Record<string, Quality> => ({
-  'as shipped': judge(queries, shipped(documents)),
-  'raw FTS5 with OR': judge(queries, rawFullText(documents)),
-  'any word contained': judge(queries, anyWordContained(documents)),
-});
+/** How well the shipped recipe answers, layer by layer, compared with what it has to beat. */
+export function compareQuality({ documents, queries }: Corpus): Record<string, Quality> {
+  const rankBy = openRanker(documents);
+  const rankers = {
+    ...Object.fromEntries(Object.entries(layers).map(([title, weights]) => [title, rankBy(weights)])),
+    'raw FTS5 with OR': rawFullText(documents),
+    'any word contained': anyWordContained(documents),
+  };
+  return Object.fromEntries(Object.entries(rankers).map(([title, ranker]) => [title, judge(queries, ranker)]));
+}

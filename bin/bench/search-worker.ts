@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { openSearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
 import { loadSnapshot, type SnapshotStore, saveSnapshot } from '../../functions/core/search/sqlite/snapshots.ts';
 import { searchQuery } from '../../schemas/search.ts';
-import { multiply, pageSize } from './search-corpus/multiply.ts';
+import { mix, multiply, pageSize } from './search-corpus/multiply.ts';
 import { type Corpus, toRecords } from './search-corpus.ts';
-import { milliseconds, timeSearches } from './search-times.ts';
+import { openRawFullText } from './search-quality.ts';
+import { compareTimes, milliseconds, timeSearches } from './search-times.ts';
 
 /** Either builds a snapshot of so many intents and keeps it, or measures opening, time and memory. */
 export interface ScaleTask {
@@ -15,6 +16,8 @@ export interface ScaleTask {
   size: number;
   corpus: Corpus;
 }
+
+const rawFile = 'raw.sqlite';
 
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
@@ -36,6 +39,9 @@ async function build({ folder, size, corpus }: ScaleTask): Promise<void> {
   index.close();
   const { size: bytes } = await stat(file);
   await saveSnapshot(storeIn(folder), file, Date.now());
+  const raw = openRawFullText(join(folder, rawFile));
+  for (let from = 0; from < size; from += pageSize) raw.add(mix(corpus.documents, size, from), from);
+  raw.close();
   console.log(`\n${size} intents: built in ${(builtMs / 1000).toFixed(1)} s, ${mebibytes(bytes)} on disk`);
 }
 
@@ -60,6 +66,9 @@ async function measure({ folder, corpus }: ScaleTask): Promise<void> {
   console.log(`opened in ${milliseconds(openedMs)}, one record applied in ${milliseconds(appliedMs)}`);
   console.log(`memory of the process: ${mebibytes(rss)}, of these ${mebibytes(before)} before it opened the index`);
   console.table(times);
+  const raw = openRawFullText(join(folder, rawFile));
+  console.table(await compareTimes((query) => index.search(query), raw.search, corpus));
+  raw.close();
   index.close();
 }
 

@@ -2,14 +2,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { benchmark } from './benchmark.ts';
-import { builtInCorpus, type Corpus, readCorpus } from './search-corpus.ts';
+import { builtInCorpus, type Corpus, readCorpora, readCorpus } from './search-corpus.ts';
 import { compareQuality } from './search-quality.ts';
 import type { ScaleTask } from './search-worker.ts';
 import { runProcess } from './workers.ts';
 
 const usage = `npm run bench -- search [options]
-  --folder <path>   judge with docs.jsonl and queries.jsonl of this folder instead of the built-in corpus
-  --prefix <text>   what the names of the two files begin with
+  --folder <path>   judge with each docs.jsonl and queries.jsonl of this folder, and with its OpenAPI documents and questions.txt,
+                    instead of the built-in corpus
+  --prefix <text>   judge only with the two files whose names begin with this
   --sizes <list>    numbers of intents to measure time and memory at, separated by commas (1000,10000,100000)
   --quality-only    leave time and memory out`;
 
@@ -18,10 +19,13 @@ export const run = benchmark(
   usage,
   { folder: builtInCorpus, prefix: '', sizes: '1000,10000,100000', 'quality-only': false },
   async (options) => {
-    const corpus = await readCorpus(options.folder, options.prefix);
-    console.log(`${corpus.documents.length} intents, ${corpus.queries.length} judged questions`);
-    console.table(compareQuality(corpus));
-    if (options['quality-only']) return;
+    const corpora = options.prefix === '' ? await readCorpora(options.folder) : [await readCorpus(options.folder, options.prefix)];
+    for (const corpus of corpora) {
+      console.log(`${corpus.name}: ${corpus.documents.length} intents, ${corpus.queries.length} judged questions`);
+      console.table(compareQuality(corpus));
+    }
+    const [corpus] = corpora;
+    if (options['quality-only'] || !corpus) return;
     for (const size of options.sizes.split(',').map(Number)) await measureScale(size, corpus);
   },
 );

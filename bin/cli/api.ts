@@ -1,5 +1,6 @@
 import { Refusal } from '../../client/errors.ts';
 import { type Exchange, type ExchangeOptions, openHttp } from '../../client/http.ts';
+import { CliFailure } from './failure.ts';
 
 export interface Tokens {
   /** the admin's access token; renewed if it is about to expire. `renew` asks for another one in any case */
@@ -7,8 +8,8 @@ export interface Tokens {
 }
 
 export interface ApiCallOptions extends ExchangeOptions {
-  /** sends the admin's token */
-  isAdmin?: boolean;
+  /** sends the admin's token; `if signed in`: a read that shows more to admins, and is repeated without the token if that is refused */
+  isAdmin?: boolean | 'if signed in';
 }
 
 export type Api = ReturnType<typeof openApi>;
@@ -26,12 +27,18 @@ export function openApi(baseUrl: string, tokens: Tokens, sleep?: (ms: number) =>
      * @throws IntentGateError
      */
     async call(method: string, path: string, { isAdmin = false, ...options }: ApiCallOptions = {}): Promise<Exchange> {
-      const send = async (renew: boolean) => http.send(method, path, { ...options, ...(isAdmin && { bearer: await tokens.get(renew) }) });
+      const anonymously = () => http.send(method, path, options);
+      if (!isAdmin) return anonymously();
+      const send = async (renew: boolean) => http.send(method, path, { ...options, bearer: await tokens.get(renew) });
       try {
-        return await send(false);
+        return await send(false).catch((error: unknown) => {
+          if (!(error instanceof Refusal) || error.status !== 401) throw error;
+          return send(true);
+        });
       } catch (error) {
-        if (!isAdmin || !(error instanceof Refusal) || error.status !== 401) throw error;
-        return send(true);
+        const isRefused = error instanceof Refusal ? [401, 403].includes(error.status) : error instanceof CliFailure;
+        if (isAdmin !== true && isRefused) return anonymously();
+        throw error;
       }
     },
   };

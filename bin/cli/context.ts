@@ -1,4 +1,5 @@
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { isLoopbackHost, readAddress } from '../../client/address.ts';
 import { readDescription } from '../local/stack-file.ts';
 import { type Api, openApi } from './api.ts';
 import { usageFailure } from './failure.ts';
@@ -19,9 +20,11 @@ export function chooseBaseUrl(given: string | undefined, environment: NodeJS.Pro
   if (chosen === undefined || chosen === '') {
     throw usageFailure('Which gate? Give its address with --url or INTENT_GATE_URL, or start one here with "npm start".');
   }
-  if (!/^https?:$/.test(URL.parse(chosen)?.protocol ?? ''))
-    throw usageFailure('The address of the gate must begin with https:// or http://.');
-  return chosen.replace(/\/+$/, '');
+  try {
+    return readAddress(chosen);
+  } catch (error) {
+    throw usageFailure(`${(error as TypeError).message.replace(/^t/, 'T')}.`);
+  }
 }
 
 /** What every command works with. */
@@ -44,7 +47,7 @@ export function openContext(command: Pick<CommandUnknownOpts, 'optsWithGlobals'>
 }
 
 /** Addresses of this machine, for which http is allowed and loopback is meant. */
-export const isLoopback = (baseUrl: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(baseUrl).hostname);
+export const isLoopback = (baseUrl: string): boolean => isLoopbackHost(new URL(baseUrl).hostname);
 
 export const concurrencyOption = new Option('--concurrency <count>', 'how many requests at a time, 1 to 64')
   .default(16, '"16"')

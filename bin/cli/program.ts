@@ -1,10 +1,12 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { IntentGateError, RateLimited, Refusal, Unreachable } from '../../client/errors.ts';
+import { toPrintableJson } from '../../client/printable.ts';
 import { version } from '../../lib/version.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import { addAgents } from './commands/agents.ts';
 import { addConform } from './commands/conform.ts';
 import { addDemo } from './commands/demo.ts';
+import { addHistory } from './commands/history.ts';
 import { addImport } from './commands/import.ts';
 import { addIntents } from './commands/intents.ts';
 import { addLogin } from './commands/login.ts';
@@ -13,6 +15,7 @@ import { addRegistry } from './commands/registry.ts';
 import { addServices } from './commands/services.ts';
 import { addTry } from './commands/try.ts';
 import { CliFailure, type ExitReason, exitCodes } from './failure.ts';
+import { printRemark } from './terminal.ts';
 
 const help = `
 Exit codes: 0 done, 1 refused or failed, 2 the registry or policy is not as the file says, 3 wrong usage or file,
@@ -30,7 +33,19 @@ function createProgram() {
     .showHelpAfterError('(--help shows what there is)')
     .addHelpText('after', help)
     .exitOverride();
-  for (const add of [addLogin, addServices, addIntents, addImport, addRegistry, addTry, addAgents, addPolicy, addConform, addDemo])
+  for (const add of [
+    addLogin,
+    addServices,
+    addIntents,
+    addImport,
+    addRegistry,
+    addTry,
+    addAgents,
+    addHistory,
+    addPolicy,
+    addConform,
+    addDemo,
+  ])
     add(program);
   return program;
 }
@@ -49,7 +64,7 @@ export async function runCommand(words: readonly string[], program: Pick<Command
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
     const complaint = toComplaint(error);
     if (complaint === undefined) throw error;
-    if (words.includes('--json')) console.error(JSON.stringify({ error: complaint.error }));
+    if (words.includes('--json')) printRemark(toPrintableJson({ error: complaint.error }));
     else complain(complaint);
     return exitCodes[complaint.reason];
   }
@@ -69,9 +84,9 @@ function toComplaint(error: unknown) {
 }
 
 function complain({ reason, error: { code, message, details } }: NonNullable<ReturnType<typeof toComplaint>>): void {
-  console.error(code === reason ? message : `${code}: ${message}`);
+  printRemark(code === reason ? message : `${code}: ${message}`);
   const { issues, changes, request_id } = details as { issues?: Issue[]; changes?: string[]; request_id?: string };
-  for (const { path, problem } of issues ?? []) console.error(`  ${path || '/'} ${problem}`);
-  for (const change of changes ?? []) console.error(`  ${change}`);
-  if (request_id !== undefined) console.error(`  request ${request_id}`);
+  for (const { path, problem } of issues ?? []) printRemark(`  ${path || '/'} ${problem}`);
+  for (const change of changes ?? []) printRemark(`  ${change}`);
+  if (request_id !== undefined) printRemark(`  request ${request_id}`);
 }

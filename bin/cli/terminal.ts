@@ -1,9 +1,41 @@
+import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { toPrintable, toPrintableJson } from '../../client/printable.ts';
 import { CliFailure, usageFailure } from './failure.ts';
 
 const redrawMs = 100;
+const clearLine = '\r\x1b[K';
+
+/** Stands for the escape character in our own colours until the rest of a line has been made printable. Nobody else can write it. */
+const ownEscape = randomUUID();
+
+type Format = Parameters<typeof styleText>[0];
+
+/** A text in colour, to be part of a line. */
+function colour(format: Format, text: string, stream: NodeJS.WritableStream): string {
+  const [open = '', close = ''] = styleText(format, '|', { stream }).replaceAll('\x1b', ownEscape).split('|');
+  return open + text + close;
+}
+
+/**
+ * The only place in which texts are written to a terminal: whatever they contain, wherever it comes from, they cannot speak to it.
+ * Colours are those of {@link style}.
+ */
+const print = (stream: NodeJS.WritableStream, text: string): void => void stream.write(toPrintable(text).replaceAll(ownEscape, '\x1b'));
+
+/** Coloured if output goes to a terminal and NO_COLOR is not set. */
+export const style = (format: Format, text: string): string => colour(format, text, process.stdout);
+
+/** A line of results. */
+export const printLine = (line = ''): void => print(process.stdout, `${line}\n`);
+
+/** A line of errors, questions and progress. */
+export const printRemark = (line: string): void => print(process.stderr, `${line}\n`);
+
+/** A value for programs, on one line. */
+export const printJson = (value: unknown): void => printLine(toPrintableJson(value));
 
 /** How a command talks to people and programs. Results go to stdout; questions, progress and errors to stderr. */
 export type Terminal = ReturnType<typeof openTerminal>;
@@ -12,10 +44,10 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
   const isInteractive = stdin.isTTY === true && stderr.isTTY === true;
   /** A line for people; nothing if results are JSON. */
   const say = (line = '') => {
-    if (!isJson) stdout.write(`${line}\n`);
+    if (!isJson) print(stdout, `${line}\n`);
   };
   /** Coloured if output goes to a terminal and NO_COLOR is not set. */
-  const style = (format: Parameters<typeof styleText>[0], text: string) => styleText(format, text, { stream: stdout });
+  const style = (format: Format, text: string) => colour(format, text, stdout);
 
   async function prompt(question: string, output: NodeJS.WritableStream): Promise<string> {
     if (!isInteractive)
@@ -25,9 +57,9 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
     // Ctrl-C and Ctrl-D end the reader without an answer
     reader.once('close', () => stopped.abort());
     try {
-      return await reader.question(output === stderr ? question : '', { signal: stopped.signal });
+      return await reader.question(output === stderr ? toPrintable(question) : '', { signal: stopped.signal });
     } catch (cause) {
-      stderr.write('\n');
+      print(stderr, '\n');
       throw new CliFailure('interrupted', 'Stopped.', { cause });
     } finally {
       reader.close();
@@ -36,7 +68,11 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
 
   /** The result for programs; nothing if results are for people. */
   const json = (result: unknown) => {
-    if (isJson) stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+    if (isJson) print(stdout, `${toPrintableJson(result, 2)}\n`);
+  };
+  /** One of many results for programs, on a line of its own; nothing if results are for people. */
+  const line = (result: unknown) => {
+    if (isJson) stdout.write(`${JSON.stringify(result)}\n`);
   };
   /** Aligned columns. */
   const table = (rows: readonly (readonly string[])[]) => {
@@ -53,21 +89,24 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
     say,
     style,
     /** A remark for people beside the result, on stderr. */
-    remark: (line: string) => void stderr.write(`${line}\n`),
+    remark: (line: string) => print(stderr, `${line}\n`),
     json,
+    line,
     /** The result for programs, or this line for people. */
     result: (result: unknown, line: string) => (isJson ? json(result) : say(line)),
     /** A record as names and values. */
     record(record: Record<string, unknown>) {
-      table(Object.entries(record).map(([name, value]) => [style('dim', name), typeof value === 'string' ? value : JSON.stringify(value)]));
+      table(
+        Object.entries(record).map(([name, value]) => [style('dim', name), typeof value === 'string' ? value : toPrintableJson(value)]),
+      );
       json(record);
     },
     table,
     ask: (question: string) => prompt(question, stderr),
     async askSecret(question: string) {
-      stderr.write(question);
+      print(stderr, question);
       const answer = await prompt(question, new Writable({ write: (_, __, done) => done() }));
-      stderr.write('\n');
+      print(stderr, '\n');
       return answer;
     },
     confirm,
@@ -88,7 +127,8 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
       const draw = () => {
         const seconds = (performance.now() - startedMs) / 1000;
         const left = done > 0 ? `, ${Math.ceil(((total - done) * seconds) / done)} s left` : '';
-        stderr.write(`\r\x1b[K${what}: ${done} of ${total}${done < total ? left : ''}`);
+        stderr.write(clearLine);
+        print(stderr, `${what}: ${done} of ${total}${done < total ? left : ''}`);
         drawnMs = performance.now();
       };
       return {
@@ -99,7 +139,7 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
         },
         /** Clears the line. */
         end() {
-          if (stderr.isTTY) stderr.write('\r\x1b[K');
+          if (stderr.isTTY) stderr.write(clearLine);
         },
       };
     },

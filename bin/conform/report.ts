@@ -1,4 +1,4 @@
-import { styleText } from 'node:util';
+import { printLine, style } from '../cli/terminal.ts';
 import type { Check } from './check.ts';
 
 /** The outcome of one check. */
@@ -19,16 +19,16 @@ export interface Report {
   left_behind: string[];
 }
 
-const marks = { passed: styleText('green', '✓'), failed: styleText('red', '✗'), skipped: styleText('yellow', '-') };
+const marks = { passed: style('green', '✓'), failed: style('red', '✗'), skipped: style('yellow', '-') };
 
 /** An outcome for people. Coloured if output goes to a terminal and NO_COLOR is not set. */
 export function showOutcome({ id, clause, title, outcome, notes }: CheckOutcome): void {
-  console.log(`${marks[outcome]} ${title} ${styleText('dim', `section ${clause}, ${id}`)}`);
-  for (const note of notes) console.log(`    ${note}`);
+  printLine(`${marks[outcome]} ${title} ${style('dim', `section ${clause}, ${id}`)}`);
+  for (const note of notes) printLine(`    ${note}`);
 }
 
 /** The report's end for people. */
 export function showSummary({ url, passed, failed, skipped, left_behind }: Report): void {
-  console.log(`\n${url}: ${passed} passed, ${failed} failed, ${skipped} skipped`);
-  for (const path of left_behind) console.log(`The checks could not remove what they made: ${path}`);
+  printLine(`\n${url}: ${passed} passed, ${failed} failed, ${skipped} skipped`);
+  for (const path of left_behind) printLine(`The checks could not remove what they made: ${path}`);
 }

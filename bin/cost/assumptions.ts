@@ -16,8 +16,12 @@ export const assumptions = {
   buildSecondsPerIntent: [0.000_5, 'seconds for each intent to build the search index'],
   changedHours: [60, 'hours a month in which the registry changes, after each of which the search index is built again'],
   bulkChanges: [10, 'times a month, more than a thousand changes at once, after which the index is built again'],
-  // intent, service and agent
-  readsPerExecution: [3, 'reads for each execution'],
+  // intent, service, agent and its key
+  readsPerExecution: [4, 'reads for each execution'],
+  // where the call may stand, and where version 0.1.0 kept it
+  readsPerKey: [2, 'more reads for each `Idempotency-Key`'],
+  // agent and its key
+  readsPerIssue: [2, 'reads for each PAT'],
   // the counter
   writesPerExecution: [1, 'write for each execution'],
   writesPerKey: [2, 'more writes for each `Idempotency-Key`'],
@@ -28,6 +32,7 @@ export const assumptions = {
   indexBytes: [1_700, 'bytes in the search index for each intent'],
   keptAnswerBytes: [1_500, 'bytes that are kept for two days for each `Idempotency-Key`'],
   executionLogBytes: [1_220, 'bytes of log that an execution writes, measured'],
+  issueLogBytes: [500, 'bytes of log that a request for a PAT writes besides, measured'],
   answerLogBytes: [335, 'bytes of log that another request writes, measured'],
   platformLogBytes: [650, "bytes of Lambda's own two lines for each run, by their published form"],
   accessLogBytes: [300, "bytes of API Gateway's line for each request, measured"],

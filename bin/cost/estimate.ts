@@ -85,6 +85,7 @@ export function estimate(deployment: Deployment, executions: number, changed: Pa
     keyed * usage.writesPerKey +
     issues * (usage.writesPerIssue + Number(deployment.isProofRequired) + Number(deployment.isFreshRequired));
   const readsOfSearches = deployment.collectionUnits > 0 ? 0 : searches * usage.readsPerSearch;
+  const reads = executions * usage.readsPerExecution + keyed * usage.readsPerKey + issues * usage.readsPerIssue + readsOfSearches;
   const storedGb = gigabytes(usage.intents * (usage.recordBytes + usage.pointerBytes) + (keyed / 30) * 2 * usage.keptAnswerBytes);
 
   const requestLog = usage.platformLogBytes + usage.accessLogBytes + 3 * logLineOverhead;
@@ -92,6 +93,7 @@ export function estimate(deployment: Deployment, executions: number, changed: Pa
     requests * requestLog +
       executions * (usage.executionLogBytes + 3 * logLineOverhead) +
       (searches + issues) * (usage.answerLogBytes + logLineOverhead) +
+      issues * (usage.issueLogBytes + logLineOverhead) +
       scheduled.runs * (usage.scheduledLogBytes + usage.platformLogBytes + 3 * logLineOverhead),
   );
 
@@ -105,8 +107,7 @@ export function estimate(deployment: Deployment, executions: number, changed: Pa
       durationOf('searchintents', searches * usage.ownSeconds) +
       durationOf('issuepat', issues * usage.ownSeconds) +
       sum(scheduled.schedules.map(({ functionId, seconds }) => durationOf(functionId, seconds))),
-    'DynamoDB, requests':
-      cost(dynamodb.prices.write, writes) + cost(dynamodb.prices.read, executions * usage.readsPerExecution + readsOfSearches),
+    'DynamoDB, requests': cost(dynamodb.prices.write, writes) + cost(dynamodb.prices.read, reads),
     'DynamoDB, storage and recovery': cost(dynamodb.prices.storage, storedGb) + cost(dynamodb.prices.recovery, storedGb),
     'Search index and its snapshots': cost(dynamodb.prices.read, scheduled.reads) + snapshotCost(scheduled, deployment, usage),
     ...(deployment.collectionUnits > 0 && { 'OpenSearch Serverless': cost(openSearch.prices.unit, deployment.collectionUnits * hours) }),

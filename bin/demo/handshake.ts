@@ -1,4 +1,5 @@
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
+import * as z from 'zod';
 import { type Exchange, openHttp } from '../../client/http.ts';
 import { issuePath, readPat } from '../../client/pats.ts';
 import { intentPage } from '../../schemas/intent.ts';
@@ -18,6 +19,8 @@ export interface HandshakeOptions {
   parameters: object;
 }
 
+const publicKeys = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
+
 /** An intent that no deployment has: asking for it shows that a PAT is accepted, without running anything. */
 const nobodysIntent = 'smoke.example:nobody-has-this:v1';
 
@@ -35,7 +38,7 @@ export async function* shakeHands(url: string, { protocol, intentUid, parameters
   yield ['health', await get('/health'), 'up'];
 
   const jwks = await get('/.well-known/jwks.json');
-  const keySet = jwks.body as JSONWebKeySet;
+  const keySet: JSONWebKeySet = readAnswer(publicKeys, jwks);
   yield ['public keys', jwks, `${keySet.keys.length}`];
 
   const found = await get('/api/intents/search?page_size=1');

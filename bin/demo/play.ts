@@ -1,6 +1,6 @@
 import { type Exchange, type ExchangeOptions, openHttp } from '../../client/http.ts';
 import { issuePath, readPat } from '../../client/pats.ts';
-import { fetchPolicyInWords } from '../../client/policy.ts';
+import { fetchPolicyInWords, requirePolicyOf } from '../../client/policy.ts';
 import { type FullIntent, fullIntent, intentPage } from '../../schemas/intent.ts';
 import { patClaims, type RateLimit } from '../../schemas/pat.ts';
 import { CliFailure } from '../cli/failure.ts';
@@ -57,6 +57,7 @@ export async function* play(url: string): AsyncGenerator<Step, void, undefined> 
 
   const read = expectStatus(await call('GET', '/api/policy'), 200);
   const { policy, inWords } = await fetchPolicyInWords(http);
+  requirePolicyOf(url, policy);
   yield { title: 'Read the policy', answer: read, outcome: inWords };
 
   const body = await signPolicy(http, 'demo-agent', policy);

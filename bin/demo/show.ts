@@ -1,4 +1,4 @@
-import { styleText } from 'node:util';
+import { printJson, printLine, style } from '../cli/terminal.ts';
 import type { Step } from './play.ts';
 
 const indent = '   ';
@@ -18,16 +18,16 @@ function wrap(text: string, width: number): string[] {
 /** Prints a step for people. Coloured if output goes to a terminal and NO_COLOR is not set. */
 export function showStep({ title, answer: { request, status, durationMs }, outcome }: Step, number: number): void {
   const width = Math.min(process.stdout.columns ?? 100, 100) - indent.length;
-  const code = styleText(status < 400 ? 'green' : 'yellow', String(status));
-  console.log(styleText('bold', `${number}. ${title}`));
-  console.log(`${indent}${styleText('dim', request)}`);
-  console.log(`${indent}${code} ${styleText('dim', `in ${Math.max(1, Math.round(durationMs))} ms`)}`);
-  for (const line of outcome.flatMap((text) => wrap(text, width))) console.log(indent + line);
-  console.log();
+  const code = style(status < 400 ? 'green' : 'yellow', String(status));
+  printLine(style('bold', `${number}. ${title}`));
+  printLine(`${indent}${style('dim', request)}`);
+  printLine(`${indent}${code} ${style('dim', `in ${Math.max(1, Math.round(durationMs))} ms`)}`);
+  for (const line of outcome.flatMap((text) => wrap(text, width))) printLine(indent + line);
+  printLine();
 }
 
 /** Prints a step for programs: one JSON object on a line. */
 export function showStepAsJson({ title, answer, outcome }: Step, number: number): void {
   const { request, status, durationMs, body } = answer;
-  console.log(JSON.stringify({ step: number, title, request, status, duration_ms: Math.round(durationMs), outcome, body }));
+  printJson({ step: number, title, request, status, duration_ms: Math.round(durationMs), outcome, body });
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import { readJson, writeJson } from './files.ts';
 import { account, type Disturb, operation, type RunningService, region, ServiceError, startJsonService } from './json-service.ts';
@@ -5,9 +6,8 @@ import { account, type Disturb, operation, type RunningService, region, ServiceE
 const name = z.string().regex(/^[\w/+=.@-]{1,512}$/, 'must be 1 to 512 letters, digits and /_+=.@-');
 const value = z.string().min(1).max(65_536);
 const readInput = z.object({ SecretId: name, VersionId: z.uuid().optional() });
-/** The SDK makes a token if its caller gives none. */
-const writeInput = z.object({ SecretId: name, SecretString: value, ClientRequestToken: z.uuid() });
-const createInput = z.object({ Name: name, SecretString: value, ClientRequestToken: z.uuid() });
+const writeInput = z.object({ SecretId: name, SecretString: value });
+const createInput = z.object({ Name: name, SecretString: value });
 const deleteInput = z.object({
   SecretId: name,
   ForceDeleteWithoutRecovery: z.literal(true, 'is the only way to delete that is known here'),
@@ -31,7 +31,8 @@ export async function startSecrets({ file, disturb }: { file?: string | undefine
     if (!secret) throw new ServiceError('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
     return secret;
   };
-  const put = (id: string, text: string, version_id: string) => {
+  const put = (id: string, text: string) => {
+    const version_id = randomUUID();
     const { previous: _, ...previous } = secrets.get(id) ?? {};
     secrets.set(id, { value: text, version_id, ...('value' in previous && { previous }) });
     keep();
@@ -40,15 +41,15 @@ export async function startSecrets({ file, disturb }: { file?: string | undefine
 
   return startJsonService(
     {
-      CreateSecret: operation(createInput, ({ Name, SecretString, ClientRequestToken }) => {
+      CreateSecret: operation(createInput, ({ Name, SecretString }) => {
         if (secrets.has(Name)) {
           throw new ServiceError('ResourceExistsException', `The operation failed because the secret ${Name} already exists.`);
         }
-        return put(Name, SecretString, ClientRequestToken);
+        return put(Name, SecretString);
       }),
-      PutSecretValue: operation(writeInput, ({ SecretId, SecretString, ClientRequestToken }) => {
+      PutSecretValue: operation(writeInput, ({ SecretId, SecretString }) => {
         find(SecretId);
-        return put(SecretId, SecretString, ClientRequestToken);
+        return put(SecretId, SecretString);
       }),
       GetSecretValue: operation(readInput, ({ SecretId, VersionId }) => {
         const current = find(SecretId);

@@ -1,12 +1,12 @@
-import { styleText } from 'node:util';
+import { printLine, printRemark, style } from '../cli/terminal.ts';
 import type { Answered } from './gateway.ts';
 import type { StackDescription } from './stack-file.ts';
 
 /** Says where the stack is and what to do with it. */
 export function showStart({ base_url }: StackDescription): void {
-  const strong = (text: string) => styleText('bold', text);
+  const strong = (text: string) => style('bold', text);
   const mcpHost = JSON.stringify({ mcpServers: { 'intent-gate': { type: 'http', url: `${base_url}/mcp` } } });
-  console.log(`
+  printLine(`
 Intent Gate listens at ${strong(base_url)}
 
 Search:           ${strong(`curl -s '${base_url}/api/intents/search?query=what+time+is+it+elsewhere'`)}
@@ -23,11 +23,11 @@ Ctrl-C stops all of it.
 
 /** One line a request. */
 export function showAnswered({ method, path, status, durationMs }: Answered): void {
-  const code = styleText(status < 400 ? 'green' : status < 500 ? 'yellow' : 'red', String(status));
-  console.log(`${code} ${method} ${path.replace(/[^\x21-\x7e]/g, '?')} ${durationMs.toFixed(0)} ms`);
+  const code = style(status < 400 ? 'green' : status < 500 ? 'yellow' : 'red', String(status));
+  printLine(`${code} ${method} ${path.replace(/[^\x21-\x7e]/g, '?')} ${durationMs.toFixed(0)} ms`);
 }
 
 /** The parts of the functions' logs that are worth a look: errors, and output that is not a log line. */
 export function showLog(line: string, functionName: string): void {
-  if (/"level":"(ERROR|CRITICAL)"/.test(line) || !line.startsWith('{')) console.error(styleText('red', `${functionName}: ${line}`));
+  if (/"level":"(ERROR|CRITICAL)"/.test(line) || !line.startsWith('{')) printRemark(style('red', `${functionName}: ${line}`));
 }

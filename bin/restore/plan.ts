@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type IntentItem, isLive, toIntentRecord } from '../../functions/core/store/intent-item.ts';
 import { type Key, keys } from '../../functions/core/store/keys.ts';
-import { pages } from '../../functions/core/store/members.ts';
+import { allPages } from '../../functions/core/store/members.ts';
 import type { RegistryRecord, ServiceRecord } from '../../functions/core/store/records.ts';
 import { openRegistry } from '../../functions/core/store/registry.ts';
 import type { Item, Table } from '../../functions/core/store/table.ts';
@@ -108,7 +108,7 @@ export async function makePlan({ copy, live, choice }: Pick<Tables, 'copy' | 'li
 /** The live records of the copy that are selected, services before their intents, some at a time. */
 async function* select(copy: Table, selection: Selection): AsyncGenerator<RegistryRecord[]> {
   if (selection.what === 'all') {
-    for await (const { records } of openRegistry(copy).readAll()) {
+    for await (const { records } of openRegistry(copy, true).readAll()) {
       const standing = await readStanding(
         copy,
         records.map((record) => ({ kind: record.kind, id: idOf(record) })),
@@ -126,7 +126,7 @@ async function* select(copy: Table, selection: Selection): AsyncGenerator<Regist
   }
   if (kind === 'intent') return yield [toIntentRecord(standing.item as IntentItem)];
   yield [standing.item as ServiceRecord & Item];
-  for await (const members of pages(copy, id)) {
+  for await (const members of allPages(copy, id)) {
     for (let start = 0; start < members.length; start += batchSize) {
       const uids = members.slice(start, start + batchSize).map(({ intent_uid }) => intent_uid);
       const items = await copy.getAll<IntentItem>(uids.map(keys.intent));
@@ -189,7 +189,7 @@ const isSame = (record: RegistryRecord, item: Item): boolean => {
 async function findExtra(plan: Plan, copy: Table, live: Table): Promise<void> {
   const removed = new Set<string>();
   const planned = new Set<string>();
-  for await (const { records } of openRegistry(live).readAll()) {
+  for await (const { records } of openRegistry(live, true).readAll()) {
     const fresh = records.filter((record) => !planned.has(idOf(record)));
     const wanted = fresh.map((record) => ({ kind: record.kind, id: idOf(record) }));
     const [then, now] = [await readStanding(copy, wanted), await readStanding(live, wanted)];

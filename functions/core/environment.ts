@@ -29,12 +29,16 @@ export const variables = {
   requireFreshSignature: 'REQUIRE_FRESH_SIGNATURE',
   /** `true`: every PAT is issued and used with a DPoP proof */
   requireProofOfPossession: 'REQUIRE_PROOF_OF_POSSESSION',
+  /** `approved`: an admin approves each agent before its first PAT */
+  agents: 'AGENTS',
   /** id of the Cognito user pool that issues admin tokens */
   userPool: 'USER_POOL_ID',
   /** ids of the app clients whose access tokens count, separated by commas */
   adminClients: 'ADMIN_CLIENT_IDS',
   /** scope that makes a machine client an admin */
   adminScope: 'ADMIN_SCOPE',
+  /** how long the history of changes is kept, in days */
+  historyDays: 'HISTORY_DAYS',
   /** additional ports besides 443 at which intents may be called, separated by commas */
   egressPorts: 'EGRESS_PORTS',
   /** `true`: intents may be called at loopback addresses, over http (local stack only) */

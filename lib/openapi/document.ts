@@ -87,7 +87,7 @@ export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
       summary,
       description: text.description,
       tags: [text.tag],
-      security: credential === 'none' ? (needs.admins ? [{}, { admin: [] }] : []) : [{ [credential]: [] }],
+      security: credential !== 'none' ? [{ [credential]: [] }] : needs.adminTokens && !endpoint.runs ? [{}, { admin: [] }] : [],
       ...(parameters.length > 0 && { parameters }),
       ...(text.body && {
         requestBody: {

@@ -1,4 +1,5 @@
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
+import { canonicalDigest } from '../../functions/core/policy/canonical.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import type { EndpointName } from '../endpoints.ts';
 
@@ -104,10 +105,13 @@ const currency = {
 
 const thumbprintedAgent = {
   agent_id: agentId,
+  state: 'active' as const,
   key_thumbprint: '--6IM5l0OosLj9yWskISYhUA3n_3CURQkmrYMSha_ck',
   first_seen: '2027-03-01T09:30:00.000Z',
   last_issue: '2027-03-01T09:30:00.000Z',
 };
+
+const digestOf = (content: unknown): string => `sha-256=${canonicalDigest(content)}`;
 
 /** Nobody's key: its private half is 32 times the number 7. */
 const privateKey = createPrivateKey({
@@ -172,7 +176,23 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
         decimal_places: 2,
       },
     },
+    'list-agents': { query: { page_size: '1' }, answer: { agents: [thumbprintedAgent] } },
     'get-agent': { path: { agent_id: agentId }, answer: thumbprintedAgent },
+    'approve-agent': {
+      path: { agent_id: agentId },
+      body: { key_thumbprint: thumbprintedAgent.key_thumbprint },
+      answer: thumbprintedAgent,
+    },
+    'block-agent': {
+      path: { agent_id: agentId },
+      body: { reason: 'Asks for the same thing a thousand times an hour' },
+      answer: {
+        ...thumbprintedAgent,
+        state: 'blocked' as const,
+        block: { reason: 'Asks for the same thing a thousand times an hour', blocked_at: '2027-03-01T11:00:00.000Z' },
+      },
+    },
+    'unblock-agent': { path: { agent_id: agentId } },
     'revoke-agent': {
       path: { agent_id: agentId },
       answer: { ...thumbprintedAgent, revoked_at: '2027-03-01T11:00:00.000Z' },
@@ -180,6 +200,10 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
     'delete-agent': { path: { agent_id: agentId } },
     'create-service': { body: service, answer: saved(service) },
     'get-service': { path: { service_id: serviceId }, answer: { service_id: serviceId, ...service } },
+    'list-services': {
+      query: { name: 'Orders' },
+      answer: { services: [{ ...saved(service), intents: 1 }], pagination: { current_page: 1, page_size: 10 } },
+    },
     'update-service': { path: { service_id: serviceId }, body: renamed, answer: saved(renamed) },
     'put-service-credential': {
       path: { service_id: serviceId },
@@ -215,6 +239,25 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
       },
     },
     'update-intent': { path: { intent_uid: intentUid }, body: revised, answer: savedIntent },
+    'list-changes': {
+      query: { page_size: '1' },
+      answer: {
+        changes: [
+          {
+            changed_at: '2027-03-01T11:05:00.000Z',
+            actor: { subject: 'd2c5f4a4-6091-70c2-8d1f-3a5b9e7c1f20', user_name: 'admin' },
+            action: 'update',
+            kind: 'intent',
+            id: intentUid,
+            rev: '01KD3C9W7N4G2T6Y8Z1B3D5F7H',
+            digest_before: digestOf({ ...intent, endpoint: { ...intent.endpoint, content_type: 'application/json' } }),
+            digest_after: digestOf({ ...revised, endpoint: { ...revised.endpoint, content_type: 'application/json' } }),
+            request_id: '2f6c1f0e-8d0b-4f5e-9a57-6c1f8a2b7d3e',
+            outcome: 'applied',
+          },
+        ],
+      },
+    },
     'delete-intent': { path: { intent_uid: intentUid } },
     'delete-service': { path: { service_id: serviceId } },
     'get-own-description': {

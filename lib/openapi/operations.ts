@@ -1,15 +1,26 @@
 import * as z from 'zod';
 import { jwsAlgorithmNames } from '../../functions/core/pat/signatures.ts';
-import { agent } from '../../schemas/agent.ts';
+import { agent, agentPage, agentQuery, approvalInput, blockInput } from '../../schemas/agent.ts';
+import { changePage, changesQuery } from '../../schemas/changes.ts';
 import { credentialInput, savedCredential } from '../../schemas/credential.ts';
 import { errorBody } from '../../schemas/errors.ts';
 import { executionRequest } from '../../schemas/execution.ts';
-import { fullIntent, intentDetails, intentInput, intentList, intentPage, savedIntent, viewQuery } from '../../schemas/intent.ts';
+import {
+  briefPage,
+  fullIntent,
+  intentDetails,
+  intentInput,
+  intentList,
+  intentPage,
+  intentUpdate,
+  savedIntent,
+  viewQuery,
+} from '../../schemas/intent.ts';
 import { descriptionQuery, listQuery } from '../../schemas/pagination.ts';
 import { patRequest, patResponse } from '../../schemas/pat.ts';
 import { policy, policyQuery, policyWords } from '../../schemas/policy.ts';
 import { searchQuery } from '../../schemas/search.ts';
-import { savedService, serviceInput, shownService } from '../../schemas/service.ts';
+import { savedService, serviceInput, serviceList, servicesQuery, serviceUpdate, shownService } from '../../schemas/service.ts';
 import { serviceDescription } from '../../schemas/service-description.ts';
 import { health, keySet } from '../../schemas/well-known.ts';
 import type { EndpointName } from '../endpoints.ts';
@@ -21,7 +32,7 @@ export const tags = {
   Execution: 'Run an intent.',
   Services: 'Register services. For admins, except for the reads.',
   Intents: 'Register the intents of a service. For admins, except for the reads.',
-  Agents: 'See and revoke agents. For admins.',
+  Agents: 'See, approve, block and revoke agents. For admins.',
   'This gate': 'What the gate publishes about itself.',
 };
 
@@ -61,12 +72,13 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     description:
       'An intent must match all filters that are given. With `query`, the best matches come first; without it, the order is that of `intent_uid`. What an admin has written is found by the very next search. Deprecated intents are found only by `uid`.',
     query: searchQuery,
-    answer: intentPage,
+    answer: z.union([intentPage, briefPage]),
     headers: paged,
   },
   'get-intent': {
     tag: 'Discovery',
-    description: 'With `view=full`, everything that was registered, in the form that a PUT takes.',
+    description:
+      'With `view=full`, everything that was registered, in the form that a PUT takes. A draft is there only with `view=full` and the token of an admin of its service.',
     query: viewQuery,
     answer: z.union([intentDetails, fullIntent]),
     headers: revision,
@@ -93,7 +105,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     description: [
       `\`signed_policy\` is a compact JWS whose payload is the policy, a detached one (nothing between the dots), or a bare signature over the bytes of the policy in hex, base64 or base64url. Algorithms: ${jwsAlgorithmNames.join(', ')}.`,
       '`agent_public_key` is a public key as PEM, as base64 of PEM or DER, or as a JWK in JSON: RSA of 2048 bits or more, P-256, P-384 or Ed25519.',
-      'The first key that presents an `agent_id` keeps it. If a `DPoP` proof is sent, the PAT can only be used with one.',
+      'The first key that presents an `agent_id` keeps it; ids that differ only in case and white space are one. If a `DPoP` proof is sent, the PAT can only be used with one, and none is issued to the agent without one from then on. The gate may approve agents before their first PAT (403, `approval_pending`).',
     ].join('\n\n'),
     body: patRequest,
     requestHeaders: ['DPoP'],
@@ -102,15 +114,17 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   },
   'create-service': {
     tag: 'Services',
-    description: 'Names are unique, regardless of case and surrounding white space.',
+    description:
+      'Names are unique, regardless of case and surrounding white space. What an admin of a namespace registers must have that `namespace`.',
     body: serviceInput,
     answer: savedService,
     headers: ['ETag', 'Location'],
   },
   'update-service': {
     tag: 'Services',
-    description: 'Replaces the whole record: what the body leaves out is removed.',
-    body: serviceInput,
+    description:
+      'Replaces the whole record: what the body leaves out is removed, except the `namespace`, which stays once it is set. Takes what a read has shown.',
+    body: serviceUpdate,
     requestHeaders: guarded,
     answer: savedService,
     headers: revision,
@@ -127,9 +141,17 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     answer: shownService,
     headers: revision,
   },
+  'list-services': {
+    tag: 'Services',
+    description: 'In the order of their names, whatever their case.',
+    query: servicesQuery,
+    answer: serviceList,
+    headers: paged,
+  },
   'list-service-intents': {
     tag: 'Intents',
-    description: 'In the order of `intent_uid`. A page past the end is empty.',
+    description:
+      'In the order of `intent_uid`. A page past the end is empty. Drafts are listed with the token of an admin of the service; a token that is sent must be that of an admin.',
     query: listQuery,
     answer: intentList,
     headers: paged,
@@ -144,20 +166,52 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   },
   'update-intent': {
     tag: 'Intents',
-    description: 'Replaces the whole record. `intent_uid` must be that of the path: a new version is a new intent.',
-    body: intentInput,
+    description:
+      'Replaces the whole record. `intent_uid` must be that of the path: a new version is a new intent. Takes what a read with `view=full` has shown.',
+    body: intentUpdate,
     requestHeaders: guarded,
     answer: savedIntent,
     headers: revision,
   },
   'delete-intent': { tag: 'Intents', description: 'Its uid becomes free again.', requestHeaders: guarded },
-  'get-agent': { tag: 'Agents', description: 'When the agent was first seen, and the key to which its id is bound.', answer: agent },
-  'revoke-agent': {
+  'get-agent': {
     tag: 'Agents',
-    description: 'PATs that were issued to the agent until now are no longer accepted. It may ask for a new one.',
+    description: 'When the agent was first seen, the key to which its id is bound, and whether it is blocked.',
     answer: agent,
   },
-  'delete-agent': { tag: 'Agents', description: 'Also ends its PATs; the next key that presents the `agent_id` gets it.' },
+  'list-agents': {
+    tag: 'Agents',
+    description:
+      'In the order of their ids, regardless of case. A page may hold fewer agents than it could, even none; if there may be more, `Link` leads to the next one.',
+    query: agentQuery,
+    answer: agentPage,
+    headers: ['Link'],
+  },
+  'approve-agent': {
+    tag: 'Agents',
+    description: 'Approves the `agent_id` together with the key that waits under it. Give `key_thumbprint` to be sure which key that is.',
+    body: approvalInput,
+    answer: agent,
+  },
+  'block-agent': {
+    tag: 'Agents',
+    description:
+      'No PAT is issued to the `agent_id` or its key, and none is accepted, from the next request on and under whatever other id or key. The answer takes three seconds: after it, no execution is admitted any more. A block does not expire. An `agent_id` that nobody has presented yet can be blocked, too.',
+    body: blockInput,
+    answer: agent,
+  },
+  'unblock-agent': { tag: 'Agents', description: 'PATs of the agent that have not expired are accepted again.' },
+  'revoke-agent': {
+    tag: 'Agents',
+    description:
+      'PATs that were issued to the agent until now are no longer accepted. It may ask for a new one: what keeps an agent out is a block.',
+    answer: agent,
+  },
+  'delete-agent': {
+    tag: 'Agents',
+    description:
+      'Also ends its PATs; the next key that presents the `agent_id` gets it. A block stays, for the id and for the key that had it.',
+  },
   'put-service-credential': {
     tag: 'Services',
     description:
@@ -171,6 +225,14 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     tag: 'Services',
     description: 'Calls no longer carry it, and are no longer signed.',
     requestHeaders: guarded,
+  },
+  'list-changes': {
+    tag: 'Services',
+    description:
+      'The history of what admins have changed, newest first; an admin of a namespace sees what belongs to it. An entry is written before its record; `outcome` says whether the record came. With `kind`, `id` or `actor`, a page looks at no more than 1,000 entries, so it may be short or empty: follow `Link` until there is none.',
+    query: changesQuery,
+    answer: changePage,
+    headers: ['Link'],
   },
   'get-service-description': {
     tag: 'Discovery',

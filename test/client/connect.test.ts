@@ -226,6 +226,27 @@ describe('an agreement that is kept', () => {
   });
 });
 
+test.each<[string, (policy: Record<string, unknown>) => object]>([
+  ['uid', () => ({ uid: 'https://victim.example/api/policy' })],
+  ['uid, which only begins like it', () => ({ uid: `${baseUrl}.evil.example/api/policy` })],
+  [
+    'permission',
+    ({ permission }) => ({
+      permission: [...(permission as object[]), { target: 'https://victim.example/api/intents', action: 'execute' }],
+    }),
+  ],
+])('a policy with the %s of another gate is not signed, and nobody is asked', async (_, change) => {
+  service.rewrite = (path, body) => {
+    if (path !== policyPath) return body;
+    // no sentences, so that the policy itself is what would be shown
+    return 'uid' in body ? { ...body, ...change(body) } : {};
+  };
+  const onPolicy = allow();
+  await expect(run(await open({ onPolicy }))).rejects.toMatchObject({ code: 'FOREIGN_POLICY' });
+  expect(onPolicy).not.toHaveBeenCalled();
+  expect(service.count(`POST ${issuePath}`)).toBe(0);
+});
+
 test('the PAT is for programs that send it by themselves, too', async () => {
   const { pat, expiresAt } = await (await open()).obtainPat();
   expect(pat).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
@@ -453,6 +474,13 @@ test('a key of another kind is refused', async () => {
 test.each<[string, string, Partial<ConnectOptions>, string]>([
   ['an address that is none', 'gate.example', {}, 'the address of the gate must be an http or https URL'],
   ['another scheme', 'ftp://gate.example', {}, 'the address of the gate must be an http or https URL'],
+  [
+    'http to another machine',
+    'http://gate.example',
+    {},
+    'the address of the gate must begin with https://: only to this machine may tokens be sent over http',
+  ],
+  ['a password in the address', 'https://a:b@gate.example', {}, 'the address of the gate must not hold user information'],
   ['no agentId', baseUrl, { agentId: '' }, 'connect needs an agentId'],
   [
     'no onPolicy',

@@ -53,6 +53,12 @@ test('a file that others can read is refused, and so is one that is damaged', as
     message: `Others can read ${path}, which contains secrets. Make it private: chmod 600 ${path}`,
   });
   chmodSync(path, 0o600);
+  chmodSync(place, 0o755);
+  await expect(store.load('one')).rejects.toMatchObject({
+    code: 'UNSAFE_FILE',
+    message: `Others can read ${place}, which contains secrets. Make it private: chmod 700 ${place}`,
+  });
+  chmodSync(place, 0o700);
   writeFileSync(path, '{');
   await expect(store.load('one')).rejects.toMatchObject({
     code: 'DAMAGED_FILE',

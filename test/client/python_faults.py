@@ -53,6 +53,7 @@ class Service(BaseHTTPRequestHandler):
 
 server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
 threading.Thread(target=server.serve_forever, daemon=True).start()
+policy["permission"][0]["target"] = f"http://127.0.0.1:{server.server_port}/api/intents"
 asked = []
 key = intent_gate.Key(bytes(32))
 gate = intent_gate.IntentGate(

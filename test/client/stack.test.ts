@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createPublicKey, randomBytes, randomUUID, verify } from 'node:crypto';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmod, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -87,6 +88,16 @@ describe('as a server of MCP on standard input and output', () => {
       expect(await execute(client)).toEqual({ isError: false, text: expect.stringContaining('Japan') });
       await client.close();
     }
+  });
+
+  test('sends nothing over http to another machine', async () => {
+    const failed = await run(process.execPath, program('http://gate.example')).catch((error) => error);
+    expect(failed).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        'the address of the gate must begin with https://: only to this machine may tokens be sent over http\n',
+      ),
+    });
   });
 
   test('accepts nothing without consent', async () => {
@@ -204,6 +215,22 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     expect(failed.code).toBe(1);
     expect(failed.stderr).toContain('INVALID_PARAMETER: ');
     expect(failed.stderr).toContain('  /parameters/code is required');
+  });
+
+  test('takes no key that others can read, and sends nothing over http to another machine', async () => {
+    const key = join(folder, 'open.key');
+    await writeFile(key, `${'00'.repeat(32)}\n`, { mode: 0o644 });
+    const execute = (...more: string[]) =>
+      python('-m', 'intent_gate', '--key', key, ...more, 'execute', country, '{}').catch((error) => error);
+    expect(await execute()).toMatchObject({
+      code: 2,
+      stderr: `Others can read ${key}, which contains a key. Make it private: chmod 600 ${key}\n`,
+    });
+    await chmod(key, 0o600);
+    expect(await execute('--url', 'http://gate.example')).toMatchObject({
+      code: 2,
+      stderr: 'the address of the gate must begin with https://: only to this machine may tokens be sent over http\n',
+    });
   });
 
   test('does not sign a policy that is not accepted', async () => {

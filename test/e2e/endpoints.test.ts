@@ -66,6 +66,8 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
   'search-intents': { INVALID_PARAMETER: () => api.call('GET', '/api/intents/search?page=0') },
   'get-intent': {
     INVALID_PARAMETER: () => api.call('GET', '/api/intents/no-uid'),
+    UNAUTHORIZED: () => api.call('GET', `/api/intents/${newUid()}?view=full`, { token: 'not.a.token' }),
+    FORBIDDEN: () => api.call('GET', `/api/intents/${newUid()}?view=full`, { token: api.stack.user_token }),
     NOT_FOUND: () => api.call('GET', `/api/intents/${newUid()}`),
   },
   'get-policy': { INVALID_PARAMETER: () => api.call('GET', '/api/policy?view=full') },
@@ -131,8 +133,23 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
     CONFLICT: async () =>
       api.asAdmin('DELETE', `/api/services/${await api.createService()}/credential`, undefined, { 'If-Match': '"stale"' }),
   },
+  'list-changes': { INVALID_PARAMETER: () => api.asAdmin('GET', '/api/changes?page_size=0') },
   'get-agent': { NOT_FOUND: () => api.asAdmin('GET', '/api/agents/nobody') },
   'revoke-agent': { NOT_FOUND: () => api.asAdmin('POST', '/api/agents/nobody/revoke') },
+  'list-agents': { INVALID_PARAMETER: () => api.asAdmin('GET', '/api/agents?state=asleep') },
+  'approve-agent': {
+    INVALID_PARAMETER: () => api.asAdmin('POST', '/api/agents/nobody/approve', { key_thumbprint: 1 }),
+    NOT_FOUND: () => api.asAdmin('POST', '/api/agents/nobody/approve', {}),
+    CONFLICT: async () => {
+      await api.asAdmin('PUT', '/api/agents/blocked-one/block', { reason: 'a test' });
+      return api.asAdmin('POST', '/api/agents/blocked-one/approve', {});
+    },
+  },
+  'block-agent': {
+    INVALID_PARAMETER: () => api.asAdmin('PUT', '/api/agents/nobody/block', {}),
+    NOT_FOUND: () => api.asAdmin('PUT', `/api/agents/${'a'.repeat(300)}/block`, { reason: 'a test' }),
+  },
+  'unblock-agent': { NOT_FOUND: () => api.asAdmin('DELETE', '/api/agents/nobody/block') },
   'delete-agent': { NOT_FOUND: () => api.asAdmin('DELETE', '/api/agents/nobody') },
   mcp: {
     UNSUPPORTED_MEDIA_TYPE: () => api.call('POST', '/mcp', { body: '{}', headers: { 'Content-Type': 'text/plain' } }),
@@ -159,6 +176,8 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
   'get-service': { NOT_FOUND: () => api.call('GET', `/api/services/${unknownService}`) },
   'list-service-intents': {
     INVALID_PARAMETER: async () => api.call('GET', `/api/services/${await api.createService()}/intents?page_size=101`),
+    UNAUTHORIZED: () => api.call('GET', `/api/services/${unknownService}/intents`, { token: 'not.a.token' }),
+    FORBIDDEN: () => api.call('GET', `/api/services/${unknownService}/intents`, { token: api.stack.user_token }),
     NOT_FOUND: () => api.call('GET', `/api/services/${unknownService}/intents`),
   },
   'get-service-description': {

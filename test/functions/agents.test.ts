@@ -2,10 +2,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { VerifyAdmin } from '../../functions/core/admin/verify-admin.ts';
 import { ApiError } from '../../functions/core/api-error.ts';
 import { openAgents } from '../../functions/core/store/agent.ts';
+import { openHistory } from '../../functions/core/store/history.ts';
 import { createAction as createDelete } from '../../functions/delete-agent.ts';
 import { createAction as createGet } from '../../functions/get-agent.ts';
 import { createAction as createRevoke } from '../../functions/revoke-agent.ts';
 import { agent as agentSchema } from '../../schemas/agent.ts';
+import { someAdmin } from '../support/admins.ts';
+import { bindAgent } from '../support/bind-agent.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { startTable, type TestTable } from '../support/table.ts';
 
@@ -22,8 +25,8 @@ const agentId = 'Ágent #1/x';
 beforeEach(async () => {
   const agents = openAgents(store.table);
   await agents.unbind(agentId);
-  await agents.bind(agentId, 'thumbprint', firstSeen);
-  await agents.bind(agentId, 'thumbprint', lastIssue);
+  await bindAgent(store.table, agentId, 'thumbprint', firstSeen);
+  await bindAgent(store.table, agentId, 'thumbprint', lastIssue);
 });
 
 const refuseAll = async () => {
@@ -32,15 +35,16 @@ const refuseAll = async () => {
 const call = (
   kind: 'get' | 'revoke' | 'delete',
   agent_id = encodeURIComponent(agentId),
-  verifyAdmin: VerifyAdmin = async () => ({ actor: 'admin' }),
+  verifyAdmin: VerifyAdmin = async () => someAdmin,
 ) => {
-  const deps = { verifyAdmin, agents: openAgents(store.table) };
+  const deps = { verifyAdmin, agents: openAgents(store.table), history: openHistory(store.table) };
   const steps = { get: createGet, revoke: createRevoke, delete: createDelete }[kind](deps);
   return invoke(steps, { path: `/api/agents/${agent_id}`, pathParameters: { agent_id } });
 };
 
 const record = {
   agent_id: agentId,
+  state: 'active',
   key_thumbprint: 'thumbprint',
   first_seen: '2030-01-01T00:00:00.000Z',
   last_issue: '2030-01-01T00:01:00.000Z',

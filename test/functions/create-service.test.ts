@@ -61,7 +61,7 @@ test.each<[issues: [path: string, problem: string][], change: object]>([
   [[['/service_id', 'is not a known member; remove it']], { service_id: 'mine' }],
   [[['/service_name', 'must be a string']], { service_name: 1 }],
   [[['/service_name', 'must not be empty']], { service_name: ' ' }],
-  [[['/service_name', 'must not hold control characters or bidirectional overrides']], { service_name: 'a\u202eb' }],
+  [[['/service_name', 'must not contain the invisible or control character U+202E (character 2)']], { service_name: 'a\u202eb' }],
   [[['/service_name', 'must have at most 200 characters']], { service_name: 'a'.repeat(201) }],
   [[['/description', 'must not be empty']], { description: '\n' }],
   [[['/description', 'must have at most 4000 characters']], { description: 'a'.repeat(4001) }],

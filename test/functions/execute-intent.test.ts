@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { unavailable } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
@@ -334,7 +335,34 @@ describe('an Idempotency-Key', () => {
     });
     expect(first.headers).not.toHaveProperty('Idempotent-Replayed');
     expect(upstream.seen).toHaveLength(1);
-    expect(upstream.seen[0]?.headers['idempotency-key']).toBe('k1');
+    const { jkt } = JSON.parse(Buffer.from(pat.split('.')[1] ?? '', 'base64url').toString()).cnf;
+    expect(upstream.seen[0]?.headers).toMatchObject({
+      'agent-key': jkt,
+      'idempotency-key': createHash('sha256')
+        .update(JSON.stringify([jkt, 'k1']))
+        .digest('base64url'),
+    });
+  });
+
+  test('answers other fields of the same call from the record', async () => {
+    await register();
+    answer.body = '{"name":"France","capital":{"name":"Paris","area":105}}';
+    const ask = (fields?: string[]) =>
+      post(
+        steps,
+        '/api/intents/execute',
+        { intent_uid: uid(), parameters: { code: 'FR' }, ...(fields && { fields }) },
+        { Authorization: `Bearer ${pat}`, 'Idempotency-Key': 'k-fields' },
+      );
+    expect(await ask(['/capital/name'])).toMatchObject({ status: 200, body: { capital: { name: 'Paris' } } });
+    expect((await ask(['/name', '/nowhere'])).body).toEqual({ name: 'France' });
+    expect((await ask()).body).toEqual(JSON.parse(answer.body));
+    expect(upstream.seen).toHaveLength(1);
+    const refused = await ask(['name']);
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { error: { details: { issues: [{ path: '/fields/0', problem: 'must be a JSON pointer, for example /name' }] } } },
+    });
   });
 
   test('with another request is a conflict', async () => {

@@ -34,6 +34,7 @@ describe('the page', () => {
       'Cache-Control': 'no-cache',
       ETag: expect.stringMatching(/^"[\w-]{22}"$/),
       'X-Content-Type-Options': 'nosniff',
+      'Strict-Transport-Security': 'max-age=31536000',
       'X-Request-Id': 'request-1',
     });
     expect(body).not.toMatch(/<script(?! [^>]*src=)|<style|\son\w+=|javascript:/i);
@@ -77,6 +78,7 @@ describe('its files', () => {
       'Content-Type': `${types[name.split('.').at(-1) ?? '']}; charset=utf-8`,
       'Cache-Control': 'public, max-age=31536000, immutable',
       'X-Content-Type-Options': 'nosniff',
+      'Strict-Transport-Security': 'max-age=31536000',
     });
     expect(body).toBe(text);
     // the limit of API Gateway for an answer of a function

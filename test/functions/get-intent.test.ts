@@ -53,6 +53,7 @@ test('shows everything that was registered with view=full', async () => {
       category: 'facts',
       version: 'v1',
       deprecated: true,
+      draft: false,
     },
   });
   fullIntent.parse(body);

@@ -22,6 +22,14 @@ test('shows what was registered, and no other part of the record', async () => {
   expect(headers).toMatchObject({ ETag: `"${rev}"`, 'Cache-Control': 'no-cache' });
 });
 
+test('shows what an earlier release accepted', async () => {
+  const { service_id } = await registry.createService({ description: 'Facts\u{e0041}', policy_url: 'https://world.example/\u2064' });
+  expect(await get(service_id)).toMatchObject({
+    status: 200,
+    body: { description: 'Facts\u{e0041}', policy_url: 'https://world.example/\u2064' },
+  });
+});
+
 test('says that a copy is still current, until the service changes', async () => {
   const { service_id, service_name, rev } = await registry.createService();
   const held = { 'If-None-Match': `"${rev}"` };

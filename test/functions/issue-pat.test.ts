@@ -67,7 +67,14 @@ function openGate({ isProofRequired = false, findPolicy: find = findPolicy, ...s
     proofs: openProofs(usedJtis, isProofRequired),
     limits: openRateLimiter(store.table),
     signingKeys,
-    settings: { protocol: 'proto', patLifeSeconds: 3600, issueLimitPerHour: 60, isFreshRequired: false, ...settings },
+    settings: {
+      protocol: 'proto',
+      patLifeSeconds: 3600,
+      issueLimitPerHour: 60,
+      isFreshRequired: false,
+      isApprovalRequired: false,
+      ...settings,
+    },
   });
   return (body: unknown, headers: Record<string, string | string[]> = {}): Promise<Answer> =>
     invoke(handler, {
@@ -81,6 +88,8 @@ let issue: ReturnType<typeof openGate>;
 beforeAll(() => {
   issue = openGate();
 });
+
+const inAnHour = () => Math.floor(Date.now() / 1000) + 3_600;
 
 const requestOf = async (agent: TestAgent, edit: object = {}) => ({
   agent_id: randomUUID(),
@@ -177,13 +186,16 @@ describe('POST /api/pat/issue', () => {
     expect((await readClaims(await issue(request))).jti).not.toBe(claims.jti);
   });
 
-  test('costs one update for the agent, the limit and one signature', async () => {
+  test('costs one read, one update for the agent and the limit, and one signature', async () => {
     const agent = await makeAgent();
     const ask = openGate();
     await ask(await requestOf(agent, { agent_id: agent.thumbprint }));
     store.operations.length = kms.operations.length = 0;
     await ask(await requestOf(agent, { agent_id: agent.thumbprint }));
-    expect({ table: store.operations, kms: kms.operations }).toEqual({ table: ['UpdateItem', 'UpdateItem'], kms: ['Sign'] });
+    expect({ table: store.operations, kms: kms.operations }).toEqual({
+      table: ['BatchGetItem', 'UpdateItem', 'UpdateItem'],
+      kms: ['Sign'],
+    });
   });
 
   test('grants what the policy says, bills if that is configured, and uses the protocol name of the deployment', async () => {
@@ -239,7 +251,7 @@ describe('POST /api/pat/issue', () => {
       message:
         'The signature does not verify with agent_public_key. Sign the bytes that GET /api/policy sends, unchanged, or send a JWS whose payload is that policy.',
     };
-    const invisible = 'must not hold control characters or bidirectional overrides';
+    const invisible = (codePoint: string) => `must not contain the invisible or control character ${codePoint} (character 2)`;
 
     test.each<[string, (agent: TestAgent) => Promise<unknown> | unknown, Parameters<typeof expectRefusal>[1]]>([
       [
@@ -263,8 +275,17 @@ describe('POST /api/pat/issue', () => {
         (agent) => requestOf(agent, { agent_id: 'ü'.repeat(257) }),
         issues(['/agent_id', 'must have at most 256 characters']),
       ],
-      ['a line break in agent_id', (agent) => requestOf(agent, { agent_id: 'a\nb' }), issues(['/agent_id', invisible])],
-      ['a bidirectional override in agent_id', (agent) => requestOf(agent, { agent_id: 'a\u202eb' }), issues(['/agent_id', invisible])],
+      ['a line break in agent_id', (agent) => requestOf(agent, { agent_id: 'a\nb' }), issues(['/agent_id', invisible('U+000A')])],
+      [
+        'a tag character in agent_id',
+        (agent) => requestOf(agent, { agent_id: 'a\u{e0041}b' }),
+        issues(['/agent_id', invisible('U+E0041')]),
+      ],
+      [
+        'a bidirectional override in agent_id',
+        (agent) => requestOf(agent, { agent_id: 'a\u202eb' }),
+        issues(['/agent_id', invisible('U+202E')]),
+      ],
       [
         'a private key',
         (agent) => requestOf(agent, { agent_public_key: agent.privateKey.export({ format: 'pem', type: 'pkcs8' }) }),
@@ -363,7 +384,7 @@ describe('POST /api/pat/issue', () => {
     test('is kept once, however many PATs are issued under it', async () => {
       const agent = await makeAgent();
       const ask = openGate();
-      await ask(await requestOf(agent));
+      await ask(await requestOf(agent, { agent_id: agent.thumbprint }));
       store.operations.length = 0;
       await ask(await requestOf(agent, { agent_id: agent.thumbprint }));
       await ask(await requestOf(agent, { agent_id: agent.thumbprint }));
@@ -380,7 +401,7 @@ describe('POST /api/pat/issue', () => {
 
     test('is valid for one PAT, and not spent by an invalid signature', async () => {
       const agent = await makeAgent();
-      const request = await requestOf(agent, { signed_policy: await signJws(agent, current.text, { jti: 'once' }) });
+      const request = await requestOf(agent, { signed_policy: await signJws(agent, current.text, { jti: 'once', exp: inAnHour() }) });
       const forged = request.signed_policy.replace(
         /\.([^.])([^.]*)$/,
         (_, first: string, rest: string) => `.${first === 'A' ? 'B' : 'A'}${rest}`,
@@ -390,15 +411,16 @@ describe('POST /api/pat/issue', () => {
       expectRefusal(await issue(request), used);
       expectRefusal(await issue({ ...request, agent_id: 'another' }), used);
       const other = await makeAgent();
-      expect((await issue(await requestOf(other, { signed_policy: await signJws(other, current.text, { jti: 'once' }) }))).status).toBe(
-        200,
-      );
+      expect(
+        (await issue(await requestOf(other, { signed_policy: await signJws(other, current.text, { jti: 'once', exp: inAnHour() }) })))
+          .status,
+      ).toBe(200);
     });
 
-    test('gives one PAT to 200 requests at once, and the others do not count', async () => {
+    test('gives one PAT to 100 requests at once, and the others do not count', async () => {
       const agent = await makeAgent();
-      const request = await requestOf(agent, { signed_policy: await signJws(agent, current.text, { jti: 'once' }) });
-      const answers = await Promise.all(Array.from({ length: 200 }, () => issue(request)));
+      const request = await requestOf(agent, { signed_policy: await signJws(agent, current.text, { jti: 'once', exp: inAnHour() }) });
+      const answers = await Promise.all(Array.from({ length: 100 }, () => issue(request)));
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
       for (const answer of answers.filter(({ status }) => status !== 200)) expectRefusal(answer, used);
       const { headers } = await issue(await requestOf(agent));
@@ -448,8 +470,8 @@ describe('POST /api/pat/issue', () => {
       }
     });
 
-    test('goes to exactly one of 200 keys that race for it', async () => {
-      const agents = await Promise.all(Array.from({ length: 200 }, () => makeAgent('Ed25519')));
+    test('goes to exactly one of 50 keys that race for it', async () => {
+      const agents = await Promise.all(Array.from({ length: 50 }, () => makeAgent('Ed25519')));
       const requests = await Promise.all(agents.map((agent) => requestOf(agent, { agent_id: 'wanted' })));
       const answers = await Promise.all(requests.map((request) => issue(request)));
       const [winner, ...more] = answers.filter(({ status }) => status === 200);

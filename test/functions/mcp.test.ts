@@ -3,11 +3,12 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { explainPolicy } from '../../functions/core/mcp/explain-policy.ts';
 import { version } from '../../lib/version.ts';
-import { fullIntent, intentPage } from '../../schemas/intent.ts';
+import { briefPage, fullIntent } from '../../schemas/intent.ts';
 import { startApi } from '../e2e/api.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
 
-const api = await startApi({ demo: true });
+const logged: string[] = [];
+const api = await startApi({ demo: true, onLog: (line) => logged.push(line) });
 const url = `${api.stack.base_url}/mcp`;
 afterAll(() => api.stop());
 
@@ -46,6 +47,16 @@ async function acceptPolicy(client: Client, agentId = `agent-${randomUUID()}`): 
 
 const country = { intent_uid: 'world.example:get-country:v1', parameters: { code: 'JP' } };
 
+test('the PAT is asked for under the request id of the call, so that the access log has the address of whoever asked', async () => {
+  const client = await connect('2025-11-25');
+  logged.length = 0;
+  await acceptPolicy(client);
+  const answered = logged.map((line) => JSON.parse(line)).filter(({ message }) => message === 'answered');
+  const [issued] = answered.filter(({ endpoint }) => endpoint === 'POST /api/pat/issue');
+  expect(issued).toMatchObject({ status: 200 });
+  expect(answered.filter(({ endpoint }) => endpoint === 'POST /mcp').map(({ request_id }) => request_id)).toContain(issued.request_id);
+});
+
 describe.each(revisions)('a client of revision %s', (revision) => {
   test('finds the four tools, with schemas and honest annotations', async () => {
     const client = await connect(revision);
@@ -72,7 +83,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
   test('finds, reads, is told to accept the policy, accepts it and executes', async () => {
     const client = await connect(revision);
     const found = await callTool(client, 'search_intents', { query: 'which country has this code', page_size: 3 });
-    expect(intentPage.parse(found.data).intents.map(({ intent_uid }) => intent_uid)).toContain(country.intent_uid);
+    expect(briefPage.parse(found.data).intents.map(({ intent_uid }) => intent_uid)).toContain(country.intent_uid);
     expect(JSON.parse(found.text)).toEqual(found.data);
 
     const read = await callTool(client, 'get_intent', { intent_uid: country.intent_uid });

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import type { SearchEngine } from '../../functions/core/search/search-engine.ts';
 import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
 import { announceChange } from '../../functions/core/store/changes.ts';
@@ -8,13 +10,14 @@ import { openRegistry } from '../../functions/core/store/registry.ts';
 import { openServices } from '../../functions/core/store/services.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
 import { createAction } from '../../functions/search-intents.ts';
-import { intentPage, toIntentDetails } from '../../schemas/intent.ts';
+import { briefPage, intentPage, toIntentDetails } from '../../schemas/intent.ts';
 import { type Answer, invoke } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startTable, type TestTable } from '../support/table.ts';
 
 const anyway = () => true;
 const path = '/api/intents/search';
+const findPolicy = openPolicy(loadPolicyTemplate());
 
 let started: TestTable;
 let engines: SearchEngine[];
@@ -35,7 +38,7 @@ afterAll(async () => {
 });
 
 const ask = (query: Record<string, string | string[]> = {}, engine = engines[0] as SearchEngine, headers = {}): Promise<Answer> =>
-  invoke(createAction({ engine }), { path, query, headers });
+  invoke(createAction({ engine, findPolicy }), { path, query, headers });
 
 /** The results of both instances, which must be the same. */
 async function find(query: Record<string, string>): Promise<string[]> {
@@ -196,6 +199,54 @@ describe('the next search, from any instance,', () => {
   });
 });
 
+describe('a request', () => {
+  test('for more tags than an intent can have is refused', async () => {
+    const tags = Array.from({ length: 51 }, (_, n) => `t${n}`);
+    const { status, body } = await ask({ tags: tags.join(',') });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({
+      error: { code: 'INVALID_PARAMETER', details: { issues: [{ path: '/tags', problem: 'must hold at most 50 tags' }] } },
+    });
+    expect((await ask({ tags: [...tags.slice(1), 't1', ''].join(',') })).status).toBe(200);
+  });
+
+  test('for brief hits gets what a choice takes', async () => {
+    const { service_id } = await services.create(serviceNamed('Brief'));
+    const parameter = (name: string, required: boolean) => ({ name, type: 'string' as const, required });
+    await intents.create(
+      service_id,
+      intentOf('brief.example:one:v1', {
+        intent_name: 'One',
+        description: '<p>Does **one** [thing](https://a.example/thing). And says more about it.</p>',
+        input_parameters: [parameter('a', true), parameter('b', false), parameter('c', true)],
+      }),
+    );
+    const { body } = await ask({ namespace: 'brief.example', view: 'brief' });
+    expect(briefPage.parse(body)).toEqual({
+      intents: [{ intent_uid: 'brief.example:one:v1', intent_name: 'One', summary: 'Does one thing.', required: ['a', 'c'] }],
+      pagination: { total_results: 1, total_pages: 1, current_page: 1, page_size: 10 },
+    });
+  });
+
+  test('finds what the policy forbids last', async () => {
+    const { service_id } = await services.create(serviceNamed('Forbidden'));
+    await intents.create(service_id, intentOf('forbidden.example:a:v1', { intent_name: 'Unwrap parcels' }));
+    await intents.create(service_id, intentOf('allowed.example:b:v1', { intent_name: 'Wrap', description: 'something around parcels' }));
+    const template = loadPolicyTemplate();
+    const prohibition = { target: '{base_url}/api/intents/forbidden.example:a:v1', action: 'execute' };
+    const strict = parsePolicyTemplate(JSON.stringify({ ...template, prohibition: [...(template.prohibition ?? []), prohibition] }));
+    const found = async (policy: typeof template) => {
+      const { body } = await invoke(createAction({ engine: engines[0] as SearchEngine, findPolicy: openPolicy(policy) }), {
+        path,
+        query: { query: 'unwrap parcels' },
+      });
+      return intentPage.parse(body).intents.map(({ intent_uid }) => intent_uid);
+    };
+    expect(await found(template)).toEqual(['forbidden.example:a:v1', 'allowed.example:b:v1']);
+    expect(await found(strict)).toEqual(['allowed.example:b:v1', 'forbidden.example:a:v1']);
+  });
+});
+
 test('following the links of pages gives everything that existed throughout exactly once, whatever is written meanwhile', async () => {
   const { service_id } = await services.create(serviceNamed('Pages'));
   const uidOf = (n: number) => `paging.example:number-${String(n).padStart(3, '0')}:v1`;
@@ -231,7 +282,7 @@ describe('without its parts', () => {
 
   test('says so if the index takes longer to open than the invocation may run', async () => {
     const never: SearchEngine = { search: () => new Promise(() => {}), close: async () => {} };
-    const answer = await invoke(createAction({ engine: never }), { path, remainingMs: 501 });
+    const answer = await invoke(createAction({ engine: never, findPolicy }), { path, remainingMs: 501 });
     expect(answer).toMatchObject({
       status: 503,
       body: refusal(

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { VerifyAdmin } from '../../functions/core/admin/verify-admin.ts';
@@ -14,6 +13,7 @@ import { createAction as createPut } from '../../functions/put-service-credentia
 import { savedCredential } from '../../schemas/credential.ts';
 import type { IntentInput } from '../../schemas/intent.ts';
 import { type ServiceInput, shownService, toSavedService, toService } from '../../schemas/service.ts';
+import { someAdmin } from '../support/admins.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
@@ -32,7 +32,7 @@ let count = 0;
 const token = 'Bearer good';
 const verifyAdmin: VerifyAdmin = async (request) => {
   if (request.header('authorization') !== token) throw unauthorized('Send the header Authorization: Bearer <token>.');
-  return { actor: 'ada' };
+  return someAdmin;
 };
 
 beforeAll(async () => {
@@ -303,7 +303,7 @@ describe('an execution', () => {
   });
 
   test('with the credential of an earlier release goes to the origin of service_url, and to no other when that changes', async () => {
-    await gate.vault.write(id, JSON.stringify({ header_name: 'X-Api-Key', header_value: 'old', signing_key: 'AAAA' }), randomUUID());
+    await gate.vault.write(id, JSON.stringify({ header_name: 'X-Api-Key', header_value: 'old', signing_key: 'AAAA' }));
     await services.setCredential(id, { set_at: 1 }, () => true);
     expect(await run()).toMatchObject({ status: 200 });
     expect(upstream.seen[0]?.headers).toMatchObject({ 'x-api-key': 'old', signature: expect.any(String) });
@@ -444,6 +444,13 @@ describe('an execution', () => {
     await call('DELETE', undefined, id);
     expect(await run()).toMatchObject({ status: 200 });
     expect(upstream.seen[0]?.headers['x-api-key']).toBeUndefined();
+  });
+
+  test('is refused if its record would send the credential where its secret does not', async () => {
+    const { version } = await credentials.add(id, makeCredential(input, ['https://home.example']));
+    await services.setCredential(id, { origins: origins(), version, set_at: 1 }, () => true);
+    expect(refusalOf(await run())).toMatchObject({ status: 503, details: { reason: 'no_credential', outcome: 'not_sent' } });
+    expect(upstream.seen).toEqual([]);
   });
 
   /** A vault in which something happens before values are written. */

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { intentTag } from '../../functions/core/store/intents.ts';
 import { createAction } from '../../functions/update-intent.ts';
-import { savedIntent } from '../../schemas/intent.ts';
+import { savedIntent, toFullIntent } from '../../schemas/intent.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';
 import { egress, type Headers, refusals, startRegistry, testAdminsAlone, testIfMatch, unknownIntentUids } from '../support/registry.ts';
@@ -60,12 +60,28 @@ test('refuses a uid other than that of the path', async () => {
 test('refuses a body with which no intent could be created, and leaves the record', async () => {
   const { uid, intent } = await registry.createIntent();
   const endpoint = 'https://api.example/test/api/intents/execute';
-  expect(refusalOf(await update(uid, { ...intentOf(uid), description: '', intent_id: uid }))).toEqual(
-    refusals.invalid(['/description', 'must not be empty'], ['/intent_id', 'is not a known member; remove it']),
+  expect(refusalOf(await update(uid, { ...intentOf(uid), description: '', rev: 'x' }))).toEqual(
+    refusals.invalid(['/description', 'must not be empty'], ['/rev', 'is not a known member; remove it']),
   );
   expect(refusalOf(await update(uid, { ...intentOf(uid), endpoint }))).toEqual(
     refusals.invalid(['/endpoint/url', 'must not lead back to this gate']),
   );
   expect(refusalOf(await update(uid, {}, { ...registry.asAdmin, 'Content-Type': 'text/plain' }))).toEqual(refusals.mediaType);
   expect((await registry.intents.find(uid))?.intent.rev).toBe(intent.rev);
+});
+
+test('takes what a read with view=full has shown, and only if it is that of the record', async () => {
+  const { uid, service } = await registry.createIntent({ category: 'facts', draft: true });
+  const found = await registry.intents.find(uid);
+  if (!found) throw new Error('the intent is gone');
+  const shown = toFullIntent(found.intent, service.service_name);
+  expect((await update(uid, shown)).status).toBe(200);
+  const after = await registry.intents.find(uid);
+  expect(after && toFullIntent(after.intent, after.service.service_name)).toEqual(shown);
+  const wrong = { ...shown, intent_id: 'test.example:other:v1', service_id: '01ARZ3NDEKTSV4RRFFQ69G5FAV', service_name: 'Other' };
+  const problem = 'must be what a read of the intent shows, or be left out; a PUT does not change it';
+  expect(refusalOf(await update(uid, wrong))).toEqual(
+    refusals.invalid(['/intent_id', problem], ['/service_id', problem], ['/service_name', problem]),
+  );
+  expect((await registry.intents.find(uid))?.intent.rev).toBe(after?.intent.rev);
 });

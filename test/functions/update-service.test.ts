@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createAction } from '../../functions/update-service.ts';
-import { savedService } from '../../schemas/service.ts';
+import { savedService, toService } from '../../schemas/service.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
-import { serviceNamed } from '../support/records.ts';
+import { intentOf, serviceNamed } from '../support/records.ts';
 import { type Headers, refusals, startRegistry, testAdminsAlone, testIfMatch, unknownServiceIds } from '../support/registry.ts';
 
 const registry = await startRegistry();
@@ -88,10 +88,44 @@ test.each(unknownServiceIds)('refuses the service %j, which does not exist', asy
 
 test('refuses a body with which no service could be registered, and leaves the record', async () => {
   const { service_id, rev } = await registry.createService();
-  const refused = await update(service_id, { ...serviceNamed('Refused'), description: '', service_id });
-  expect(refusalOf(refused)).toEqual(
-    refusals.invalid(['/description', 'must not be empty'], ['/service_id', 'is not a known member; remove it']),
-  );
+  const refused = await update(service_id, { ...serviceNamed('Refused'), description: '', rev });
+  expect(refusalOf(refused)).toEqual(refusals.invalid(['/description', 'must not be empty'], ['/rev', 'is not a known member; remove it']));
   expect(refusalOf(await update(service_id, {}, { ...registry.asAdmin, 'Content-Type': 'text/plain' }))).toEqual(refusals.mediaType);
   expect((await registry.services.find(service_id))?.rev).toBe(rev);
+});
+
+test('takes what a read has shown, and only if it is that of the record', async () => {
+  const created = await registry.createService({ namespace: 'put.example' });
+  const shown = toService(created);
+  const { status } = await update(created.service_id, shown);
+  expect(status).toBe(200);
+  expect(toService((await registry.services.find(created.service_id)) as typeof created)).toEqual(shown);
+  const another = { ...shown, service_id: '01ARZ3NDEKTSV4RRFFQ69G5FAV' };
+  expect(refusalOf(await update(created.service_id, another))).toEqual(
+    refusals.invalid(['/service_id', 'must equal the service_id in the path, or be left out']),
+  );
+});
+
+test('sets a namespace once: it stays if it is left out, never changes, and is that of every intent', async () => {
+  const { service, uid } = await registry.createIntent();
+  const { service_id, service_name } = service;
+  const body = serviceNamed(service_name);
+  expect(refusalOf(await update(service_id, { ...body, namespace: 'other.example' }))).toEqual(
+    refusals.invalid(['/namespace', `must be that of every intent of the service; ${uid} stands outside`]),
+  );
+  expect((await update(service_id, { ...body, namespace: 'test.example' })).status).toBe(200);
+  expect((await update(service_id, body)).status).toBe(200);
+  expect((await update(service_id, { ...body, namespace: 'test.example' })).status).toBe(200);
+  const record = await registry.services.find(service_id);
+  expect(record?.namespace).toBe('test.example');
+  for (const namespace of ['test', 'Test.example', 'test.example.com']) {
+    expect(refusalOf(await update(service_id, { ...body, namespace }))).toEqual(
+      refusals.invalid(['/namespace', 'must be the namespace that the service has, or be left out: it never changes']),
+    );
+  }
+  expect(await registry.services.find(service_id)).toEqual(record);
+  await expect(registry.intents.create(service_id, intentOf('test.example.com:x:v1'))).rejects.toMatchObject({
+    code: 'FORBIDDEN',
+    details: { reason: 'namespace', namespace: 'test.example' },
+  });
 });

@@ -103,7 +103,7 @@ describe('functions', () => {
     };
     expect(sizes({ expectedIntents: 10 })).toEqual(['searchintents', 'mcp', 'snapshotsearchindex'].map((name) => [name, 512, 1_024]));
     expect(sizes({ expectedIntents: 300_000 })).toEqual(
-      ['searchintents', 'mcp', 'snapshotsearchindex'].map((name) => [name, 1_460, 1_769]),
+      ['searchintents', 'mcp', 'snapshotsearchindex'].map((name) => [name, 1_717, 1_769]),
     );
     expect(sizes({ expectedIntents: 300_000, search: 'opensearch' })).toEqual([]);
   });
@@ -151,6 +151,7 @@ describe('the API', () => {
       'method.response.header.X-Request-Id': 'context.requestId',
       'method.response.header.Cache-Control': "'no-store'",
       'method.response.header.X-Content-Type-Options': "'nosniff'",
+      'method.response.header.Strict-Transport-Security': "'max-age=31536000'",
     });
     expect(JSON.parse(answer.ResponseTemplates['application/json'])).toEqual({
       error: {
@@ -358,6 +359,17 @@ describe('admins', () => {
       expect(Properties.WriteAttributes).toEqual(['name']);
     }
     expect(standard.only('AWS::Cognito::UserPoolGroup').Properties.GroupName).toBe('admins');
+  });
+
+  test('a namespace gets a machine client of its own with machineNamespaces, whose scope is of no use elsewhere', () => {
+    const made = synthesize({ machineClient: true, machineNamespaces: ['pay.example', 'pay'] });
+    const [server] = Object.values(made.resources('AWS::Cognito::UserPoolResourceServer'));
+    const names = server?.Properties.Scopes.map(({ ScopeName }: { ScopeName: string }) => ScopeName);
+    expect(names).toEqual(['admin', 'admin:pay.example', 'admin:pay']);
+    // what Cognito takes as the name of a scope
+    for (const name of names) expect(name).toMatch(/^[\x21\x23-\x2e\x30-\x5b\x5d-\x7e]+$/);
+    const clients = Object.values(made.resources('AWS::Cognito::UserPoolClient')).filter(({ Properties }) => Properties.GenerateSecret);
+    expect(clients.map(({ Properties }) => Properties.AllowedOAuthScopes.length)).toEqual([1, 1, 1]);
   });
 
   test('machines get the scope and nothing else, and only if they are to', () => {

@@ -32,7 +32,14 @@ for (let round = 0; round < rounds; round++) {
   let upstreamCalls = 0;
   const answers = new Set<unknown>();
   const execute = async (index: number, nowMs = Date.now()) => {
-    const request = { agentId: 'agent', key: `key-${round}`, executionId: `${round}-${index}-${nowMs}`, fingerprint: 'same', nowMs };
+    const request = {
+      thumbprint: 'thumbprint',
+      agentId: 'agent',
+      key: `key-${round}`,
+      executionId: `${round}-${index}-${nowMs}`,
+      fingerprint: 'same',
+      nowMs,
+    };
     const calls = clients[index % clients.length] as (typeof clients)[0];
     const held = await calls.begin(request);
     if (held.state === 'replay') answers.add((held.outcome as { body: unknown }).body);

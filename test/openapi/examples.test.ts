@@ -14,7 +14,8 @@ afterAll(() => api.stop());
 /** Values that are never the same twice, or that change with the ranking of searches. */
 const volatile = [
   ...['proto-pat', 'proto-public-key', 'signing_key', 'x', 'y', 'kid', 'service_id'],
-  ...['expires_at', 'first_seen', 'last_issue', 'revoked_at', 'total_results', 'total_pages'],
+  ...['expires_at', 'first_seen', 'last_issue', 'revoked_at', 'blocked_at', 'total_results', 'total_pages'],
+  ...['changed_at', 'subject', 'rev', 'request_id'],
 ];
 
 /** The actual answer, with its volatile values replaced by those of the example. */

@@ -2,19 +2,27 @@ import { createServer } from 'node:http';
 import { jest } from '@jest/globals';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { close, listen } from '../../bin/local/http.ts';
+import type { Admin } from '../../functions/core/admin/admin.ts';
 import { openAdminVerifier, type VerifyAdmin } from '../../functions/core/admin/verify-admin.ts';
+
+/** A full admin, for tests of what comes after the verification. */
+export const someAdmin: Admin = { actor: { subject: 'somebody', user_name: 'alice' }, requestId: 'request-1' };
 
 export interface Admins {
   verifyAdmin: VerifyAdmin;
   /** access tokens of an admin, and of a user who is not one */
   adminToken: string;
   userToken: string;
+  /** an access token of a member of these groups */
+  tokenOf(groups: string[]): Promise<string>;
+  /** an access token of a machine client with these scopes */
+  machineTokenOf(scopes: string[]): Promise<string>;
   stop(): Promise<void>;
 }
 
 /** The verifier of admin tokens over a user pool of its own: a real key pair, its key set on a loopback port. */
 export async function startAdmins(): Promise<Admins> {
-  const [userPool, clientId, kid] = ['eu-west-1_Test00000', 'people', 'key-1'];
+  const [userPool, clientId, machine, kid] = ['eu-west-1_Test00000', 'people', 'machine', 'key-1'];
   const { privateKey, publicKey } = await generateKeyPair('RS256');
   const keySet = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid, alg: 'RS256', use: 'sig' }] });
   const server = createServer((_, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).end(keySet));
@@ -25,18 +33,21 @@ export async function startAdmins(): Promise<Admins> {
   const redirected = jest.spyOn(globalThis, 'fetch').mockImplementation((address, options) => {
     return fetch(address === `${issuer}/.well-known/jwks.json` ? `http://127.0.0.1:${port}` : address, options);
   });
-  const sign = (groups: string[]) =>
-    new SignJWT({ token_use: 'access', client_id: clientId, scope: 'openid', 'cognito:groups': groups })
+  const sign = (claims: object, subject = 'somebody') =>
+    new SignJWT({ token_use: 'access', client_id: clientId, scope: 'openid', ...claims })
       .setProtectedHeader({ alg: 'RS256', kid })
       .setIssuer(issuer)
-      .setSubject('somebody')
+      .setSubject(subject)
       .setIssuedAt()
       .setExpirationTime('1h')
       .sign(privateKey);
+  const tokenOf = (groups: string[]) => sign({ username: 'alice', 'cognito:groups': groups });
   return {
-    verifyAdmin: openAdminVerifier({ userPool, clientIds: [clientId], adminScope: 'intent-gate/admin' }),
-    adminToken: await sign(['admins']),
-    userToken: await sign([]),
+    verifyAdmin: openAdminVerifier({ userPool, clientIds: [clientId, machine], adminScope: 'intent-gate/admin' }),
+    adminToken: await tokenOf(['admins']),
+    userToken: await tokenOf([]),
+    tokenOf,
+    machineTokenOf: (scopes) => sign({ client_id: machine, scope: scopes.join(' ') }, machine),
     stop: () => {
       redirected.mockRestore();
       return close(server);

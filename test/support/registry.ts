@@ -17,6 +17,8 @@ export async function startRegistry() {
   return {
     ...database,
     verifyAdmin: admins.verifyAdmin,
+    tokenOf: admins.tokenOf,
+    machineTokenOf: admins.machineTokenOf,
     services,
     intents,
     /** the headers that an admin sends with a body */

@@ -13,6 +13,7 @@ import { openRegistry } from '../../functions/core/store/registry.ts';
 import { openServices } from '../../functions/core/store/services.ts';
 import type { Item } from '../../functions/core/store/table.ts';
 import { openUsedJtis } from '../../functions/core/store/used-jti.ts';
+import { bindAgent } from '../support/bind-agent.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startTable, type TestTable } from '../support/table.ts';
 
@@ -25,7 +26,7 @@ const file = 'test/upgrade/last-release.json';
 const nowMs = Date.parse('2026-01-01T00:00:00Z');
 const intentUid = 'upgrade.example:lookup:v1';
 const limitRequest = { thumbprint: 'thumbprint', name: 'execute', variant: 'digest', limit: { rate: 5, period: 3_600 } };
-const keyedCall = { agentId: 'agent', key: 'key', executionId: 'execution', fingerprint: 'fingerprint', nowMs };
+const keyedCall = { thumbprint: 'thumbprint', agentId: 'agent', key: 'key', executionId: 'execution', fingerprint: 'fingerprint', nowMs };
 const { reference, policy } = openPolicy(loadPolicyTemplate())('https://gate.example');
 
 /** Writes one record of every kind, as the functions do. */
@@ -34,7 +35,7 @@ async function writeEverything({ table }: TestTable): Promise<void> {
   await openIntents(table).create(service_id, intentOf(intentUid, { tags: ['kept'], category: 'facts' }));
   await openPolicyArchive(table).keep(reference, policy);
   await (await openFeedState(table, 'https://collection.example', () => nowMs).begin())?.save({ asOfMs: nowMs });
-  await openAgents(table).bind('agent', 'thumbprint', nowMs);
+  await bindAgent(table, 'agent', 'thumbprint', nowMs, { hasProof: true });
   await openRateLimiter(table, () => nowMs).consume(limitRequest);
   await openUsedJtis(table).consume('signer', 'jti', nowMs / 1_000);
   const calls = openIdempotentCalls(table);
@@ -106,7 +107,7 @@ describe('records of the last release', () => {
     await expect(openPolicyArchive(table).find(reference)).resolves.toEqual(policy);
     await expect(openAgents(table).find('agent')).resolves.toMatchObject({ thumbprint: 'thumbprint', first_seen: nowMs });
     await expect(openRateLimiter(table, () => nowMs).inspect(limitRequest)).resolves.toMatchObject({ remaining: 4 });
-    await expect(openUsedJtis(table).consume('signer', 'jti')).resolves.toBe(false);
+    await expect(openUsedJtis(table).consume('signer', 'jti', nowMs / 1_000)).resolves.toBe(false);
     await expect(openIdempotentCalls(table).find(keyedCall)).resolves.toMatchObject({ state: 'replay', outcome: { body: { kept: true } } });
   });
 
@@ -116,7 +117,7 @@ describe('records of the last release', () => {
     const { service_id } = renamed?.service ?? { service_id: '' };
     await expect(openServices(table).replace(service_id, serviceNamed('Renamed'), () => true)).resolves.toBeDefined();
     await expect(openServices(table).create(serviceNamed('Upgraded'))).resolves.toBeDefined();
-    await expect(openAgents(table).bind('agent', 'another', nowMs)).resolves.toBeUndefined();
+    await expect(bindAgent(table, 'agent', 'another', nowMs)).resolves.toBeUndefined();
     await expect(openServices(table).remove(service_id, () => true)).resolves.toBe(true);
     await expect(openIntents(table).find(intentUid)).resolves.toBeUndefined();
   });

@@ -20,11 +20,15 @@ export const pageSize = 1_000;
  * @param from - how many intents the pages before this one have
  * @returns services and their intents
  */
-export function multiply(documents: readonly Document[], size: number, from: number): RegistryRecord[] {
+export const multiply = (documents: readonly Document[], size: number, from: number): RegistryRecord[] =>
+  numberRecords(toRecords(mix(documents, size, from)), from);
+
+/** The operations of such a page. */
+export function mix(documents: readonly Document[], size: number, from: number): Document[] {
   const next = numbers(from + 1);
   const pick = () => documents[Math.floor(next() * documents.length)] as Document;
-  const mixed = Array.from({ length: Math.min(pageSize, size - from) }, (_, at) => {
-    const [one, two, three] = [pick(), pick(), pick()];
+  return Array.from({ length: Math.min(pageSize, size - from) }, (_, at) => {
+    const [{ uid: _uid, ...one }, two, three] = [pick(), pick(), pick()];
     return {
       ...one,
       service_name: `${one.service_name} ${Math.floor((from + at) / 50)}`,
@@ -32,11 +36,14 @@ export function multiply(documents: readonly Document[], size: number, from: num
       tags: [...new Set([...one.tags, ...two.tags])],
     };
   });
-  return toRecords(mixed).map((record) => ({
+}
+
+/** Makes ids and uids of a page those of no other page. */
+const numberRecords = (records: RegistryRecord[], from: number): RegistryRecord[] =>
+  records.map((record) => ({
     ...record,
     service_id: `${from}-${record.service_id}`,
     ...(record.kind === 'intent' && {
       intent_uid: record.intent_uid.replace(/operation-(\d+)/, (_, at) => `operation-${Number(at) + from}`),
     }),
   }));
-}

@@ -2,6 +2,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { readDescription } from '../../local/stack-file.ts';
 import { type CliContext, chooseBaseUrl, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
+import { printLine } from '../terminal.ts';
 
 export function addDemo(program: CommandUnknownOpts): void {
   program
@@ -22,8 +23,8 @@ export function addDemo(program: CommandUnknownOpts): void {
       const startedMs = performance.now();
       const options = { protocol, intentUid, parameters: readParameters(parameters) };
       for await (const [name, { status, durationMs }, seen] of shakeHands(baseUrl, options))
-        console.log(`${String(status).padStart(3)} ${`${Math.round(durationMs)} ms`.padStart(8)}  ${name.padEnd(28)} ${seen}`);
-      console.log(`\nAll of it held. ${Math.round(performance.now() - startedMs)} ms together.`);
+        printLine(`${String(status).padStart(3)} ${`${Math.round(durationMs)} ms`.padStart(8)}  ${name.padEnd(28)} ${seen}`);
+      printLine(`\nAll of it held. ${Math.round(performance.now() - startedMs)} ms together.`);
     });
 }
 

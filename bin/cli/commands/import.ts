@@ -41,6 +41,7 @@ export function addImport(program: CommandUnknownOpts): void {
       "also import operations that lead to this origin, such as https://files.example.com, and not to the service's",
     )
     .option('--keep-deprecated', 'intents of deprecated operations can be executed all the same')
+    .option('--draft', 'what is created is a draft, which agents do not see; intents that are there stay as they are')
     .option('--prune', 'also remove intents of the service that the document does not have')
     .option('-y, --yes', 'remove without asking')
     .addOption(concurrencyOption)
@@ -83,7 +84,9 @@ export function addImport(program: CommandUnknownOpts): void {
       const uids =
         standing === undefined ? [] : (await listAllIntents(api, standing.record.service_id)).map(({ intent_uid }) => intent_uid);
       const plan = { ...(version === undefined ? keepVersion(planned, uids) : planned), notes };
-      const compared = await compareService(context, { service: plan.service, intents: plan.intents, into }, concurrency, dryRun);
+      const intents = options.draft ? plan.intents.map((intent) => ({ ...intent, draft: true })) : plan.intents;
+      const wanted = { service: plan.service, intents, into, keepsDrafts: true };
+      const compared = await compareService(context, wanted, concurrency, dryRun);
       const changes = options.deprecateOlder ? await deprecateOlder(context, compared, plan.intents, concurrency) : compared;
       if (dryRun) showChanges(terminal, changes, isPruning);
       showPlan(terminal, plan, options.verbose === true);

@@ -17,7 +17,9 @@ async function readIntent(file: string): Promise<IntentInput> {
 
 export function showIntent(terminal: Terminal, intent: FullIntent): void {
   terminal.say(`${terminal.style('bold', intent.intent_name)} ${terminal.style('dim', intent.intent_uid)}`);
-  terminal.say(`${intent.service_name}: ${intent.endpoint.method} ${intent.endpoint.url}${intent.deprecated ? ' (deprecated)' : ''}`);
+  terminal.say(
+    `${intent.service_name}: ${intent.endpoint.method} ${intent.endpoint.url}${intent.deprecated ? ' (deprecated)' : ''}${intent.draft ? ' (draft)' : ''}`,
+  );
   terminal.say(intent.description);
   if (intent.tags.length > 0) terminal.say(`Tags: ${intent.tags.join(', ')}`);
   for (const [title, list] of [
@@ -64,7 +66,8 @@ export function addIntents(program: CommandUnknownOpts): void {
     .description('Show all that is registered of an intent')
     .action(async (uid, _, command) => {
       const { api, terminal } = openContext(command);
-      const intent = readAnswer(fullIntent, await api.call('GET', intentPath(uid), { query: { view: 'full' } }));
+      const reply = await api.call('GET', intentPath(uid), { query: { view: 'full' }, isAdmin: 'if signed in' });
+      const intent = readAnswer(fullIntent, reply);
       showIntent(terminal, intent);
       terminal.json(intent);
     });

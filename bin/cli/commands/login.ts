@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { renderUnicodeCompact } from 'uqr';
+import { readAddress } from '../../../client/address.ts';
 import { readDescription, stackFile } from '../../local/stack-file.ts';
 import { readAllOutputs } from '../../outputs.ts';
 import { openContext } from '../context.ts';
@@ -48,6 +49,15 @@ const describeDeployed = (urls: readonly string[]): string =>
     ? `No deployment from this folder has this address; those here have ${urls.join(', ')}.`
     : 'No deployment was made from this folder with "npm run deploy".';
 
+/** @throws CliFailure if passwords and tokens would travel in the clear */
+function requireSafeEndpoint(text: string): void {
+  try {
+    readAddress(text);
+  } catch {
+    throw usageFailure('--endpoint takes an https address; only to this machine may a password be sent over http.');
+  }
+}
+
 type PoolOptions = { [Name in 'region' | 'clientId' | 'endpoint' | 'username']?: string } & { passwordStdin?: true };
 
 async function signInToPool(baseUrl: string, options: PoolOptions, terminal: Terminal): Promise<Session> {
@@ -60,6 +70,7 @@ async function signInToPool(baseUrl: string, options: PoolOptions, terminal: Ter
       `Which user pool? ${describeDeployed(deployed.flatMap(({ ApiUrl }) => ApiUrl ?? []))} Give --region and --client-id (outputs UserPoolId and AdminClientId of the deployment), or --local.`,
     );
   }
+  if (options.endpoint !== undefined) requireSafeEndpoint(options.endpoint);
   const username = options.username ?? (await terminal.ask('User name: '));
   const password = options.passwordStdin ? (await text(process.stdin)).replace(/\r?\n$/, '') : await terminal.askSecret('Password: ');
   const identity = { region, client_id: clientId, username, ...(options.endpoint !== undefined && { endpoint: options.endpoint }) };

@@ -9,14 +9,14 @@ import { concurrently } from '../registry/concurrently.ts';
 import { writers } from '../registry/file.ts';
 import { exportToFolder, readRegistry, writeWhole } from '../registry/files.ts';
 import { normalizeIntent, normalizeService } from '../registry/normal-form.ts';
-import { findIntent, listIntents, requireService, searchServices } from '../registry/read.ts';
+import { findIntent, listIntents, listServices, requireService } from '../registry/read.ts';
 import type { Terminal } from '../terminal.ts';
 import { changesAsJson, describeCount, noteOtherOrigins, requireSuccess, showApplied, showChanges } from './changes.ts';
 
 export function addRegistry(program: CommandUnknownOpts): void {
   program
     .command('export')
-    .description('Write services and their intents as one file to review and keep: those given, or all that a search finds')
+    .description('Write services and their intents as one file to review and keep: those given, or all')
     .option('--service <service...>', 'service_id or name')
     .option('-o, --output <file>', 'the file; default: stdout')
     .option('--folder <folder>', 'a folder that gets a file for each service, in place of one file')
@@ -26,10 +26,10 @@ export function addRegistry(program: CommandUnknownOpts): void {
       const context = openContext(command);
       const write = chooseWriter(format ?? (context.terminal.isJson || output?.endsWith('.json') ? 'json' : 'yaml'));
       if (output !== undefined && folder !== undefined) throw usageFailure('Give either --output or --folder.');
-      const names = service ?? (await Array.fromAsync(searchServices(context.api), ({ name }) => name)).sort();
+      const names = service ?? (await Array.fromAsync(listServices(context.api), ({ service_id }) => service_id));
       let count = 0;
       const read = (some: readonly string[]) => write(readServices(context, some, concurrency, () => count++));
-      if (folder !== undefined) await exportToFolder(folder, names, read, write === writers.json ? 'json' : 'yaml');
+      if (folder !== undefined) await exportToFolder(folder, await namesOf(context, names), read, write === writers.json ? 'json' : 'yaml');
       else if (output !== undefined) await writeWhole(output, read(names));
       else await pipeline(read(names), process.stdout, { end: false });
       context.terminal.remark(`${plural(names.length, 'service')} with ${plural(count, 'intent')}.`);
@@ -84,6 +84,13 @@ const plural = (count: number, noun: string): string => `${count} ${noun}${count
 function chooseWriter(format: string) {
   if (format === 'json' || format === 'yaml') return writers[format];
   throw usageFailure('--format takes yaml or json.');
+}
+
+/** The names of services, each with what it was asked for by. */
+async function namesOf({ api }: CliContext, asked: readonly string[]): Promise<Map<string, string>> {
+  const names = new Map<string, string>();
+  for (const nameOrId of asked) names.set(nameOrId, (await requireService(api, nameOrId)).record.service_name);
+  return names;
 }
 
 async function* readServices(context: CliContext, names: readonly string[], concurrency: number, onIntent: () => void) {

@@ -6,7 +6,7 @@ import { openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { readInput } from '../input.ts';
 import { normalizeService } from '../registry/normal-form.ts';
-import { findIntent, requireService, searchServices, servicePath } from '../registry/read.ts';
+import { listServices, requireService, servicePath } from '../registry/read.ts';
 import { addCredential } from './credential.ts';
 
 /** Options that each give the member of a service that they are described as. */
@@ -18,6 +18,7 @@ const fields = [
   new Option('--logo-url <url>', 'service_logo_url'),
   new Option('--terms-url <url>', 'service_terms_of_service_url'),
   new Option('--privacy-url <url>', 'service_privacy_policy_url'),
+  new Option('--namespace <namespace>', 'namespace'),
 ];
 
 function addFields<Words extends unknown[]>(command: Command<Words, OptionValues, OptionValues>) {
@@ -53,18 +54,14 @@ export function addServices(program: CommandUnknownOpts): void {
   addCredential(services);
   services
     .command('list')
-    .description('List the services that a search finds: those with an intent that is not deprecated')
-    .action(async (_, command) => {
+    .description('List the services')
+    .option('--name <words>', 'those whose names have all these words')
+    .action(async ({ name }, command) => {
       const { api, terminal } = openContext(command);
-      const found: { service_id: string; service_name: string }[] = [];
-      for await (const { name, uid } of searchServices(api)) {
-        const intent = (await findIntent(api, uid))?.record;
-        if (intent) found.push({ service_id: intent.service_id, service_name: name });
-      }
-      found.sort((left, right) => left.service_name.localeCompare(right.service_name, 'en'));
-      terminal.table(found.map(({ service_id, service_name }) => [service_id, service_name]));
+      const found = await Array.fromAsync(listServices(api, name));
+      terminal.table(found.map(({ service_id, service_name, intents }) => [service_id, service_name, `${intents} intents`]));
       if (found.length === 0)
-        terminal.remark('No service has an intent that a search finds. A service without one is shown by its service_id only.');
+        terminal.remark('There is no such service. Register one with "intent-gate services create" or "intent-gate import".');
       terminal.json(found);
     });
   services

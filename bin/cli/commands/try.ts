@@ -1,12 +1,15 @@
 import { join } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { connect, type OnPolicy } from '../../../client/connect.ts';
+import { connect, IntentGateError, type OnPolicy, type Policy } from '../../../client/connect.ts';
 import { openFileAgreementStore } from '../../../client/file-agreement-store.ts';
 import { openFileKeyStore } from '../../../client/file-key-store.ts';
 import { obtainNamedKey } from '../../../client/keys.ts';
-import { addressIn } from '../../../client/policy.ts';
+import { toPrintableJson } from '../../../client/printable.ts';
+import { describePolicy } from '../../../functions/core/policy/describe.ts';
+import { PolicyError } from '../../../functions/core/policy/reading.ts';
 import { type FullIntent, fullIntent, intentPage } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
+import { policy as policySchema } from '../../../schemas/policy.ts';
 import { readAnswer } from '../../probes.ts';
 import { type CliContext, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
@@ -37,7 +40,7 @@ export function addTry(program: CommandUnknownOpts): void {
       const parameters = { ...(await readParameters(options.params)), ...readPairs(intent, options.param ?? []) };
       const complete = { ...parameters, ...(await askMissing(context, intent, parameters)) };
       const { agentId, answer } = await execute(context, intent.intent_uid, complete, options);
-      terminal.say(`\n${terminal.style('bold', 'The answer:')}\n${JSON.stringify(answer, null, 2)}`);
+      terminal.say(`\n${terminal.style('bold', 'The answer:')}\n${toPrintableJson(answer, 2)}`);
       terminal.json({ agent_id: agentId, intent_uid: intent.intent_uid, parameters: complete, answer });
     });
 }
@@ -52,12 +55,9 @@ async function execute(
   parameters: Values,
   { acceptPolicy, publicUrl }: { acceptPolicy?: true; publicUrl?: string },
 ) {
-  const onPolicy: OnPolicy = async (policy, inWords, changes = []) => {
-    const address = addressIn(policy, api.baseUrl);
-    if (address !== (publicUrl ?? api.baseUrl))
-      throw usageFailure(`The policy is that of ${address}. If this is the gate that you mean, give --public-url ${address}`);
+  const onPolicy: OnPolicy = async (policy, _, changes = []) => {
     terminal.remark('Before the first call an agent has to accept the policy of the gate:');
-    for (const sentence of inWords) terminal.remark(`  ${sentence}`);
+    for (const sentence of describeOwn(policy, publicUrl ?? api.baseUrl)) terminal.remark(`  ${sentence}`);
     if (changes.length > 0) terminal.remark('What is different from the policy that was accepted before:');
     for (const change of changes) terminal.remark(`  ${change}`);
     if (acceptPolicy) return true;
@@ -68,7 +68,23 @@ async function execute(
   const agent = await obtainNamedKey('cli', openFileKeyStore(folder));
   const agreementStore = openFileAgreementStore(folder);
   const gate = await connect(api.baseUrl, { ...agent, agreementStore, onPolicy, maxWaitMs, ...(publicUrl !== undefined && { publicUrl }) });
-  return { agentId: agent.agentId, answer: await gate.execute(uid, parameters) };
+  const answer = await gate.execute(uid, parameters).catch((error: unknown) => {
+    if (!(error instanceof IntentGateError) || error.code !== 'FOREIGN_POLICY') throw error;
+    throw new CliFailure('usage', `${error.message} The option is --public-url.`, { cause: error });
+  });
+  return { agentId: agent.agentId, answer };
+}
+
+/** What the policy says, made from what will be signed and not from what the gate says about it; the policy itself if this program does not understand it. */
+function describeOwn(given: Policy, address: string): string[] {
+  const asItIs = JSON.stringify(given, null, 2).split('\n');
+  const { data } = policySchema.safeParse(given);
+  try {
+    return data ? describePolicy(data, address) : asItIs;
+  } catch (error) {
+    if (error instanceof PolicyError) return asItIs;
+    throw error;
+  }
 }
 
 /** The best hit, or the one that the person picks if there is a terminal to ask on. */

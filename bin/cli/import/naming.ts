@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { TakeNote } from './node.ts';
 import { toPlainText } from './plain-text.ts';
 import { fitName } from './text.ts';
 
@@ -55,10 +56,15 @@ const isIdentifier = (text: string): boolean => /^[A-Za-z]\w*(\(\)|_\w*)$|^[a-z]
  * A name that people can read: the first of the texts whose first sentence is short enough, else the first id in words.
  * @param ids - such as `listOpenOrders`; the last one is never empty
  */
-export function chooseName(texts: readonly (string | undefined)[], ids: readonly (string | undefined)[]): string {
-  const sentences = texts.map((text) => fitName(firstSentence(toPlainText(text ?? '').split(/\n\s*\n/)[0] ?? ''), Infinity));
+export function chooseName(
+  texts: readonly (string | undefined)[],
+  ids: readonly (string | undefined)[],
+  path: string,
+  take: TakeNote,
+): string {
+  const sentences = texts.map((text) => fitName(firstSentence(toPlainText(text ?? '').split(/\n\s*\n/)[0] ?? ''), path, take, Infinity));
   const [short] = sentences.filter((sentence) => sentence !== undefined && [...sentence].length <= maxNameLength);
-  const named = ids.map((id) => fitName(humanize(id ?? ''), maxNameLength)).find((name) => name !== undefined);
+  const named = ids.map((id) => fitName(humanize(id ?? ''), path, take, maxNameLength)).find((name) => name !== undefined);
   const chosen = short !== undefined && isIdentifier(short) ? humanize(short) : (short ?? named ?? '');
   return chosen.charAt(0).toUpperCase() + chosen.slice(1);
 }

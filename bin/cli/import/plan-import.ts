@@ -1,8 +1,9 @@
 import { DocumentError } from './document.ts';
-import { list, type Node, type Note, node, type TakeNote, text, Unfit } from './node.ts';
+import { isNode, list, type Node, type Note, node, type TakeNote, text, Unfit } from './node.ts';
 import { checkPlanned, distinct, type ImportOptions, type ImportPlan, planOne } from './plan.ts';
 import { planOpenApi } from './plan-openapi.ts';
 import { makeService } from './service.ts';
+import { fitDescription, fitName } from './text.ts';
 
 /**
  * Plans the import of a parsed document: OpenAPI 3.0 to 3.2, Swagger 2.0, or a service description (specification section 2.6).
@@ -55,7 +56,7 @@ function planServiceDescription(root: Node, options: ImportOptions): ImportPlan 
     const operation = text(node(given).intent_uid) ?? path;
     const members = Object.entries(node(given)).filter(([name]) => !assigned.includes(name));
     const intent = planOne(operation, plan.skipped, () => {
-      const checked = checkPlanned(Object.fromEntries(members), path, url, options);
+      const checked = checkPlanned(fitTexts(Object.fromEntries(members), path, take), path, url, options);
       if (seen.has(operation)) throw new Unfit(path, 'has the same intent_uid as another one');
       return checked;
     });
@@ -66,4 +67,27 @@ function planServiceDescription(root: Node, options: ImportOptions): ImportPlan 
     plan.intents.push(intent);
   }
   return { ...plan, notes: distinct(notes) };
+}
+
+/** An intent of a description, whose texts the registry accepts. What is no text is left to the checks of the registry. */
+function fitTexts(intent: Node, path: string, take: TakeNote): Node {
+  const fitted = Object.entries(intent).map(([member, value]): [string, unknown] => {
+    const place = `${path}/${member}`;
+    if (typeof value === 'string' && (member === 'intent_name' || member === 'category'))
+      return [member, fitName(value, place, take) ?? value];
+    if (typeof value === 'string' && member === 'description') return [member, fitDescription(value, place, take) ?? value];
+    if (Array.isArray(value) && member === 'tags')
+      return [member, value.map((tag, at) => (typeof tag === 'string' ? (fitName(tag, `${place}/${at}`, take, 64) ?? tag) : tag))];
+    if (Array.isArray(value) && member.endsWith('_parameters'))
+      return [member, value.map((parameter, at) => (isNode(parameter) ? fitParameter(parameter, `${place}/${at}`, take) : parameter))];
+    return [member, value];
+  });
+  return Object.fromEntries(fitted);
+}
+
+function fitParameter(parameter: Node, path: string, take: TakeNote): Node {
+  if (typeof parameter.description !== 'string') return parameter;
+  const { description, ...rest } = parameter;
+  const fitted = fitDescription(description, `${path}/description`, take);
+  return fitted === undefined ? rest : { ...rest, description: fitted };
 }

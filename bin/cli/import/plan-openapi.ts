@@ -191,12 +191,14 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
   const { take } = context;
   if (!intentUid.safeParse(uid).success) throw new Unfit(pathOf(given), `has no valid intent_uid: ${uid}`);
   const { inputs, template, contentType, body } = makeRequest(operation, context);
-  const name = chooseName([text(given.summary), prose(given.description)], [text(given.operationId), makePathSlug(method, path)]);
-  const description = fitDescription(prose(given.description) ?? text(given.summary), pathOf(given), take) ?? name;
+  const place = pathOf(given);
+  const ids = [text(given.operationId), makePathSlug(method, path)];
+  const name = chooseName([text(given.summary), prose(given.description)], ids, place, take);
+  const description = fitDescription(prose(given.description) ?? text(given.summary), place, take) ?? name;
   const isDeprecated = given.deprecated === true && options.keepDeprecated !== true;
   if (isDeprecated)
     take(pathOf(given), 'is deprecated, so its intent is found by its uid only and not executed; --keep-deprecated changes that');
-  const tags = readTags(given);
+  const tags = readTags(given, take);
   return {
     intent_uid: uid,
     intent_name: name,
@@ -215,7 +217,7 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
 }
 
 /** A comma separates tags in a search, so a tag must not contain one. */
-function readTags({ tags }: Node): string[] {
-  const fitted = texts(tags).map((tag) => fitName(tag.replaceAll(',', ' '), 64));
+function readTags(operation: Node, take: TakeNote): string[] {
+  const fitted = texts(operation.tags).map((tag) => fitName(tag.replaceAll(',', ' '), pathOf(operation), take, 64));
   return [...new Set(fitted.filter((tag) => tag !== undefined))].slice(0, 50);
 }

@@ -9,7 +9,7 @@ export type ServiceText = { service_url: string } & { [Member in keyof ServiceIn
 
 /** The service that an import registers. Addresses that the registry would refuse are left out and noted. */
 export function makeService(given: ServiceText, headers: Record<string, string>, path: string, take: TakeNote): ServiceInput {
-  const name = fitName(given.service_name) ?? new URL(given.service_url).host;
+  const name = fitName(given.service_name, path, take) ?? new URL(given.service_url).host;
   const description = fitDescription(given.description, path, take) ?? name;
   const service: ServiceInput = { service_name: name, service_url: given.service_url, description };
   for (const member of addresses) {

@@ -1,37 +1,38 @@
+import { characters, withoutHidden } from '../../../schemas/text.ts';
 import type { TakeNote } from './node.ts';
 import { toPlainText } from './plain-text.ts';
 
 const maxDescriptionLength = 4000;
 const maxNameLength = 200;
 
-const controlButLayout = /[^\P{Cc}\n\r\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-const controlOrLayout = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\s]+/gu;
-const invisible = /\p{Default_Ignorable_Code_Point}/gu;
-
-const isBlank = (text: string): boolean => text.replace(invisible, '').trim() === '';
-
 /** Cuts a text to a number of characters (code points), and marks the cut with an ellipsis. */
 function cut(text: string, maximum: number): string {
-  const characters = [...text];
-  if (characters.length <= maximum) return text;
-  const kept = characters.slice(0, maximum - 1).join('');
+  if (characters(text) <= maximum) return text;
+  const kept = [...text].slice(0, maximum - 1).join('');
   return `${kept.trimEnd()}…`;
 }
 
-/** A text as a description may be: without control characters, at most 4,000 characters. Undefined if nothing is left. */
+/** Leaves out invisible and control characters, and says so. */
+function clean(text: string, what: string, path: string, take: TakeNote): string {
+  const cleaned = withoutHidden(text);
+  const count = characters(text) - characters(cleaned);
+  if (count > 0) take(path, `${what} lost ${count} invisible or control ${count === 1 ? 'character' : 'characters'}`);
+  return cleaned;
+}
+
+/** A text as a description may be: without invisible and control characters, at most 4,000 characters. Undefined if nothing is left. */
 export function fitDescription(text: string | undefined, path: string, take: TakeNote): string | undefined {
-  const clean = toPlainText(text ?? '')
-    .toWellFormed()
-    .replace(controlButLayout, '')
-    .trim();
-  if (isBlank(clean)) return undefined;
-  const fitted = cut(clean, maxDescriptionLength);
-  if (fitted !== clean) take(path, `the description was cut to ${maxDescriptionLength} characters`);
+  const given = toPlainText((text ?? '').replace(/[\u0085\u2028\u2029]/g, '\n')).toWellFormed();
+  const cleaned = clean(given, 'the description', path, take).trim();
+  if (cleaned === '') return undefined;
+  const fitted = cut(cleaned, maxDescriptionLength);
+  if (fitted !== cleaned) take(path, `the description was cut to ${maxDescriptionLength} characters`);
   return fitted;
 }
 
 /** A text as a name may be: one line, at most 200 characters. Undefined if nothing is left. */
-export function fitName(text: string | undefined, maximum = maxNameLength): string | undefined {
-  const clean = text?.toWellFormed().normalize('NFC').replace(controlOrLayout, ' ').trim() ?? '';
-  return isBlank(clean) ? undefined : cut(clean, maximum);
+export function fitName(text: string | undefined, path: string, take: TakeNote, maximum = maxNameLength): string | undefined {
+  const given = text?.toWellFormed().normalize('NFC').replace(/\s+/g, ' ') ?? '';
+  const cleaned = clean(given, 'the name', path, take).replace(/\s+/g, ' ').trim();
+  return cleaned === '' ? undefined : cut(cleaned, maximum);
 }

@@ -14,6 +14,8 @@ export interface Wanted {
   intents: readonly IntentInput[];
   /** the service that is meant, whatever its name; its own record is then left as it is */
   into?: Service | undefined;
+  /** an intent that stands remains a draft, or public, as it is */
+  keepsDrafts?: boolean;
 }
 
 /** What it takes to bring a record into the wanted state. */
@@ -75,7 +77,11 @@ export async function compareService(
   const changes: ServiceChanges = {
     name: wanted.into?.service_name ?? wanted.service.service_name,
     serviceId,
-    service: compareRecord(found, wanted.into && found ? normalizeService(found.record) : wanted.service, normalizeService),
+    service: compareRecord(
+      found,
+      wanted.into && found ? normalizeService(found.record) : keepNamespace(wanted.service, found),
+      normalizeService,
+    ),
     intents: [],
     unchanged: 0,
     extra: [...standing].filter((uid) => !wantedUids.has(uid)),
@@ -84,7 +90,9 @@ export async function compareService(
   };
   await withProgress(terminal, 'Comparing', wanted.intents, concurrency, async (intent) => {
     const stands = isThorough || standing.has(intent.intent_uid) ? await findIntent(api, intent.intent_uid) : undefined;
-    const change = compareRecord(stands, intent, normalizeIntent);
+    const { draft, ...definition } = intent;
+    const isDraft = wanted.keepsDrafts && stands ? stands.record.draft : draft;
+    const change = compareRecord(stands, { ...definition, ...(isDraft && { draft: true }) }, normalizeIntent);
     if (stands !== undefined && stands.record.service_id !== serviceId) changes.foreign.push(intent.intent_uid);
     else if (change.kind === 'same') changes.unchanged++;
     else changes.intents.push(change);
@@ -92,6 +100,12 @@ export async function compareService(
   changes.intents.sort((left, right) => (left.input.intent_uid < right.input.intent_uid ? -1 : 1));
   return changes;
 }
+
+/** A namespace stays once it is set, also if it is left out. */
+const keepNamespace = (service: ServiceInput, found: Found<Service> | undefined): ServiceInput => ({
+  ...(found?.record.namespace !== undefined && { namespace: found.record.namespace }),
+  ...service,
+});
 
 function findOtherOrigins({ service, intents, into }: Wanted): string[] {
   const home = new URL((into ?? service).service_url).origin;

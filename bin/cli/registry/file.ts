@@ -1,5 +1,6 @@
-import { stringify } from 'yaml';
+import { Document, stringify, visit } from 'yaml';
 import * as z from 'zod';
+import { replaceHidden, toPrintable, toPrintableJson } from '../../../client/printable.ts';
 import { issuesOf } from '../../../functions/core/json.ts';
 import { type IntentInput, intentInput } from '../../../schemas/intent.ts';
 import { type ServiceInput, serviceInput } from '../../../schemas/service.ts';
@@ -54,7 +55,19 @@ type Write = (services: AsyncIterable<ReadService> | Iterable<ReadService>) => A
 const indent = (text: string, spaces: number): string => text.replace(/(^|\n)(?=[^\n])/g, `$1${' '.repeat(spaces)}`);
 
 /** No folding: a line that changes is one line in a review. Anything that YAML 1.1 would read as something else is quoted. */
-const toYaml = (value: unknown): string => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' });
+function toYaml(value: unknown): string {
+  const options = { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' } as const;
+  const written = stringify(value, options);
+  if (toPrintable(written) === written) return written;
+  // what nobody sees stands in escapes, which only double quotes have
+  const document = new Document(value, options);
+  visit(document, {
+    Scalar: (_, scalar) => {
+      if (typeof scalar.value === 'string' && toPrintable(scalar.value) !== scalar.value) scalar.type = 'QUOTE_DOUBLE';
+    },
+  });
+  return replaceHidden(document.toString(options), (one) => `\\U${(one.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`);
+}
 
 /** Write a registry file piece by piece. Equal registries give equal files. */
 export const writers = {
@@ -77,10 +90,10 @@ export const writers = {
     yield '{\n  "registry": 1,\n  "services": [';
     let end = '';
     for await (const { service, intents } of services) {
-      yield `${end && ','}\n${indent(JSON.stringify(service, null, 2), 4).slice(0, -6)},\n      "intents": [`;
+      yield `${end && ','}\n${indent(toPrintableJson(service, 2), 4).slice(0, -6)},\n      "intents": [`;
       end = '';
       for await (const intent of intents) {
-        yield `${end && ','}\n${indent(JSON.stringify(intent, null, 2), 8)}`;
+        yield `${end && ','}\n${indent(toPrintableJson(intent, 2), 8)}`;
         end = '\n      ';
       }
       yield `${end}]\n    }`;

@@ -29,12 +29,13 @@ const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
 
 /**
  * Writes a file for each service. Files of other services that are there stay.
+ * @param names - of the services, by what each was asked for by
  * @param read - the registry file of some services
  */
 export async function exportToFolder(
   folder: string,
-  names: readonly string[],
-  read: (names: readonly string[]) => AsyncIterable<string>,
+  names: ReadonlyMap<string, string>,
+  read: (asked: readonly string[]) => AsyncIterable<string>,
   ending: string,
 ): Promise<void> {
   try {
@@ -43,12 +44,12 @@ export async function exportToFolder(
     throw new CliFailure('usage', `The folder ${folder} cannot be written to.`, { cause });
   }
   const taken = new Set<string>();
-  for (const name of names) {
+  for (const [asked, name] of names) {
     const slug = makeSlug(name) || 'service';
     let file = slug;
     for (let number = 2; taken.has(file); number++) file = `${slug}-${number}`;
     taken.add(file);
-    await writeWhole(join(folder, `${file}.${ending}`), read([name]));
+    await writeWhole(join(folder, `${file}.${ending}`), read([asked]));
   }
 }
 

@@ -18,6 +18,7 @@ export const normalizeIntent = (given: IntentInput | FullIntent): IntentInput =>
   ...(given.category !== undefined && { category: given.category }),
   ...(given.tags?.length && { tags: given.tags }),
   ...(given.deprecated && { deprecated: true }),
+  ...(given.draft && { draft: true }),
   endpoint: {
     method: given.endpoint.method,
     url: given.endpoint.url,

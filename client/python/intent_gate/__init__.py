@@ -26,7 +26,8 @@ __all__ = ["IntentGate", "IntentGateError", "Key"]
 
 
 class IntentGateError(Exception):
-    """What the gate refused, or why it could not be asked. `code` is the gate's own, or one of POLICY_DECLINED, UNREACHABLE, UNEXPECTED_ANSWER."""
+    """What the gate refused, or why it could not be asked. `code` is the gate's own, or one of POLICY_DECLINED, FOREIGN_POLICY, UNREACHABLE,
+    UNEXPECTED_ANSWER."""
 
     def __init__(self, code, message, status=None, details=None, retry_after_seconds=None):
         super().__init__(f"{code}: {message}")
@@ -64,8 +65,8 @@ class IntentGate:
     """
 
     def __init__(self, url, agent_id, key, on_policy, public_url=None, max_attempts=4, max_wait=90, timeout=35):
-        self._url = url.rstrip("/")
-        self._public_url = (public_url or url).rstrip("/")
+        self._url = _read_address(url)
+        self._public_url = _read_address(public_url or url)
         self._agent_id = agent_id
         self._key = key
         self._on_policy = on_policy
@@ -146,6 +147,7 @@ class IntentGate:
 
     def _request_pat(self):
         policy, in_words = self.policy()
+        _require_policy_of(self._public_url, policy)
         if policy != self._accepted:
             # a copy, so that nothing is signed but what was fetched
             if self._on_policy(json.loads(json.dumps(policy)), in_words) is not True:
@@ -162,8 +164,12 @@ class IntentGate:
             return {}, {"agent_id": self._agent_id, "signed_policy": signed, "agent_public_key": self._key.pem}
 
         answer = self._send("POST", "/api/pat/issue", prepare)
-        self._pat = next(value for member, value in answer.items() if member.endswith("-pat"))
-        self._renew_at = time.time() + 0.9 * _life_seconds(self._pat)
+        try:
+            pat = next(value for member, value in answer.items() if member.endswith("-pat"))
+            renew_at = time.time() + 0.9 * _life_seconds(pat)
+        except (AttributeError, LookupError, StopIteration, TypeError, ValueError) as cause:
+            raise IntentGateError("UNEXPECTED_ANSWER", _not_a_gate(200), 200) from cause
+        self._pat, self._renew_at = pat, renew_at
 
     def _send(self, method, path, prepare=lambda: ({}, None), uses_quota=False):
         """Sends a request until it is answered: again if nothing answers or the gate is unavailable, later if quota is used up."""
@@ -213,6 +219,34 @@ class IntentGate:
                 wait(error.retry_after_seconds if error.retry_after_seconds is not None else _pause(failures), error)
             else:
                 raise error
+
+
+def _read_address(text):
+    """The address of a gate, as it is called and signed for. Tokens are sent over http to this machine only."""
+    parts = urllib.parse.urlsplit(text)
+    host = parts.hostname or ""
+    if parts.scheme not in ("http", "https") or host == "" or "@" in parts.netloc:
+        raise ValueError("the address of the gate must be an http or https URL without user information")
+    if parts.scheme == "http" and not re.fullmatch(r"localhost|127\.\d+\.\d+\.\d+|::1", host):
+        raise ValueError("the address of the gate must begin with https://: only to this machine may tokens be sent over http")
+    return urllib.parse.urlunsplit((parts.scheme, parts.netloc.lower(), parts.path, "", "")).rstrip("/")
+
+
+def _require_policy_of(address, policy):
+    """A gate could show the policy of another one, and present there what is signed for itself."""
+
+    def is_below(uri):
+        return isinstance(uri, str) and (uri == address or uri.startswith(address + "/"))
+
+    uid, permissions = policy.get("uid"), policy.get("permission", [])
+    is_own_uid = is_below(uid) or (isinstance(uid, str) and not re.match("https?:", uid, re.IGNORECASE))
+    if is_own_uid and isinstance(permissions, list) and all(isinstance(rule, dict) and is_below(rule.get("target")) for rule in permissions):
+        return
+    raise IntentGateError(
+        "FOREIGN_POLICY",
+        f"The policy is not that of {address} but of {uid}, so nothing was signed. Only if you are sure that this is the gate that you mean, "
+        "give its address as public_url.",
+    )
 
 
 def _life_seconds(pat):

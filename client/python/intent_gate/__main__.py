@@ -6,11 +6,18 @@ import os
 import sys
 
 from . import IntentGate, IntentGateError, Key
+from .printable import printable, printable_json
 
 
-def _ask_on_terminal(_, in_words):
-    print("The usage policy says:", *("- " + sentence for sentence in in_words), sep="\n", file=sys.stderr)
-    print("Accept and sign it? [y/N] ", end="", file=sys.stderr, flush=True)
+def _say(*lines, to=sys.stdout, end="\n"):
+    """The only place in which texts are written."""
+    print(*map(printable, lines), sep="\n", end=end, file=to, flush=True)
+
+
+def _ask_on_terminal(policy, in_words):
+    _say("The usage policy says:", *("- " + sentence for sentence in in_words), to=sys.stderr)
+    _say("These are the words of the gate. What is signed is the policy itself:", printable_json(policy), to=sys.stderr)
+    _say("Accept and sign it? [y/N] ", to=sys.stderr, end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
@@ -29,24 +36,30 @@ def main():
     execute.add_argument("parameters", type=json.loads, help="as JSON")
     arguments = parser.parse_args()
 
+    try:
+        _run(arguments)
+    except ValueError as error:
+        _say(error, to=sys.stderr)
+        sys.exit(2)
+
+
+def _run(arguments):
     on_policy = (lambda *_: True) if arguments.accept_policy else _ask_on_terminal
     # only executions need a key
     key = Key.at(arguments.key) if arguments.command == "execute" else None
     gate = IntentGate(arguments.url, arguments.agent_id or (key and key.agent_id), key, on_policy)
     try:
         if arguments.command == "policy":
-            print(*gate.policy()[1], sep="\n")
+            _say(*gate.policy()[1])
         elif arguments.command == "search":
             for intent in gate.search(arguments.question)["intents"]:
-                print(f"{intent['intent_uid']}  {intent['intent_name']}")
+                _say(f"{intent['intent_uid']}  {intent['intent_name']}")
         elif arguments.command == "get":
-            print(json.dumps(gate.get(arguments.intent_uid), indent=2, ensure_ascii=False))
+            _say(printable_json(gate.get(arguments.intent_uid)))
         else:
-            print(json.dumps(gate.execute(arguments.intent_uid, arguments.parameters), indent=2, ensure_ascii=False))
+            _say(printable_json(gate.execute(arguments.intent_uid, arguments.parameters)))
     except IntentGateError as error:
-        print(error, file=sys.stderr)
-        for issue in error.details.get("issues", []):
-            print(f"  {issue['path']} {issue['problem']}", file=sys.stderr)
+        _say(error, *(f"  {issue['path']} {issue['problem']}" for issue in error.details.get("issues", [])), to=sys.stderr)
         sys.exit(1)
 
 

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import os
+import stat
 import uuid
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -41,6 +42,7 @@ class Key:
                 pass  # somebody else was faster: the first key stays
             finally:
                 os.remove(draft)
+        _require_private(path)
         with open(path, encoding="ascii") as file:
             seed = bytes.fromhex(file.read().strip())
         if len(seed) != 32:
@@ -56,6 +58,18 @@ class Key:
         """A compact JWS (RFC 7515)."""
         signed = _encode_json({"alg": "EdDSA", **header}) + "." + _encode_json(payload)
         return signed + "." + _base64url(self._private_key.sign(signed.encode("ascii")))
+
+
+def _require_private(path):
+    """A key that others can read, or put another in place of, is no key."""
+    if os.name == "nt":
+        return
+    if os.stat(path).st_mode & 0o077:
+        raise ValueError(f"Others can read {path}, which contains a key. Make it private: chmod 600 {path}")
+    folder = os.path.dirname(os.path.abspath(path))
+    mode = os.stat(folder).st_mode
+    if mode & 0o022 and not mode & stat.S_ISVTX:
+        raise ValueError(f"Others can write to {folder}, which contains a key. Make it private: chmod 700 {folder}")
 
 
 class AsWritten(float):

@@ -1,33 +1,29 @@
 import { CognitoJwtVerifier } from 'aws-jwt-verify';
 import { assertIsJwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
+import { isNamespace } from '../../../schemas/intent-uid.ts';
 import { ApiError, unavailable } from '../api-error.ts';
 import { readEnvironment, splitList } from '../environment.ts';
 import { bearerToken, invalidToken } from '../http/bearer.ts';
 import type { ApiRequest } from '../http/request.ts';
+import type { Actor, Admin } from './admin.ts';
 
-/** The group whose members are admins. */
+/** The group whose members may change everything; members of `admins:<namespace>` may change what belongs to the namespace. */
 export const adminGroup = 'admins';
 
 export interface AdminSettings {
   userPool: string;
   /** the app clients whose access tokens count */
   clientIds: string[];
-  /** the scope that makes a machine client an admin */
+  /** the scope with which a machine client may change everything; with `<scope>:<namespace>`, what belongs to the namespace */
   adminScope: string;
 }
 
-/** Who an admin is. */
-export interface Admin {
-  /** user name of a person, client id of a machine */
-  actor: string;
-}
-
-/** Admits admins; throws for everyone else. */
+/** Says who the admin is and what they may do; throws for everyone who is none. */
 export type VerifyAdmin = (request: ApiRequest) => Promise<Admin>;
 
 /**
- * Admins are the members of the group `admins`, and machine clients with the admin scope. Only Cognito access tokens count:
- * never an ID token, never an attribute that a user may write.
+ * Admins are the members of the group `admins` and of the groups of namespaces, and machine clients with the scopes of the same names.
+ * Only Cognito access tokens count: never an ID token, never an attribute that a user may write.
  * @returns a check that throws ApiError UNAUTHORIZED (no token or a bad one), FORBIDDEN (not an admin) or SERVICE_UNAVAILABLE (no key set)
  */
 export function openAdminVerifier({ userPool, clientIds, adminScope }: AdminSettings): VerifyAdmin {
@@ -45,22 +41,41 @@ export function openAdminVerifier({ userPool, clientIds, adminScope }: AdminSett
     });
     // to the library, a token without an expiry never expires
     if (!Number.isSafeInteger(claims.exp)) throw badToken();
-    if (!isAdmin(claims, adminScope)) {
+    const grant = readGrant(claims, adminScope);
+    if (!grant) {
       throw new ApiError('FORBIDDEN', `The token is genuine, but it is not an admin's. Ask for membership of the group ${adminGroup}.`, {
         details: { reason: 'not_admin' },
       });
     }
-    return { actor: typeof claims.username === 'string' ? claims.username : claims.client_id };
+    return { actor: toActor(claims), ...grant, requestId: request.requestId };
   };
 }
 
 const badToken = (cause?: unknown) =>
   invalidToken('The admin token does not verify: it must be an unexpired access token of this deployment. Log in again.', cause);
 
-/** @param claims - of a verified access token */
-export function isAdmin(claims: { 'cognito:groups'?: unknown; scope?: unknown }, adminScope: string): boolean {
-  const { 'cognito:groups': groups, scope } = claims;
-  return (Array.isArray(groups) && groups.includes(adminGroup)) || (typeof scope === 'string' && scope.split(' ').includes(adminScope));
+/** The claims of a verified access token that say what its holder may do. */
+interface GrantingClaims {
+  'cognito:groups'?: unknown;
+  scope?: unknown;
+}
+
+/** What a token permits: everything, or what belongs to certain namespaces; undefined if it is not an admin's. */
+export function readGrant({ 'cognito:groups': groups, scope }: GrantingClaims, adminScope: string): Pick<Admin, 'namespaces'> | undefined {
+  const named = [...suffixes(Array.isArray(groups) ? groups : [], adminGroup), ...suffixes(textOf(scope).split(' '), adminScope)];
+  if (named.includes('')) return {};
+  const namespaces = named.filter((suffix) => suffix.startsWith(':') && isNamespace(suffix.slice(1))).map((suffix) => suffix.slice(1));
+  return namespaces.length > 0 ? { namespaces: [...new Set(namespaces)] } : undefined;
+}
+
+const suffixes = (names: readonly unknown[], prefix: string): string[] =>
+  names.flatMap((name) => (typeof name === 'string' && name.startsWith(prefix) ? [name.slice(prefix.length)] : []));
+
+const textOf = (claim: unknown): string => (typeof claim === 'string' ? claim : '');
+
+/** Cognito names the user in a person's token; in a machine's, which has none, the client is the subject. */
+function toActor({ sub, username, client_id: clientId }: { sub: string; username?: unknown; client_id: string }): Actor {
+  return { subject: sub, ...(typeof username === 'string' ? { user_name: username } : { client_id: clientId }) };
 }
 
 /** The key set could not be fetched or read; the token may be valid. */

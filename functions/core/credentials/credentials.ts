@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import QuickLRU from 'quick-lru';
 import type { CredentialInput, StoredCredential } from '../../../schemas/credential.ts';
 import { unavailable } from '../api-error.ts';
@@ -49,11 +49,7 @@ export function openCredentials(vault: Vault): Credentials {
       cache.set(id, credential);
       return credential;
     },
-    async add(serviceId, credential) {
-      const version = randomUUID();
-      await vault.write(serviceId, JSON.stringify(credential), version);
-      return { version };
-    },
+    add: async (serviceId, credential) => ({ version: await vault.write(serviceId, JSON.stringify(credential)) }),
     remove: (serviceId) => vault.remove(serviceId),
   };
 }

@@ -18,8 +18,8 @@ export interface Vault {
    * @throws ApiError SERVICE_UNAVAILABLE if it cannot be reached: no answer is not the same as no secret
    */
   read(name: string, version?: string): Promise<string | undefined>;
-  /** @param version - a UUID by which it can be read while it is one of the two newest */
-  write(name: string, secret: string, version: string): Promise<void>;
+  /** @returns the version, by which it can be read while it is one of the two newest */
+  write(name: string, secret: string): Promise<string>;
   remove(name: string): Promise<void>;
 }
 
@@ -34,8 +34,7 @@ const secretsClient = () => new SecretsManagerClient(awsClientSettings({ request
  * @param prefix - what the names of all secrets of this deployment begin with, for example `intent-gate/prod/services/`
  */
 export function openSecretsManager(prefix: string, client: SecretsManagerClient = secretsClient()): Vault {
-  const overwrite = (id: string, secret: string, version: string) =>
-    client.send(new PutSecretValueCommand({ SecretId: id, SecretString: secret, ClientRequestToken: version }));
+  const overwrite = (id: string, secret: string) => client.send(new PutSecretValueCommand({ SecretId: id, SecretString: secret }));
 
   return {
     read: (name, version) =>
@@ -44,14 +43,15 @@ export function openSecretsManager(prefix: string, client: SecretsManagerClient 
         const found = await unless(ResourceNotFoundException, () => client.send(command));
         return found?.SecretString;
       }),
-    write: (name, secret, version) =>
+    write: (name, secret) =>
       reach(async () => {
         const id = prefix + name;
-        if (await unless(ResourceNotFoundException, () => overwrite(id, secret, version))) return;
-        const isCreated = await unless(ResourceExistsException, () =>
-          client.send(new CreateSecretCommand({ Name: id, SecretString: secret, ClientRequestToken: version })),
-        );
-        if (!isCreated) await overwrite(id, secret, version);
+        const written =
+          (await unless(ResourceNotFoundException, () => overwrite(id, secret))) ??
+          (await unless(ResourceExistsException, () => client.send(new CreateSecretCommand({ Name: id, SecretString: secret })))) ??
+          (await overwrite(id, secret));
+        if (written.VersionId === undefined) throw new Error('Secrets Manager has named no version');
+        return written.VersionId;
       }),
     remove: (name) =>
       reach(async () => {

@@ -7,7 +7,7 @@ import type { ApiRequest } from './request.ts';
  */
 export function pageLinks(
   request: ApiRequest,
-  { current_page, total_pages, page_size }: Pagination,
+  { current_page, total_pages, page_size }: Omit<Pagination, 'total_results'>,
   next: Record<string, string | undefined> = {},
 ): Record<string, string> {
   const link = (rel: string, page: number, more: Record<string, string | undefined> = {}) => {
@@ -23,4 +23,12 @@ export function pageLinks(
     ...(current_page > 1 ? [link('prev', Math.min(current_page - 1, Math.max(total_pages, 1)))] : []),
   ];
   return links.length > 0 ? { Link: links.join(', ') } : {};
+}
+
+/** The `Link` header of a page that has no number: `next` with the query of the request and what the next page's link carries besides, if it does. */
+export function nextLink(request: ApiRequest, next: Record<string, string | undefined>): Record<string, string> {
+  const query = new URLSearchParams(request.queryValues());
+  const given = Object.entries(next).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+  for (const [name, value] of given) query.set(name, value);
+  return given.length > 0 ? { Link: `<${request.baseUrl}${request.path}?${query}>; rel="next"` } : {};
 }

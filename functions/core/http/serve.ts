@@ -47,6 +47,7 @@ export function serve(
     .use(corsHeaders(splitList(settings.allowedOrigins)))
     .use(withoutContent())
     .use(conditionalGet())
+    .use(strictTransport(settings))
     .use(errorResponse(settings))
     .handler((event, context, { signal }) =>
       withinInvocation(signal, async () => {
@@ -89,8 +90,18 @@ const errorResponse = (settings: ServeSettings): Middleware => ({
   },
 });
 
+/** For a year browsers call this host over https only (RFC 6797). Not said over http, which only the local stack speaks. */
+const strictTransport = ({ baseUrl = 'https:' }: ServeSettings): Middleware => {
+  const add = ({ response }: Chain) => {
+    if (response && baseUrl.startsWith('https:'))
+      response.headers = { ...response.headers, 'Strict-Transport-Security': 'max-age=31536000' };
+  };
+  return { after: add, onError: add };
+};
+
 /** What a 304 carries (RFC 9110 section 15.4.5), and those headers of every answer that do not depend on the content. */
-const notModifiedHeader = /^(cache-control|content-location|date|etag|expires|vary|x-request-id|x-content-type-options)$/i;
+const notModifiedHeader =
+  /^(cache-control|content-location|date|etag|expires|vary|x-request-id|x-content-type-options|strict-transport-security)$/i;
 
 const isReading = ({ httpMethod }: APIGatewayProxyEvent): boolean => httpMethod === 'GET' || httpMethod === 'HEAD';
 

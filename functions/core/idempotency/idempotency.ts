@@ -17,6 +17,9 @@ export function readIdempotencyKey(request: ApiRequest): string | undefined {
 /** Digest of an intent and its parameters, whatever the order of their members (RFC 8785). */
 export const fingerprintOf = (intentUid: string, parameters: unknown): string => canonicalDigest([intentUid, parameters]);
 
+/** What the upstream gets in place of the agent's own key: to the upstream the gate is one caller, whose agents must not meet under one key. */
+export const upstreamKeyOf = (thumbprint: string, key: string): string => canonicalDigest([thumbprint, key]);
+
 const replayed = { 'Idempotent-Replayed': 'true' };
 
 /**

@@ -11,7 +11,8 @@ export type Outcome = ApiResponse | ApiError;
 
 /** One execution under an idempotency key. */
 export interface KeyedCall {
-  agentId: string;
+  /** RFC 7638 thumbprint of the agent's key: whoever has its agent_id next does not get its answers */
+  thumbprint: string;
   /** the agent's idempotency key */
   key: string;
   /** new for every execution: by it a write whose answer was lost is recognised */
@@ -21,6 +22,8 @@ export interface KeyedCall {
 export interface KeyedRequest extends KeyedCall {
   /** digest of what is asked for; see {@link ./idempotency.ts} */
   fingerprint: string;
+  /** version 0.1.0 kept calls by it: those of its last 24 hours are still found */
+  agentId: string;
   /** milliseconds since the epoch */
   nowMs: number;
 }
@@ -38,6 +41,8 @@ export type HeldCall =
 
 interface CallItem extends Item {
   execution_id: string;
+  /** none in version 0.1.0 */
+  thumbprint?: string;
   fingerprint: string;
   state: 'running' | 'done';
   /** milliseconds since the epoch */
@@ -55,7 +60,7 @@ export interface IdempotentCalls {
    * @throws ApiError SERVICE_UNAVAILABLE
    */
   begin(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall>;
-  /** What stands under the key; one read, no write. */
+  /** What stands under the key; one read, no write. It spares {@link begin} the write that would fail. */
   find(request: KeyedRequest): Promise<{ state: 'free' } | HeldCall>;
   /** Keeps the outcome for the rest of the 24 hours. False if the table cannot be reached: the key's call is then `unknown`. */
   finish(call: KeyedCall, outcome: Outcome): Promise<boolean>;
@@ -83,16 +88,21 @@ const isOwn = (executionId: string) => ({
 });
 
 export function openIdempotentCalls(table: Table): IdempotentCalls {
-  async function findItem({ agentId, key, nowMs }: KeyedRequest): Promise<CallItem | undefined> {
-    const item = await table.get<CallItem>(keys.call(agentId, key));
-    return item && item.expires_at > nowMs / 1000 ? item : undefined;
+  async function findItem({ thumbprint, agentId, key, nowMs }: KeyedRequest): Promise<CallItem | undefined> {
+    const isKept = (item: CallItem | undefined) => item !== undefined && item.expires_at > nowMs / 1000;
+    const places = [keys.call(thumbprint, key), ...(agentId === thumbprint ? [] : [keys.call(agentId, key)])];
+    const [own, earlier] = await table.getAll<CallItem>(places);
+    if (isKept(own)) return own;
+    // an agent may take any text for its agent_id, the thumbprint of another too
+    return isKept(earlier) && earlier?.thumbprint === undefined ? earlier : undefined;
   }
 
   async function begin(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall> {
-    const { agentId, key, executionId, fingerprint, nowMs } = request;
+    const { thumbprint, key, executionId, fingerprint, nowMs } = request;
     const item = {
-      ...keys.call(agentId, key),
+      ...keys.call(thumbprint, key),
       execution_id: executionId,
+      thumbprint,
       fingerprint,
       state: 'running',
       started_at: nowMs,
@@ -116,12 +126,12 @@ export function openIdempotentCalls(table: Table): IdempotentCalls {
     return held ? describe(held, request) : { state: 'free' };
   }
 
-  async function finish({ agentId, key, executionId }: KeyedCall, outcome: Outcome): Promise<boolean> {
+  async function finish({ thumbprint, key, executionId }: KeyedCall, outcome: Outcome): Promise<boolean> {
     const packed = await pack(outcome);
     const isKept = packed.length <= maxOutcomeBytes;
     const { condition, names, values } = isOwn(executionId);
     try {
-      await table.update(keys.call(agentId, key), {
+      await table.update(keys.call(thumbprint, key), {
         UpdateExpression: isKept ? 'SET #state = :done, outcome = :outcome' : 'SET #state = :done',
         ConditionExpression: condition,
         ExpressionAttributeNames: names,
@@ -134,9 +144,9 @@ export function openIdempotentCalls(table: Table): IdempotentCalls {
     }
   }
 
-  async function abandon({ agentId, key, executionId }: KeyedCall): Promise<void> {
+  async function abandon({ thumbprint, key, executionId }: KeyedCall): Promise<void> {
     const { condition, names, values } = isOwn(executionId);
-    await table.delete(keys.call(agentId, key), {
+    await table.delete(keys.call(thumbprint, key), {
       ConditionExpression: condition,
       ExpressionAttributeNames: names,
       ExpressionAttributeValues: values,

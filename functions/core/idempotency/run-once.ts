@@ -11,6 +11,10 @@ export interface Run {
   keyed: KeyedRequest | undefined;
   /** the refusal of a new call, if it is already known */
   refusal: ApiError | undefined;
+  /** makes sure that the request itself is not one that was sent before; called before anything is written or answered */
+  useProof(): Promise<void>;
+  /** counts what is answered from the record, or refuses requests under a key because there was too much of it */
+  replays: { findRefusal(): ApiError | undefined; count(): void };
   /** counts the call, or refuses it */
   admit(): Promise<void>;
   /** calls the upstream; a {@link CallFailed} whose outcome is `not_sent` says that the upstream has seen nothing */
@@ -20,16 +24,30 @@ export interface Run {
 /**
  * Runs a call at most once for each idempotency key, whatever the parallelism. The outcome, a refusal by the upstream too, is kept for the
  * requests that follow; if nothing was sent, the key is free again. If this process dies in between, the key's outcome stays unknown.
+ * A request that is refused by what is known already costs no write.
  */
-export async function runOnce(calls: IdempotentCalls, { keyed, refusal, admit, act }: Run): Promise<ApiResponse> {
+export async function runOnce(calls: IdempotentCalls, { keyed, refusal, useProof, replays, admit, act }: Run): Promise<ApiResponse> {
   if (!keyed) {
     if (refusal) throw refusal;
+    await useProof();
     await admit();
     return act();
   }
-  const held = refusal ? await calls.find(keyed) : await calls.begin(keyed);
-  if (held.state !== 'free' && held.state !== 'started') return answerHeld(held);
-  if (refusal) throw refusal;
+  const tooMany = replays.findRefusal();
+  if (tooMany) throw tooMany;
+  // read before written: a write that fails is paid for by the size of the record
+  let held = await calls.find(keyed);
+  if (held.state === 'free') {
+    if (refusal) throw refusal;
+    await useProof();
+    const begun = await calls.begin(keyed);
+    if (begun.state !== 'started') held = begun;
+  }
+  if (held.state !== 'free') {
+    await useProof();
+    replays.count();
+    return answerHeld(held);
+  }
   await admit().catch(async (error: unknown) => {
     await calls.abandon(keyed);
     throw error;

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { escapeHiddenInJson } from '../../../schemas/text.ts';
 import { ApiError } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { type ApiResponse, ok } from '../http/response.ts';
@@ -102,7 +103,7 @@ function readBody(request: ApiRequest) {
 async function runTool(tool: Tool, args: JsonObject, request: ApiRequest): Promise<object> {
   const { requestId } = request;
   try {
-    const { data, text = JSON.stringify(data) } = await tool.run(args, request);
+    const { data, text = escapeHiddenInJson(JSON.stringify(data)) } = await tool.run(args, request);
     log.info('tool', { request_id: requestId, tool: tool.name, code: 'OK' });
     return { content: [{ type: 'text', text }], structuredContent: data, isError: false };
   } catch (error) {
@@ -111,7 +112,7 @@ async function runTool(tool: Tool, args: JsonObject, request: ApiRequest): Promi
     log.info('tool', { request_id: requestId, tool: tool.name, code });
     const details = { ...error.details, request_id: requestId };
     const next = nextCall(tool.name, error);
-    const text = [`${code}: ${message}`, `Details: ${JSON.stringify(details)}`, `Next: ${next}`].join('\n');
+    const text = [`${code}: ${message}`, `Details: ${escapeHiddenInJson(JSON.stringify(details))}`, `Next: ${next}`].join('\n');
     return { content: [{ type: 'text', text }], structuredContent: { error: { code, message, details }, next }, isError: true };
   }
 }

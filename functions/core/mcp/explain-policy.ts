@@ -25,12 +25,16 @@ export function explainPolicy(policy: object, baseUrl: string, isFreshRequired: 
   };
 }
 
+/** What is signed counts for this gate alone, for two minutes, and once. */
 const shellSteps = (baseUrl: string): string[] => [
   'With a shell (make the key once and keep it; the address must answer with the text above):',
-  'test -f agent-key.pem || openssl ecparam -name prime256v1 -genkey -noout -out agent-key.pem',
+  'test -f agent-rsa-key.pem || openssl genrsa -out agent-rsa-key.pem 2048',
   `curl -s '${baseUrl}/api/policy' -o policy-to-sign.json`,
-  'openssl dgst -sha256 -sign agent-key.pem policy-to-sign.json | openssl base64 -A    # signed_policy',
-  'openssl ec -in agent-key.pem -pubout 2>/dev/null | openssl base64 -A    # agent_public_key',
+  "base64url() { openssl base64 -A | tr '+/' '-_' | tr -d '='; }",
+  `CLAIMS='"aud":"${baseUrl}","iat":'$(date +%s)',"exp":'$(($(date +%s) + 120))',"jti":"'$(openssl rand -hex 16)'"'`,
+  'SIGNED=$(echo "{\\"alg\\":\\"RS256\\",$CLAIMS}" | base64url).$(base64url < policy-to-sign.json)',
+  'echo "$SIGNED.$(printf %s "$SIGNED" | openssl dgst -sha256 -sign agent-rsa-key.pem | base64url)"    # signed_policy',
+  'openssl pkey -in agent-rsa-key.pem -pubout | openssl base64 -A    # agent_public_key',
 ];
 
 const algorithms = new Intl.ListFormat('en', { type: 'disjunction' }).format(jwsAlgorithmNames);

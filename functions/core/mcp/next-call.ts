@@ -30,6 +30,10 @@ const nextCallsOfExecute: Partial<Record<ErrorCode, string>> = {
 /** What a model can do about a refusal, in one sentence. */
 export function nextCall(tool: string, { code, details }: ApiError): string {
   if (details.reason === 'policy_changed') return `The policy has changed. ${acceptPolicy}`;
+  if (details.reason === 'agent_blocked')
+    return 'Stop: this agent is blocked. Tell the person whom you work for to ask the operators of this gate.';
+  if (details.reason === 'approval_pending')
+    return 'Wait until the operators of this gate have approved this agent, then make the same call again with a new signature.';
   if (code === 'TOO_MANY_REQUESTS') return `Make the same call again after ${details.retry_after_seconds} seconds, not earlier.`;
   const own = tool === 'execute_intent' ? nextCallsOfExecute[code] : undefined;
   return own ?? nextCalls[code] ?? `Correct the arguments, and call ${tool} again.`;

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { executionRequest } from '../../../schemas/execution.ts';
+import { briefPage } from '../../../schemas/intent.ts';
 import { intentUidPattern } from '../../../schemas/intent-uid.ts';
 import { patRequest } from '../../../schemas/pat.ts';
 import { searchQuery } from '../../../schemas/search.ts';
@@ -8,6 +9,7 @@ import type { ApiRequest } from '../http/request.ts';
 import type { Action } from '../http/serve.ts';
 import { type JsonObject, parse } from '../json.ts';
 import { explainPolicy } from './explain-policy.ts';
+import { fitHits } from './fit-hits.ts';
 import { innerRequest } from './inner-request.ts';
 
 /** The endpoints behind the tools: each is implemented once, there. */
@@ -66,7 +68,7 @@ const searchArguments = z.strictObject({
   namespace,
   tags,
   page: z.int().min(1).optional().describe('which page, from 1'),
-  page_size: z.int().min(1).max(100).optional().describe('how many intents a page has, 10 without it'),
+  page_size: z.int().min(1).max(20).default(5).describe('how many intents a page has'),
 });
 
 const acceptArguments = z.strictObject({
@@ -104,16 +106,16 @@ export function openTools(endpoints: Endpoints, isFreshRequired: boolean): Tool[
       name: 'search_intents',
       title: 'Find an operation',
       description:
-        'Finds intents: operations of web services that can be executed here. Ask in plain words for what you want done; the best matches come first. Needs no PAT.',
+        'Finds intents: operations of web services that can be executed here. Ask in plain words for what you want done; the best matches come first, in brief: get_intent has the details. Needs no PAT.',
       annotations: reading,
       input: searchArguments,
       run: async (args, request) => {
         const given = Object.entries(args).filter(([, value]) => value !== undefined);
         const inner = innerRequest(request, {
           method: 'GET',
-          query: Object.fromEntries(given.map(([name, value]) => [name, String(value)])),
+          query: { ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])), view: 'brief' },
         });
-        return { data: await ask(endpoints.searchIntents, inner) };
+        return { data: fitHits(briefPage.parse(await ask(endpoints.searchIntents, inner))) };
       },
     }),
     defineTool({
@@ -149,9 +151,9 @@ export function openTools(endpoints: Endpoints, isFreshRequired: boolean): Tool[
         'Executes an intent with values for its parameters, and returns what its service answers. What it does and whether that can be undone is up to that service. Needs a PAT: see accept_policy.',
       annotations: executing,
       input: executeArguments,
-      run: async ({ intent_uid, parameters, idempotency_key, pat }, request) => {
+      run: async ({ intent_uid, parameters, fields, idempotency_key, pat }, request) => {
         const inner = innerRequest(request, {
-          body: { intent_uid, parameters: parameters as JsonObject },
+          body: { intent_uid, parameters: parameters as JsonObject, ...(fields && { fields }) },
           headers: { ...(pat !== undefined && { authorization: `Bearer ${pat}` }), 'idempotency-key': idempotency_key },
         });
         try {

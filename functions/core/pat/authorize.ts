@@ -4,15 +4,17 @@ import { bearerToken, invalidToken } from '../http/bearer.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { CurrentPolicy, FindPolicy } from '../policy/policy.ts';
 import { isPermitted, isProhibited } from '../policy/scope.ts';
-import { type AgentItem, isRevoked } from '../store/agent.ts';
+import { agentBlocked, isBlocked, isRevoked, type Standing } from '../store/agent.ts';
 import type { PolicyRefusals } from './policy-refusals.ts';
-import type { Proofs } from './proof.ts';
+import type { CheckedProof, Proofs } from './proof.ts';
 import type { VerifyPat } from './verify.ts';
 
 /** Who calls, and under which policy. */
 export interface Authorization {
   claims: PatClaims;
   policy: CurrentPolicy;
+  /** the proof that came with the request: to be used before anything comes of it */
+  proof: CheckedProof | undefined;
 }
 
 export type Authorize = (request: ApiRequest, nowMs: number) => Promise<Authorization>;
@@ -34,15 +36,16 @@ export const openAuthorizer =
   async (request, nowMs) => {
     const token = bearerToken(request, 'DPoP');
     const claims = await verifyPat(token, { baseUrl: request.baseUrl, nowMs });
-    await proofs.checkAtUse(request, token, claims, nowMs);
+    const proof = await proofs.checkAtUse(request, token, claims, nowMs);
     const policy = findPolicy(request.baseUrl);
     if (claims.pol !== policy.reference) throw await refusals.refuseOldPolicy(claims.pol, policy, request.baseUrl);
-    return { claims, policy };
+    return { claims, policy, proof };
   };
 
-/** @throws ApiError UNAUTHORIZED if the agent's PATs have been revoked since this one was issued */
-export function requireUnrevoked(agent: AgentItem | undefined, claims: PatClaims): void {
-  if (isRevoked(agent, claims))
+/** @throws ApiError FORBIDDEN if the agent or its key is blocked, UNAUTHORIZED if its PATs have been revoked since this one was issued */
+export function requireStanding(standing: Standing, claims: PatClaims): void {
+  if (isBlocked(standing)) throw agentBlocked();
+  if (isRevoked(standing.agent, claims))
     throw invalidToken('The PAT has been revoked. Ask the operators why, then ask for a new one at POST /api/pat/issue.');
 }
 

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { PatClaims } from '../../../schemas/pat.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
-import type { AgentItem } from '../store/agent.ts';
+import type { BoundAgent } from '../store/agent.ts';
 
 /** A PAT is valid from a little before its issue, because the clocks of two instances differ. */
 const clockDifferenceSeconds = 10;
 
 export interface Grant {
   baseUrl: string;
-  agent: AgentItem;
+  agent: BoundAgent;
   policy: CurrentPolicy;
   /** whether the PAT was asked for with a proof of possession, and so needs one at every use */
   hasProof: boolean;

@@ -5,8 +5,8 @@ import { invalidSignature, type Refuse } from './refusals.ts';
 /** What keeps a document from being used a second time. */
 export interface SingleUse {
   jti: string;
-  /** when the document expires, in seconds since the epoch; undefined if it never does */
-  expiresAt?: number;
+  /** when the document expires, in seconds since the epoch */
+  expiresAt: number;
 }
 
 export interface FreshnessOptions {
@@ -19,6 +19,9 @@ export interface FreshnessOptions {
 /** Largest difference between `iat` and the clock here, in either direction. */
 const maxAgeSeconds = 300;
 const maxJtiLength = 255;
+
+/** How far ahead the `exp` of a document with a `jti` may be: the jti is kept until then. */
+const maxLifeSeconds = 24 * 3_600;
 
 const isNumericDate = (value: JsonValue | undefined): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
@@ -67,5 +70,12 @@ export function checkFreshness(claims: Record<string, JsonValue>, options: Fresh
     );
   }
   if (jti === undefined) return undefined;
-  return { jti: checkJti(jti, what, invalidSignature), ...(ends.length > 0 && { expiresAt: Math.min(...ends) }) };
+  const checked = checkJti(jti, what, invalidSignature);
+  if (ends.length === 0) {
+    throw invalidSignature(`With a jti, the ${what} must have an exp or an iat, so that the jti need not be kept for ever. Sign it again.`);
+  }
+  if (typeof exp === 'number' && exp > options.nowMs / 1000 + maxLifeSeconds) {
+    throw invalidSignature(`With a jti, the exp of the ${what} must be at most 24 hours ahead. Sign it again.`);
+  }
+  return { jti: checked, expiresAt: Math.min(...ends) };
 }

@@ -12,17 +12,25 @@ import { verifyJwsSignature } from './signatures.ts';
 /** Proofs of possession (RFC 9449): a signature over each request with the key that the PAT is bound to. */
 export interface Proofs {
   /**
-   * Checks the proof sent with a PAT request, if there is one or the deployment requires it.
-   * @returns whether there was one
+   * Checks the proof sent with a PAT request, if there is one or the deployment requires it. Writes nothing.
    * @throws ApiError INVALID_SIGNATURE
    */
-  checkAtIssue(request: ApiRequest, thumbprint: string, nowMs: number): Promise<boolean>;
+  checkAtIssue(request: ApiRequest, thumbprint: string, nowMs: number): Promise<CheckedProof | undefined>;
   /**
    * Checks the proof sent with a PAT. One is required if the PAT or the deployment says so, or if the PAT came under the scheme `DPoP`; one that
-   * is sent is always checked.
+   * is sent is always checked. Writes nothing.
    * @throws ApiError UNAUTHORIZED
    */
-  checkAtUse(request: ApiRequest, token: string, claims: PatClaims, nowMs: number): Promise<void>;
+  checkAtUse(request: ApiRequest, token: string, claims: PatClaims, nowMs: number): Promise<CheckedProof | undefined>;
+}
+
+/** A proof that holds. */
+export interface CheckedProof {
+  /**
+   * Takes its jti, with one write; it has to be called before anything comes of the request. Once it has succeeded, it does nothing.
+   * @throws ApiError if the proof has been used before
+   */
+  use(): Promise<void>;
 }
 
 interface Expected {
@@ -37,21 +45,28 @@ const what = 'DPoP proof';
 
 /** @param isRequired - every PAT is issued and used with a proof */
 export function openProofs(usedJtis: UsedJtis, isRequired: boolean): Proofs {
-  async function check(request: ApiRequest, proof: string, expected: Expected): Promise<void> {
+  async function check(request: ApiRequest, proof: string, expected: Expected): Promise<CheckedProof> {
     const { refuse, thumbprint } = expected;
     const { jti, expiresAt } = await verifyProof(proof, request, expected);
-    if (!(await usedJtis.consume(`proof:${thumbprint}`, jti, expiresAt))) {
-      throw refuse(`The jti of the ${what} has been used. Make a new proof for every request.`);
-    }
+    let isUsed = false;
+    return {
+      use: async () => {
+        if (isUsed) return;
+        if (!(await usedJtis.consume(`proof:${thumbprint}`, jti, expiresAt))) {
+          throw refuse(`The jti of the ${what} has been used. Make a new proof for every request.`);
+        }
+        isUsed = true;
+      },
+    };
   }
 
   return {
     checkAtIssue: async (request, thumbprint, nowMs) => {
       const proof = request.header('dpop');
-      if (proof !== undefined) await check(request, proof, { thumbprint, nowMs, refuse: invalidSignature });
-      else if (isRequired)
+      if (proof !== undefined) return check(request, proof, { thumbprint, nowMs, refuse: invalidSignature });
+      if (isRequired)
         throw invalidSignature('This gate asks for proof of possession. Send a DPoP header (RFC 9449) made with agent_public_key.');
-      return proof !== undefined;
+      return undefined;
     },
     checkAtUse: async (request, token, claims, nowMs) => {
       const proof = request.header('dpop');
@@ -61,6 +76,7 @@ export function openProofs(usedJtis: UsedJtis, isRequired: boolean): Proofs {
       if (isRequired || claims.dpop || /^dpop /i.test(credential)) {
         throw invalidProof('The PAT is bound to its key. Send a DPoP header (RFC 9449) made with that key and this PAT.');
       }
+      return undefined;
     },
   };
 }

@@ -1,5 +1,7 @@
+import type { Issue } from '../../../schemas/errors.ts';
 import { type Policy, policy } from '../../../schemas/policy.ts';
-import { isObject, issuesOf } from '../json.ts';
+import { describeHidden } from '../../../schemas/text.ts';
+import { isObject, issuesOf, pointer } from '../json.ts';
 import { PolicyError } from './reading.ts';
 
 /** Stands in a policy file for the address that the gate is called by. */
@@ -15,9 +17,20 @@ export type PolicyTemplate = Policy;
 export function parsePolicyTemplate(text: string): PolicyTemplate {
   const template = parseText(text);
   const result = policy.safeParse(fillIn(template, 'https://gate.example'), { reportInput: true });
-  if (!result.success) throw new PolicyError(issuesOf(result.error));
+  const issues = result.success ? findHidden(template) : issuesOf(result.error);
+  if (issues.length > 0) throw new PolicyError(issues);
   // not zod's copy: its members stand in the order of the schema, and agents sign what they were served
   return template as PolicyTemplate;
+}
+
+/** Texts that hold something that nobody sees: people sign what they read. */
+function findHidden(value: unknown, place: readonly PropertyKey[] = []): Issue[] {
+  if (typeof value === 'string') {
+    const problem = describeHidden(value, false);
+    return problem === undefined ? [] : [{ path: pointer(place), problem }];
+  }
+  if (Array.isArray(value)) return value.flatMap((element, at) => findHidden(element, [...place, at]));
+  return isObject(value) ? Object.entries(value).flatMap(([name, member]) => findHidden(member, [...place, name])) : [];
 }
 
 function parseText(text: string): unknown {

@@ -80,7 +80,8 @@ export function openRelay({
     if (service.credential === undefined || !carriesCredential(service, origin)) return undefined;
     try {
       const credential = await credentials.read(service.service_id, service.credential);
-      return (credential.origins ?? [origin]).includes(origin) ? credential : undefined;
+      if ((credential.origins ?? [origin]).includes(origin)) return credential;
+      throw new TypeError('the record sends the credential where its secret does not');
     } catch (error) {
       throw new CallFailed('no_credential', error);
     }

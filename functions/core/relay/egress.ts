@@ -42,7 +42,7 @@ export function mayConnect(rules: EgressRules, protocol: string, port: number, a
 
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 const registeredName = new RegExp(`^(?:${label}\\.)+${label}$`);
-const authority = /^https?:\/\/(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::[0-9]{1,5})?$/i;
+const authority = /^https?:\/\/(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::(?:0|[1-9][0-9]{0,4}))?$/i;
 
 /**
  * What is wrong with scheme, host and port of an endpoint, as sentences that begin with "must". `origin` is the URL up to its path, as written:
@@ -53,7 +53,8 @@ export function checkOrigin(origin: string, rules: EgressRules): string[] {
   if (origin.includes('@')) return ['must not hold user information'];
   const [, host = ''] = authority.exec(origin) ?? [];
   const parsed = URL.parse(origin);
-  if (host === '' || parsed === null) return ['must name its host in ASCII letters, digits, hyphens and dots, and its port in digits'];
+  if (host === '' || parsed === null)
+    return ['must name its host in ASCII letters, digits, hyphens and dots, and its port in digits without leading zeros'];
   const problems: string[] = [];
   if (parsed.hostname !== host.toLowerCase()) problems.push('must name its host in the usual spelling');
   else if (!isCallableHost(parsed.hostname, rules))

@@ -9,13 +9,14 @@ type Fields = Record<string, string>;
 const headerText = (id: string): string => id.replace(/[^\x21-\x24\x26-\x7e]/gu, encodeURIComponent);
 
 /**
- * Made from scratch: nothing that the agent sent is passed on but its idempotency key and the inputs that are header fields. These give way to the
+ * Made from scratch: nothing that the agent sent is passed on but its name and the inputs that are header fields. These give way to the
  * service's own fields, these to the credential, and all to what every call carries.
  */
 export function buildHeaders(execution: Execution, url: URL, credential: CredentialValues | undefined): Fields {
   const { request, service, idempotencyKey } = execution;
   const fields = {
     'agent-id': headerText(execution.agentId),
+    'agent-key': execution.thumbprint,
     'intent-uid': execution.intentUid,
     'execution-id': headerText(execution.executionId),
   };
@@ -32,7 +33,7 @@ export function buildHeaders(execution: Execution, url: URL, credential: Credent
     'x-request-id': headerText(execution.requestId),
     ...fields,
     ...(request.contentType !== undefined && { 'content-type': request.contentType }),
-    ...(idempotencyKey !== undefined && { 'idempotency-key': headerText(idempotencyKey) }),
+    ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     ...(credential !== undefined && signCall(signed, credential)),
   };
   return override(request.headers ?? {}, service.headers ?? {}, credential?.headers ?? {}, carried);

@@ -28,6 +28,8 @@ export interface Execution {
   /** the intent's; with `credential` if calls at its origins carry one, and are not made without it */
   service: Pick<Service, 'service_id' | 'service_url' | 'headers'> & { credential?: StoredCredential };
   agentId: string;
+  /** RFC 7638 thumbprint of the agent's key */
+  thumbprint: string;
   requestId: string;
   executionId: string;
   idempotencyKey?: string;

@@ -3,12 +3,12 @@ import type { CredentialValues } from '../credentials/credentials.ts';
 import type { UpstreamRequest } from './request.ts';
 
 /** The components that every signature covers, in this order. */
-const covered = ['@method', '@target-uri', 'content-digest', 'agent-id', 'intent-uid', 'execution-id'] as const;
+const covered = ['@method', '@target-uri', 'content-digest', 'agent-id', 'agent-key', 'intent-uid', 'execution-id'] as const;
 
 export interface SignedCall {
   request: UpstreamRequest;
   /** the header fields that are signed, by their names in lower case */
-  fields: Record<'agent-id' | 'intent-uid' | 'execution-id', string>;
+  fields: Record<'agent-id' | 'agent-key' | 'intent-uid' | 'execution-id', string>;
   /** names the key, for upstreams that have several */
   serviceId: string;
   /** seconds since the epoch */

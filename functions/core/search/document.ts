@@ -1,7 +1,7 @@
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
-import { wordsOf } from './text.ts';
+import { plainText, wordsOf } from './text.ts';
 
 /**
  * The fields that questions are ranked by, and how much a word in each weighs. Not only their proportions count: FTS5's BM25 has a
@@ -24,6 +24,9 @@ export type SearchDocument = Record<Field, string>;
 
 const join = (...texts: (string | undefined)[]): string => texts.flatMap((text) => wordsOf(text ?? '')).join(' ');
 
+/** Each word once: long lists of parameters say the same words again and again. */
+const joinDistinct = (...texts: string[]): string => [...new Set(texts.flatMap(wordsOf))].join(' ');
+
 const parameterTexts = (parameters: Parameter[]): string[] => parameters.flatMap(({ name, description = '' }) => [name, description]);
 
 export function toDocument(intent: IntentInput, serviceName: string): SearchDocument {
@@ -31,8 +34,15 @@ export function toDocument(intent: IntentInput, serviceName: string): SearchDocu
   return {
     name: join(intent.intent_name),
     tags: join(...(intent.tags ?? []), intent.category),
-    description: join(intent.description),
+    description: join(plainText(intent.description)),
     service: join(serviceName, namespace, slug),
-    parameters: join(...parameterTexts(intent.input_parameters), ...parameterTexts(intent.output_parameters)),
+    parameters: joinDistinct(...parameterTexts(intent.input_parameters), ...parameterTexts(intent.output_parameters)),
   };
 }
+
+/** Of a longer description, only the beginning says what an operation is about. In characters. */
+const maxDescribed = 600;
+
+/** The text that an intent's vector is made of. */
+export const meaningText = ({ intent_name, description, tags = [] }: IntentInput, serviceName: string): string =>
+  [intent_name, serviceName, plainText(description).slice(0, maxDescribed), ...tags].join('\n');

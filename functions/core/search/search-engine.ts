@@ -15,8 +15,13 @@ export interface SearchResult {
   total: number;
 }
 
+export interface SearchOptions {
+  /** Of the best answers to a question, these come after all others: what nobody may execute. */
+  isForbidden?: (uid: string) => boolean;
+}
+
 /** What answers searches: SQLite in the function, or an OpenSearch Serverless collection. */
 export interface SearchEngine {
-  search(query: SearchQuery): Promise<SearchResult>;
+  search(query: SearchQuery, options?: SearchOptions): Promise<SearchResult>;
   close(): Promise<void>;
 }

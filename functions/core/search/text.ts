@@ -41,3 +41,15 @@ export function tokenize(text: string): Token[] {
 /** The words that a text is found by, in their order: parts, and the whole after its parts. */
 export const wordsOf = (text: string): string[] =>
   tokenize(text).flatMap(({ whole, parts }) => (parts.length > 1 ? [...parts, whole] : parts));
+
+/** A text without HTML tags and the marks of markdown; of links, only what they are called. */
+export const plainText = (text: string): string =>
+  text
+    .replace(/<[^<>]*>/g, ' ')
+    .replace(/!?\[([^[\]]*)\]\([^()]*\)/g, '$1')
+    .replace(/[`*#>_~|]+/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+
+/** The text up to the first mark that ends a sentence, of at most 300 characters. */
+export const firstSentence = (text: string): string => (text.split(/(?<=[.!?])\s/, 1)[0] ?? '').slice(0, 300);

@@ -1,91 +1,502 @@
-import { agentId } from '../../../schemas/agent.ts';
-import { ApiError } from '../api-error.ts';
+import { type AgentState, agentIdInPath } from '../../../schemas/agent.ts';
+import { ApiError, unavailable } from '../api-error.ts';
 import { newUlid } from '../ulid.ts';
-import { keys } from './keys.ts';
+import { type Key, keys } from './keys.ts';
 import type { Item, Table } from './table.ts';
+import { openWaitingAgents, waitSeconds } from './waiting-agents.ts';
 
-/** An agent: the key that its id belongs to. */
+/** What is known under an agent_id: whose it is, that it waits for approval, that it is blocked. */
 export interface AgentItem extends Item {
   agent_id: string;
-  /** RFC 7638 thumbprint of the key that presented the id first */
-  thumbprint: string;
-  /** in every PAT; a new one makes all earlier PATs invalid at once, whatever the clocks say */
-  generation: string;
+  /** RFC 7638 thumbprint of the key that presented the id first; none if nobody has */
+  thumbprint?: string;
+  /** in every PAT; a new one makes all earlier PATs invalid at once, whatever the clocks say. None before a PAT may be issued */
+  generation?: string;
   /** milliseconds since the epoch */
-  first_seen: number;
+  first_seen?: number;
   /** milliseconds since the epoch */
-  last_issue: number;
+  last_issue?: number;
   /** milliseconds since the epoch */
   revoked_at?: number;
+  /** a PAT has been issued with a proof of possession, so that none is issued without */
+  proof?: true;
+  /** since when it waits for approval, in milliseconds since the epoch */
+  asked_at?: number;
+  /** which block holds for it: a later one has another name */
+  block?: string;
+  /** milliseconds since the epoch */
+  blocked_at?: number;
+  block_reason?: string;
+  /** the key that the block holds for, once the id has been taken from it */
+  blocked_key?: string;
+  /** the block that was lifted last */
+  lifted_block?: string;
+  /** until when the list of active agents has it, in seconds since the epoch */
+  listed_until?: number;
+  /** seconds since the epoch; blocked agents have none */
+  expires_at?: number;
+}
+
+/** An agent that PATs may be issued to. */
+export interface BoundAgent extends AgentItem {
+  thumbprint: string;
+  generation: string;
+}
+
+/** What holds for a key, whatever agent_id it presents. */
+export interface AgentKeyItem extends Item {
+  /** the blocks of agents that had this key */
+  blocked_by?: Set<string>;
+  /** a PAT has been issued with a proof of possession, so that none is issued without */
+  proof?: true;
+  expires_at?: number;
+}
+
+/** What was known when a PAT was asked for or used. */
+export interface Standing {
+  agent: AgentItem | undefined;
+  key: AgentKeyItem | undefined;
+}
+
+interface Presented {
+  agentId: string;
+  thumbprint: string;
+  nowMs: number;
+}
+
+export interface BindRequest extends Presented {
+  hasProof: boolean;
+  /** the id must have been issued PATs before, or be approved */
+  mustBeKnown: boolean;
 }
 
 /** An agent is forgotten this long after its last PAT, so that ids which nobody uses do not pile up. */
-const agentLifeSeconds = 90 * 24 * 3600;
+const agentLifeSeconds = 90 * 24 * 3_600;
 
-/** The agents of the table. Each method is one operation. */
-export interface Agents {
-  find(agentId: string): Promise<AgentItem | undefined>;
-  /** Binds the id to the key, or records another issue to it; undefined if the id belongs to another key. */
-  bind(agentId: string, thumbprint: string, nowMs: number): Promise<AgentItem | undefined>;
-  /** Makes every PAT that has been issued to the agent invalid; undefined if there is no such agent. */
-  revoke(agentId: string, nowMs: number): Promise<AgentItem | undefined>;
-  /** Frees the id for another key, and makes every PAT issued to it invalid; false if there is no such agent. */
-  unbind(agentId: string): Promise<boolean>;
-}
+/** The list of active agents is written anew only so often: its entries last this much longer than the agents. */
+const listedLonger = 2;
 
-export const openAgents = (table: Table): Agents => ({
-  find: (agentId) => table.get<AgentItem>(keys.agent(agentId)),
-  bind: async (agentId, thumbprint, nowMs) =>
-    (await table.update<AgentItem>(keys.agent(agentId), {
-      UpdateExpression:
-        'SET #agent_id = :agent_id, #thumbprint = :thumbprint, #generation = if_not_exists(#generation, :generation), ' +
-        '#first_seen = if_not_exists(#first_seen, :now), #last_issue = :now, #expires_at = :expires_at',
-      ConditionExpression: 'attribute_not_exists(#thumbprint) OR #thumbprint = :thumbprint',
-      ExpressionAttributeNames: {
-        '#agent_id': 'agent_id',
-        '#thumbprint': 'thumbprint',
-        '#generation': 'generation',
-        '#first_seen': 'first_seen',
-        '#last_issue': 'last_issue',
-        '#expires_at': 'expires_at',
-      },
-      ExpressionAttributeValues: {
-        ':agent_id': agentId,
-        ':thumbprint': thumbprint,
-        ':generation': newUlid(),
-        ':now': nowMs,
-        ':expires_at': Math.floor(nowMs / 1000) + agentLifeSeconds,
-      },
-      ReturnValues: 'ALL_NEW',
-    })) || undefined,
-  revoke: async (agentId, nowMs) =>
-    (await table.update<AgentItem>(keys.agent(agentId), {
-      UpdateExpression: 'SET #generation = :generation, #revoked_at = :now',
-      ConditionExpression: 'attribute_exists(pk)',
-      ExpressionAttributeNames: { '#generation': 'generation', '#revoked_at': 'revoked_at' },
-      ExpressionAttributeValues: { ':generation': newUlid(), ':now': nowMs },
-      ReturnValues: 'ALL_NEW',
-    })) || undefined,
-  unbind: (agentId) => table.delete(keys.agent(agentId), { ConditionExpression: 'attribute_exists(pk)' }),
-});
+const maxAttempts = 3;
+
+export const isBlocked = ({ agent, key }: Standing): boolean => agent?.block !== undefined || (key?.blocked_by?.size ?? 0) > 0;
 
 /** Whether a PAT has been revoked: its agent is gone, or of another generation. */
 export const isRevoked = (agent: AgentItem | undefined, { gen }: { gen: string }): boolean => agent?.generation !== gen;
+
+/** The state of an agent; undefined if its waiting is over, or if nothing is left of it but that a block was lifted. */
+export function stateOf(agent: AgentItem | undefined, nowMs: number): AgentState | undefined {
+  if (agent?.block !== undefined) return 'blocked';
+  if (agent?.generation !== undefined) return 'active';
+  return agent?.asked_at !== undefined && (agent.expires_at ?? 0) > nowMs / 1000 ? 'pending' : undefined;
+}
+
+/** Where an agent may stand: version 0.1.0 did not fold ids. */
+const placesOf = (agentId: string): Key[] => {
+  const [current, earlier] = [keys.agent(agentId), keys.earlierAgent(agentId)];
+  return current.pk === earlier.pk ? [current] : [current, earlier];
+};
+
+/** What has to be read to know whether a PAT may be used; {@link readStanding} understands the items. */
+export const standingKeys = (agentId: string, thumbprint: string): Key[] => [keys.agentKey(thumbprint), ...placesOf(agentId)];
+
+export const readStanding = ([key, current, earlier]: (Item | undefined)[]): Standing => ({
+  agent: (current ?? earlier) as AgentItem | undefined,
+  key: key as AgentKeyItem | undefined,
+});
+
+/** The condition that its waiting has neither begun nor ended since: who ends it gives back its place, and must be the only one. */
+const askedAt = (agent: AgentItem | undefined): string =>
+  agent?.asked_at === undefined ? 'attribute_not_exists(#asked_at)' : '#asked_at = :asked_at';
+
+/** The agents of the table. */
+export function openAgents(table: Table) {
+  const waiting = openWaitingAgents(table);
+
+  /** Puts an agent of version 0.1.0 where this one looks for it. The earlier record stays until it expires, for PATs and a return to that version. */
+  async function settle(agentId: string, [current, earlier]: (AgentItem | undefined)[]): Promise<AgentItem | undefined> {
+    if (current || !earlier) return current;
+    await table.put({ ...earlier, ...keys.agent(agentId) }, { ConditionExpression: 'attribute_not_exists(pk)' });
+    return table.get<AgentItem>(keys.agent(agentId));
+  }
+
+  async function find(agentId: string): Promise<AgentItem | undefined> {
+    const places = placesOf(agentId);
+    return settle(agentId, places.length > 1 ? await table.getAll<AgentItem>(places) : [await table.get<AgentItem>(keys.agent(agentId))]);
+  }
+
+  /** An agent is on the list of its state before it has that state, and may stay there afterwards: what a list shows is checked against the record. */
+  const enlist = (state: AgentState, agentId: string, expiresAt?: number): Promise<boolean> =>
+    table.put({ ...keys.agentListed(state, agentId), agent_id: agentId, expires_at: expiresAt });
+
+  const enlistActive = async (agentId: string, nowMs: number): Promise<number> => {
+    const listedUntil = Math.floor(nowMs / 1000) + listedLonger * agentLifeSeconds;
+    await enlist('active', agentId, listedUntil);
+    return listedUntil;
+  };
+
+  /** For whoever has ended the waiting of this agent with a conditional write, and nobody else. */
+  async function leaveWaiting({ asked_at, expires_at }: Partial<AgentItem>): Promise<void> {
+    if (asked_at !== undefined && expires_at !== undefined) await waiting.giveBack(expires_at);
+  }
+
+  /** No PAT is issued to the key without a proof from now on. */
+  async function keepProof(thumbprint: string, known: AgentKeyItem | undefined, nowMs: number): Promise<void> {
+    const nowSeconds = Math.floor(nowMs / 1000);
+    if (known?.proof && (known.expires_at ?? 0) > nowSeconds + agentLifeSeconds / 2) return;
+    await table.update(keys.agentKey(thumbprint), {
+      UpdateExpression: 'SET #proof = :true, #expires_at = :expires_at',
+      ConditionExpression: 'attribute_not_exists(#blocked_by)',
+      ExpressionAttributeNames: { '#proof': 'proof', '#expires_at': 'expires_at', '#blocked_by': 'blocked_by' },
+      ExpressionAttributeValues: { ':true': true, ':expires_at': nowSeconds + agentLifeSeconds },
+    });
+  }
+
+  async function blockKey(thumbprint: string, block: string): Promise<void> {
+    await table.update(keys.agentKey(thumbprint), {
+      UpdateExpression: 'ADD #blocked_by :block REMOVE #expires_at',
+      ExpressionAttributeNames: { '#blocked_by': 'blocked_by', '#expires_at': 'expires_at' },
+      ExpressionAttributeValues: { ':block': new Set([block]) },
+    });
+  }
+
+  /** The other blocks of the key stay. */
+  async function unblockKey(thumbprint: string, block: string, nowMs: number): Promise<void> {
+    const key = keys.agentKey(thumbprint);
+    await table.update(key, {
+      UpdateExpression: 'DELETE #blocked_by :block',
+      ConditionExpression: 'attribute_exists(pk)',
+      ExpressionAttributeNames: { '#blocked_by': 'blocked_by' },
+      ExpressionAttributeValues: { ':block': new Set([block]) },
+    });
+    await table.update(key, {
+      UpdateExpression: 'SET #expires_at = :expires_at',
+      ConditionExpression: 'attribute_exists(pk) AND attribute_not_exists(#blocked_by)',
+      ExpressionAttributeNames: { '#blocked_by': 'blocked_by', '#expires_at': 'expires_at' },
+      ExpressionAttributeValues: { ':expires_at': Math.floor(nowMs / 1000) + agentLifeSeconds },
+    });
+  }
+
+  /** A block has been lifted altogether. Nothing is left of an agent that had no PAT. */
+  async function forgetLifted(agentId: string, block: string): Promise<void> {
+    const condition = (more: string) => ({
+      ConditionExpression: `#lifted_block = :block AND ${more}`,
+      ExpressionAttributeNames: { '#lifted_block': 'lifted_block', '#generation': 'generation' },
+      ExpressionAttributeValues: { ':block': block },
+    });
+    const isKept = await table.update(keys.agent(agentId), {
+      UpdateExpression: 'REMOVE #lifted_block',
+      ...condition('attribute_exists(#generation)'),
+    });
+    if (!isKept) await table.delete(keys.agent(agentId), condition('attribute_not_exists(#generation)'));
+  }
+
+  return {
+    /** The agent, also one that is blocked or waits. */
+    find,
+
+    /** What a PAT request depends on, in one round trip. An agent whose waiting is over is removed. */
+    async standingOf(agentId: string, thumbprint: string, nowMs: number): Promise<Standing> {
+      const [key, ...found] = await table.getAll<Item>(standingKeys(agentId, thumbprint));
+      const agent = await settle(agentId, found as (AgentItem | undefined)[]);
+      const isOver = agent?.asked_at !== undefined && stateOf(agent, nowMs) === undefined;
+      if (isOver) {
+        await table.delete(keys.agent(agentId), {
+          ConditionExpression: 'asked_at = :seen',
+          ExpressionAttributeValues: { ':seen': agent.asked_at },
+        });
+      }
+      return { agent: isOver ? undefined : agent, key: key as AgentKeyItem | undefined };
+    },
+
+    /**
+     * Binds the id to the key, or records another issue to it.
+     * @returns undefined if by now the id belongs to another key, is blocked, needs a proof or an approval
+     */
+    async bind({ agentId, thumbprint, nowMs, hasProof, mustBeKnown }: BindRequest, seen: Standing): Promise<BoundAgent | undefined> {
+      const expiresAt = Math.floor(nowMs / 1000) + agentLifeSeconds;
+      const listedUntil = (seen.agent?.listed_until ?? 0) < expiresAt ? await enlistActive(agentId, nowMs) : undefined;
+      if (hasProof) await keepProof(thumbprint, seen.key, nowMs);
+      const bound = await table.update<AgentItem>(keys.agent(agentId), {
+        UpdateExpression: [
+          'SET #agent_id = if_not_exists(#agent_id, :agent_id), #thumbprint = :thumbprint',
+          '#generation = if_not_exists(#generation, :generation)',
+          '#first_seen = if_not_exists(#first_seen, :now), #last_issue = :now, #expires_at = :expires_at',
+          ...(hasProof ? ['#proof = :true'] : []),
+          ...(listedUntil !== undefined ? ['#listed_until = :listed_until'] : []),
+        ]
+          .join(', ')
+          .concat(' REMOVE #asked_at'),
+        ConditionExpression: [
+          'attribute_not_exists(#block) AND (attribute_not_exists(#thumbprint) OR #thumbprint = :thumbprint)',
+          ...(hasProof ? [] : ['attribute_not_exists(#proof)']),
+          ...(mustBeKnown ? ['attribute_exists(#generation)'] : []),
+          askedAt(seen.agent),
+        ].join(' AND '),
+        ExpressionAttributeNames: {
+          '#agent_id': 'agent_id',
+          '#thumbprint': 'thumbprint',
+          '#generation': 'generation',
+          '#first_seen': 'first_seen',
+          '#last_issue': 'last_issue',
+          '#expires_at': 'expires_at',
+          '#proof': 'proof',
+          '#asked_at': 'asked_at',
+          '#block': 'block',
+          ...(listedUntil !== undefined && { '#listed_until': 'listed_until' }),
+        },
+        ExpressionAttributeValues: {
+          ':agent_id': agentId,
+          ':thumbprint': thumbprint,
+          ':generation': newUlid(),
+          ':now': nowMs,
+          ':expires_at': expiresAt,
+          ...(hasProof && { ':true': true }),
+          ...(seen.agent?.asked_at !== undefined && { ':asked_at': seen.agent.asked_at }),
+          ...(listedUntil !== undefined && { ':listed_until': listedUntil }),
+        },
+        ReturnValues: 'ALL_NEW',
+      });
+      if (bound && seen.agent) await leaveWaiting(seen.agent);
+      return (bound as BoundAgent | false) || undefined;
+    },
+
+    /**
+     * Records that an agent waits for approval.
+     * @returns `full` if too many wait; `taken` if the id has come into use in the meantime
+     */
+    async ask({ agentId, thumbprint, nowMs }: Presented): Promise<'waits' | 'full' | 'taken'> {
+      if (!(await waiting.take(nowMs))) return 'full';
+      const expiresAt = Math.floor(nowMs / 1000) + waitSeconds;
+      await enlist('pending', agentId, expiresAt);
+      const key = keys.agent(agentId);
+      const item = { ...key, agent_id: agentId, thumbprint, first_seen: nowMs, asked_at: nowMs, expires_at: expiresAt };
+      if (await table.put(item, { ConditionExpression: 'attribute_not_exists(pk)' })) return 'waits';
+      const holder = await table.get<AgentItem>(key);
+      if (holder?.asked_at === nowMs && holder.thumbprint === thumbprint) return 'waits';
+      await waiting.giveBack(expiresAt);
+      return 'taken';
+    },
+
+    /**
+     * Lets an agent that waits have PATs.
+     * @param thumbprint - the key that is meant, if it matters
+     * @returns undefined if no such agent waits
+     * @throws ApiError CONFLICT if another key waits under this id, or if the agent is blocked
+     */
+    async approve(agentId: string, thumbprint: string | undefined, nowMs: number): Promise<AgentItem | undefined> {
+      const agent = await find(agentId);
+      const state = stateOf(agent, nowMs);
+      if (!agent || state === undefined) return undefined;
+      if (state === 'blocked') throw isBlockedAlready();
+      if (thumbprint !== undefined && agent.thumbprint !== thumbprint) throw agentChanged();
+      if (state === 'active') return agent;
+      const listedUntil = await enlistActive(agent.agent_id, nowMs);
+      const approved = await table.update<AgentItem>(keys.agent(agentId), {
+        UpdateExpression: 'SET #generation = :generation, #expires_at = :expires_at, #listed_until = :listed_until REMOVE #asked_at',
+        ConditionExpression: '#asked_at = :seen AND #thumbprint = :thumbprint',
+        ExpressionAttributeNames: {
+          '#generation': 'generation',
+          '#expires_at': 'expires_at',
+          '#listed_until': 'listed_until',
+          '#asked_at': 'asked_at',
+          '#thumbprint': 'thumbprint',
+        },
+        ExpressionAttributeValues: {
+          ':generation': newUlid(),
+          ':expires_at': Math.floor(nowMs / 1000) + agentLifeSeconds,
+          ':listed_until': listedUntil,
+          ':seen': agent.asked_at,
+          ':thumbprint': agent.thumbprint,
+        },
+        ReturnValues: 'ALL_NEW',
+      });
+      if (!approved) throw agentChanged();
+      await leaveWaiting(agent);
+      return approved;
+    },
+
+    /** Makes every PAT that has been issued to the agent invalid; undefined if there is no such agent. */
+    async revoke(agentId: string, nowMs: number): Promise<AgentItem | undefined> {
+      if (placesOf(agentId).length > 1) await find(agentId);
+      const revoked = await table.update<AgentItem>(keys.agent(agentId), {
+        UpdateExpression: 'SET #generation = :generation, #revoked_at = :now',
+        ConditionExpression: 'attribute_exists(#generation)',
+        ExpressionAttributeNames: { '#generation': 'generation', '#revoked_at': 'revoked_at' },
+        ExpressionAttributeValues: { ':generation': newUlid(), ':now': nowMs },
+        ReturnValues: 'ALL_NEW',
+      });
+      return revoked || undefined;
+    },
+
+    /** Frees the id for another key, and makes every PAT issued to it invalid; false if no key has it. A block stays, for the key too. */
+    async unbind(agentId: string): Promise<boolean> {
+      const agent = await find(agentId);
+      if (agent?.thumbprint === undefined) return false;
+      const key = keys.agent(agentId);
+      const isDeleted = await table.delete(key, {
+        ConditionExpression: `attribute_not_exists(#block) AND #thumbprint = :thumbprint AND ${askedAt(agent)}`,
+        ExpressionAttributeNames: { '#block': 'block', '#thumbprint': 'thumbprint', '#asked_at': 'asked_at' },
+        ExpressionAttributeValues: {
+          ':thumbprint': agent.thumbprint,
+          ...(agent.asked_at !== undefined && { ':asked_at': agent.asked_at }),
+        },
+      });
+      if (isDeleted) await leaveWaiting(agent);
+      else {
+        await table.update(key, {
+          UpdateExpression: `SET #blocked_key = #thumbprint REMOVE ${boundMembers.map((name) => `#${name}`).join(', ')}`,
+          ConditionExpression: 'attribute_exists(#thumbprint)',
+          ExpressionAttributeNames: Object.fromEntries(['blocked_key', ...boundMembers].map((name) => [`#${name}`, name])),
+        });
+      }
+      await Promise.all([
+        ...placesOf(agentId)
+          .slice(1)
+          .map((earlier) => table.delete(earlier)),
+        table.update(keys.agentKey(agent.thumbprint), {
+          UpdateExpression: 'REMOVE #proof',
+          ConditionExpression: 'attribute_exists(#proof)',
+          ExpressionAttributeNames: { '#proof': 'proof' },
+        }),
+      ]);
+      return true;
+    },
+
+    /**
+     * Blocks the id, whether or not anybody has it, and the key that has it. Nobody who asks for a PAT or uses one after this gets by.
+     * @param reason - for admins
+     */
+    async block(agentId: string, reason: string, nowMs: number): Promise<AgentItem> {
+      const { agent_id = agentId, lifted_block, thumbprint: earlier } = (await find(agentId)) ?? {};
+      // lifting it was cut short
+      if (lifted_block !== undefined && earlier !== undefined) await unblockKey(earlier, lifted_block, nowMs);
+      await enlist('blocked', agent_id);
+      for (let attempt = 0; attempt < maxAttempts; attempt++) {
+        const before = await table.update<AgentItem>(keys.agent(agentId), {
+          UpdateExpression:
+            'SET #agent_id = if_not_exists(#agent_id, :agent_id), #block = if_not_exists(#block, :block), ' +
+            '#blocked_at = if_not_exists(#blocked_at, :now), #block_reason = :reason REMOVE #asked_at, #expires_at, #lifted_block',
+          ExpressionAttributeNames: {
+            '#lifted_block': 'lifted_block',
+            '#agent_id': 'agent_id',
+            '#block': 'block',
+            '#blocked_at': 'blocked_at',
+            '#block_reason': 'block_reason',
+            '#asked_at': 'asked_at',
+            '#expires_at': 'expires_at',
+          },
+          ExpressionAttributeValues: { ':agent_id': agentId, ':block': newUlid(), ':now': nowMs, ':reason': reason },
+          ReturnValues: 'ALL_OLD',
+        });
+        if (before) await leaveWaiting(before);
+        const blocked = await table.get<AgentItem>(keys.agent(agentId));
+        if (blocked?.block === undefined) continue;
+        const thumbprint = blocked.thumbprint ?? blocked.blocked_key;
+        if (thumbprint === undefined) return blocked;
+        await blockKey(thumbprint, blocked.block);
+        // if the block was lifted meanwhile, whoever lifted it may not have seen it on the key
+        if ((await table.get<AgentItem>(keys.agent(agentId)))?.block === blocked.block) return blocked;
+        await unblockKey(thumbprint, blocked.block, nowMs);
+      }
+      throw changedByOthers();
+    },
+
+    /** Lifts the block of the id and of the key that it holds for; false if there is none. */
+    async unblock(agentId: string, nowMs: number): Promise<boolean> {
+      const agent = await find(agentId);
+      const block = agent?.block ?? agent?.lifted_block;
+      if (!agent || block === undefined) return false;
+      if (agent.generation !== undefined) await enlistActive(agent.agent_id, nowMs);
+      if (agent.block !== undefined) {
+        const isLifted = await table.update(keys.agent(agentId), {
+          UpdateExpression: 'SET #lifted_block = #block, #expires_at = :expires_at REMOVE #block, #blocked_at, #block_reason',
+          ConditionExpression: '#block = :block',
+          ExpressionAttributeNames: {
+            '#lifted_block': 'lifted_block',
+            '#expires_at': 'expires_at',
+            '#block': 'block',
+            '#blocked_at': 'blocked_at',
+            '#block_reason': 'block_reason',
+          },
+          ExpressionAttributeValues: { ':expires_at': Math.floor(nowMs / 1000) + agentLifeSeconds, ':block': block },
+        });
+        if (!isLifted && (await find(agentId))?.lifted_block !== block) throw changedByOthers();
+      }
+      const thumbprint = agent.thumbprint ?? agent.blocked_key;
+      if (thumbprint !== undefined) await unblockKey(thumbprint, block, nowMs);
+      await forgetLifted(agentId, block);
+      return true;
+    },
+
+    /**
+     * A page of the agents of one state in the order of their folded ids; it may hold fewer than `count` although more follow.
+     * @param after - the agent_id that the page follows
+     * @returns the agents, and the agent_id that the next page follows if there may be more
+     */
+    async list(
+      state: AgentState,
+      after: string | undefined,
+      count: number,
+      nowMs: number,
+    ): Promise<{ agents: AgentItem[]; next?: string }> {
+      const { items, lastKey } = await table.query<{ agent_id: string }>(keys.agentListed(state, '').pk, {
+        ...(after !== undefined && { range: 'sk > :after', ExpressionAttributeValues: { ':after': keys.agentListed(state, after).sk } }),
+        Limit: count,
+      });
+      const found = items.length > 0 ? await table.getAll<AgentItem>(items.map(({ agent_id }) => keys.agent(agent_id))) : [];
+      const agents = found.filter((agent) => agent !== undefined && stateOf(agent, nowMs) === state) as AgentItem[];
+      const next = lastKey && items.at(-1)?.agent_id;
+      return { agents, ...(next !== undefined && { next }) };
+    },
+  };
+}
+
+export type Agents = ReturnType<typeof openAgents>;
+
+/** What an id loses when it is taken from its key. */
+const boundMembers = ['thumbprint', 'generation', 'first_seen', 'last_issue', 'revoked_at', 'proof', 'listed_until'];
 
 export const agentIdTaken = () =>
   new ApiError('POLICY_REJECTED', 'The agent_id belongs to another key. Sign with that key, or choose another agent_id.', {
     details: { reason: 'agent_id_bound' },
   });
 
+const blockedMessage =
+  'The operators of this gate have blocked this agent, under every agent_id and PAT of its key. Only they can lift the block: stop, and ask them.';
+
+/** 403 at issue. */
+export const agentBlockedAtIssue = () => new ApiError('POLICY_REJECTED', blockedMessage, { details: { reason: 'agent_blocked' } });
+
+/** 403 at execution. */
+export const agentBlocked = () => new ApiError('FORBIDDEN', blockedMessage, { details: { reason: 'agent_blocked' } });
+
+const agentChanged = () =>
+  new ApiError('CONFLICT', 'The agent has changed meanwhile. Read it with GET /api/agents/{agent_id}, and decide again.', {
+    details: { reason: 'agent_changed' },
+  });
+
+const changedByOthers = () => unavailable('Several admins block or unblock this agent at once. Try again after Retry-After.');
+
+const isBlockedAlready = () =>
+  new ApiError('CONFLICT', 'The agent is blocked. Lift the block first: DELETE /api/agents/{agent_id}/block.', {
+    details: { reason: 'agent_blocked' },
+  });
+
 export const noSuchAgent = () =>
   new ApiError('NOT_FOUND', 'No PAT has been issued to an agent of this agent_id. Check the agent_id, percent-encoded as UTF-8.');
+
+export const noSuchBlock = () =>
+  new ApiError('NOT_FOUND', 'No agent of this agent_id is blocked. Check the agent_id, percent-encoded as UTF-8.');
+
+export const noSuchRequest = () =>
+  new ApiError('NOT_FOUND', 'No agent of this agent_id waits for approval. Check the agent_id, percent-encoded as UTF-8.');
 
 /**
  * The agent_id in a path, in normal form.
  * @throws ApiError NOT_FOUND if no agent can have it
  */
 export function requireAgentId(text: string): string {
-  const result = agentId.safeParse(text);
+  const result = agentIdInPath.safeParse(text);
   if (!result.success) throw noSuchAgent();
   return result.data;
 }

@@ -1,16 +1,27 @@
 import QuickLRU from 'quick-lru';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { compareVersions, isIntentUid, splitIntentUid } from '../../../schemas/intent-uid.ts';
+import { type Admin, operator, requireIntentNamespace } from '../admin/admin.ts';
 import { ApiError } from '../api-error.ts';
 import { isUlid, newUlid } from '../ulid.ts';
-import type { AgentItem } from './agent.ts';
+import { readStanding, type Standing, standingKeys } from './agent.ts';
 import { announceChange } from './changes.ts';
+import { type AdminChange, digestOf, type History, openHistory } from './history.ts';
 import { type IntentItem, isLive, toIntentItem, toIntentRecord } from './intent-item.ts';
 import { type Key, keys } from './keys.ts';
-import { type ListedIntent, listMembers, markMember, markOnRoster, removeMember, settleMember, settleOnRoster } from './members.ts';
+import {
+  createRoster,
+  type ListedIntent,
+  listMembers,
+  listOf,
+  markMember,
+  markOnRoster,
+  removeMember,
+  settleMember,
+  settleOnRoster,
+} from './members.ts';
 import type { IntentRecord, ServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
-import { tombstoneLifeSeconds } from './services.ts';
 import type { Item, Table } from './table.ts';
 
 /** An intent is live when its own record and its service's record are. */
@@ -27,8 +38,8 @@ const uidTaken = () =>
     details: { issues: [{ path: '/intent_uid', problem: 'must be unique' }] },
   });
 
-/** Intents. Reads see only live ones. */
-export function openIntents(table: Table) {
+/** Intents. Reads see only live ones, and drafts only where they say so. Without {@link as}, changes are those of the operators' programs. */
+export function openIntents(table: Table, history: History = openHistory(table)) {
   /** Which service an intent was last seen in: lets a read ask for both records at once. What it says is always checked. */
   const lastService = new QuickLRU<string, string>({ maxSize: 10_000 });
 
@@ -47,27 +58,184 @@ export function openIntents(table: Table) {
 
   const find = async (uid: string): Promise<LiveIntent | undefined> => (isIntentUid(uid) ? (await findWith(uid, [])).found : undefined);
 
-  /** One conditional write over what was read. A write whose answer was lost is recognised by its revision. */
-  async function overwrite(seenRev: string | undefined, item: Key & IntentItem): Promise<boolean> {
-    const isWritten = await table.put(
-      item,
-      seenRev === undefined
-        ? { ConditionExpression: 'attribute_not_exists(pk)' }
-        : { ConditionExpression: 'rev = :seen', ExpressionAttributeValues: { ':seen': seenRev } },
-    );
-    return isWritten || (await table.get<IntentItem>(keys.intent(item.intent_uid)))?.rev === item.rev;
+  /** The changes that an admin makes. Each leaves one entry in the history, and is refused outside of the admin's namespaces. */
+  function changesBy(by: Admin) {
+    /** Says that a record is about to be written over what was seen. */
+    async function announce(
+      action: AdminChange['action'],
+      seen: { rev: string; digest?: string } | undefined,
+      { rev, intent_uid: id, definition }: IntentItem,
+      service: Pick<ServiceRecord, 'namespace'>,
+    ): Promise<AdminChange> {
+      const change: AdminChange = {
+        rev,
+        kind: 'intent',
+        id,
+        action,
+        namespace: service.namespace,
+        before_rev: seen?.rev,
+        digest_before: seen?.digest,
+        digest_after: definition === undefined ? undefined : digestOf(JSON.parse(definition)),
+      };
+      await Promise.all([announceChange(table, { rev, kind: 'intent', id }), history.announce(by, change)]);
+      return change;
+    }
+
+    /** One conditional write over what was read. A write whose answer was lost is recognised by its revision, or by the mark of whoever has replaced it. */
+    async function overwrite(change: AdminChange, item: Key & IntentItem): Promise<boolean> {
+      const isWritten = await table.put(
+        item,
+        change.before_rev === undefined
+          ? { ConditionExpression: 'attribute_not_exists(pk)' }
+          : { ConditionExpression: 'rev = :seen', ExpressionAttributeValues: { ':seen': change.before_rev } },
+      );
+      if (isWritten || (await table.get<IntentItem>(keys.intent(item.intent_uid)))?.rev === item.rev) return true;
+      return !(await history.withdraw(change));
+    }
+
+    return {
+      /**
+       * @param check - throws if the intent does not suit its service
+       * @returns undefined if there is no such service
+       * @throws ApiError CONFLICT if the uid is taken, FORBIDDEN if the service is not the admin's or has another namespace
+       */
+      async create(
+        serviceId: string,
+        input: IntentInput,
+        check: (service: ServiceRecord) => void = () => {},
+      ): Promise<IntentRecord | undefined> {
+        if (!isUlid(serviceId)) return undefined;
+        const [service, seen] = await table.getAll<Item>([keys.service(serviceId), keys.intent(input.intent_uid)]);
+        if (!isLive(service)) return undefined;
+        requireIntentNamespace(by, service, input.intent_uid);
+        check(service as ServiceRecord & Item);
+        if (isLive(seen) && isLive(await table.get(keys.service(String(seen.service_id))))) throw uidTaken();
+
+        const rev = newUlid();
+        const item = toIntentItem(input, serviceId, rev);
+        const list = listOf(serviceId, input.draft);
+        if (input.draft) await createRoster(table, list);
+        const [change] = await Promise.all([
+          announce('create', seen && { rev: String(seen.rev) }, item, service),
+          markMember(table, list, input.intent_uid, rev),
+          markOnRoster(table, list, input.intent_uid, rev, 'joins'),
+        ]);
+        if (!(await overwrite(change, item))) throw uidTaken();
+
+        const [serviceNow] = await Promise.all([
+          table.get<ServiceRecord & Item>(keys.service(serviceId)),
+          settleMember(table, list, rev, input),
+          settleOnRoster(table, list, input.intent_uid, rev, 'joined'),
+        ]);
+        if (isLive(serviceNow)) {
+          history.write(by, change);
+          return toIntentRecord(item);
+        }
+        await table.delete(keys.intent(input.intent_uid), {
+          ConditionExpression: 'rev = :mine',
+          ExpressionAttributeValues: { ':mine': rev },
+        });
+        await removeMember(table, list, input.intent_uid, rev);
+        await history.withdraw(change);
+        return undefined;
+      },
+
+      /**
+       * Replaces an intent. One that becomes a draft, or ceases to be one, changes from one of its service's lists to the other.
+       * @returns undefined if there is no such intent
+       * @throws ApiError CONFLICT if the writer knew another revision, FORBIDDEN if it is not the admin's
+       */
+      async replace(uid: string, input: IntentInput, ifMatch: (found: LiveIntent) => boolean): Promise<LiveIntent | undefined> {
+        for (let attempt = 0; attempt < 10; attempt++) {
+          const found = await find(uid);
+          if (!found) return undefined;
+          const { intent, service } = found;
+          requireIntentNamespace(by, service, uid);
+          if (!ifMatch(found)) throw recordChanged();
+          const rev = newUlid();
+          const item = toIntentItem(input, intent.service_id, rev);
+          const [left, list] = [listOf(intent.service_id, intent.draft), listOf(intent.service_id, input.draft)];
+          const isMoved = left !== list;
+          if (isMoved && input.draft) await createRoster(table, list);
+          const [change] = await Promise.all([
+            announce('update', { rev: intent.rev, digest: digestOf(toDefinition(intent)) }, item, service),
+            markMember(table, list, uid, rev),
+            ...(isMoved
+              ? [
+                  markOnRoster(table, list, uid, rev, 'joins'),
+                  markMember(table, left, uid, rev),
+                  markOnRoster(table, left, uid, rev, 'leaves'),
+                ]
+              : []),
+          ]);
+          if (!(await overwrite(change, item))) continue;
+          history.write(by, change);
+          await Promise.all([
+            settleMember(table, list, rev, input),
+            ...(isMoved
+              ? [
+                  settleOnRoster(table, list, uid, rev, 'joined'),
+                  removeMember(table, left, uid, rev),
+                  settleOnRoster(table, left, uid, rev, 'left'),
+                ]
+              : []),
+          ]);
+          return { intent: toIntentRecord(item), service };
+        }
+        throw recordChanged();
+      },
+
+      /**
+       * @returns whether there was such an intent
+       * @throws ApiError CONFLICT if the writer knew another revision, FORBIDDEN if it is not the admin's
+       */
+      async remove(uid: string, ifMatch: (found: LiveIntent) => boolean): Promise<boolean> {
+        for (let attempt = 0; attempt < 10; attempt++) {
+          const found = await find(uid);
+          if (!found) return false;
+          const { intent, service } = found;
+          requireIntentNamespace(by, service, uid);
+          if (!ifMatch(found)) throw recordChanged();
+          const { service_id } = intent;
+          const now = Date.now();
+          const rev = newUlid();
+          const list = listOf(service_id, intent.draft);
+          const tombstone = {
+            ...keys.intent(uid),
+            kind: 'intent' as const,
+            intent_uid: uid,
+            service_id,
+            rev,
+            deleted_at: now,
+            expires_at: Math.floor(now / 1000) + history.tombstoneLifeSeconds,
+          };
+          const [change] = await Promise.all([
+            announce('delete', { rev: intent.rev, digest: digestOf(toDefinition(intent)) }, tombstone, service),
+            markMember(table, list, uid, rev),
+            markOnRoster(table, list, uid, rev, 'leaves'),
+          ]);
+          if (!(await overwrite(change, tombstone))) continue;
+          history.write(by, change);
+          await Promise.all([removeMember(table, list, uid, rev), settleOnRoster(table, list, uid, rev, 'left')]);
+          return true;
+        }
+        throw recordChanged();
+      },
+    };
   }
 
   return {
     find,
+    as: changesBy,
+    ...changesBy(operator),
 
-    /** The intent, and the agent that wants to execute it, in one round trip. */
-    async findForAgent(uid: string, agentId: string): Promise<{ found: LiveIntent | undefined; agent: AgentItem | undefined }> {
-      const { found, others } = await findWith(uid, [keys.agent(agentId)]);
-      return { found, agent: others[0] as AgentItem | undefined };
+    /** The intent, and the agent and its key that want to execute it, in one round trip. */
+    async findForAgent(uid: string, agentId: string, thumbprint: string): Promise<{ found: LiveIntent | undefined; standing: Standing }> {
+      const { found, others } = await findWith(uid, standingKeys(agentId, thumbprint));
+      return { found, standing: readStanding(others) };
     },
 
-    /** Every live version of the uid's namespace and slug, oldest first. */
+    /** Every live version of the uid's namespace and slug, oldest first, without drafts. */
     async versions(uid: string): Promise<IntentRecord[]> {
       const { items } = await table.query<IntentItem>(keys.intent(uid).pk);
       const candidates = items.filter(isLive);
@@ -76,107 +244,38 @@ export function openIntents(table: Table) {
       return candidates
         .filter((_, index) => isLive(services[index]))
         .map(toIntentRecord)
+        .filter(isPublic)
         .sort((a, b) => compareVersions(splitIntentUid(a.intent_uid).version, splitIntentUid(b.intent_uid).version));
     },
 
     /**
      * A page of a service's intents in uid order, as lists show them, and how many there are.
      * @param from - index of the first one, or the uid that it comes after
+     * @param isWithDrafts - lists drafts as well
      * @throws ApiError INVALID_PARAMETER if the page is far from both ends of the list and named by its index
      */
-    list: (serviceId: string, from: number | string, count: number): Promise<{ intents: ListedIntent[]; total: number }> =>
-      listMembers(table, serviceId, from, count),
-
-    /** The live intents among some of a service's, in their order. */
-    async read(uids: readonly string[]): Promise<IntentRecord[]> {
-      const items = uids.length > 0 ? await table.getAll<IntentItem>(uids.map(keys.intent)) : [];
-      return items.filter(isLive).map(toIntentRecord);
-    },
-
-    /**
-     * @param check - throws if the intent does not suit its service
-     * @returns undefined if there is no such service
-     * @throws ApiError CONFLICT if the uid is taken
-     */
-    async create(
+    list: (
       serviceId: string,
-      input: IntentInput,
-      check: (service: ServiceRecord) => void = () => {},
-    ): Promise<IntentRecord | undefined> {
-      if (!isUlid(serviceId)) return undefined;
-      const [service, seen] = await table.getAll<Item>([keys.service(serviceId), keys.intent(input.intent_uid)]);
-      if (!isLive(service)) return undefined;
-      check(service as ServiceRecord & Item);
-      if (isLive(seen) && isLive(await table.get(keys.service(String(seen.service_id))))) throw uidTaken();
+      from: number | string,
+      count: number,
+      isWithDrafts = false,
+    ): Promise<{ intents: ListedIntent[]; total: number }> =>
+      listMembers(table, [listOf(serviceId, false), ...(isWithDrafts ? [listOf(serviceId, true)] : [])], from, count),
 
-      const rev = newUlid();
-      const item = toIntentItem(input, serviceId, rev);
-      await Promise.all([
-        announceChange(table, { rev, kind: 'intent', id: input.intent_uid }),
-        markMember(table, serviceId, input.intent_uid, rev),
-        markOnRoster(table, serviceId, input.intent_uid, rev, 'joins'),
-      ]);
-      if (!(await overwrite(seen?.rev as string | undefined, item))) throw uidTaken();
-
-      const [serviceNow] = await Promise.all([
-        table.get(keys.service(serviceId)),
-        settleMember(table, serviceId, rev, input),
-        settleOnRoster(table, serviceId, input.intent_uid, rev, 'joined'),
-      ]);
-      if (isLive(serviceNow)) return toIntentRecord(item);
-      await table.delete(keys.intent(input.intent_uid), {
-        ConditionExpression: 'rev = :mine',
-        ExpressionAttributeValues: { ':mine': rev },
-      });
-      await removeMember(table, serviceId, input.intent_uid, rev);
-      return undefined;
-    },
-
-    /**
-     * @returns undefined if there is no such intent
-     * @throws ApiError CONFLICT if the writer knew another revision
-     */
-    async replace(uid: string, input: IntentInput, ifMatch: (found: LiveIntent) => boolean): Promise<LiveIntent | undefined> {
-      for (let attempt = 0; attempt < 10; attempt++) {
-        const found = await find(uid);
-        if (!found) return undefined;
-        if (!ifMatch(found)) throw recordChanged();
-        const rev = newUlid();
-        const { service_id: serviceId, rev: seenRev } = found.intent;
-        await Promise.all([announceChange(table, { rev, kind: 'intent', id: uid }), markMember(table, serviceId, uid, rev)]);
-        const item = toIntentItem(input, serviceId, rev);
-        if (!(await overwrite(seenRev, item))) continue;
-        await settleMember(table, serviceId, rev, input);
-        return { intent: toIntentRecord(item), service: found.service };
-      }
-      throw recordChanged();
-    },
-
-    /**
-     * @returns whether there was such an intent
-     * @throws ApiError CONFLICT if the writer knew another revision
-     */
-    async remove(uid: string, ifMatch: (found: LiveIntent) => boolean): Promise<boolean> {
-      for (let attempt = 0; attempt < 10; attempt++) {
-        const found = await find(uid);
-        if (!found) return false;
-        if (!ifMatch(found)) throw recordChanged();
-        const { service_id, rev: seenRev } = found.intent;
-        const now = Date.now();
-        const rev = newUlid();
-        await Promise.all([
-          announceChange(table, { rev, kind: 'intent', id: uid }),
-          markMember(table, service_id, uid, rev),
-          markOnRoster(table, service_id, uid, rev, 'leaves'),
-        ]);
-        const tombstone = { ...keys.intent(uid), kind: 'intent' as const, intent_uid: uid, service_id, rev, deleted_at: now };
-        if (!(await overwrite(seenRev, { ...tombstone, expires_at: Math.floor(now / 1000) + tombstoneLifeSeconds }))) continue;
-        await Promise.all([removeMember(table, service_id, uid, rev), settleOnRoster(table, service_id, uid, rev, 'left')]);
-        return true;
-      }
-      throw recordChanged();
+    /** The live intents among some of a service's, in their order, without drafts. */
+    async read(uids: readonly string[]): Promise<IntentRecord[]> {
+      const items = await table.getAll<IntentItem>(uids.map(keys.intent));
+      return items.filter(isLive).map(toIntentRecord).filter(isPublic);
     },
   };
+}
+
+/** Whether agents may see an intent. */
+const isPublic = ({ draft }: Pick<IntentRecord, 'draft'>): boolean => !draft;
+
+/** The members that an intent was registered with. */
+function toDefinition({ kind, service_id, rev, deleted_at, ...definition }: IntentRecord): IntentInput {
+  return definition;
 }
 
 export type Intents = ReturnType<typeof openIntents>;

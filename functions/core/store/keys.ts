@@ -17,9 +17,12 @@ export const partitions = {
   member: { table: 'registry', prefix: 'MEMBERS#' },
   roster: { table: 'registry', prefix: 'ROSTER#' },
   change: { table: 'registry', prefix: 'CHANGES#' },
+  history: { table: 'registry', prefix: 'HISTORY#' },
   policy: { table: 'registry', prefix: 'POLICY#' },
   feed: { table: 'registry', prefix: 'FEED#' },
   agent: { table: 'activity', prefix: 'AGENT#' },
+  agentKey: { table: 'activity', prefix: 'KEY#' },
+  agentList: { table: 'activity', prefix: 'AGENTS#' },
   limit: { table: 'activity', prefix: 'LIMIT#' },
   call: { table: 'activity', prefix: 'CALL#' },
   jti: { table: 'activity', prefix: 'JTI#' },
@@ -42,7 +45,7 @@ export function tableOf(pk: string): TableName {
   return table;
 }
 
-/** How a service name is compared: ignoring case, surrounding and repeated white space, and invisible characters. */
+/** How names of services and agent ids are compared: ignoring case, surrounding and repeated white space, and invisible characters. */
 export const foldName = (name: string): string =>
   name
     .normalize('NFC')
@@ -64,6 +67,9 @@ function toSortKey(text: string): string {
 /** The partition of the changes of one day (UTC). */
 export const changesOf = (timeMs: number): string => `${partitions.change.prefix}${new Date(timeMs).toISOString().slice(0, 10)}`;
 
+/** The partition of the history of one month (UTC). */
+export const historyOf = (timeMs: number): string => `${partitions.history.prefix}${new Date(timeMs).toISOString().slice(0, 7)}`;
+
 const key = (kind: RecordKind, rest: string, sk: string): Key => ({ pk: partitions[kind].prefix + rest, sk });
 
 export const keys = {
@@ -74,15 +80,27 @@ export const keys = {
     const { namespace, slug, version } = splitIntentUid(intentUid);
     return key('intent', `${namespace}:${slug}`, version);
   },
-  member: (serviceId: string, intentUid: string): Key => key('member', serviceId, intentUid),
-  roster: (serviceId: string): Key => key('roster', serviceId, 'ROSTER'),
+  /** @param list - one of a service's, see `listOf` in `members.ts` */
+  member: (list: string, intentUid: string): Key => key('member', list, intentUid),
+  roster: (list: string): Key => key('roster', list, 'ROSTER'),
   change: ({ rev, kind, id }: Change): Key => ({ pk: changesOf(ulidTimeMs(rev)), sk: `${rev}#${kind}#${id}` }),
+  /** @param rev - that the change wrote */
+  history: (rev: string): Key => ({ pk: historyOf(ulidTimeMs(rev)), sk: rev }),
   /** a policy that PATs were issued under, to show what has changed since */
   policy: (reference: string): Key => key('policy', reference, 'POLICY'),
   /** how far the feed of a search collection has come */
   feed: (collection: string): Key => key('feed', collection, 'FEED'),
-  agent: (agentId: string): Key => key('agent', agentId, 'AGENT'),
+  agent: (agentId: string): Key => key('agent', foldName(agentId), 'AGENT'),
+  /** where version 0.1.0 kept an agent whose id is not in its folded form */
+  earlierAgent: (agentId: string): Key => key('agent', agentId, 'AGENT'),
+  /** what holds for the key of an agent, whatever agent_id it presents */
+  agentKey: (thumbprint: string): Key => key('agentKey', thumbprint, 'KEY'),
+  /** an entry in the list of the agents of one state */
+  agentListed: (state: string, agentId: string): Key => key('agentList', state, toSortKey(foldName(agentId))),
+  /** how many agents wait for approval */
+  waitingAgents: (): Key => key('agentList', '', 'WAITING'),
   limit: (thumbprint: string, counter: string): Key => key('limit', thumbprint, counter),
-  call: (agentId: string, idempotencyKey: string): Key => key('call', agentId, idempotencyKey),
+  /** @param caller - the thumbprint of the agent's key; version 0.1.0 had its agent_id in the same place */
+  call: (caller: string, idempotencyKey: string): Key => key('call', caller, idempotencyKey),
   jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
 };

@@ -1,5 +1,7 @@
 import type { IntentInput } from '../../../schemas/intent.ts';
+import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { ApiError } from '../api-error.ts';
+import type { History } from './history.ts';
 import { type IntentItem, isLive, toIntentRecord } from './intent-item.ts';
 import { type Key, keys, partitions } from './keys.ts';
 import type { Item, Table } from './table.ts';
@@ -24,23 +26,31 @@ interface Roster extends Item {
   pending: Record<string, string>;
 }
 
-/** Begins the roster of a service, before the service's record. */
-export async function createRoster(table: Table, serviceId: string): Promise<void> {
-  await table.put({ ...keys.roster(serviceId), members: 0, pending: {} });
+/**
+ * The name of one of a service's two lists: its intents, and its drafts, which only admins see. Each has its pointers and its roster, so that
+ * the one is counted and paged without the other. An intent is in one of them.
+ */
+export const listOf = (serviceId: string, isDraft: boolean | undefined): string => (isDraft ? `${serviceId}#drafts` : serviceId);
+
+const listsOf = (serviceId: string): string[] => [listOf(serviceId, false), listOf(serviceId, true)];
+
+/** Begins the roster of a list, if it has none: that of a service before the service's record, that of its drafts before the first one. */
+export async function createRoster(table: Table, list: string): Promise<void> {
+  await table.put({ ...keys.roster(list), members: 0, pending: {} }, { ConditionExpression: 'attribute_not_exists(pk)' });
 }
 
 /** Says that the record of an intent is about to be written as revision `rev`: marks its pointer, before the record. */
-export async function markMember(table: Table, serviceId: string, intentUid: string, rev: string): Promise<void> {
-  await table.update(keys.member(serviceId, intentUid), {
+export async function markMember(table: Table, list: string, intentUid: string, rev: string): Promise<void> {
+  await table.update(keys.member(list, intentUid), {
     UpdateExpression: 'SET intent_uid = :uid, rev = :rev, pending = :pending',
     ExpressionAttributeValues: { ':uid': intentUid, ':rev': rev, ':pending': true },
   });
 }
 
 /** The record has been written: the pointer shows it. Nothing happens if another writer has marked the pointer since. */
-export async function settleMember(table: Table, serviceId: string, rev: string, intent: ListedIntent): Promise<void> {
+export async function settleMember(table: Table, list: string, rev: string, intent: ListedIntent): Promise<void> {
   const { intent_uid, intent_name, description, tags = [] } = intent;
-  await table.update(keys.member(serviceId, intent_uid), {
+  await table.update(keys.member(list, intent_uid), {
     UpdateExpression: 'SET intent_name = :name, #description = :description, tags = :tags REMOVE pending',
     ConditionExpression: 'rev = :mine',
     ExpressionAttributeNames: { '#description': 'description' },
@@ -49,23 +59,17 @@ export async function settleMember(table: Table, serviceId: string, rev: string,
 }
 
 /** The record has been deleted. Nothing happens if another writer has marked the pointer since. */
-export async function removeMember(table: Table, serviceId: string, intentUid: string, rev: string): Promise<void> {
+export async function removeMember(table: Table, list: string, intentUid: string, rev: string): Promise<void> {
   const isMine = { ConditionExpression: 'rev = :mine', ExpressionAttributeValues: { ':mine': rev } };
-  await table.delete(keys.member(serviceId, intentUid), isMine);
+  await table.delete(keys.member(list, intentUid), isMine);
 }
 
 /**
  * Says that an intent is about to join a service or to leave it. From now on it counts if its record is live, until somebody settles the
  * matter; who marks it again takes the duty over. Each step recognises itself, so one whose answer was lost may be sent again.
  */
-export async function markOnRoster(
-  table: Table,
-  serviceId: string,
-  intentUid: string,
-  rev: string,
-  step: 'joins' | 'leaves',
-): Promise<void> {
-  const key = keys.roster(serviceId);
+export async function markOnRoster(table: Table, list: string, intentUid: string, rev: string, step: 'joins' | 'leaves'): Promise<void> {
+  const key = keys.roster(list);
   const names = { ExpressionAttributeNames: { '#uid': intentUid, '#pending': 'pending' } };
   const isTakenOut =
     step === 'leaves' &&
@@ -85,14 +89,8 @@ export async function markOnRoster(
 }
 
 /** The intent has joined the service or left it. */
-export async function settleOnRoster(
-  table: Table,
-  serviceId: string,
-  intentUid: string,
-  rev: string,
-  has: 'joined' | 'left',
-): Promise<void> {
-  await table.update(keys.roster(serviceId), {
+export async function settleOnRoster(table: Table, list: string, intentUid: string, rev: string, has: 'joined' | 'left'): Promise<void> {
+  await table.update(keys.roster(list), {
     UpdateExpression: `REMOVE #pending.#uid${has === 'joined' ? ' SET members = members + :one' : ''}`,
     ConditionExpression: '#pending.#uid = :mine',
     ExpressionAttributeNames: { '#uid': intentUid, '#pending': 'pending' },
@@ -101,9 +99,9 @@ export async function settleOnRoster(
 }
 
 /** A list may be entered by number this many entries from either end; beyond that, cursors lead. */
-const maxSkipped = 5_000;
+export const maxSkipped = 5_000;
 
-const tooFarIn = () =>
+export const tooFarIn = () =>
   new ApiError(
     'INVALID_PARAMETER',
     'The page is too far from both ends of the list. Follow the Link header (rel="next") from a page nearer by.',
@@ -115,43 +113,50 @@ const tooFarIn = () =>
   );
 
 /**
- * A page of a service's live intents in uid order, and how many there are.
+ * A page of the live intents of some lists in uid order, and how many there are.
  * @param from - index of the first one, or the uid that it comes after
  * @throws ApiError INVALID_PARAMETER if the index is far from both ends
  */
 export async function listMembers(
   table: Table,
-  serviceId: string,
+  lists: string[],
   from: number | string,
   count: number,
 ): Promise<{ intents: ListedIntent[]; total: number }> {
   if (typeof from === 'string') {
-    const [intents, total] = await Promise.all([take(table, serviceId, { after: from }, 0, count), countMembers(table, serviceId)]);
-    return { intents, total };
+    const [intents, counts] = await Promise.all([take(table, lists, { after: from }, 0, count), countMembers(table, lists)]);
+    return { intents, total: sum(counts) };
   }
-  const total = await countMembers(table, serviceId);
+  const total = sum(await countMembers(table, lists));
   const expected = Math.max(0, Math.min(count, total - from));
   const behind = total - from - expected;
   if (expected === 0) return { intents: [], total };
   if (Math.min(from, behind) > maxSkipped) throw tooFarIn();
-  if (from <= behind) return { intents: await take(table, serviceId, {}, from, expected), total };
-  return { intents: (await take(table, serviceId, { isBackward: true }, behind, expected)).reverse(), total };
+  if (from <= behind) return { intents: await take(table, lists, {}, from, expected), total };
+  return { intents: (await take(table, lists, { isBackward: true }, behind, expected)).reverse(), total };
 }
 
-/** How many live intents a service has. */
-async function countMembers(table: Table, serviceId: string): Promise<number> {
-  const { members = 0, pending = {} } = (await table.get<Roster>(keys.roster(serviceId))) ?? {};
-  const uids = Object.keys(pending);
-  return uids.length === 0 ? members : members + (await readLive(table, serviceId, uids)).size;
+const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
+
+/** How many live intents each of these lists has. */
+export async function countMembers(table: Table, lists: readonly string[]): Promise<number[]> {
+  const rosters = await table.getAll<Roster>(lists.map(keys.roster));
+  return Promise.all(
+    rosters.map(async ({ members = 0, pending = {} } = { members: 0, pending: {} }, index) => {
+      const uids = Object.keys(pending);
+      return uids.length === 0 ? members : members + (await readLive(table, lists[index] ?? '', uids)).size;
+    }),
+  );
 }
 
-/** The records of those intents that are live members of the service, by uid. */
-async function readLive(table: Table, serviceId: string, uids: string[]): Promise<Map<string, ListedIntent>> {
+/** The records of those intents that are live members of the list, by uid. */
+async function readLive(table: Table, list: string, uids: string[]): Promise<Map<string, ListedIntent>> {
   const live = new Map<string, ListedIntent>();
   for (let start = 0; start < uids.length; start += 100) {
     const some = uids.slice(start, start + 100);
-    for (const record of await table.getAll<IntentItem>(some.map(keys.intent))) {
-      if (isLive(record) && record.service_id === serviceId) live.set(record.intent_uid, toIntentRecord(record));
+    for (const item of await table.getAll<IntentItem>(some.map(keys.intent))) {
+      const record = isLive(item) ? toIntentRecord(item) : undefined;
+      if (record && listOf(record.service_id, record.draft) === list) live.set(record.intent_uid, record);
     }
   }
   return live;
@@ -162,25 +167,33 @@ interface Walk {
   isBackward?: boolean;
 }
 
-async function take(table: Table, serviceId: string, walk: Walk, skipped: number, count: number): Promise<ListedIntent[]> {
+/** The first members of the lists together, in the order of the walk, after so many are skipped. */
+async function take(table: Table, lists: string[], walk: Walk, skipped: number, count: number): Promise<ListedIntent[]> {
+  const found = (await Promise.all(lists.map((list) => first(table, list, walk, skipped + count)))).flat();
+  const sign = walk.isBackward ? -1 : 1;
+  if (lists.length > 1) found.sort((left, right) => (left.intent_uid < right.intent_uid ? -sign : sign));
+  return found.slice(skipped, skipped + count);
+}
+
+async function first(table: Table, list: string, walk: Walk, count: number): Promise<ListedIntent[]> {
   const found: ListedIntent[] = [];
-  for await (const pointers of pages(table, serviceId, walk, skipped + count)) {
+  for await (const pointers of pages(table, list, walk, count)) {
     const pending = pointers.filter((pointer) => pointer.pending).map(({ intent_uid }) => intent_uid);
-    const live = pending.length > 0 ? await readLive(table, serviceId, pending) : new Map<string, ListedIntent>();
+    const live = pending.length > 0 ? await readLive(table, list, pending) : new Map<string, ListedIntent>();
     for (const pointer of pointers) {
       const member = pointer.pending ? live.get(pointer.intent_uid) : (pointer as Member & ListedIntent);
       if (member) found.push(member);
     }
-    if (found.length >= skipped + count) break;
+    if (found.length >= count) break;
   }
-  return found.slice(skipped, skipped + count);
+  return found;
 }
 
-/** The pointers of a service, page by page: those of live intents and of some that are being created, or whose deletion was cut short. */
-export async function* pages(table: Table, serviceId: string, { after, isBackward }: Walk = {}, limit?: number): AsyncGenerator<Member[]> {
+/** The pointers of a list, page by page: those of live intents and of some that are being created, or whose deletion was cut short. */
+export async function* pages(table: Table, list: string, { after, isBackward }: Walk = {}, limit?: number): AsyncGenerator<Member[]> {
   let start: Key | undefined;
   do {
-    const { items, lastKey } = await table.query<Member>(partitions.member.prefix + serviceId, {
+    const { items, lastKey } = await table.query<Member>(partitions.member.prefix + list, {
       ...(after !== undefined && { range: 'sk > :after', ExpressionAttributeValues: { ':after': after } }),
       ...(isBackward && { ScanIndexForward: false }),
       ...(limit !== undefined && { Limit: limit }),
@@ -191,19 +204,73 @@ export async function* pages(table: Table, serviceId: string, { after, isBackwar
   } while (start);
 }
 
-/**
- * Removes the intents of a deleted service, 25 at a time; one that belongs to another service by now stays.
- * @param untilMs - when to stop, in milliseconds since the epoch; what is left then is dead all the same
- */
-export async function removeMembers(table: Table, serviceId: string, untilMs: number): Promise<void> {
-  for await (const members of pages(table, serviceId)) {
-    for (let start = 0; start < members.length; start += 25) {
-      if (Date.now() >= untilMs) return;
-      const some = members.slice(start, start + 25);
-      const ownedByThis = { ConditionExpression: 'service_id = :this', ExpressionAttributeValues: { ':this': serviceId } };
-      await Promise.all(some.map(({ intent_uid }) => table.delete(keys.intent(intent_uid), ownedByThis)));
-      await table.deleteAll(some.map(({ pk, sk }) => ({ pk, sk })));
+/** The pointers of a service's intents and drafts, page by page. */
+export async function* allPages(table: Table, serviceId: string): AsyncGenerator<Member[]> {
+  for (const list of listsOf(serviceId)) yield* pages(table, list);
+}
+
+/** The uid of a live intent of the service that stands outside of a namespace, if there is one. */
+export async function findMemberOutside(table: Table, serviceId: string, namespace: string): Promise<string | undefined> {
+  for (const list of listsOf(serviceId)) {
+    for await (const members of pages(table, list)) {
+      const outside = members.filter(({ intent_uid }) => splitIntentUid(intent_uid).namespace !== namespace);
+      const settled = outside.find(({ pending }) => !pending);
+      if (settled) return settled.intent_uid;
+      const live = await readLive(
+        table,
+        list,
+        outside.map(({ intent_uid }) => intent_uid),
+      );
+      if (live.size > 0) return [...live.keys()][0];
     }
   }
-  await table.delete(keys.roster(serviceId));
+  return undefined;
+}
+
+/**
+ * Removes the intents of a deleted service, 25 at a time; one that belongs to another service by now stays. Before a record goes, the
+ * history is told that what it says has taken place.
+ * @param untilMs - when to stop, in milliseconds since the epoch; what is left then is dead all the same
+ */
+export async function removeMembers(
+  table: Table,
+  serviceId: string,
+  untilMs: number,
+  history: Pick<History, 'markApplied'>,
+): Promise<void> {
+  for (const list of listsOf(serviceId)) {
+    for await (const members of pages(table, list)) {
+      for (let start = 0; start < members.length; start += 25) {
+        if (Date.now() >= untilMs) return;
+        const some = members.slice(start, start + 25);
+        await removeRecords(
+          table,
+          serviceId,
+          some.map(({ intent_uid }) => intent_uid),
+          history,
+        );
+        await table.deleteAll(some.map(({ pk, sk }) => ({ pk, sk })));
+      }
+    }
+    await table.delete(keys.roster(list));
+  }
+}
+
+/** A record that is written anew meanwhile is read again. */
+async function removeRecords(table: Table, serviceId: string, uids: string[], history: Pick<History, 'markApplied'>): Promise<void> {
+  for (let left = uids; left.length > 0; ) {
+    const records = await table.getAll<IntentItem>(left.map(keys.intent));
+    const changed = await Promise.all(
+      records.map(async (record) => {
+        if (record?.service_id !== serviceId) return [];
+        await history.markApplied(record.rev);
+        const isRemoved = await table.delete(keys.intent(record.intent_uid), {
+          ConditionExpression: 'rev = :seen',
+          ExpressionAttributeValues: { ':seen': record.rev },
+        });
+        return isRemoved ? [] : [record.intent_uid];
+      }),
+    );
+    left = changed.flat();
+  }
 }

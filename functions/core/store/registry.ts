@@ -1,7 +1,8 @@
+import { ulidTimeMs } from '../ulid.ts';
 import { changesSince } from './changes.ts';
 import { type IntentItem, isLive, toIntentRecord } from './intent-item.ts';
 import { type Key, keys, partitions } from './keys.ts';
-import { pages } from './members.ts';
+import { listOf, pages } from './members.ts';
 import type { Change, RegistryRecord } from './records.ts';
 import type { Item, Table } from './table.ts';
 
@@ -12,6 +13,10 @@ const parallelReads = 16;
 const batchSize = 100;
 
 const toRecord = (item: Item): RegistryRecord => (item.kind === 'intent' ? toIntentRecord(item as IntentItem) : item) as RegistryRecord;
+
+/** A draft is to a search what a deleted intent is. */
+const hideDraft = (record: RegistryRecord): RegistryRecord =>
+  record.kind === 'intent' && record.draft ? { ...record, deleted_at: record.deleted_at ?? ulidTimeMs(record.rev) } : record;
 
 /** Where a reading of the whole registry has come to: the last service by its name's key, and the last of its intents. */
 interface Position {
@@ -26,8 +31,13 @@ export interface RegistryPart {
   cursor: string;
 }
 
-/** The registry as search follows it: what has changed since a moment, what stands now, and all of it. */
-export function openRegistry(table: Table) {
+/**
+ * The registry as search follows it: what has changed since a moment, what stands now, and all of it.
+ * @param isWithDrafts - reads drafts as well, which no search finds; a reading of all of it cannot be continued then
+ */
+export function openRegistry(table: Table, isWithDrafts = false) {
+  const show = (item: Item): RegistryRecord => (isWithDrafts ? toRecord(item) : hideDraft(toRecord(item)));
+
   /** The ids of services, in the order of their names, from one on. A service that is being renamed has two names. */
   async function* servicesFrom(name: string | undefined): AsyncGenerator<{ name: string; serviceId: string }> {
     let start: Key | undefined;
@@ -52,6 +62,10 @@ export function openRegistry(table: Table) {
       for (let page = first; !page.done; page = await walk.next()) {
         for (const { intent_uid: uid } of page.value) yield { key: keys.intent(uid), at: { name, uid } };
       }
+      if (!isWithDrafts) continue;
+      for await (const drafts of pages(table, listOf(serviceId, true))) {
+        for (const { intent_uid: uid } of drafts) yield { key: keys.intent(uid), at: { name, uid } };
+      }
     }
   }
 
@@ -65,7 +79,7 @@ export function openRegistry(table: Table) {
       for (let start = 0; start < changes.length; start += batchSize) {
         const some = changes.slice(start, start + batchSize);
         const items = await table.getAll<Item>(some.map(({ kind, id }) => keys[kind](id)));
-        records.push(...items.map((item) => item && toRecord(item)));
+        records.push(...items.map((item) => item && show(item)));
       }
       return records;
     },
@@ -82,7 +96,7 @@ export function openRegistry(table: Table) {
     readAll: (cursor?: string): AsyncGenerator<RegistryPart> =>
       inParallel(inBatches(keysFrom(cursor === undefined ? {} : JSON.parse(cursor))), async (batch) => {
         const items = await table.getAll<Item>(batch.map(({ key }) => key));
-        return { records: items.filter(isLive).map(toRecord), cursor: JSON.stringify(batch.at(-1)?.at) };
+        return { records: items.filter(isLive).map(show).filter(isLive), cursor: JSON.stringify(batch.at(-1)?.at) };
       }),
   };
 }

@@ -4,7 +4,7 @@ import type { Intents, LiveIntent } from './intents.ts';
 import { noSuchIntent } from './refusals.ts';
 
 /**
- * The intent that may be executed.
+ * The intent that may be executed. A draft is as if it were not there.
  * @throws ApiError NOT_FOUND, VERSION_CONFLICT if only other versions exist, INTENT_DEPRECATED (specification section 9)
  */
 export async function requireIntent(
@@ -12,9 +12,10 @@ export async function requireIntent(
   intentUid: string,
   intents: Pick<Intents, 'versions'>,
 ): Promise<LiveIntent> {
-  if (found && !found.intent.deprecated) return found;
+  const isDraft = found?.intent.draft === true;
+  if (found && !isDraft && !found.intent.deprecated) return found;
   const usable = (await intents.versions(intentUid)).filter(({ deprecated }) => !deprecated);
-  if (found) throw deprecated(intentUid, usable);
+  if (found && !isDraft) throw deprecated(intentUid, usable);
   if (usable.length === 0) throw noSuchIntent();
   throw new ApiError('VERSION_CONFLICT', 'This version of the intent does not exist. Execute one of details.supported_versions.', {
     details: { supported_versions: usable.map(({ intent_uid }) => splitIntentUid(intent_uid).version) },

@@ -117,6 +117,7 @@ export function openTable(names: Record<TableName, string>, client: DynamoDBDocu
       return output.Item as T | undefined;
     },
     async getAll<T extends Item>(requested: Key[]) {
+      if (requested.length === 0) return [];
       const distinct = [...new Map(requested.map((key) => [`${key.pk}\n${key.sk}`, key])).values()];
       const found = new Map((await getBatch(distinct)).map((item) => [`${item.pk}\n${item.sk}`, item]));
       return requested.map(({ pk, sk }) => found.get(`${pk}\n${sk}`) as T | undefined);
@@ -151,11 +152,15 @@ export function openTable(names: Record<TableName, string>, client: DynamoDBDocu
 /** Errors that say that the request itself is wrong: a fault of ours, not of the table. */
 const ours = new Set(['ValidationException', 'AccessDeniedException', 'ResourceNotFoundException', 'ConditionalCheckFailedException']);
 
+/** Whether a request has gone out: the SDK adds `$metadata` to whatever came of it. What fails before, such as a value that no item can hold, is ours. */
+const wasSent = (error: unknown): boolean =>
+  error instanceof Error && ('$metadata' in error || error.name === 'TimeoutError' || error.name === 'AbortError');
+
 async function reach<T>(send: () => Promise<T>): Promise<T> {
   try {
     return await bounded(operationTimeoutMs, send);
   } catch (error) {
-    if (error instanceof Error && ours.has(error.name)) throw error;
+    if (!wasSent(error) || (error instanceof Error && ours.has(error.name))) throw error;
     throw unavailable('The registry cannot be reached. Try again after Retry-After.', error);
   }
 }

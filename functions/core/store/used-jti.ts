@@ -10,9 +10,9 @@ export interface UsedJtis {
   /**
    * Takes a jti; false if it has been taken before.
    * @param signer - keeps the jtis of different signers and purposes apart
-   * @param expiresAt - when the document expires, in seconds since the epoch; without it the record stays for ever
+   * @param expiresAt - when the document expires, in seconds since the epoch
    */
-  consume(signer: string, jti: string, expiresAt?: number): Promise<boolean>;
+  consume(signer: string, jti: string, expiresAt: number): Promise<boolean>;
 }
 
 export const openUsedJtis = (table: Table): UsedJtis => ({
@@ -20,7 +20,7 @@ export const openUsedJtis = (table: Table): UsedJtis => ({
     // a write that took effect and whose answer was lost is sent again, and must recognise itself
     const by = randomUUID();
     return table.put(
-      { ...keys.jti(signer, jti), by, ...(expiresAt !== undefined && { expires_at: expiresAt + sweepAfterSeconds }) },
+      { ...keys.jti(signer, jti), by, expires_at: expiresAt + sweepAfterSeconds },
       {
         ConditionExpression: 'attribute_not_exists(pk) OR #by = :by',
         ExpressionAttributeNames: { '#by': 'by' },

@@ -344,6 +344,57 @@ describe('an export', () => {
   });
 });
 
+describe('drafts and changes', () => {
+  test('a draft is in a registry file, is compared and published, and all of it is in the history', async () => {
+    const file = join(folder, 'drafts.json');
+    const service = {
+      service_name: 'Drafted',
+      service_url: 'https://draft.example',
+      description: 'Is not ready',
+      namespace: 'draft.example',
+    };
+    const intent = {
+      intent_uid: 'draft.example:act:v1',
+      intent_name: 'Act',
+      description: 'Acts',
+      endpoint: { method: 'POST', url: 'https://draft.example/act', content_type: 'application/json' },
+      input_parameters: [],
+      output_parameters: [],
+    };
+    const write = (draft: boolean) =>
+      writeFile(file, JSON.stringify({ registry: 1, services: [{ ...service, intents: [{ ...intent, ...(draft && { draft }) }] }] }));
+    await write(true);
+    const [{ applied }] = await succeedJson('apply', file);
+    const { service_id: id } = applied;
+    expect(await succeed('intents', 'show', 'draft.example:act:v1')).toContain('https://draft.example/act (draft)');
+    expect(await succeed('intents', 'list', '--service', id)).toBe('draft.example:act:v1  Act\n');
+    expect(await succeedJson('export', '--service', id)).toEqual({
+      registry: 1,
+      services: [{ ...service, intents: [{ ...intent, draft: true }] }],
+    });
+    expect(await runScript(`INTENT_GATE_TOKEN=none npx intent-gate intents show draft.example:act:v1`)).toMatchObject({ code: 1 });
+
+    await write(false);
+    expect((await run(['diff', file])).stdout).toContain('/draft: true -> nothing');
+    await succeed('apply', file);
+    expect((await run(['diff', file])).code).toBe(0);
+
+    const lines = (await succeed('changes', '--id', 'draft.example:act:v1', '--json')).trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line)).map(({ action, actor, outcome }) => [action, actor.user_name, outcome])).toEqual([
+      ['update', 'admin', 'applied'],
+      ['create', 'admin', 'applied'],
+    ]);
+    expect(await succeed('changes', '--since', '1h', '--kind', 'service', '--actor', 'admin')).toMatch(
+      new RegExp(`^\\d{4}-.+Z  admin  create +service  ${id} *$`, 'm'),
+    );
+    expect(await run(['changes', '--since', 'lately'])).toMatchObject({
+      code: 3,
+      stderr: '--since takes a time back from now such as 30m, 12h, 7d or 4w, or a date such as 2027-03-01.\n',
+    });
+    await succeed('services', 'delete', id, '--yes');
+  }, 120_000);
+});
+
 describe('services and intents', () => {
   test('are created, shown, changed and deleted', async () => {
     const file = join(folder, 'intent.yaml');
@@ -511,7 +562,7 @@ describe('try', () => {
     const { code, stderr } = await run([...words, '--accept-policy', '--public-url', 'https://gate.example']);
     expect(code).toBe(3);
     expect(stderr).toBe(
-      `The policy is that of ${stack.base_url}. If this is the gate that you mean, give --public-url ${stack.base_url}\n`,
+      `The policy is not that of https://gate.example but of ${stack.base_url}, so nothing was signed. Only if you are sure that this is the gate that you mean, give that address as its public one. The option is --public-url.\n`,
     );
   });
 
@@ -541,7 +592,19 @@ describe('everything else', () => {
     ['an option that there is not', ['diff', 'x', '--nonsense'], 3, "error: unknown option '--nonsense'"],
     ['a file that there is not', ['diff', 'none.yaml'], 3, 'The file none.yaml does not exist.'],
     ['a concurrency of 0', ['diff', 'x', '--concurrency', '0'], 3, '--concurrency takes a whole number from 1 to 64.'],
-    ['an address that is none', ['--url', 'nowhere', 'policy', 'show'], 3, 'The address of the gate must begin with https:// or http://.'],
+    ['an address that is none', ['--url', 'nowhere', 'policy', 'show'], 3, 'The address of the gate must be an http or https URL.'],
+    [
+      'http to another machine',
+      ['--url', 'http://gate.example', 'services', 'list'],
+      3,
+      'The address of the gate must begin with https://: only to this machine may tokens be sent over http.',
+    ],
+    [
+      'a password over http',
+      ['--url', 'https://gate.example', 'login', '--region', 'x', '--client-id', 'y', '--endpoint', 'http://pool.example'],
+      3,
+      '--endpoint takes an https address; only to this machine may a password be sent over http.',
+    ],
     [
       'silence',
       ['--url', 'http://127.0.0.1:9', 'policy', 'show'],

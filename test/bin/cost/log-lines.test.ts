@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { usualUsage } from '../../../bin/cost/assumptions.ts';
 import { synthesize } from '../../lib/synthesize.ts';
+import { someAdmin } from '../../support/admins.ts';
 import type { Gate } from '../../support/gate.ts';
 import { intentOf, serviceNamed } from '../../support/records.ts';
 import { startUpstream } from '../../support/upstream.ts';
@@ -53,9 +54,11 @@ test('an execution writes as much as the cost estimate assumes, and counts its o
   const uid = 'world.example:get-country:v1';
   await gate.intents.create(service_id, intentOf(uid, { endpoint }));
   let pat = '';
-  await linesOf(async () => {
+  const [issued = ''] = await linesOf(async () => {
     pat = await support.obtainPat(gate, await support.newAgent());
   });
+  expect(JSON.parse(issued)).toMatchObject({ message: 'issued', policy_digest: expect.any(String) });
+  expectAbout(bytesOf([issued]), usualUsage.issueLogBytes);
   const lines = await linesOf(() => support.execute(gate.openExecute(), pat, uid, { code: 'FR' }));
   const [executed, counted, answered] = lines.map((line) => JSON.parse(line));
   expect(executed).toMatchObject({ message: 'executed', upstream_host: `127.0.0.1:${upstream.port}`, upstream_status: 200 });
@@ -73,7 +76,7 @@ test('another request writes as much as the cost estimate assumes', async () => 
   const path = `/api/services/${service_id}`;
   const { createAction } = await import('../../../functions/get-service.ts');
   const lines = await linesOf(() =>
-    invoke(createAction({ ...gate, verifyAdmin: async () => ({ actor: 'nobody' }) }), {
+    invoke(createAction({ ...gate, verifyAdmin: async () => someAdmin }), {
       path,
       resource: '/api/services/{service_id}',
       pathParameters: { service_id },

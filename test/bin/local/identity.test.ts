@@ -1,10 +1,12 @@
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CognitoIdentityProvider } from '@aws-sdk/client-cognito-identity-provider';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { CognitoJwtVerifier } from 'aws-jwt-verify';
 import type { JwkWithKid } from 'aws-jwt-verify/jwk';
 import { type RunningIdentity, startIdentity } from '../../../bin/local/identity.ts';
+import { readGrant } from '../../../functions/core/admin/verify-admin.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'identity-'));
 let identity: RunningIdentity;
@@ -40,6 +42,21 @@ test('access tokens verify; only the admin is in the group', async () => {
   expect((admin?.exp ?? 0) - (admin?.iat ?? 0)).toBe(3_600);
   expect(user).toMatchObject({ token_use: 'access', client_id: identity.clientId, username: 'user' });
   expect(user).not.toHaveProperty('cognito:groups');
+});
+
+test('a group that is made by hand, as the guide for operators says, is in the tokens of its members', async () => {
+  const client = new CognitoIdentityProvider({
+    endpoint: identity.endpoint,
+    region: 'eu-west-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  });
+  const group = { UserPoolId: identity.userPoolId, GroupName: 'admins:pay.example' };
+  await client.createGroup(group);
+  await client.adminAddUserToGroup({ ...group, Username: 'user' });
+  const claims = await verify(identity, (await identity.signIn('user')).accessToken);
+  expect(readGrant(claims, 'intent-gate/admin')).toEqual({ namespaces: ['pay.example'] });
+  await client.adminRemoveUserFromGroup({ ...group, Username: 'user' });
+  client.destroy();
 });
 
 test('signs with a key of its own, not with the one in the package', async () => {

@@ -38,7 +38,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const read = async (SecretId: string) => (await client.send(new GetSecretValueCommand({ SecretId }))).SecretString;
+const read = async (SecretId: string, VersionId?: string) =>
+  (await client.send(new GetSecretValueCommand({ SecretId, VersionId }))).SecretString;
 
 test('a secret is created, read, replaced and deleted', async () => {
   const created = await client.send(new CreateSecretCommand({ Name: 'a/b', SecretString: 'one' }));
@@ -47,6 +48,10 @@ test('a secret is created, read, replaced and deleted', async () => {
   const put = await client.send(new PutSecretValueCommand({ SecretId: 'a/b', SecretString: 'two' }));
   expect(put.VersionId).not.toBe(created.VersionId);
   expect(await read('a/b')).toBe('two');
+  expect(await read('a/b', created.VersionId)).toBe('one');
+  await client.send(new PutSecretValueCommand({ SecretId: 'a/b', SecretString: 'three' }));
+  expect(await read('a/b', put.VersionId)).toBe('two');
+  await expect(read('a/b', created.VersionId)).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
   for (let times = 0; times < 2; times++) {
     await client.send(new DeleteSecretCommand({ SecretId: 'a/b', ForceDeleteWithoutRecovery: true }));
   }

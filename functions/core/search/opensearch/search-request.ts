@@ -1,4 +1,3 @@
-import { maxTags } from '../../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
 import { invalidParameter } from '../../api-error.ts';
 import { foldTag, listedTags, questionWords } from '../query.ts';
@@ -52,7 +51,7 @@ export function toSearchRequest(query: SearchQuery): Clause | undefined {
   const words = query.query === undefined ? undefined : questionWords(query.query);
   const named = textFilters.flatMap((name) => (query[name] === undefined ? [] : [holdEvery(name, query[name])]));
   const tags = listedTags(query.tags ?? '');
-  if (words?.length === 0 || named.includes(undefined) || tags.length > maxTags) return undefined;
+  if (words?.length === 0 || named.includes(undefined)) return undefined;
 
   const from = (page - 1) * size;
   const followsUid = after !== undefined && words === undefined;

@@ -70,5 +70,5 @@ export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotSto
     }
   });
 
-  return { search: async (query) => (await bringUpToDate()).search(query), close };
+  return { search: async (query, options) => (await bringUpToDate()).search(query, options), close };
 }

@@ -3,30 +3,37 @@ import { splitIntentUid } from '../../../../schemas/intent-uid.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
 import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../store/records.ts';
 import { minUlidAt } from '../../ulid.ts';
-import { fields, toDocument } from '../document.ts';
+import { fields, meaningText, toDocument } from '../document.ts';
+import { gistOf, writeGist } from '../likeness.ts';
 import { foldTag } from '../query.ts';
 import type { SearchResult } from '../search-engine.ts';
 import { wordsOf } from '../text.ts';
+import { wordVectors } from '../word-vectors.ts';
 import { openDatabase } from './database.ts';
+import { type Meaning, openMeanings, toMeaning } from './meanings.ts';
+import type { Ranked, RankingOptions } from './rank.ts';
 import { prepareSearch } from './search.ts';
 
 /** Everything that a registry's live intents are found by. */
 export interface SearchIndex {
   /** Applies records as they now stand: all of them or, if it throws, none. Intents are found only while their service is live too. */
   apply(records: readonly RegistryRecord[]): void;
-  search(query: SearchQuery): SearchResult;
-  /** Rearranges the file for reading, before it is kept as a snapshot. */
+  /** @param options - how questions are ranked */
+  search(query: SearchQuery, options?: RankingOptions): SearchResult;
+  /** All that the layers of the ranking say of the best entries: what their weights are chosen by. */
+  describeBest(question: string): Ranked[];
+  /** Completes the file, and rearranges it for reading, before it is kept as a snapshot. */
   compact(): void;
   close(): void;
 }
 
 /** Changes whenever a file made by older code must not be read any more. */
-export const indexFormat = 1;
+export const indexFormat = 2;
 
 /**
  * `id` is the entry's rowid in both full-text tables. It is negative for what only its uid finds (deprecated intents), so that
  * the others are one range, which the full-text tables skip to. An intent whose service is not live has no entry there.
- * Definitions stand apart, so that the table that answers are sorted by stays small.
+ * Definitions and gists stand apart, so that the table that answers are sorted by stays small.
  */
 const schema = `
   CREATE TABLE IF NOT EXISTS service (id TEXT PRIMARY KEY, name TEXT NOT NULL, is_live INTEGER NOT NULL) WITHOUT ROWID;
@@ -35,6 +42,7 @@ const schema = `
     is_listed INTEGER NOT NULL
   );
   CREATE TABLE IF NOT EXISTS definition (id INTEGER PRIMARY KEY, record TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS gist (id INTEGER PRIMARY KEY, gist TEXT NOT NULL);
   CREATE INDEX IF NOT EXISTS intent_service ON intent (service_id);
   CREATE INDEX IF NOT EXISTS intent_namespace ON intent (namespace);
   CREATE INDEX IF NOT EXISTS intent_listed ON intent (uid) WHERE is_listed = 1 AND id > 0;
@@ -67,6 +75,9 @@ export function openSearchIndex(file: string): SearchIndex {
   const database = openDatabase(file);
   database.exec(schema);
   const write = prepareWrites(database);
+  const meanings = openMeanings(database);
+  /** what the transaction has changed; undefined for what it removed */
+  const changed = new Map<number, Meaning | undefined>();
   const lastId = database.prepare('SELECT max(abs(id)) AS id FROM intent').get()?.id ?? 0;
   let nextId = BigInt(lastId as number) + 1n;
 
@@ -74,6 +85,8 @@ export function openSearchIndex(file: string): SearchIndex {
     write.deleteRanked.run(id);
     write.deleteExact.run(id);
     write.deleteTags.run(id);
+    write.deleteGist.run(id);
+    changed.set(Number(id), undefined);
   }
 
   function removeIntent(id: bigint): void {
@@ -100,6 +113,9 @@ export function openSearchIndex(file: string): SearchIndex {
     write.insertRanked.run(id, ...fields.map((field) => document[field]));
     write.insertExact.run(id, ...[serviceName, intent.intent_name, intent.description].map((text) => wordsOf(text).join(' ')));
     for (const tag of new Set((intent.tags ?? []).map(foldTag))) write.insertTag.run(tag, id);
+    write.insertGist.run(id, writeGist(gistOf(intent, serviceName)));
+    const vector = wordVectors().vectorOf(meaningText(intent, serviceName));
+    if (vector) changed.set(Number(id), toMeaning(vector));
   }
 
   /** Nothing announces the intents that go with a deleted service: an index that was not searched meanwhile still has them. */
@@ -121,8 +137,11 @@ export function openSearchIndex(file: string): SearchIndex {
     write.listMembers.run(Number(isLive), service.service_id);
   }
 
+  const { search, describeBest } = prepareSearch(database, meanings);
+
   return {
     apply(records) {
+      changed.clear();
       database.exec('BEGIN');
       try {
         for (const record of records) if (record.kind === 'service') replaceService(record);
@@ -132,9 +151,17 @@ export function openSearchIndex(file: string): SearchIndex {
         database.exec('ROLLBACK');
         throw error;
       }
+      for (const [id, meaning] of changed) {
+        if (meaning) meanings.set(id, meaning);
+        else meanings.remove(id);
+      }
     },
-    search: prepareSearch(database),
-    compact: () => database.exec(`INSERT INTO ranked (ranked) VALUES ('optimize'); INSERT INTO exact (exact) VALUES ('optimize')`),
+    search,
+    describeBest,
+    compact: () => {
+      meanings.save();
+      database.exec(`INSERT INTO ranked (ranked) VALUES ('optimize'); INSERT INTO exact (exact) VALUES ('optimize')`);
+    },
     close: () => database.close(),
   };
 }
@@ -158,6 +185,8 @@ const prepareWrites = (database: DatabaseSync) => ({
   insertExact: database.prepare('INSERT INTO exact (rowid, service_name, intent_name, description) VALUES (?, ?, ?, ?)'),
   deleteExact: database.prepare('DELETE FROM exact WHERE rowid = ?'),
   insertTag: database.prepare('INSERT INTO tag (tag, id) VALUES (?, ?)'),
+  insertGist: database.prepare('INSERT INTO gist (id, gist) VALUES (?, ?)'),
+  deleteGist: database.prepare('DELETE FROM gist WHERE id = ?'),
   deleteTags: database.prepare('DELETE FROM tag WHERE id = ?'),
 });
 

@@ -1,11 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { type Match, maxTags, toIntentDetails } from '../../../../schemas/intent.ts';
+import { type Match, toIntentDetails } from '../../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
 import type { IntentRecord } from '../../store/records.ts';
 import { foldTag, listedTags, questionWords } from '../query.ts';
 import type { Hit, SearchResult } from '../search-engine.ts';
 import { matchAny, matchEvery } from './match.ts';
-import { type Entry, type Filter, prepareRanking, type Ranking } from './rank.ts';
+import type { Meanings } from './meanings.ts';
+import { type Entry, type Filter, prepareRanking, type Ranking, type RankingOptions } from './rank.ts';
 
 const nothing: SearchResult = { hits: [], total: 0 };
 
@@ -29,7 +30,6 @@ function filtersOf(query: SearchQuery): Filter[] | undefined {
   }
   if (query.namespace !== undefined) filters.push({ ids: 'SELECT id FROM intent WHERE namespace = ?', value: foldTag(query.namespace) });
   const tags = listedTags(query.tags ?? '');
-  if (tags.length > maxTags) return undefined;
   for (const value of tags) filters.push({ ids: 'SELECT id FROM tag WHERE tag = ?', value });
   if (query.uid !== undefined) filters.push({ ids: 'SELECT id FROM intent WHERE uid = ?', value: query.uid });
   return filters;
@@ -43,35 +43,33 @@ function list(database: DatabaseSync, filters: Filter[], { uid, after, page, pag
   const total = Number(database.prepare(sql.count(conditions)).get(...values)?.total);
   const offset = after === undefined ? (page - 1) * page_size : 0;
   const rows = database.prepare(sql.byUid(conditions)).all(...values, after ?? '', page_size, offset);
-  return { entries: rows.map(({ id }) => ({ id: Number(id), score: 0 })), total, related: [] };
+  return { entries: rows.map(({ id }) => ({ id: Number(id), score: 0 })), total };
 }
 
 /** Prepares an index to be searched: what passes all filters, by uid or, if there is a question, by how well it answers. */
-export function prepareSearch(database: DatabaseSync): (query: SearchQuery) => SearchResult {
-  const rank = prepareRanking(database);
+export function prepareSearch(database: DatabaseSync, meanings: Meanings) {
+  const { rank, describeBest } = prepareRanking(database, meanings);
   const readHit = database.prepare(sql.hit);
   const holds = database.prepare(sql.holds);
 
   /** The id is bound as a bigint because a number is bound as a float, which FTS5 does not take for a rowid. */
   const heldOf = (words: string[], id: number): string[] => words.filter((word) => holds.get(matchAny([word]), BigInt(id)) !== undefined);
 
-  const explain = (words: string[], related: string[], { id, score }: Entry): Match => {
-    const held = heldOf(words, id);
-    return { score, words: held.length > 0 ? held : heldOf(related, id) };
-  };
+  const explain = (words: string[], { id, score }: Entry): Match => ({ score, words: heldOf(words, id) });
 
-  return (query) => {
+  const search = (query: SearchQuery, options?: RankingOptions): SearchResult => {
     const filters = filtersOf(query);
     const words = query.query === undefined ? undefined : questionWords(query.query);
     if (!filters || words?.length === 0) return nothing;
-    const { entries, total, related } = words ? rank(words, filters, query) : list(database, filters, query);
+    const { entries, total } = query.query === undefined ? list(database, filters, query) : rank(query.query, filters, query, options);
     const hits = entries.map((entry): Hit => {
       const { record, service_name } = readHit.get(entry.id) as { record: string; service_name: string };
       return {
         intent: toIntentDetails(JSON.parse(record) as IntentRecord, service_name),
-        ...(query.explain === 'true' && { match: explain(words ?? [], related, entry) }),
+        ...(query.explain === 'true' && { match: explain(words ?? [], entry) }),
       };
     });
     return { hits, total };
   };
+  return { search, describeBest };
 }

@@ -38,6 +38,7 @@ async function execute(slug: string, parameters: Record<string, unknown>): Promi
     service: { service_id: 'every', ...plan.service },
     intentUid: intent.intent_uid,
     agentId: 'agent',
+    thumbprint: 'thumbprint',
     requestId: 'request',
     executionId: 'execution',
     baseUrl: 'https://gate.example',

@@ -38,6 +38,40 @@ const text = { type: 'string' };
 const query = (name: string, more: object = {}) => ({ name, in: 'query', schema: text, ...more });
 const json = (schema: object) => ({ content: { 'application/json': { schema } } });
 
+describe('what nobody sees is left out, and noted', () => {
+  const hidden = '\u{e0041}\u202e\u200b';
+
+  test('of an OpenAPI document', () => {
+    const given = operation({ summary: `Act${hidden}`, description: `It acts${hidden}`, tags: [`a${hidden}`] });
+    const { intents, notes } = plan(document({ '/things': { get: given } }));
+    expect(intents).toMatchObject([{ intent_name: 'Act', description: 'It acts', tags: ['a'] }]);
+    const path = '/paths/~1things/get';
+    expect(notes).toEqual(
+      expect.arrayContaining([
+        { path, note: 'the name lost 3 invisible or control characters' },
+        { path, note: 'the description lost 3 invisible or control characters' },
+      ]),
+    );
+  });
+
+  test('of a service description', () => {
+    const info = { name: `World${hidden}`, description: `Facts${hidden}`, service_url: 'https://world.example' };
+    const parameter = { name: 'code', type: 'string', required: true, description: `A code${hidden}` };
+    const intent = {
+      ...{ intent_uid: 'world.example:get:v1', intent_name: `Get${hidden}`, description: `Gets${hidden}`, tags: [`a${hidden}`] },
+      ...{ input_parameters: [parameter], output_parameters: [], endpoint: 'https://world.example/get' },
+    };
+    const { service, intents, notes } = plan({ 'service-info': info, intents: [intent] });
+    expect(service).toMatchObject({ service_name: 'World', description: 'Facts' });
+    expect(intents).toMatchObject([
+      { intent_name: 'Get', description: 'Gets', tags: ['a'], input_parameters: [{ description: 'A code' }] },
+    ]);
+    expect(notes.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(['/service-info', '/intents/0/intent_name', '/intents/0/description', '/intents/0/tags/0']),
+    );
+  });
+});
+
 describe('an operation that a call of an intent cannot make is skipped with the reason', () => {
   const at = '/paths/~1things/post';
   test.each([

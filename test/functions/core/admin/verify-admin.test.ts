@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import type { Admin } from '../../../../functions/core/admin/admin.ts';
 import { openAdminVerifier } from '../../../../functions/core/admin/verify-admin.ts';
 import { noContent } from '../../../../functions/core/http/response.ts';
 import { type Answer, invoke } from '../../../support/invoke.ts';
@@ -16,6 +17,7 @@ const adminClaims = {
   sub: 'somebody',
   token_use: 'access',
   client_id: clientId,
+  username: 'alice',
   scope: 'openid',
   'cognito:groups': ['admins'],
   iat: now,
@@ -58,9 +60,12 @@ const sign = (claims: JWTPayload, { kid = 'key-1', key = keyPair.privateKey } = 
 
 const open = () => openAdminVerifier({ userPool, clientIds: [clientId, 'machines'], adminScope });
 
+/** Who the verifier says was there last. */
+let admitted: Admin | undefined;
+
 async function knock(token: string | undefined, verifyAdmin = open()): Promise<Answer> {
   const steps = async (request: Parameters<typeof verifyAdmin>[0]) => {
-    await verifyAdmin(request);
+    admitted = await verifyAdmin(request);
     return noContent();
   };
   return invoke(steps, { path: '/', ...(token !== undefined && { headers: { Authorization: `Bearer ${token}` } }) });
@@ -72,12 +77,28 @@ const unfetchable = 'The key set of the admin tokens cannot be fetched. Try agai
 const refused = (status: number, code: string, message: string) =>
   expect.objectContaining({ status, body: { error: { code, message, details: expect.objectContaining({ request_id: 'request-1' }) } } });
 
-test.each([
-  ['a member of the group', adminClaims],
-  ['a member of several groups', { ...adminClaims, 'cognito:groups': ['users', 'admins'] }],
-  ['a machine client with the scope', { ...adminClaims, client_id: 'machines', scope: adminScope, 'cognito:groups': undefined }],
-])('lets %s pass', async (_, claims) => {
+const alice = { subject: 'somebody', user_name: 'alice' };
+const { username: _alice, ...machineClaims } = { ...adminClaims, client_id: 'machines', sub: 'machines', 'cognito:groups': undefined };
+const machine = { subject: 'machines', client_id: 'machines' };
+
+test.each<[string, JWTPayload, Partial<Admin>]>([
+  ['a member of the group', adminClaims, { actor: alice }],
+  ['a member of several groups', { ...adminClaims, 'cognito:groups': ['users', 'admins'] }, { actor: alice }],
+  ['a machine client with the scope', { ...machineClaims, scope: adminScope }, { actor: machine }],
+  [
+    'the members of groups of namespaces',
+    { ...adminClaims, 'cognito:groups': ['admins:pay', 'users', 'admins:pay.example', 'admins:pay'] },
+    { actor: alice, namespaces: ['pay', 'pay.example'] },
+  ],
+  [
+    'a machine client with the scope of a namespace',
+    { ...machineClaims, scope: `${adminScope}:pay.example` },
+    { actor: machine, namespaces: ['pay.example'] },
+  ],
+  ['a full admin who is in the group of a namespace too', { ...adminClaims, 'cognito:groups': ['admins:pay', 'admins'] }, { actor: alice }],
+])('lets %s pass, and says who it is and what they may change', async (_, claims, expected) => {
   expect(await knock(await sign(claims))).toMatchObject({ status: 204 });
+  expect(admitted).toEqual({ ...expected, requestId: 'request-1' });
 });
 
 test('asks for a token if there is none', async () => {
@@ -116,6 +137,9 @@ test.each<[string, JWTPayload]>([
   ['no group', { ...adminClaims, 'cognito:groups': undefined }],
   ['another group', { ...adminClaims, 'cognito:groups': ['users'] }],
   ['a group in other case', { ...adminClaims, 'cognito:groups': ['Admins'] }],
+  ['a group that begins like it', { ...adminClaims, 'cognito:groups': ['admins-pay', 'adminspay', 'admins.pay'] }],
+  ['the group of no namespace', { ...adminClaims, 'cognito:groups': ['admins:', 'admins:a b', 'admins:a:b', 'admins:*'] }],
+  ['the scope of no namespace', { ...adminClaims, 'cognito:groups': undefined, scope: `${adminScope}: ${adminScope}:a/b` }],
   ['groups as text', { ...adminClaims, 'cognito:groups': '[admins]' }],
   ['the group as text', { ...adminClaims, 'cognito:groups': 'admins' }],
   ['an attribute that users write', { ...adminClaims, 'cognito:groups': undefined, 'custom:role': 'admin', 'custom:groups': ['admins'] }],

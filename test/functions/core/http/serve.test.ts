@@ -94,7 +94,7 @@ describe('a body', () => {
       'a bidirectional override',
       JSON.stringify({ ...valid, service_name: 'x\u202ey' }),
       message,
-      [{ path: '/service_name', problem: 'must not hold control characters or bidirectional overrides' }],
+      [{ path: '/service_name', problem: 'must not contain the invisible or control character U+202E (character 2)' }],
     ],
     [
       'an invisible name',
@@ -276,10 +276,25 @@ describe('a read that may be asked for again', () => {
       Vary: 'Accept, Origin',
       'X-Content-Type-Options': 'nosniff',
       'X-Request-Id': 'request-1',
+      'Strict-Transport-Security': 'max-age=31536000',
       'Access-Control-Allow-Origin': 'https://a.example',
       'Access-Control-Expose-Headers': expect.stringContaining('ETag'),
     });
   });
+});
+
+test('browsers are told to stay with https, unless the gate is called over http', async () => {
+  for (const [baseUrl, expected] of [
+    [undefined, 'max-age=31536000'],
+    ['https://gate.example', 'max-age=31536000'],
+    ['http://127.0.0.1:8080', undefined],
+  ] as const) {
+    const { headers } = await serve(async () => ok({}), { protocol: 'proto', ...(baseUrl && { baseUrl }) })(
+      eventOf({ path: '/' }),
+      {} as Context,
+    );
+    expect(headers?.['Strict-Transport-Security']).toBe(expected);
+  }
 });
 
 describe('an invocation whose time is over', () => {
@@ -297,6 +312,7 @@ describe('an invocation whose time is over', () => {
         'Cache-Control': 'no-store',
         'X-Content-Type-Options': 'nosniff',
         'X-Request-Id': 'request-1',
+        'Strict-Transport-Security': 'max-age=31536000',
         'Retry-After': '1',
         'Access-Control-Allow-Origin': '*',
         'Access-Control-Expose-Headers': expect.stringContaining('Retry-After'),

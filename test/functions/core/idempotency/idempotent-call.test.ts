@@ -40,6 +40,7 @@ beforeEach(() => {
 
 /** A request under this test's key, by a new execution. */
 const requestOf = (executionId: string, more: Partial<KeyedRequest> = {}): KeyedRequest => ({
+  thumbprint: 'thumbprint-1',
   agentId: 'agent-1',
   key: `key-${used}`,
   executionId,
@@ -55,10 +56,10 @@ describe('a key', () => {
     expect(await calls.begin(requestOf('E1'))).toEqual({ state: 'started' });
     expect(await calls.finish(requestOf('E1'), answer)).toBe(true);
     expect(await calls.begin(requestOf('E2', { nowMs: startMs + 1_000 }))).toEqual({ state: 'replay', outcome: answer });
-    expect(store.operations).toEqual(['PutItem', 'UpdateItem', 'PutItem', 'GetItem']);
+    expect(store.operations).toEqual(['PutItem', 'UpdateItem', 'PutItem', 'BatchGetItem']);
     store.operations.length = 0;
     expect(await calls.find(requestOf('E3'))).toEqual({ state: 'replay', outcome: answer });
-    expect(store.operations).toEqual(['GetItem']);
+    expect(store.operations).toEqual(['BatchGetItem']);
   });
 
   test('replays refusals too', async () => {
@@ -94,7 +95,9 @@ describe('a key', () => {
     ['the same request at the end of the day', false, { nowMs: startMs + dayMs - 1 }, { state: 'unknown' }],
     ['the same request a day later', false, { nowMs: startMs + dayMs }, { state: 'started' }],
     ['another request a day later', true, { fingerprint: 'other', nowMs: startMs + dayMs }, { state: 'started' }],
-    ['another agent', false, { agentId: 'agent-2' }, { state: 'started' }],
+    ['the same key by another name', false, { agentId: 'agent-2' }, { state: 'running', retryAfterSeconds: 1 }],
+    ['another key by the same name', false, { thumbprint: 'thumbprint-2' }, { state: 'started' }],
+    ['another key in the name of the first', true, { thumbprint: 'thumbprint-2', agentId: 'thumbprint-1' }, { state: 'started' }],
     ['the same request by a clock that is behind', false, { nowMs: startMs - 5_000 }, { state: 'running', retryAfterSeconds: 1 }],
   ])('asked for by %s', async (_, hasEnded, again, expected) => {
     await calls.begin(requestOf('E1'));
@@ -155,13 +158,13 @@ describe('an answer', () => {
   });
 
   test('fits beside the longest key', async () => {
-    const longest = { agentId: '\u{1F600}'.repeat(256), key: 'k'.repeat(255) };
+    const longest = { thumbprint: 't'.repeat(43), key: 'k'.repeat(255) };
     await calls.begin(requestOf('E1', longest));
     const startBytes = 385_000;
     let bytes = startBytes;
     // random bytes in base64 compress to little more than the bytes: grow until they are no longer kept
     for (let isKept = true; isKept; bytes += 4_000) {
-      await store.table.delete(keys.call(longest.agentId, longest.key));
+      await store.table.delete(keys.call(longest.thumbprint, longest.key));
       await calls.begin(requestOf('E1', longest));
       await calls.finish(requestOf('E1', longest), { status: 200, body: randomBytes(bytes).toString('base64') });
       isKept = (await calls.begin(requestOf('E2', longest))).state === 'replay';

@@ -27,7 +27,18 @@ describe('an input that is a header field', () => {
     [{ name: 'Authorization' }, '/name', "must not be Authorization: what the upstream recognises callers by is the service's credential"],
     ...[
       ...['Cookie', 'host', 'Content-Type', 'content_length', 'Transfer-Encoding', 'Proxy-Authenticate', 'X-Forwarded-Host', 'Connection'],
-      ...['Keep-Alive', 'TE', 'Upgrade', 'Agent-Id', 'Agent-Key', 'agent_key', 'Idempotency-Key', 'Signature', 'Signature-Input', 'Intent-Uid'],
+      ...[
+        'Keep-Alive',
+        'TE',
+        'Upgrade',
+        'Agent-Id',
+        'Agent-Key',
+        'agent_key',
+        'Idempotency-Key',
+        'Signature',
+        'Signature-Input',
+        'Intent-Uid',
+      ],
     ].map((name): [Partial<Parameter>, string, string] => [{ name }, '/name', carried]),
     [{ name: 'X Page' }, '/name', 'must be the name of a header field, for example Authorization'],
     ...(['array', 'object', 'null', 'any'] as const).map((type): [Partial<Parameter>, string, string] => [

@@ -33,11 +33,12 @@ interface Use {
   dpop?: true;
 }
 
-function use({ proof, by = agent, scheme = 'Bearer', isRequired = false, dpop }: Use): Promise<void> {
+async function use({ proof, by = agent, scheme = 'Bearer', isRequired = false, dpop }: Use): Promise<void> {
   const headers = { Authorization: `${scheme} ${token}`, ...(proof !== undefined && { DPoP: proof }) };
   const request = readRequest(eventOf({ method: 'POST', path, headers }), {} as Context);
   const claims = { cnf: { jkt: by.thumbprint }, ...(dpop && { dpop }) } as PatClaims;
-  return openProofs(openUsedJtis(store.table), isRequired).checkAtUse(request, token, claims, now * 1000);
+  const checked = await openProofs(openUsedJtis(store.table), isRequired).checkAtUse(request, token, claims, now * 1000);
+  await checked?.use();
 }
 
 const make = (claims: object = {}, header: object = {}, by = agent) => signProof(by, { url, token }, { iat: now, ...claims }, header);

@@ -219,16 +219,21 @@ describe('the claims of a signed policy', () => {
   const exp = 'The exp of the signed policy must be a whole number of seconds since 1970, and not yet past. Sign it again.';
   const aud =
     'The aud of the signed policy must be one text: the address that the gate is called by, without a slash at its end. Sign it again.';
+  const farExp = 'With a jti, the exp of the signed policy must be at most 24 hours ahead. Sign it again.';
   const jti = 'The jti of the signed policy must be a text of 1 to 255 characters, new with every signature. Sign it again.';
 
   test.each<[string, object, object]>([
     ['all in the header', fresh, { isCurrent: true, singleUse: { jti: 'j1', expiresAt: now + 60 } }],
     ['iat alone', { iat: now - 299 }, { isCurrent: true }],
     ['iat of a clock that is ahead', { iat: now + 299 }, { isCurrent: true }],
-    ['jti alone', { jti: 'j' }, { isCurrent: true, singleUse: { jti: 'j' } }],
     ['jti and iat', { jti: 'j', iat: now - 100 }, { isCurrent: true, singleUse: { jti: 'j', expiresAt: now + 200 } }],
     ['a late exp', { ...fresh, exp: now + 86_400 }, { isCurrent: true, singleUse: { jti: 'j1', expiresAt: now + 300 } }],
-    ['a jti of 255 characters', { jti: '😀'.repeat(255) }, { isCurrent: true, singleUse: { jti: '😀'.repeat(255) } }],
+    ['an exp far ahead without jti', { exp: now + 10 * 365 * 86_400 }, { isCurrent: true }],
+    [
+      'a jti of 255 characters',
+      { jti: '😀'.repeat(255), exp: now + 86_400 },
+      { isCurrent: true, singleUse: { jti: '😀'.repeat(255), expiresAt: now + 86_400 } },
+    ],
   ])('%s hold', async (_, claims, result) => {
     expect(await verify(await signJws(p256, current.text, claims))).toEqual(result);
     expect(await verify(await signJws(p256, policyWith(claims)))).toEqual(result);
@@ -249,6 +254,19 @@ describe('the claims of a signed policy', () => {
     ['aud of another service', { aud: 'https://other.example' }, aud],
     ['aud with a slash', { aud: `${baseUrl}/` }, aud],
     ['aud as array', { aud: [baseUrl] }, aud],
+    [
+      'jti alone',
+      { jti: 'j' },
+      'With a jti, the signed policy must have an exp or an iat, so that the jti need not be kept for ever. Sign it again.',
+    ],
+    [
+      'jti and aud',
+      { jti: 'j', aud: baseUrl },
+      'With a jti, the signed policy must have an exp or an iat, so that the jti need not be kept for ever. Sign it again.',
+    ],
+    ['jti and an exp a day and a second ahead', { jti: 'j', exp: now + 86_401 }, farExp],
+    ['jti and the latest exp of all', { jti: 'j', exp: Number.MAX_SAFE_INTEGER }, farExp],
+    ['jti, iat and the latest exp of all', { jti: 'j', iat: now, exp: Number.MAX_SAFE_INTEGER }, farExp],
     ['jti as number', { jti: 1 }, jti],
     ['empty jti', { jti: '' }, jti],
     ['jti of 256 characters', { jti: 'j'.repeat(256) }, jti],

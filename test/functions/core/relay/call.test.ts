@@ -19,6 +19,7 @@ const execution = (url: string, more: Partial<Execution> = {}): Execution => ({
   service: { service_id: 'service-1', service_url: 'https://api.world.example' },
   intentUid: 'world.example:get-country:v1',
   agentId: 'agent-1',
+  thumbprint: 'thumbprint-1',
   requestId: 'request-1',
   executionId: 'execution-1',
   baseUrl: 'https://gate.example',

@@ -16,7 +16,7 @@ const characters = 'must hold only characters that RFC 3986 allows; percent-enco
 const absolute = 'must be an absolute URL, for example https://api.example.com/orders/{id}';
 const https = 'must begin with https://';
 const hostSpelling = 'must name its host in the usual spelling';
-const hostCharacters = 'must name its host in ASCII letters, digits, hyphens and dots, and its port in digits';
+const hostCharacters = 'must name its host in ASCII letters, digits, hyphens and dots, and its port in digits without leading zeros';
 const hostName = 'must name its host by a full public domain name, not by an address or a local name';
 const port = 'must use port 443 or 8443';
 const own = 'must not lead back to this gate';
@@ -76,6 +76,7 @@ describe('a URL is refused', () => {
     ['https://api.example.com/{id}#{q}', fragment],
     ['https://api.example.com:/', hostCharacters],
     ['https://api.example.com:80/', port],
+    ['https://api.example.com:0443/', hostCharacters],
     ['https://api.example.com:22/', port],
     ['https://api.example.com:0/', port],
     ['https://api.example.com:65536/', hostCharacters],

@@ -60,6 +60,7 @@ async function call(
     service,
     intentUid: 'world.example:get-country:v1',
     agentId: 'agent é',
+    thumbprint: 'thumbprint-1',
     requestId: 'request-1',
     executionId: 'execution-1',
     baseUrl: 'https://gate.example',
@@ -112,7 +113,7 @@ test('the signature has the form of RFC 9421', async () => {
   const { headers } = await call(post);
   expect(headers['content-digest']).toMatch(/^sha-256=:[A-Za-z0-9+/]{43}=:$/);
   expect(headers['signature-input']).toMatch(
-    /^gate=\("@method" "@target-uri" "content-digest" "agent-id" "intent-uid" "execution-id"\);created=\d{10};keyid="service-1";alg="hmac-sha256"$/,
+    /^gate=\("@method" "@target-uri" "content-digest" "agent-id" "agent-key" "intent-uid" "execution-id"\);created=\d{10};keyid="service-1";alg="hmac-sha256"$/,
   );
   expect(headers.signature).toMatch(/^gate=:[A-Za-z0-9+/]{43}=:$/);
 });

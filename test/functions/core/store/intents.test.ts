@@ -50,7 +50,7 @@ test('an intent and its service take one round trip once the service is known', 
   await intents.create(serviceId, intentOf(uid()));
   await intents.find(uid());
   database.operations.length = 0;
-  await intents.findForAgent(uid(), 'somebody');
+  await intents.findForAgent(uid(), 'Somebody', 'thumbprint');
   expect(database.operations).toEqual(['BatchGetItem']);
 });
 

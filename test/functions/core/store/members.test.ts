@@ -26,13 +26,17 @@ const uidOf = (index: number) => `list.example:intent-${String(index).padStart(5
 let made = 0;
 const newService = async () => (await services.create(serviceNamed(`Listed ${++made}`))).service_id;
 
-/** What a list says, and what the records say. */
+/** What a list says, without drafts and with them, and what the records say. */
 async function listAndTruth(serviceId: string, uids: string[]) {
-  const { intents: listed, total } = await intents.list(serviceId, 0, 100);
+  const lists = await Promise.all([false, true].map((isWithDrafts) => intents.list(serviceId, 0, 100, isWithDrafts)));
   const records = await Promise.all([...uids].sort().map((uid) => intents.find(uid)));
   const live = records.flatMap((found) => (found?.intent.service_id === serviceId ? [found.intent] : []));
   const shown = ({ intent_uid, intent_name }: { intent_uid: string; intent_name: string }) => [intent_uid, intent_name];
-  return { listed: { total, names: listed.map(shown) }, truth: { total: live.length, names: live.map(shown) } };
+  const truths = [live.filter(({ draft }) => !draft), live];
+  return {
+    listed: lists.map(({ total, intents: listed }) => ({ total, names: listed.map(shown) })),
+    truth: truths.map((some) => ({ total: some.length, names: some.map(shown) })),
+  };
 }
 
 describe('a service with 10,000 intents', () => {
@@ -110,9 +114,15 @@ describe('whatever a request leaves half done', () => {
     create: (store, serviceId) => store.create(serviceId, intentOf(uid('b'), { intent_name: 'New' })),
     replace: (store) => store.replace(uid('a'), intentOf(uid('a'), { intent_name: 'Newer' }), anyRevision),
     remove: (store) => store.remove(uid('a'), anyRevision),
+    'make it a draft': (store) => store.replace(uid('a'), intentOf(uid('a'), { intent_name: 'Newer', draft: true }), anyRevision),
+    'create a draft': (store, serviceId) => store.create(serviceId, intentOf(uid('b'), { intent_name: 'New', draft: true })),
+    publish: (store) => store.replace(uid('d'), intentOf(uid('d'), { intent_name: 'Newer' }), anyRevision),
+    'remove a draft': (store) => store.remove(uid('d'), anyRevision),
   };
   const cases = Object.keys(acts).flatMap((act) =>
-    [1, 2, 3, 4, 5, 6].flatMap((at) => [true, false].map((takesEffect) => [act, at, takesEffect] as const)),
+    Array.from({ length: 12 }, (_, index) => index + 1).flatMap((at) =>
+      [true, false].map((takesEffect) => [act, at, takesEffect] as const),
+    ),
   );
 
   test.each(cases)(
@@ -120,10 +130,11 @@ describe('whatever a request leaves half done', () => {
     async (name, at, takesEffect) => {
       const serviceId = await newService();
       for (const slug of ['a', 'c']) await intents.create(serviceId, intentOf(uid(slug)));
+      await intents.create(serviceId, intentOf(uid('d'), { draft: true }));
       const act = acts[name] as (typeof acts)[string];
       await act(openIntents(crashing(database.table, at, takesEffect)), serviceId).catch(() => {});
 
-      const uids = ['a', 'b', 'c'].map(uid);
+      const uids = ['a', 'b', 'c', 'd'].map(uid);
       const after = await listAndTruth(serviceId, uids);
       expect(after.listed).toEqual(after.truth);
 
@@ -149,7 +160,7 @@ test('many writers at once leave a list that is what the records are', async () 
     const { listed, truth } = await listAndTruth(serviceId, uids);
     expect(listed).toEqual(truth);
   }
-});
+}, 90_000);
 
 test('the whole registry is read by way of names, pointers and batches, without a scan', async () => {
   const { table, operations, stop } = await startTable();

@@ -81,7 +81,6 @@ describe('filters', () => {
     ['a tag', { tags: 'WEATHER' }, [weather.intent_uid, alerts.intent_uid]],
     ['every tag', { tags: 'weather, public data' }, [weather.intent_uid]],
     ['a tag is no word', { tags: 'public' }, []],
-    ['more tags than an intent can have', { tags: Array.from({ length: 1_100 }, (_, at) => `tag${at}`).join() }, []],
     ['commas without tags', { tags: ' , ' }, all],
     ['service name: words begun', { service_name: 'wet HIM' }, [weather.intent_uid, alerts.intent_uid]],
     ['service name: accents either way', { service_name: 'wètter' }, [weather.intent_uid, alerts.intent_uid]],
@@ -252,32 +251,101 @@ describe('records', () => {
   });
 });
 
-describe('related words', () => {
+describe('meaning', () => {
   const films = openSearchIndex(':memory:');
   films.apply([
     serviceRecord('reel', 'Reel'),
     intentRecord('reel.example:a:v1', 'reel', { intent_name: 'Book reviews', description: 'Reviews of new novels' }),
     intentRecord('reel.example:b:v1', 'reel', { intent_name: 'Movie reviews', description: 'Reviews of new movies' }),
-    intentRecord('reel.example:c:v1', 'reel', { intent_name: 'Movie times', description: 'When movies are shown' }),
+    intentRecord('reel.example:c:v1', 'reel', { intent_name: 'Movie times', description: 'When movies are shown', tags: ['Program'] }),
+    intentRecord('reel.example:d:v1', 'reel', { intent_name: 'Reel', description: 'Winds a cable up' }),
   ]);
   afterAll(() => films.close());
+  const tonight = 'Which romantic comedies run at the cinema tonight?';
 
-  test('move what a question found', () => {
+  test('orders what a question found by its words', () => {
     expect(uids({ query: 'reviews of films' }, films)).toEqual(['reel.example:b:v1', 'reel.example:a:v1']);
   });
 
-  test('find nothing by themselves for a search term', () => {
+  test('finds nothing by itself for search terms', () => {
     expect(search({ query: 'cinema' }, films)).toEqual({ hits: [], total: 0 });
   });
 
-  test('widen a question in words that finds less than a page, and say so', () => {
-    const { hits, total } = search({ query: 'Which romantic cinema comedies run tonight?', explain: 'true' }, films);
-    expect(hits.map(({ intent }) => intent.intent_uid)).toEqual(['reel.example:b:v1', 'reel.example:c:v1']);
-    expect(hits.map(({ match }) => match?.words)).toEqual([['movie'], ['movie']]);
-    expect(total).toBe(2);
-    expect(uids({ query: 'Which romantic cinema comedies run tonight?', page: '2', page_size: '1' }, films)).toEqual(['reel.example:c:v1']);
-    expect(search({ query: 'Which romantic cinema comedies run tonight?', intent_name: 'times' }, films).total).toBe(1);
+  test('finds what a question holds no word of, and counts it', () => {
+    const { hits, total } = search({ query: tonight, explain: 'true' }, films);
+    const found = hits.map(({ intent }) => intent.intent_uid);
+    expect(found).toEqual(expect.arrayContaining(['reel.example:b:v1', 'reel.example:c:v1']));
+    expect(found).not.toContain('reel.example:d:v1');
+    expect(hits.map(({ match }) => match?.words)).toEqual(hits.map(() => []));
+    expect(total).toBe(hits.length);
+    const pages = hits.map((_, at) => uids({ query: tonight, page: String(at + 1), page_size: '1' }, films));
+    expect(pages.flat()).toEqual(found);
   });
+
+  test('finds only what passes the filters', () => {
+    expect(uids({ query: tonight, tags: 'program' }, films)).toEqual(['reel.example:c:v1']);
+    expect(uids({ query: tonight, namespace: 'other.example' }, films)).toEqual([]);
+  });
+
+  test('follows changes', () => {
+    const index = openSearchIndex(':memory:');
+    const movie = intentRecord('reel.example:m:v1', 'reel', { intent_name: 'Movie times', description: 'When movies are shown' });
+    index.apply([serviceRecord('reel', 'Reel'), movie]);
+    expect(uids({ query: tonight }, index)).toEqual([movie.intent_uid]);
+    index.apply([{ ...movie, intent_name: 'Cable length', description: 'How much is wound up' }]);
+    expect(uids({ query: tonight }, index)).toEqual([]);
+    index.apply([{ ...movie, deprecated: true }]);
+    expect(uids({ query: tonight }, index)).toEqual([]);
+    expect(uids({ query: tonight, uid: movie.intent_uid }, index)).toEqual([movie.intent_uid]);
+    index.close();
+  });
+
+  test('stays what it was if records cannot be applied', () => {
+    const index = openSearchIndex(':memory:');
+    const movie = intentRecord('reel.example:m:v1', 'reel', { intent_name: 'Movie times', description: 'When movies are shown' });
+    index.apply([serviceRecord('reel', 'Reel'), movie]);
+    const unreadable = Object.defineProperty(intentRecord('reel.example:n:v1', 'reel', {}), 'tags', {
+      enumerable: true,
+      get: () => {
+        throw new Error('unreadable');
+      },
+    });
+    expect(() => index.apply([{ ...movie, intent_name: 'Cable length', description: 'Wound up' }, unreadable])).toThrow('unreadable');
+    expect(uids({ query: tonight }, index)).toEqual([movie.intent_uid]);
+    index.close();
+  });
+});
+
+test('a name that says the question comes before long lists of the same words', () => {
+  const index = openSearchIndex(':memory:');
+  const parameters = Array.from({ length: 40 }, (_, n) => ({
+    name: `namespace_${n}`,
+    type: 'string' as const,
+    description: 'list of pods',
+  }));
+  index.apply([
+    serviceRecord('k', 'Cluster'),
+    intentRecord('k.example:forward:v1', 'k', { intent_name: 'Forward pod ports', description: 'Pods', input_parameters: parameters }),
+    intentRecord('k.example:list-pods:v1', 'k', { intent_name: 'List namespaced pods', description: 'Returns objects' }),
+    intentRecord('k.example:delete-pods:v1', 'k', { intent_name: 'Delete namespaced pods', description: 'Removes objects' }),
+  ]);
+  expect(uids({ query: 'list pods in a namespace' }, index)[0]).toBe('k.example:list-pods:v1');
+  expect(uids({ query: 'remove the pods of a namespace' }, index)[0]).toBe('k.example:delete-pods:v1');
+  index.close();
+});
+
+test('what is forbidden comes after what is not, however well it answers', () => {
+  const index = openSearchIndex(':memory:');
+  index.apply([
+    serviceRecord('s', 'S'),
+    intentRecord('a.example:invoice:v1', 's', { intent_name: 'Update invoice' }),
+    intentRecord('b.example:invoice:v1', 's', { intent_name: 'Something else', description: 'for an invoice' }),
+  ]);
+  const find = (isForbidden: (uid: string) => boolean) =>
+    index.search(searchQuery.parse({ query: 'update invoice' }), { isForbidden }).hits.map(({ intent }) => intent.intent_uid);
+  expect(find(() => false)).toEqual(['a.example:invoice:v1', 'b.example:invoice:v1']);
+  expect(find((uid) => uid.startsWith('a.'))).toEqual(['b.example:invoice:v1', 'a.example:invoice:v1']);
+  index.close();
 });
 
 test('a question of many words is answered by its rarest', () => {

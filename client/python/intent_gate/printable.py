@@ -1,0 +1,34 @@
+"""What may be written to a terminal."""
+
+import json
+import re
+import unicodedata
+
+#: what Unicode calls default ignorable, beyond the format controls (Cf)
+_IGNORABLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+
+
+def _is_hidden(text, at):
+    character = text[at]
+    if character in "\n\t":
+        return False
+    # joiners and the variation selector of emoji are text after a letter, a mark or a symbol
+    if character in "\u200c\u200d\ufe0f" and at > 0 and unicodedata.category(text[at - 1])[0] in "LMS":
+        return False
+    return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") or _IGNORABLE.match(character) is not None
+
+
+def _replace(text, write):
+    return "".join(write(one) if _is_hidden(text, at) else one for at, one in enumerate(text))
+
+
+def printable(text):
+    """A text that cannot speak to a terminal: what nobody sees, or a terminal obeys, is shown as an escape."""
+    return _replace(str(text), lambda one: f"\\u{{{ord(one):x}}}")
+
+
+def printable_json(value):
+    """A value as JSON for people; programs read the same value from it."""
+    return _replace(json.dumps(value, indent=2, ensure_ascii=False), lambda one: json.dumps(one)[1:-1] if one != "\x7f" else "\\u007f")

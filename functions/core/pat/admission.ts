@@ -1,0 +1,35 @@
+import { unavailable } from '../api-error.ts';
+
+/**
+ * Within what time an execution is admitted once it has begun to read whether its agent is blocked, in milliseconds; if it takes longer, it
+ * reads again. Whoever blocks an agent waits as long before saying so: an execution that read before the block was written has by then been
+ * admitted, or reads the block. It holds for every policy, with or without a limit, and costs executions nothing. Both sides measure a duration,
+ * so that their clocks need not agree.
+ */
+export const maxAdmissionMs = 3_000;
+
+/** How much longer whoever blocks waits, because no two clocks run alike. */
+const marginMs = 100;
+
+const maxAttempts = 3;
+
+/**
+ * Begins to measure, before the first reading.
+ * @param readAgain - throws if the agent is blocked
+ * @returns what admits: throws what `readAgain` does, or ApiError SERVICE_UNAVAILABLE if reading takes too long as well
+ */
+export function openAdmission(readAgain: () => Promise<void>): () => Promise<void> {
+  let startedMs = performance.now();
+  const isInTime = () => performance.now() - startedMs <= maxAdmissionMs;
+  return async () => {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      if (isInTime()) return;
+      startedMs = performance.now();
+      await readAgain();
+    }
+    if (!isInTime()) throw unavailable('The call could not be admitted in time, and was not made. Try again after Retry-After.');
+  };
+}
+
+/** Waits until no execution can be admitted any more that began before now. */
+export const outwaitAdmissions = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, maxAdmissionMs + marginMs));

@@ -1,0 +1,70 @@
+import { isLive } from './intent-item.ts';
+import { type Key, keys, partitions } from './keys.ts';
+import { countMembers, maxSkipped, tooFarIn } from './members.ts';
+import type { ServiceRecord } from './records.ts';
+import type { Item, Table } from './table.ts';
+
+/** A service, and how many live intents it has. */
+export interface ListedService {
+  service: ServiceRecord;
+  intents: number;
+}
+
+export interface ServicePage {
+  services: ListedService[];
+  /** what the next page comes after; none if there is no next page */
+  next?: string;
+}
+
+/** How many names one request looks through for those that are asked for. */
+const maxSearched = 1_000;
+
+/**
+ * A page of the live services in the order of their folded names. It takes `count` names; a name that no live service has (any more) leaves
+ * the page shorter.
+ * @param from - how many names come before the page, or the folded name that it comes after
+ * @param matches - which folded names to list, if not all: then the page ends at the latest after {@link maxSearched} names
+ * @throws ApiError INVALID_PARAMETER if too many names come before the page
+ */
+export async function listServices(
+  table: Table,
+  from: number | string,
+  count: number,
+  matches?: (name: string) => boolean,
+): Promise<ServicePage> {
+  const skipped = typeof from === 'number' ? from : 0;
+  if (skipped > maxSkipped) throw tooFarIn();
+  const wanted = skipped + count;
+  const names = await readNames(table, typeof from === 'string' ? from : undefined, matches ? maxSearched : wanted + 1);
+  const listed = matches ? names.filter(({ sk }) => matches(sk)) : names;
+  const page = listed.slice(skipped, wanted);
+  const services = await table.getAll<ServiceRecord & Item>(page.map(({ service_id }) => keys.service(service_id)));
+  const live = services.filter(
+    (service, index): service is ServiceRecord & Item => isLive(service) && keys.serviceName(service.service_name).sk === page[index]?.sk,
+  );
+  const counts = await countMembers(
+    table,
+    live.map(({ service_id }) => service_id),
+  );
+  const next = listed.length > wanted ? page.at(-1)?.sk : matches && names.length === maxSearched ? names.at(-1)?.sk : undefined;
+  return {
+    services: live.map((service, index) => ({ service, intents: counts[index] ?? 0 })),
+    ...(next !== undefined && { next }),
+  };
+}
+
+/** Up to `count` names and the ids of the services that have or had them, in order. */
+async function readNames(table: Table, after: string | undefined, count: number): Promise<(Key & { service_id: string })[]> {
+  const names: (Key & { service_id: string })[] = [];
+  let start: Key | undefined;
+  do {
+    const { items, lastKey } = await table.query<Key & Item & { service_id: string }>(partitions.serviceName.prefix, {
+      ...(after !== undefined && { range: 'sk > :after', ExpressionAttributeValues: { ':after': after } }),
+      Limit: count - names.length,
+      ExclusiveStartKey: start,
+    });
+    names.push(...items);
+    start = lastKey;
+  } while (start && names.length < count);
+  return names;
+}

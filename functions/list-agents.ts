@@ -1,0 +1,25 @@
+import { agentQuery, toAgent } from '../schemas/agent.ts';
+import { requireFullAdmin } from './core/admin/admin.ts';
+import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { nextLink } from './core/http/links.ts';
+import { ok } from './core/http/response.ts';
+import { type Action, serve } from './core/http/serve.ts';
+import { type Agents, openAgents } from './core/store/agent.ts';
+import { tableFromEnvironment } from './core/store/table.ts';
+
+export interface Deps {
+  verifyAdmin: VerifyAdmin;
+  agents: Pick<Agents, 'list'>;
+}
+
+/** `GET /api/agents`: the agents of one state. A page reads no more than its own entries, so it may hold fewer than `page_size`; `Link` leads to the next one. */
+export const createAction =
+  ({ verifyAdmin, agents }: Deps): Action =>
+  async (request) => {
+    requireFullAdmin(await verifyAdmin(request));
+    const { state, page_size: pageSize, after } = request.query(agentQuery);
+    const { agents: found, next } = await agents.list(state, after, pageSize, Date.now());
+    return ok({ agents: found.map((agent) => toAgent(agent, state)) }, nextLink(request, { after: next }));
+  };
+
+export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(tableFromEnvironment()) }));

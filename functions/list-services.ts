@@ -1,0 +1,42 @@
+import { servicesQuery, toListedService } from '../schemas/service.ts';
+import { pageLinks } from './core/http/links.ts';
+import { revalidated } from './core/http/response.ts';
+import { type Action, serve } from './core/http/serve.ts';
+import { wordsOf } from './core/search/text.ts';
+import { listServices as listStored, type ServicePage } from './core/store/service-list.ts';
+import { tableFromEnvironment } from './core/store/table.ts';
+
+export interface Deps {
+  listServices: (from: number | string, count: number, matches?: (name: string) => boolean) => Promise<ServicePage>;
+}
+
+/** `GET /api/services`: ordered by name. */
+export const createAction =
+  ({ listServices }: Deps): Action =>
+  async (request) => {
+    const { name, page, page_size, after } = request.query(servicesQuery);
+    const { services, next } = await listServices(
+      after ?? (page - 1) * page_size,
+      page_size,
+      name === undefined ? undefined : hasWords(name),
+    );
+    const body = {
+      services: services.map(({ service, intents }) => toListedService(service, intents)),
+      pagination: { current_page: page, page_size },
+    };
+    const pages = { ...body.pagination, total_pages: next === undefined ? page : page + 1 };
+    return revalidated(body, undefined, pageLinks(request, pages, { after: next }));
+  };
+
+/** As `service_name` of a search: every word of the question is a word of the name, or begins one. */
+function hasWords(question: string): (name: string) => boolean {
+  const wanted = wordsOf(question);
+  return (name) => {
+    const words = wordsOf(name);
+    return wanted.length > 0 && wanted.every((word) => words.some((found) => found.startsWith(word)));
+  };
+}
+
+const table = tableFromEnvironment();
+
+export const handler = serve(createAction({ listServices: (...page) => listStored(table, ...page) }));

@@ -1,0 +1,219 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { canonicalDigest } from '../../../functions/core/policy/canonical.ts';
+import { installPythonClient } from '../../support/python.ts';
+import { type Outcome, openCommandLine } from './command-line.ts';
+
+/** What would clear the screen, hide what follows, turn it round, or be seen by models only. */
+const attack = '\u001b[2J\u001b[8m\u009b8m\u007f\u202e\u2066\u200f\u061c\u2028\u{e0041}';
+
+/** The code points of a text that nobody should be sent; deliberately not by the rule of the product. */
+const findHarmful = (text: string): string[] =>
+  [...text]
+    .map((character) => character.codePointAt(0) ?? 0)
+    .filter(
+      (code) =>
+        (code < 0x20 && code !== 9 && code !== 10) ||
+        (code > 0x7e && code < 0xa0) ||
+        code === 0x61c ||
+        (code > 0x200a && code < 0x2010) ||
+        (code > 0x2027 && code < 0x202f) ||
+        (code > 0x205f && code < 0x2070) ||
+        code > 0xdffff,
+    )
+    .map((code) => code.toString(16));
+
+/** How the attack is shown, in a text or in JSON. */
+const escaped = /\\(u\{1b\}|u001b|U0000001b|e)\[2J/;
+const uid = 'x.example:do:v1';
+const pagination = { current_page: 1, page_size: 10, total_results: 1, total_pages: 1 };
+/** These show nothing of the attack: what is wrong is named by its place and code point, or by the request alone. */
+const silent = ['a policy file', 'a policy that differs', 'the smoke test', 'conformance'];
+const parameter = { name: `p${attack}`, type: 'string', required: false, description: attack };
+
+const details = {
+  intent_uid: uid,
+  service_name: `Service ${attack}`,
+  intent_name: `Name ${attack}`,
+  description: `Text ${attack}`,
+  input_parameters: [parameter],
+  output_parameters: [],
+  endpoint: `https://x.example/${attack}`,
+  tags: [attack],
+};
+const full = {
+  ...details,
+  intent_id: uid,
+  service_id: 's',
+  endpoint: { url: details.endpoint, method: 'POST', content_type: 'application/json' },
+  version: 'v1',
+  deprecated: false,
+};
+const service = { service_id: 's', service_name: details.service_name, service_url: 'https://x.example', description: attack };
+const makePolicy = (url: string) => ({
+  '@context': 'http://www.w3.org/ns/odrl.jsonld',
+  uid: `${url}/${attack}`,
+  type: 'Set',
+  permission: [
+    {
+      target: `${url}/api/intents/${attack}`,
+      action: 'execute',
+      duty: [{ action: 'pay', amount: 5000, unit: 'https://currency.example/EUR' }],
+    },
+  ],
+});
+
+let url: string;
+let isRefusing = false;
+let folder: string;
+let run: (words: readonly string[], input?: string) => Promise<Outcome>;
+
+function answerTo(path: string): object {
+  const policy = makePolicy(url);
+  if (path === '/.well-known/jwks.json') return { keys: [] };
+  if (path === '/api/policy') return policy;
+  if (path.startsWith('/api/policy?'))
+    return { policy: `${policy.uid}#sha-256=${canonicalDigest(policy)}`, sentences: [`You may ${attack}, for 5000 EUR each time.`] };
+  if (path === '/api/pat/issue')
+    return {
+      'proto-pat': `a.${Buffer.from('{"iat":0,"exp":3600}').toString('base64url')}.c`,
+      expires_at: new Date(Date.now() + 3_600_000).toISOString(),
+    };
+  if (path === '/api/intents/execute') return { [`member ${attack}`]: attack };
+  if (path.startsWith('/api/intents/search')) return { intents: [details], pagination };
+  if (path.startsWith('/api/intents/')) return full;
+  if (path.startsWith('/api/services/s/intents'))
+    return { intents: [{ intent_id: uid, intent_uid: uid, intent_name: details.intent_name, description: attack, tags: [] }], pagination };
+  if (path.startsWith('/api/services')) return service;
+  return { agent_id: attack, key_thumbprint: attack, first_seen: '2026-01-01T00:00:00Z', last_issue: '2026-01-01T00:00:00Z' };
+}
+
+const refusal = {
+  error: {
+    code: `CODE ${attack}`,
+    message: `Message ${attack}`,
+    details: { issues: [{ path: attack, problem: attack }], changes: [attack], request_id: attack },
+  },
+};
+
+const server = createServer((incoming, outgoing) => {
+  outgoing.writeHead(isRefusing ? 400 : 200, { 'Content-Type': 'application/json', ETag: '"1"' });
+  incoming.resume().once('end', () => outgoing.end(JSON.stringify(isRefusing ? refusal : answerTo(incoming.url ?? ''))));
+});
+
+const python = await installPythonClient();
+
+const document = {
+  openapi: '3.1.0',
+  info: { title: `API ${attack}`, version: '1', description: attack },
+  servers: [{ url: 'https://x.example' }],
+  components: { securitySchemes: { [attack]: { type: 'apiKey', in: 'header', name: attack } } },
+  security: [{ [attack]: [] }],
+  paths: {
+    '/fine': {
+      get: {
+        summary: `Fine ${attack}`,
+        tags: [attack],
+        parameters: [{ name: `q${attack}`, in: 'query', schema: { type: 'string', pattern: `(?=${attack})` } }],
+        responses: { 200: { description: attack } },
+      },
+    },
+    [`/${attack}`]: { get: { operationId: attack, responses: { 200: { $ref: `#/${attack}` } } } },
+  },
+};
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  folder = await mkdtemp(join(tmpdir(), 'cli-hostile-'));
+  ({ run } = await openCommandLine(folder, { INTENT_GATE_TOKEN: 'token', FORCE_COLOR: '0' }));
+  await writeFile(join(folder, 'api.json'), JSON.stringify(document));
+  await writeFile(join(folder, 'broken.yaml'), `a: [${attack}\nb: }`);
+  await writeFile(join(folder, 'policy.json'), JSON.stringify(makePolicy('{base_url}')));
+});
+afterAll(async () => {
+  await new Promise((resolve) => server.close(resolve));
+  await rm(folder, { recursive: true, force: true });
+  await python?.remove();
+});
+
+const commands: [string, string[]][] = [
+  ['import of a document', ['import', 'api.json', '--dry-run', '--verbose', '--namespace', 'x.example']],
+  ['import of a document that is none', ['import', 'broken.yaml', '--dry-run']],
+  ['a file that does not exist', ['apply', `${attack.replaceAll('\0', '')}.yaml`]],
+  ['search', ['intents', 'list', 'anything']],
+  ['intents of a service', ['intents', 'list', '--service', 's']],
+  ['an intent', ['intents', 'show', uid]],
+  ['services', ['services', 'list']],
+  ['a service', ['services', 'show', 's']],
+  ['a question', ['services', 'delete', 's']],
+  ['an agent', ['agents', 'show', 'x']],
+  ['the policy in force', ['policy', 'show']],
+  ['a policy file', ['policy', 'show', 'policy.json']],
+  ['a policy that differs', ['policy', 'diff', 'policy.json']],
+  ['an execution', ['try', '--intent', uid, '--accept-policy']],
+  ['an export as YAML', ['export', '--service', 's']],
+  ['an export as JSON', ['export', '--service', 's', '--format', 'json']],
+  ['the smoke test', ['smoke']],
+  ['conformance', ['conform', '--only', 'policy-answer,search-answer']],
+];
+
+describe.each([
+  ['a hostile gate answers', false],
+  ['a hostile gate refuses', true],
+])('when %s', (_, refuses) => {
+  beforeAll(() => {
+    isRefusing = refuses;
+  });
+
+  test.each(commands)('nothing speaks to the terminal: %s', async (name, words) => {
+    for (const more of [[], ['--json']]) {
+      const address = ['smoke', 'conform'].includes(words[0] ?? '') ? [url] : ['--url', url];
+      const { stdout, stderr } = await run([...words, ...address, ...(words[0] === 'smoke' ? [] : more)]);
+      expect(findHarmful(stdout + stderr)).toEqual([]);
+      expect(stdout + stderr).toMatch(silent.includes(name) ? /./ : escaped);
+      expect(stderr).not.toContain('    at ');
+    }
+  });
+
+  test.each([
+    ['accept', ['accept', '--yes']],
+    ['accept, asking', ['accept']],
+  ])('nothing speaks to the terminal: the MCP program, %s', async (_, [command = '', ...options]) => {
+    const started = promisify(execFile)(process.execPath, [
+      'client/mcp-stdio.ts',
+      command,
+      url,
+      '--folder',
+      join(folder, 'mcp'),
+      ...options,
+    ]);
+    started.child.stdin?.end('n\n');
+    const { stdout, stderr } = await started.catch((error) => error);
+    expect(findHarmful(stdout + stderr)).toEqual([]);
+    expect(stderr).toContain(refuses ? 'Message \\u{1b}[2J' : 'You may \\u{1b}[2J');
+    if (!refuses) expect(stderr).toContain(', for 5000 EUR each time.');
+  });
+
+  (python ? test : test.skip).each([
+    [['policy']],
+    [['search', 'x']],
+    [['get', uid]],
+    [['execute', uid, '{}']],
+    [['--accept-policy', 'execute', uid, '{}']],
+  ])('nothing speaks to the terminal: Python %j', async (words) => {
+    const program = join(python?.folder ?? '', 'bin', 'intent-gate-agent');
+    const started = promisify(execFile)(program, ['--url', url, '--key', join(folder, 'python.key'), ...words]);
+    started.child.stdin?.end('n\n');
+    const { stdout, stderr } = await started.catch((error) => error);
+    expect(findHarmful(stdout + stderr)).toEqual([]);
+    expect(stdout + stderr).not.toContain('Traceback');
+    expect(stdout + stderr).toContain('u{1b}[2J'.slice(0, 1));
+  });
+});

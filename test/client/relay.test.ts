@@ -1,0 +1,129 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startStack } from '../../bin/local/stack.ts';
+import { connect } from '../../client/connect.ts';
+import { openCommandLine } from '../bin/cli/command-line.ts';
+import { installPythonClient } from '../support/python.ts';
+import { startRelay } from '../support/relay.ts';
+
+// A gate shows the policy of another one, its victim, and presents there what agents sign for itself.
+
+const country = 'world.example:get-country:v1';
+const stack = await startStack({ port: 0, quiet: true });
+const python = await installPythonClient();
+let relay: Awaited<ReturnType<typeof startRelay>>;
+let folder: string;
+
+beforeAll(async () => {
+  relay = await startRelay(stack.base_url);
+  folder = await mkdtemp(join(tmpdir(), 'relay-'));
+});
+afterAll(async () => {
+  await relay.stop();
+  await stack.stop();
+  await rm(folder, { recursive: true, force: true });
+  await python?.remove();
+});
+
+const run = (program: string, words: readonly string[], environment: Record<string, string> = {}) =>
+  promisify(execFile)(program, [...words], { env: { ...process.env, ...environment }, cwd: environment.CWD ?? process.cwd() }).catch(
+    (error) => error,
+  );
+const refusal = () => `The policy is not that of ${relay.url} but of ${stack.base_url}`;
+
+test('the TypeScript client signs nothing, whatever the agent says to the policy', async () => {
+  let asked = 0;
+  const gate = await connect(relay.url, { agentId: 'victim', onPolicy: () => ++asked > 0 });
+  await expect(gate.execute(country, { code: 'JP' })).rejects.toMatchObject({
+    code: 'FOREIGN_POLICY',
+    message: expect.stringContaining('so nothing was signed'),
+  });
+  expect(asked).toBe(0);
+  expect(relay.issueRequests()).toEqual([]);
+});
+
+test('the command line signs nothing', async () => {
+  const { run: intentGate } = await openCommandLine(folder);
+  const { code, stderr } = await intentGate(['--url', relay.url, 'try', '--intent', country, '-p', 'code=JP', '--accept-policy']);
+  expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining(`${refusal()}, so nothing was signed.`) });
+  expect(relay.issueRequests()).toEqual([]);
+});
+
+test('the demo signs nothing', async () => {
+  const { run: intentGate } = await openCommandLine(folder);
+  const { code, stderr } = await intentGate(['--url', relay.url, 'demo']);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(refusal()) });
+  expect(relay.issueRequests()).toEqual([]);
+});
+
+test('the MCP program accepts nothing', async () => {
+  const { code, stderr } = await run(process.execPath, [
+    'client/mcp-stdio.ts',
+    'accept',
+    relay.url,
+    '--yes',
+    '--folder',
+    join(folder, 'mcp'),
+  ]);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(refusal()) });
+});
+
+(python ? test : test.skip)('the Python client signs nothing', async () => {
+  const words = ['--url', relay.url, '--key', join(folder, 'python.key'), '--accept-policy', 'execute', country, '{"code":"JP"}'];
+  const { code, stderr } = await run(join(python?.folder ?? '', 'bin', 'intent-gate-agent'), words);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringContaining(`FOREIGN_POLICY: The policy is not that of ${relay.url} but of ${stack.base_url}`),
+  });
+  expect(relay.issueRequests()).toEqual([]);
+});
+
+const blocksOf = async (page: string, isMeant: (block: string) => boolean) =>
+  [...(await readFile(page, 'utf8')).matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block).filter(isMeant);
+
+test.each(['README.md', 'docs/agents.md'])('what the commands in %s sign for one gate is refused by another', async (page) => {
+  const before = relay.issueRequests().length;
+  const [block = ''] = await blocksOf(page, (text) => text.includes('/api/pat/issue'));
+  await run('bash', ['-euo', 'pipefail', '-c', block], { BASE_URL: relay.url, CWD: folder });
+  const [body] = relay.issueRequests().slice(before);
+  expect(body).toBeDefined();
+  const answer = await fetch(`${stack.base_url}/api/pat/issue`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: String(body),
+  });
+  expect({ status: answer.status, body: await answer.json() }).toMatchObject({
+    status: 400,
+    body: { error: { code: 'INVALID_SIGNATURE', message: expect.stringContaining('The aud of the signed policy') } },
+  });
+});
+
+test('the commands that accept_policy gives a model sign for the gate that gives them, and for a short time', async () => {
+  const answer = await fetch(`${stack.base_url}/mcp`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'accept_policy', arguments: {} } }),
+  });
+  const { how_to_sign } = ((await answer.json()) as { result: { structuredContent: { how_to_sign: string[] } } }).result.structuredContent;
+  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', how_to_sign.slice(1).join('\n')], { CWD: folder });
+  const [signed = '', publicKey = ''] = stdout.trim().split('\n');
+  const claims = JSON.parse(Buffer.from(signed.split('.')[0] ?? '', 'base64url').toString());
+  expect(claims).toEqual({
+    alg: 'RS256',
+    aud: stack.base_url,
+    iat: claims.iat,
+    exp: expect.any(Number),
+    jti: expect.stringMatching(/^[0-9a-f]{32}$/),
+  });
+  expect(claims.exp - claims.iat).toBeLessThanOrEqual(121);
+  const issued = await fetch(`${stack.base_url}/api/pat/issue`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ agent_id: `model-${claims.jti}`, signed_policy: signed, agent_public_key: publicKey }),
+  });
+  expect(issued.status).toBe(200);
+});

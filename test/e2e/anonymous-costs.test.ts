@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, expect, test } from '@jest/globals';
+import { startKms } from '../../bin/local/kms.ts';
+import { endpoints } from '../../lib/endpoints.ts';
+import { makeAgent, signJws } from '../support/agents.ts';
+import { startTable } from '../support/table.ts';
+import { bodyOf, startApi } from './api.ts';
+
+const [database, kms] = await Promise.all([startTable(), startKms()]);
+const api = await startApi({ demo: true, dynamodbEndpoint: database.endpoint, kmsEndpoint: kms.endpoint });
+afterAll(async () => {
+  await api.stop();
+  await Promise.all([database.stop(), kms.stop()]);
+});
+
+const uid = 'world.example:get-country:v1';
+const parameters = { code: 'CH' };
+const { service_id } = bodyOf(await api.call('GET', `/api/intents/${uid}?view=full`));
+const stranger = await makeAgent();
+const policy = JSON.stringify(bodyOf(await api.call('GET', '/api/policy')));
+const issueBody = async () => ({ agent_id: 'stranger', agent_public_key: stranger.pem, signed_policy: await signJws(stranger, policy) });
+const pat: string = bodyOf(await api.call('POST', '/api/pat/issue', { body: await issueBody() }))['proto-pat'];
+const forged = `${pat.slice(0, -8)}AAAAAAAA`;
+const tool = (name: string, args: object) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
+
+type Request = [method: string, path: string, call?: Parameters<typeof api.call>[2]];
+
+/** What somebody without any rights may ask, by its name in docs/security.md. */
+const requests: Record<string, () => Request | Promise<Request>> = {
+  'GET /api/intents/search': () => ['GET', '/api/intents/search?query=country+of+a+code&page_size=100'],
+  'GET /api/intents/{intent_uid}': () => ['GET', `/api/intents/${uid}?view=full`],
+  'POST /api/intents/execute, without a PAT': () => ['POST', '/api/intents/execute', { body: { intent_uid: uid, parameters } }],
+  'POST /api/intents/execute, with a forged PAT': () => [
+    'POST',
+    '/api/intents/execute',
+    { token: forged, body: { intent_uid: uid, parameters } },
+  ],
+  'POST /api/intents/execute, with a PAT for a key of their own': () => [
+    'POST',
+    '/api/intents/execute',
+    { token: pat, body: { intent_uid: uid, parameters } },
+  ],
+  'POST /api/intents/execute, with that PAT and wrong parameters': () => [
+    'POST',
+    '/api/intents/execute',
+    { token: pat, body: { intent_uid: uid, parameters: {} } },
+  ],
+  'GET /api/policy': () => ['GET', '/api/policy?view=words'],
+  'POST /api/pat/issue, with a wrong signature': async () => [
+    'POST',
+    '/api/pat/issue',
+    { body: { ...(await issueBody()), agent_public_key: (await makeAgent()).pem } },
+  ],
+  'POST /api/pat/issue, with a key of their own': async () => ['POST', '/api/pat/issue', { body: await issueBody() }],
+  'GET /api/services': () => ['GET', '/api/services?page_size=100'],
+  'GET /api/services/{service_id}': () => ['GET', `/api/services/${service_id}`],
+  'GET /api/services/{service_id}/intents': () => ['GET', `/api/services/${service_id}/intents`],
+  'GET /api/services/{service_id}/description': () => ['GET', `/api/services/${service_id}/description`],
+  'POST /mcp, search_intents': () => ['POST', '/mcp', { body: tool('search_intents', { query: 'country' }) }],
+  'POST /mcp, get_intent': () => ['POST', '/mcp', { body: tool('get_intent', { intent_uid: uid }) }],
+  'POST /mcp, accept_policy': async () => ['POST', '/mcp', { body: tool('accept_policy', await issueBody()) }],
+  'POST /mcp, execute_intent': () => ['POST', '/mcp', { body: tool('execute_intent', { intent_uid: uid, parameters, pat }) }],
+  'GET /agents.json': () => ['GET', '/agents.json'],
+  'GET /openapi.json': () => ['GET', '/openapi.json'],
+  'GET /docs': () => ['GET', '/docs'],
+  'GET /docs/{asset}': () => ['GET', '/docs/main.js'],
+  'GET /health': () => ['GET', '/health'],
+  'GET /.well-known/jwks.json': () => ['GET', '/.well-known/jwks.json'],
+  'anything for admins, without a token or with a wrong one': () => ['POST', '/api/services', { token: forged, body: {} }],
+};
+
+/** Reads and writes of the table, and signatures, that one request causes once the function is warm. */
+async function countWork(make: () => Request | Promise<Request>): Promise<string[]> {
+  await api.call(...(await make())).catch(() => {});
+  const made = await make();
+  database.operations.length = 0;
+  kms.operations.length = 0;
+  await fetchQuietly(...made);
+  const reads = database.operations.filter((name) => /Get|Query/.test(name)).length;
+  const signatures = kms.operations.filter((name) => name === 'Sign').length;
+  return [reads, database.operations.length - reads, signatures].map(String);
+}
+
+/** Some of these answers are no JSON. */
+const fetchQuietly = async (method: string, path: string, { token, body }: NonNullable<Request[2]> = {}): Promise<void> => {
+  const headers = { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }) };
+  await (
+    await fetch(`${api.stack.base_url}${path}`, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
+  ).text();
+};
+
+const documented = new Map(
+  [...readFileSync('docs/security.md', 'utf8').matchAll(/^\| `?([^|`]+?)`?(, [^|]+)? \| (\d+) \| (\d+) \| (\d+) \|/gm)].map(
+    ([, path = '', detail = '', ...counts]) => [path + detail, counts],
+  ),
+);
+
+test('every endpoint that anybody may call has its costs in docs/security.md', () => {
+  expect([...documented.keys()].sort()).toEqual(Object.keys(requests).sort());
+  const open = endpoints.filter(({ credential }) => credential !== 'admin').map(({ method, path }) => `${method} ${path}`);
+  expect(open.filter((name) => !Object.keys(requests).some((known) => known.split(',')[0] === name))).toEqual([]);
+});
+
+test.each(Object.entries(requests))('%s', async (name, make) => {
+  expect(await countWork(make)).toEqual(documented.get(name));
+});

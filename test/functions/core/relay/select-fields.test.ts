@@ -1,0 +1,36 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { JsonValue } from '../../../../functions/core/json.ts';
+import { selectFields } from '../../../../functions/core/relay/select-fields.ts';
+
+const answer: JsonValue = {
+  id: 7,
+  owner: { name: 'Ada', mail: 'ada@a.example' },
+  items: [{ name: 'one', price: 1 }, { name: 'two', price: 2 }, 3],
+  'a/b': { '~c': null },
+};
+
+describe('selectFields', () => {
+  test.each<[string, string[] | undefined, JsonValue]>([
+    ['everything without pointers', undefined, answer],
+    ['a member', ['/id'], { id: 7 }],
+    ['members of members', ['/owner/name', '/id'], { id: 7, owner: { name: 'Ada' } }],
+    ['a member as a whole, if something in it is named too', ['/owner/name', '/owner'], { owner: { name: 'Ada', mail: 'ada@a.example' } }],
+    ['an element of an array', ['/items/1/name'], { items: [{ name: 'two' }] }],
+    ['a member of every element', ['/items/price'], { items: [{ price: 1 }, { price: 2 }] }],
+    ['escaped names, and null', ['/a~1b/~0c'], { 'a/b': { '~c': null } }],
+    ['nothing that is not there', ['/nope', '/id/deeper', '/items/9'], {}],
+    ['nothing inherited', ['/toString', '/__proto__'], {}],
+  ])('%s', (_, pointers, selected) => {
+    expect(selectFields(answer, pointers)).toEqual(selected);
+  });
+
+  test('gives any answer as a whole to pointers to all its members', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue() as fc.Arbitrary<JsonValue>), (value) => {
+        const pointers = Object.keys(value).map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+        expect(selectFields(value, pointers)).toEqual(value);
+      }),
+    );
+  });
+});

@@ -1,0 +1,102 @@
+import { afterAll, expect, test } from '@jest/globals';
+import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
+import { openRegistry } from '../../functions/core/store/registry.ts';
+import { requireIntent } from '../../functions/core/store/require-intent.ts';
+import { createAction as createGet } from '../../functions/get-intent.ts';
+import { createAction as createList } from '../../functions/list-service-intents.ts';
+import { invoke, refusalOf } from '../support/invoke.ts';
+import { intentOf } from '../support/records.ts';
+import { type Headers, refusals, startRegistry } from '../support/registry.ts';
+
+const registry = await startRegistry();
+afterAll(() => registry.stop());
+
+const service = await registry.createService({ namespace: 'draft.example' });
+const [one, two, three] = ['one', 'two', 'three'].map((slug) => `draft.example:${slug}:v1`) as [string, string, string];
+for (const uid of [one, two]) await registry.intents.create(service.service_id, intentOf(uid, { draft: uid === two }));
+
+const get = (intent_uid: string, query: Record<string, string>, headers: Headers = {}, isForAgents = false) => {
+  const { verifyAdmin, intents } = registry;
+  return invoke(createGet(isForAgents ? { intents } : { verifyAdmin, intents }), {
+    path: `/api/intents/${intent_uid}`,
+    pathParameters: { intent_uid: encodeURIComponent(intent_uid) },
+    query,
+    headers,
+  });
+};
+const list = async (headers: Headers = {}, query: Record<string, string> = {}) => {
+  const { service_id } = service;
+  const path = `/api/services/${service_id}/intents`;
+  const { status, body } = await invoke(createList(registry), { path, pathParameters: { service_id }, query, headers });
+  if (status !== 200) return status;
+  return [body.pagination.total_results, ...body.intents.map(({ intent_uid }: { intent_uid: string }) => intent_uid)];
+};
+const asMember = async (group: string) => ({ Authorization: `Bearer ${await registry.tokenOf([group])}` });
+const replace = (uid: string, draft: boolean) => registry.intents.replace(uid, intentOf(uid, { draft }), () => true);
+
+test('a draft is read only in full, and only by admins of its service', async () => {
+  for (const answer of [
+    await get(two, {}),
+    await get(two, { view: 'full' }),
+    await get(two, {}, registry.asAdmin),
+    await get(two, { view: 'full' }, await asMember('admins:draft')),
+    await get(two, { view: 'full' }, registry.asAdmin, true),
+  ]) {
+    expect(refusalOf(answer)).toEqual(refusals.noSuchIntent);
+  }
+  for (const headers of [registry.asAdmin, await asMember('admins:draft.example')]) {
+    expect(await get(two, { view: 'full' }, headers)).toMatchObject({ status: 200, body: { intent_uid: two, draft: true } });
+  }
+});
+
+test('what a token is answered does not tell a draft from nothing', async () => {
+  for (const headers of [{ Authorization: 'Bearer not.a.token' }, { Authorization: `Bearer ${registry.userToken}` }]) {
+    const [draft, nothing] = [await get(two, { view: 'full' }, headers), await get(three, { view: 'full' }, headers)];
+    expect(refusalOf(draft)).toEqual(refusalOf(nothing));
+    expect([401, 403]).toContain(draft.status);
+  }
+  expect((await get(one, { view: 'full' }, { Authorization: 'Bearer not.a.token' })).status).toBe(200);
+});
+
+test('a draft is listed, and counted, only for admins of its service', async () => {
+  const all = [2, one, two];
+  expect(await list()).toEqual([1, one]);
+  expect(await list(await asMember('admins:other'))).toEqual([1, one]);
+  expect(await list(await asMember('users'))).toBe(403);
+  expect(await list({ Authorization: 'Bearer not.a.token' })).toBe(401);
+  expect(await list(registry.asAdmin)).toEqual(all);
+  expect(await list(await asMember('admins:draft.example'))).toEqual(all);
+  expect(await list(registry.asAdmin, { page: '2', page_size: '1' })).toEqual([2, two]);
+  expect(await list(registry.asAdmin, { page: '2', page_size: '1', after: one })).toEqual([2, two]);
+});
+
+test('a draft is not executed, nor is it a version of an intent', async () => {
+  const v2 = 'draft.example:one:v2';
+  await registry.intents.create(service.service_id, intentOf(v2, { draft: true }));
+  await expect(requireIntent(await registry.intents.find(two), two, registry.intents)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await expect(requireIntent(await registry.intents.find(v2), v2, registry.intents)).rejects.toMatchObject({
+    code: 'VERSION_CONFLICT',
+    details: { supported_versions: ['v1'] },
+  });
+  await registry.intents.remove(v2, () => true);
+});
+
+test('a draft is not found; what becomes one is found no longer, and the other way round', async () => {
+  const engine = openSqliteEngine(openRegistry(registry.table));
+  const found = async () =>
+    (await engine.search({ page: 1, page_size: 10, namespace: 'draft.example' })).hits.map(({ intent }) => intent.intent_uid).sort();
+  expect(await found()).toEqual([one]);
+  await replace(two, false);
+  await replace(one, true);
+  expect(await found()).toEqual([two]);
+  expect(await list()).toEqual([1, two]);
+  expect(await list(registry.asAdmin)).toEqual([2, one, two]);
+  const fresh = openSqliteEngine(openRegistry(registry.table));
+  expect((await fresh.search({ page: 1, page_size: 10, namespace: 'draft.example' })).total).toBe(1);
+  expect((await registry.intents.read([one, two])).map(({ intent_uid }) => intent_uid)).toEqual([two]);
+  const changed = await openRegistry(registry.table).readChanged([{ kind: 'intent', id: one }]);
+  expect(changed).toMatchObject([{ intent_uid: one, deleted_at: expect.any(Number) }]);
+  await replace(one, false);
+  await replace(two, true);
+  expect(await found()).toEqual([one]);
+});

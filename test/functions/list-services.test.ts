@@ -1,0 +1,87 @@
+import { afterAll, expect, test } from '@jest/globals';
+import { listServices } from '../../functions/core/store/service-list.ts';
+import { createAction } from '../../functions/list-services.ts';
+import { serviceList } from '../../schemas/service.ts';
+import { invoke, refusalOf } from '../support/invoke.ts';
+import { intentOf } from '../support/records.ts';
+import { startRegistry } from '../support/registry.ts';
+
+const registry = await startRegistry();
+afterAll(() => registry.stop());
+const { table, services, intents, readUnits } = registry;
+
+const list = (query: Record<string, string | string[]> = {}) =>
+  invoke(createAction({ listServices: (...page) => listServices(table, ...page) }), { path: '/api/services', query });
+
+const inputOf = (service_name: string) => ({ service_name, service_url: 'https://a.example', description: 'Something' });
+const names = ['Orders of Acme', 'acme Billing', 'Zürich weather', 'Bank', 'Émile'];
+const ids = new Map<string, string>();
+for (const name of names) ids.set(name, (await services.create(inputOf(name))).service_id);
+const ordered = ['acme Billing', 'Bank', 'Orders of Acme', 'Zürich weather', 'Émile'];
+for (const slug of ['one', 'two', 'three']) await intents.create(ids.get('Bank') ?? '', intentOf(`bank.example:${slug}:v1`));
+
+const shown = (name: string, count = 0) => ({ service_id: ids.get(name), ...inputOf(name), intents: count });
+
+test('lists services in the order of their names, with the number of their intents', async () => {
+  const { status, headers, body } = await list();
+  expect({ status, body }).toEqual({
+    status: 200,
+    body: { services: ordered.map((name) => shown(name, name === 'Bank' ? 3 : 0)), pagination: { current_page: 1, page_size: 10 } },
+  });
+  serviceList.parse(body);
+  expect(headers).not.toHaveProperty('Link');
+});
+
+test('leads from page to page', async () => {
+  const seen: string[] = [];
+  let query: Record<string, string> | undefined = { page_size: '2' };
+  for (let pages = 0; query && pages < 10; pages++) {
+    const { body, headers } = await list(query);
+    seen.push(...body.services.map(({ service_name }: { service_name: string }) => service_name));
+    const [, next] = /<([^>]*)>; rel="next"/.exec(String(headers.Link)) ?? [];
+    query = next === undefined ? undefined : Object.fromEntries(new URL(next).searchParams);
+  }
+  expect(seen).toEqual(ordered);
+});
+
+test.each([
+  ['acme', ['acme Billing', 'Orders of Acme']],
+  ['ACME bill', ['acme Billing']],
+  ['zurich', ['Zürich weather']],
+  ['acmes', []],
+  ['-', []],
+])('finds %s as a search by service_name does', async (name, expected) => {
+  const { body } = await list({ name });
+  expect(body.services.map(({ service_name }: { service_name: string }) => service_name)).toEqual(expected);
+});
+
+test('leaves out what was deleted or renamed', async () => {
+  const gone = await services.create(inputOf('Gone'));
+  const renamed = await services.create(inputOf('Before'));
+  await services.remove(gone.service_id, () => true);
+  await services.replace(renamed.service_id, inputOf('Now'), () => true);
+  const { body } = await list();
+  const found = body.services.map(({ service_name }: { service_name: string }) => service_name);
+  expect(found).toContain('Now');
+  expect(found).not.toContain('Before');
+  expect(found).not.toContain('Gone');
+  await services.remove(renamed.service_id, () => true);
+});
+
+test('reads its page only', async () => {
+  for (let index = 0; index < 300; index++) await services.create(inputOf(`Many ${String(index).padStart(3, '0')}`));
+  readUnits.length = 0;
+  const { body } = await list({ page_size: '10' });
+  expect(body.services).toHaveLength(10);
+  expect(readUnits.reduce((sum, units) => sum + units, 0)).toBeLessThan(30);
+});
+
+test.each([
+  [{ page: '0' }, '/page', 'must be a whole number from 1 to 1000000000'],
+  [{ page_size: '101' }, '/page_size', 'must be a whole number from 1 to 100'],
+  [{ page: '1000', page_size: '100' }, '/page', 'must begin within 5000 entries of either end of the list, or come with after'],
+  [{ after: 'x'.repeat(1_025) }, '/after', 'must have at most 1024 bytes'],
+])('refuses %j', async (query, path, problem) => {
+  const answer = await list(query);
+  expect(refusalOf(answer)).toMatchObject({ status: 400, code: 'INVALID_PARAMETER', details: { issues: [{ path, problem }] } });
+});

@@ -1,0 +1,486 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import type { JWK } from 'jose';
+import { createAction as createApprove } from '../../functions/approve-agent.ts';
+import { createAction as createBlock } from '../../functions/block-agent.ts';
+import type { Admin } from '../../functions/core/admin/admin.ts';
+import { log } from '../../functions/core/log.ts';
+import { outwaitAdmissions } from '../../functions/core/pat/admission.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import { openAgents } from '../../functions/core/store/agent.ts';
+import { keys } from '../../functions/core/store/keys.ts';
+import { createAction as createGet } from '../../functions/get-agent.ts';
+import { createAction as createList } from '../../functions/list-agents.ts';
+import { createAction as createUnblock } from '../../functions/unblock-agent.ts';
+import { agentPage, agent as agentSchema } from '../../schemas/agent.ts';
+import { someAdmin } from '../support/admins.ts';
+import { makeAgent, signJws, signProof } from '../support/agents.ts';
+import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, post, requestPat, startGate } from '../support/gate.ts';
+import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
+import { intentOf, serviceNamed } from '../support/records.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+let gate: Gate;
+let upstream: Awaited<ReturnType<typeof startUpstream>>;
+const uid = 'test.example:stop:v1';
+
+beforeAll(async () => {
+  gate = await startGate();
+  upstream = await startUpstream((_, response) => response.end('{"name":"France"}'));
+  const { service_id } = await gate.services.create(serviceNamed('Stopped'));
+  const endpoint = { url: `http://127.0.0.1:${upstream.port}/`, method: 'POST', content_type: 'application/json' } as const;
+  await gate.intents.create(service_id, intentOf(uid, { endpoint }));
+});
+afterAll(async () => {
+  await upstream.stop();
+  await gate.stop();
+});
+beforeEach(() => {
+  upstream.seen.length = 0;
+  gate.database.operations.length = 0;
+});
+
+/** Entries of the history are tried elsewhere. */
+const history = { around: <T>(_by: Admin, _change: object, effect: (rev: string) => Promise<T>): Promise<T> => effect('') };
+const admin = { verifyAdmin: async () => someAdmin, history };
+const pathOf = (agentId: string, more = '') => ({
+  path: `/api/agents/${encodeURIComponent(agentId)}${more}`,
+  pathParameters: { agent_id: encodeURIComponent(agentId) },
+});
+const json = (body: unknown) => ({ headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+const block = (agentId: string, outwait = async (): Promise<void> => {}, reason = 'Too many calls'): Promise<Answer> =>
+  invoke(createBlock({ ...admin, agents: gate.agents, outwait }), { method: 'PUT', ...pathOf(agentId, '/block'), ...json({ reason }) });
+const unblock = (agentId: string) =>
+  invoke(createUnblock({ ...admin, agents: gate.agents }), { method: 'DELETE', ...pathOf(agentId, '/block') });
+const approve = (agentId: string, body: object = {}) =>
+  invoke(createApprove({ ...admin, agents: gate.agents }), { method: 'POST', ...pathOf(agentId, '/approve'), ...json(body) });
+const show = (agentId: string) => invoke(createGet({ ...admin, agents: gate.agents }), pathOf(agentId));
+const list = (query: Record<string, string>) => invoke(createList({ ...admin, agents: gate.agents }), { path: '/api/agents', query });
+const run = (pat: string, steps = gate.openExecute(), headers = {}) => execute(steps, pat, uid, { code: 'FR' }, headers);
+const thumbprintOf = async (agentId: string) => (await gate.agents.find(agentId))?.thumbprint;
+
+const blockedMessage =
+  'The operators of this gate have blocked this agent, under every agent_id and PAT of its key. Only they can lift the block: stop, and ask them.';
+const blockedAtIssue = { status: 403, code: 'POLICY_REJECTED', message: blockedMessage, details: { reason: 'agent_blocked' } };
+const blockedAtUse = { status: 403, code: 'FORBIDDEN', message: blockedMessage, details: { reason: 'agent_blocked' } };
+const pending = {
+  status: 403,
+  code: 'POLICY_REJECTED',
+  message:
+    'The operators of this gate approve each agent before its first PAT. This agent_id and key wait for that; send the request again once they are approved.',
+  details: { reason: 'approval_pending' },
+};
+const bound = {
+  status: 403,
+  code: 'POLICY_REJECTED',
+  message: 'The agent_id belongs to another key. Sign with that key, or choose another agent_id.',
+  details: { reason: 'agent_id_bound' },
+};
+
+describe('a blocked agent', () => {
+  const cases: [string, (agent: Agent, other: Agent) => Agent][] = [
+    ['as it is', (agent) => agent],
+    ['in another spelling', (agent) => ({ ...agent, agentId: ` ${agent.agentId.toUpperCase()}` })],
+    ['with its key under another agent_id', (agent, other) => ({ ...agent, agentId: other.agentId })],
+    ['under its agent_id with another key', (agent, other) => ({ ...other, agentId: agent.agentId })],
+  ];
+
+  test.each(cases)('%s gets no PAT, also once its id has been freed, and costs no write', async (_, as) => {
+    const agent = await newAgent();
+    const presented = as(agent, await newAgent());
+    await obtainPat(gate, agent);
+    await block(agent.agentId);
+    gate.database.operations.length = 0;
+    expect(refusalOf(await requestPat(gate.openIssue(), presented))).toEqual(blockedAtIssue);
+    expect(gate.database.operations).toEqual(['BatchGetItem']);
+    expect(await gate.agents.unbind(agent.agentId)).toBe(true);
+    expect(refusalOf(await requestPat(gate.openIssue(), presented))).toEqual(blockedAtIssue);
+    expect((await unblock(agent.agentId)).status).toBe(204);
+    expect((await requestPat(gate.openIssue(), presented)).status).toBe(200);
+  });
+
+  test('executes nothing from the next request on, under none of its names, at the cost of the one read', async () => {
+    const agent = await newAgent();
+    const pats = [await obtainPat(gate, agent), await obtainPat(gate, { ...agent, agentId: `${agent.agentId} two` })];
+    const steps = gate.openExecute();
+    for (const pat of pats) expect((await run(pat, steps)).status).toBe(200);
+    await block(agent.agentId);
+    for (const pat of pats) {
+      gate.database.operations.length = upstream.seen.length = 0;
+      const refused = await run(pat, steps, { 'Idempotency-Key': 'k' });
+      expect(refusalOf(refused)).toEqual(blockedAtUse);
+      expect(gate.database.operations.slice(0, 1)).toEqual(['BatchGetItem']);
+      expect(gate.database.operations.filter((operation) => /Put|Update|Delete/.test(operation))).toEqual([]);
+      expect(upstream.seen).toEqual([]);
+    }
+    await unblock(agent.agentId);
+    for (const pat of pats) expect((await run(pat, steps)).status).toBe(200);
+  });
+
+  test('can be one that nobody has seen', async () => {
+    const agent = await newAgent();
+    const { status, body } = await block(agent.agentId);
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { agent_id: agent.agentId, state: 'blocked', block: { reason: 'Too many calls', blocked_at: expect.any(String) } },
+    });
+    expect(refusalOf(await requestPat(gate.openIssue(), agent))).toEqual(blockedAtIssue);
+    await unblock(agent.agentId);
+    expect((await show(agent.agentId)).status).toBe(404);
+    expect((await requestPat(gate.openIssue(), agent)).status).toBe(200);
+  });
+
+  test('stays blocked while another block holds for its key, and without end', async () => {
+    const agent = await newAgent();
+    const twin = { ...agent, agentId: `${agent.agentId}-twin` };
+    const pats = [await obtainPat(gate, agent), await obtainPat(gate, twin)];
+    await block(agent.agentId);
+    await block(twin.agentId);
+    const records = [keys.agent(agent.agentId), keys.agentKey((await thumbprintOf(agent.agentId)) ?? '')];
+    for (const record of await gate.database.table.getAll(records)) expect(record?.expires_at).toBeUndefined();
+    await unblock(agent.agentId);
+    for (const pat of pats) expect(refusalOf(await run(pat))).toEqual(blockedAtUse);
+    await unblock(twin.agentId);
+    for (const pat of pats) expect((await run(pat)).status).toBe(200);
+    for (const record of await gate.database.table.getAll(records)) expect(record?.expires_at).toEqual(expect.any(Number));
+  });
+
+  test('is blocked once, however often; what is not blocked cannot be unblocked', async () => {
+    const agent = await newAgent();
+    await obtainPat(gate, agent);
+    await Promise.all(Array.from({ length: 10 }, () => block(agent.agentId)));
+    expect((await block(agent.agentId, undefined, 'Another reason')).body.block.reason).toBe('Another reason');
+    await unblock(agent.agentId);
+    expect((await requestPat(gate.openIssue(), agent)).status).toBe(200);
+    expect(refusalOf(await unblock(agent.agentId))).toEqual({
+      status: 404,
+      code: 'NOT_FOUND',
+      message: 'No agent of this agent_id is blocked. Check the agent_id, percent-encoded as UTF-8.',
+      details: {},
+    });
+  });
+
+  test.each([
+    ['no reason', {}],
+    ['an empty reason', { reason: '' }],
+    ['more', { reason: 'x', until: 'tomorrow' }],
+  ])('needs a reason: %s is 400', async (_, body) => {
+    const answer = await invoke(createBlock({ ...admin, agents: gate.agents, outwait: async () => undefined }), {
+      method: 'PUT',
+      ...pathOf('x', '/block'),
+      ...json(body),
+    });
+    expect(refusalOf(answer)).toMatchObject({ status: 400, code: 'INVALID_PARAMETER' });
+  });
+
+  test('is admitted to no call any more once the block has been answered, however slow its counting', async () => {
+    const agent = await newAgent();
+    const pat = await obtainPat(gate, agent);
+    const { table } = gate.database;
+    let count = 0;
+    const slow = {
+      ...table,
+      update: async (...args: Parameters<typeof table.update>) => {
+        await new Promise((resolve) => setTimeout(resolve, (count++ % 10) * 500));
+        return table.update(...args);
+      },
+    } as typeof table;
+    const template = JSON.parse(JSON.stringify(loadPolicyTemplate()).replaceAll('vocabulary/minute', 'vocabulary/week'));
+    const ownPat = await obtainPat(gate, agent, template);
+    const steps = gate.openExecute({ template, over: slow });
+    const running = Promise.all(Array.from({ length: 50 }, () => run(ownPat, steps)));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect((await block(agent.agentId, outwaitAdmissions)).status).toBe(200);
+    // all that were admitted before have long reached the upstream, which is on this machine
+    const seen = upstream.seen.length;
+    const late = Promise.all(Array.from({ length: 50 }, () => run(pat)));
+    const answers = [...(await running), ...(await late)];
+    expect(upstream.seen.length).toBe(seen);
+    const refused = answers.filter(({ status }) => status === 403);
+    expect(refused.length).toBeGreaterThan(50);
+    for (const answer of refused) expect(refusalOf(answer)).toEqual(blockedAtUse);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(seen);
+  }, 60_000);
+});
+
+describe('with approval', () => {
+  const ask = (agent: Agent) => requestPat(gate.openIssue(undefined, true), agent);
+
+  test('an agent waits until it is approved, together with its key', async () => {
+    const agent = await newAgent();
+    expect(refusalOf(await ask(agent))).toEqual(pending);
+    gate.database.operations.length = 0;
+    expect(refusalOf(await ask(agent))).toEqual(pending);
+    expect(gate.database.operations).toEqual(['BatchGetItem']);
+    expect(refusalOf(await ask({ ...(await newAgent()), agentId: agent.agentId }))).toEqual(bound);
+
+    const { body } = await show(agent.agentId);
+    expect(body).toEqual({ agent_id: agent.agentId, state: 'pending', key_thumbprint: expect.any(String), first_seen: expect.any(String) });
+    agentSchema.parse(body);
+    expect(refusalOf(await approve(agent.agentId, { key_thumbprint: 'another' }))).toEqual({
+      status: 409,
+      code: 'CONFLICT',
+      message: 'The agent has changed meanwhile. Read it with GET /api/agents/{agent_id}, and decide again.',
+      details: { reason: 'agent_changed' },
+    });
+    expect(refusalOf(await ask(agent))).toEqual(pending);
+    expect((await approve(agent.agentId, { key_thumbprint: body.key_thumbprint })).body).toEqual({ ...body, state: 'active' });
+    expect((await approve(agent.agentId)).status).toBe(200);
+    expect((await ask(agent)).status).toBe(200);
+  });
+
+  test('an agent that had PATs before needs none, one that was unbound does', async () => {
+    const agent = await newAgent();
+    await obtainPat(gate, agent);
+    expect((await ask(agent)).status).toBe(200);
+    await gate.agents.unbind(agent.agentId);
+    expect(refusalOf(await ask(agent))).toEqual(pending);
+  });
+
+  test('an agent that waits can be blocked, and is not approved then', async () => {
+    const agent = await newAgent();
+    await ask(agent);
+    await block(agent.agentId);
+    expect(refusalOf(await ask(agent))).toEqual(blockedAtIssue);
+    expect(refusalOf(await ask({ ...agent, agentId: `${agent.agentId}-2` }))).toEqual(blockedAtIssue);
+    expect(refusalOf(await approve(agent.agentId))).toMatchObject({ status: 409, details: { reason: 'agent_blocked' } });
+    await unblock(agent.agentId);
+    expect(refusalOf(await ask(agent))).toEqual(pending);
+  });
+
+  test('nobody who has not asked can be approved', async () => {
+    expect(refusalOf(await approve('nobody'))).toEqual({
+      status: 404,
+      code: 'NOT_FOUND',
+      message: 'No agent of this agent_id waits for approval. Check the agent_id, percent-encoded as UTF-8.',
+      details: {},
+    });
+  });
+
+  test('an agent is forgotten after seven days, and without the setting it no longer waits', async () => {
+    const agent = await newAgent();
+    await ask(agent);
+    const { table } = gate.database;
+    const past = { UpdateExpression: 'SET expires_at = :past', ExpressionAttributeValues: { ':past': Math.floor(Date.now() / 1000) } };
+    await table.update(keys.agent(agent.agentId), past);
+    expect((await show(agent.agentId)).status).toBe(404);
+    expect((await approve(agent.agentId)).status).toBe(404);
+    const successor = { ...(await newAgent()), agentId: agent.agentId };
+    expect(refusalOf(await ask(successor))).toEqual(pending);
+    expect(refusalOf(await ask(agent))).toEqual(bound);
+    expect((await requestPat(gate.openIssue(), successor)).status).toBe(200);
+  });
+
+  test('as many as may wait do, and not one more', async () => {
+    const { table } = gate.database;
+    const key = keys.waitingAgents();
+    const before = await table.get<{ total: number }>(key);
+    const set = (total: number) =>
+      table.update(key, {
+        UpdateExpression: 'SET #total = :total',
+        ExpressionAttributeNames: { '#total': 'total' },
+        ExpressionAttributeValues: { ':total': total },
+      });
+    await set(995);
+    const agents = await Promise.all(Array.from({ length: 20 }, () => newAgent()));
+    const answers = (await Promise.all(agents.map(ask))).map(refusalOf);
+    const full = {
+      status: 429,
+      code: 'TOO_MANY_REQUESTS',
+      message: 'As many agents wait for approval as may. Ask again after Retry-After seconds.',
+      details: { reason: 'approvals_full', retry_after_seconds: 3_600 },
+    };
+    expect(answers.filter(({ status }) => status === 403)).toEqual(Array.from({ length: 5 }, () => pending));
+    expect(answers.filter(({ status }) => status !== 403)).toEqual(Array.from({ length: 15 }, () => full));
+    const waits = agents[answers.findIndex(({ status }) => status === 403)] as Agent;
+    await approve(waits.agentId);
+    expect(refusalOf(await ask(await newAgent()))).toEqual(pending);
+    expect(refusalOf(await ask(await newAgent()))).toEqual(full);
+    await set(before?.total ?? 0);
+  });
+});
+
+test('agents are listed by state, page by page', async () => {
+  const prefix = `listed-${Date.now()}`;
+  const agents = await Promise.all(['C', 'a', 'B', 'd'].map((name) => newAgent(`${prefix}-${name}`)));
+  for (const agent of agents) await obtainPat(gate, agent);
+  await block(`${prefix}-d`);
+  const after = prefix;
+  const seen: string[] = [];
+  let query: Record<string, string> | undefined = { page_size: '2', after };
+  for (let page = 0; query && page < 3; page++) {
+    gate.database.operations.length = 0;
+    const answer: Answer = await list(query);
+    agentPage.parse(answer.body);
+    expect(gate.database.operations).toEqual(answer.body.agents.length > 0 ? ['Query', 'BatchGetItem'] : ['Query']);
+    seen.push(...answer.body.agents.map(({ agent_id }: { agent_id: string }) => agent_id));
+    const [, next] = /<([^>]*)>; rel="next"/.exec(String(answer.headers.Link)) ?? [];
+    query = next === undefined ? undefined : Object.fromEntries(new URL(next).searchParams);
+  }
+  expect(seen.filter((id) => id.startsWith(prefix))).toEqual(['a', 'B', 'C'].map((name) => `${prefix}-${name}`));
+  const { body } = await list({ state: 'blocked', after });
+  expect(body.agents.find(({ agent_id }: { agent_id: string }) => agent_id === `${prefix}-d`)).toMatchObject({ state: 'blocked' });
+  for (const wrong of [{ state: 'sleeping' }, { page: '2' }, { page_size: '101' }]) {
+    expect(refusalOf(await list(wrong as Record<string, string>))).toMatchObject({ status: 400, code: 'INVALID_PARAMETER' });
+  }
+});
+
+describe('an agent_id that looks like another', () => {
+  test.each([
+    ['with a space', (id: string) => `${id} `],
+    ['with a no-break space', (id: string) => `\u00a0${id}`],
+    ['in capitals', (id: string) => id.toUpperCase()],
+    ['with two spaces inside', (id: string) => id.replace(' ', '  ')],
+  ])('%s belongs to the same key, which keeps its first spelling', async (_, change) => {
+    const agent = await newAgent(`Acme bot ${Math.random()}`);
+    await obtainPat(gate, agent);
+    expect(refusalOf(await requestPat(gate.openIssue(), await newAgent(change(agent.agentId))))).toEqual(bound);
+    const pat = await obtainPat(gate, { ...agent, agentId: change(agent.agentId) });
+    expect(JSON.parse(Buffer.from(pat.split('.')[1] ?? '', 'base64url').toString()).sub).toBe(agent.agentId);
+    expect((await run(pat)).status).toBe(200);
+  });
+
+  test.each([
+    ['a zero-width space', '\u200b'],
+    ['a zero-width joiner', '\u200d'],
+    ['a soft hyphen', '\u00ad'],
+    ['a tag character', '\u{e0041}'],
+    ['a variation selector', '\ufe0f'],
+  ])('by %s is refused', async (_, character) => {
+    expect(refusalOf(await requestPat(gate.openIssue(), await newAgent(`Acme${character}Bot`)))).toMatchObject({
+      status: 400,
+      code: 'INVALID_PARAMETER',
+      details: { issues: [{ path: '/agent_id', problem: 'must not hold invisible characters' }] },
+    });
+  });
+
+  test('is still the one that version 0.1.0 bound, PATs included', async () => {
+    const agent = await newAgent(`Earlier ${Math.random()}`);
+    const pat = await obtainPat(gate, agent);
+    const { table } = gate.database;
+    const item = await table.get(keys.agent(agent.agentId));
+    await table.delete(keys.agent(agent.agentId));
+    await table.put({ ...item, ...keys.earlierAgent(agent.agentId) });
+    expect((await run(pat)).status).toBe(200);
+    expect(refusalOf(await requestPat(gate.openIssue(), await newAgent(agent.agentId)))).toEqual(bound);
+    expect(await gate.agents.find(agent.agentId)).toMatchObject({ generation: item?.generation });
+    expect((await run(pat)).status).toBe(200);
+    await gate.agents.revoke(agent.agentId, Date.now());
+    expect((await run(pat)).status).toBe(401);
+    await gate.agents.unbind(agent.agentId);
+    expect(await gate.agents.find(agent.agentId)).toBeUndefined();
+  });
+});
+
+describe('a proof of possession', () => {
+  const { text } = openPolicy(loadPolicyTemplate())(baseUrl);
+  const missing = {
+    status: 400,
+    code: 'INVALID_SIGNATURE',
+    message:
+      'This agent or its key has been issued a PAT with a proof of possession, and gets none without since then. Send a DPoP header (RFC 9449) made with agent_public_key.',
+    details: {},
+  };
+
+  test('is needed for every PAT after the first with one, by the id and by the key, until the id is freed', async () => {
+    const agent = await makeAgent();
+    const request = { agent_id: agent.thumbprint, signed_policy: await signJws(agent, text), agent_public_key: agent.pem };
+    const issue = gate.openIssue();
+    const ask = (more: object = {}, headers = {}) => post(issue, '/api/pat/issue', { ...request, ...more }, headers);
+    expect((await ask()).status).toBe(200);
+    expect((await ask({}, { DPoP: await signProof(agent, { url: `${baseUrl}/api/pat/issue` }) })).status).toBe(200);
+    expect(refusalOf(await ask())).toEqual(missing);
+    expect(refusalOf(await ask({ agent_id: 'another name' }))).toEqual(missing);
+    expect((await show(agent.thumbprint)).body.proof_required).toBe(true);
+    expect((await ask({}, { DPoP: await signProof(agent, { url: `${baseUrl}/api/pat/issue` }) })).status).toBe(200);
+    await gate.agents.unbind(agent.thumbprint);
+    expect((await ask()).status).toBe(200);
+  });
+
+  test('is not written down for a call that is known to be beyond the limit', async () => {
+    const agent = await makeAgent();
+    const key = { agentId: agent.thumbprint, privateKey: agent.privateKey as never, publicJwk: JSON.stringify(agent.jwk as JWK) };
+    const pat = await obtainPat(gate, key);
+    const steps = gate.openExecute();
+    const proofOf = () => signProof(agent, { url: `${baseUrl}/api/intents/execute`, token: pat });
+    while ((await run(pat, steps)).status !== 429);
+    const calls = [{}, { 'Idempotency-Key': 'new' }];
+    for (const more of calls) {
+      gate.database.operations.length = 0;
+      expect((await run(pat, steps, { ...more, DPoP: await proofOf() })).status).toBe(429);
+      expect(gate.database.operations.filter((operation) => /Put|Update/.test(operation))).toEqual([]);
+    }
+  });
+});
+
+test('a request for a PAT beyond the limit writes nothing once that is known', async () => {
+  const agent = await makeAgent();
+  const issue = gate.openIssue();
+  const { text } = openPolicy(loadPolicyTemplate())(baseUrl);
+  const ask = async (jti: string) => {
+    const claims = { jti, exp: Math.floor(Date.now() / 1000) + 60 };
+    const signed_policy = await signJws(agent, text, claims);
+    return post(issue, '/api/pat/issue', { agent_id: agent.thumbprint, signed_policy, agent_public_key: agent.pem });
+  };
+  for (let count = 0; count <= 60; count++) await ask(`known-${count}`);
+  gate.database.operations.length = 0;
+  expect((await ask('beyond')).status).toBe(429);
+  expect(gate.database.operations).toEqual([]);
+}, 30_000);
+
+describe('replays', () => {
+  test('read before they write, and end at ten for each call of the rate', async () => {
+    const agent = await newAgent();
+    const template = JSON.parse(
+      JSON.stringify(loadPolicyTemplate()).replaceAll(':60,', ':2,').replaceAll('vocabulary/minute', 'vocabulary/hour'),
+    );
+    const pat = await obtainPat(gate, agent, template);
+    const steps = gate.openExecute({ template });
+    const replay = () => run(pat, steps, { 'Idempotency-Key': 'again' });
+    expect((await replay()).status).toBe(200);
+    gate.database.operations.length = 0;
+    for (let count = 0; count < 20; count++) {
+      expect(await replay()).toMatchObject({ status: 200, headers: { 'Idempotent-Replayed': 'true' } });
+    }
+    expect(new Set(gate.database.operations)).toEqual(new Set(['BatchGetItem', 'GetItem']));
+    const refused = await replay();
+    expect(refusalOf(refused)).toEqual({
+      status: 429,
+      code: 'TOO_MANY_REQUESTS',
+      message:
+        'Stored answers have been asked for too often. Keep the answers that you get; send this request again after Retry-After seconds.',
+      details: { reason: 'replays', limit: { rate: 20, period: 3_600 }, retry_after_seconds: expect.any(Number) },
+    });
+    expect(Number(refused.headers['Retry-After'])).toBeGreaterThan(3_000);
+    expect((await run(pat, steps)).status).toBe(200);
+  });
+});
+
+test('each PAT that is issued leaves a line that says to whom, and holds no secret', async () => {
+  const written = jest.spyOn(log, 'info').mockReturnValue(undefined);
+  try {
+    const agent = await newAgent();
+    const pat = await obtainPat(gate, agent);
+    const claims = JSON.parse(Buffer.from(pat.split('.')[1] ?? '', 'base64url').toString());
+    const lines = written.mock.calls.filter(([message]) => message === 'issued');
+    expect(lines).toEqual([
+      [
+        'issued',
+        {
+          request_id: 'request-1',
+          agent_id: agent.agentId,
+          thumbprint: claims.cnf.jkt,
+          jti: claims.jti,
+          policy_digest: openPolicy(loadPolicyTemplate())(baseUrl).digest,
+        },
+      ],
+    ]);
+  } finally {
+    written.mockRestore();
+  }
+});
+
+test('what no item can hold is a fault of ours, not an outage', async () => {
+  const { table } = gate.database;
+  await expect(table.put({ ...keys.jti('s', 'j'), expires_at: Number.MAX_SAFE_INTEGER + 1 })).rejects.not.toHaveProperty('code');
+  expect(await openAgents(table).find('nobody')).toBeUndefined();
+});

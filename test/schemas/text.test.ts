@@ -1,0 +1,75 @@
+import { expect, test } from '@jest/globals';
+import { replaceHidden, toPrintable, toPrintableJson } from '../../client/printable.ts';
+import { describeHidden, description, escapeHiddenInJson, name, withoutHidden } from '../../schemas/text.ts';
+
+const family = '\u{1f468}\u200d\u{1f469}\u{1f3fd}\u200d\u{1f467}';
+const refused = (codePoint: string, at: number) => `must not contain the invisible or control character ${codePoint} (character ${at})`;
+
+test.each([
+  ['letters of many scripts', 'Größe 東京 שלום مرحبا'],
+  ['ZWNJ between letters', 'می\u200cخواهم'],
+  ['ZWJ after a virama', 'ක්\u200dර'],
+  ['an emoji with its selector', 'sun \u2600\ufe0f'],
+  ['a keycap', '1\ufe0f\u20e3'],
+  ['a family', family],
+  ['a flag with a rainbow', '\u{1f3f3}\ufe0f\u200d\u{1f308}'],
+])('%s may be in names and descriptions', (_, text) => {
+  expect(name(200).parse(text)).toBe(text.normalize('NFC'));
+  expect(description.parse(text)).toBe(text);
+  expect(toPrintable(text)).toBe(text);
+});
+
+test.each([
+  ['a tag character', 'Get weather\u{e0053}', 'U+E0053', 12],
+  ['zero width space', 'Acme\u200bBot', 'U+200B', 5],
+  ['soft hyphen', 'a\u00adb', 'U+00AD', 2],
+  ['invisible plus', 'a\u2064b', 'U+2064', 2],
+  ['a variation selector after a letter', 'a\ufe0fb', 'U+FE0F', 2],
+  ['a variation selector after a digit', '1\ufe0f', 'U+FE0F', 2],
+  ['a variation selector of the supplement', 'a\u{e0101}', 'U+E0101', 2],
+  ['a run of joiners', 'a\u200d\u200db', 'U+200D', 2],
+  ['a joiner at the end', 'a\u200d', 'U+200D', 2],
+  ['a Hangul filler', 'a\u3164b', 'U+3164', 2],
+  ['escape', 'a\u001b[8mb', 'U+001B', 2],
+  ['CSI', 'a\u009b8mb', 'U+009B', 2],
+  ['delete', 'a\u007f', 'U+007F', 2],
+  ['a carriage return', 'a\rb', 'U+000D', 2],
+  ['Arabic letter mark', 'a\u061cb', 'U+061C', 2],
+  ['an override', '\u{1f600}\u202eb', 'U+202E', 2],
+  ['an isolate', 'a\u2066b', 'U+2066', 2],
+  ['line separator', 'a\u2028b', 'U+2028', 2],
+  ['paragraph separator', 'a\u2029b', 'U+2029', 2],
+  ['byte order mark', 'a\ufeffb', 'U+FEFF', 2],
+])('%s is refused by its number and place, and not echoed', (_, text, codePoint, at) => {
+  for (const schema of [name(200), description]) {
+    expect(schema.safeParse(text).error?.issues).toMatchObject([{ message: refused(codePoint, at) }]);
+  }
+  expect(toPrintable(text)).toContain(`\\u{${codePoint.slice(2).toLowerCase().replace(/^0+/, '')}}`);
+  expect(describeHidden(toPrintable(text), true)).toBeUndefined();
+  expect(describeHidden(withoutHidden(text), true)).toBeUndefined();
+});
+
+test('line breaks and tabs are for descriptions only; the line breaks of Windows become usual ones', () => {
+  expect(description.parse('a\r\n\tb')).toBe('a\n\tb');
+  expect(name(9).safeParse('a\tb').error?.issues).toMatchObject([{ message: refused('U+0009', 2) }]);
+  expect(name(9).safeParse('\u200b ').error?.issues).toMatchObject([{ message: 'must not be empty' }]);
+});
+
+test('what is refused here and what is shown as an escape on terminals is the same, and JSON keeps its value', () => {
+  let count = 0;
+  for (let codePoint = 0; codePoint <= 0x10ffff; codePoint++) {
+    const character = String.fromCodePoint(codePoint);
+    for (const text of [character, `x${character}y`, `\u2600${character}\u2600`]) {
+      const isHidden = withoutHidden(text) !== text;
+      if (isHidden) count++;
+      if ((toPrintable(text) !== text) !== isHidden) throw new Error(`U+${codePoint.toString(16)}`);
+    }
+    if (withoutHidden(character) === character) continue;
+    const value = { [`a${character}`]: character };
+    for (const json of [toPrintableJson(value), escapeHiddenInJson(JSON.stringify(value))]) {
+      if (withoutHidden(json) !== json || JSON.stringify(JSON.parse(json)) !== JSON.stringify(value)) throw new Error(json);
+    }
+  }
+  expect(count).toBeGreaterThan(12_000);
+  expect(replaceHidden('a\u200bb', () => '-')).toBe('a-b');
+});

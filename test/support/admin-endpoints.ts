@@ -1,0 +1,216 @@
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { startSecrets } from '../../bin/local/secrets.ts';
+import { createAction as approveAgent } from '../../functions/approve-agent.ts';
+import { createAction as blockAgent } from '../../functions/block-agent.ts';
+import { openCredentials } from '../../functions/core/credentials/credentials.ts';
+import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
+import type { Action } from '../../functions/core/http/serve.ts';
+import { openAgents } from '../../functions/core/store/agent.ts';
+import { openHistory } from '../../functions/core/store/history.ts';
+import { openIntents } from '../../functions/core/store/intents.ts';
+import { openServices } from '../../functions/core/store/services.ts';
+import type { Table } from '../../functions/core/store/table.ts';
+import { createAction as createIntent } from '../../functions/create-intent.ts';
+import { createAction as createService } from '../../functions/create-service.ts';
+import { createAction as deleteAgent } from '../../functions/delete-agent.ts';
+import { createAction as deleteIntent } from '../../functions/delete-intent.ts';
+import { createAction as deleteService } from '../../functions/delete-service.ts';
+import { createAction as deleteServiceCredential } from '../../functions/delete-service-credential.ts';
+import { createAction as getAgent } from '../../functions/get-agent.ts';
+import { createAction as listAgents } from '../../functions/list-agents.ts';
+import { createAction as listChanges } from '../../functions/list-changes.ts';
+import { createAction as putServiceCredential } from '../../functions/put-service-credential.ts';
+import { createAction as revokeAgent } from '../../functions/revoke-agent.ts';
+import { createAction as unblockAgent } from '../../functions/unblock-agent.ts';
+import { createAction as updateIntent } from '../../functions/update-intent.ts';
+import { createAction as updateService } from '../../functions/update-service.ts';
+import { type Endpoint, endpoints } from '../../lib/endpoints.ts';
+import type { Change } from '../../schemas/changes.ts';
+import { startAdmins } from './admins.ts';
+import { bindAgent } from './bind-agent.ts';
+import { type Answer, invoke } from './invoke.ts';
+import { intentOf, serviceNamed } from './records.ts';
+import { egress } from './registry.ts';
+import { startTable } from './table.ts';
+
+/** The endpoints for admins only. */
+export const adminEndpoints = endpoints.filter(({ credential }) => credential === 'admin');
+
+/** Those that change something. */
+export const changingEndpoints = adminEndpoints.filter(({ method }) => method !== 'GET');
+
+type World = ReturnType<typeof openWorld> & Pick<Awaited<ReturnType<typeof startAdmins>>, 'verifyAdmin'>;
+
+/** What a case has prepared. */
+interface Prepared {
+  path?: Record<string, string>;
+  body?: unknown;
+}
+
+/** How an endpoint is tried. A new endpoint for admins needs one. */
+export interface Case {
+  open(world: World): Action;
+  /** makes what the endpoint works on, in this namespace */
+  prepare(world: World, namespace: string | undefined): Promise<Prepared>;
+  /** what its entry in the history says; absent if it changes nothing */
+  entry?: Pick<Change, 'kind' | 'action'>;
+  /** its records belong to nobody's namespace: to full admins alone */
+  isFullAdminsOnly?: true;
+}
+
+let count = 0;
+const inNamespace = (namespace: string | undefined) => (namespace === undefined ? {} : { namespace });
+const nextUid = (namespace = 'free.example') => `${namespace}:number-${++count}:v1`;
+
+const newService = async ({ services }: World, namespace: string | undefined) =>
+  (await services.create({ ...serviceNamed(`Service ${++count}`), ...inNamespace(namespace) })).service_id;
+
+async function newIntent(world: World, namespace: string | undefined): Promise<string> {
+  const uid = nextUid(namespace);
+  await world.intents.create(await newService(world, namespace), intentOf(uid));
+  return uid;
+}
+
+async function newAgent({ table }: World): Promise<Prepared> {
+  const agent_id = `agent-${++count}`;
+  await bindAgent(table, agent_id, `thumbprint-${count}`, Date.now());
+  return { path: { agent_id } };
+}
+
+const credential = { header_name: 'X-Api-Key', header_value: 'a-value-that-appears-nowhere' };
+
+export const cases: Partial<Record<Endpoint['name'], Case>> = {
+  'create-service': {
+    open: createService,
+    prepare: async (_, namespace) => ({ body: { ...serviceNamed(`Service ${++count}`), ...inNamespace(namespace) } }),
+    entry: { kind: 'service', action: 'create' },
+  },
+  'update-service': {
+    open: updateService,
+    prepare: async (world, namespace) => {
+      const service_id = await newService(world, namespace);
+      return { path: { service_id }, body: { ...serviceNamed(`Service ${count}`), description: 'Says something else' } };
+    },
+    entry: { kind: 'service', action: 'update' },
+  },
+  'delete-service': {
+    open: deleteService,
+    prepare: async (world, namespace) => ({ path: { service_id: await newService(world, namespace) } }),
+    entry: { kind: 'service', action: 'delete' },
+  },
+  'create-intent': {
+    open: createIntent,
+    prepare: async (world, namespace) => ({
+      path: { service_id: await newService(world, namespace) },
+      body: intentOf(nextUid(namespace)),
+    }),
+    entry: { kind: 'intent', action: 'create' },
+  },
+  'update-intent': {
+    open: updateIntent,
+    prepare: async (world, namespace) => {
+      const intent_uid = await newIntent(world, namespace);
+      return { path: { intent_uid }, body: intentOf(intent_uid, { description: 'Says something else' }) };
+    },
+    entry: { kind: 'intent', action: 'update' },
+  },
+  'delete-intent': {
+    open: deleteIntent,
+    prepare: async (world, namespace) => ({ path: { intent_uid: await newIntent(world, namespace) } }),
+    entry: { kind: 'intent', action: 'delete' },
+  },
+  'put-service-credential': {
+    open: putServiceCredential,
+    prepare: async (world, namespace) => ({ path: { service_id: await newService(world, namespace) }, body: credential }),
+    entry: { kind: 'service', action: 'credential' },
+  },
+  'delete-service-credential': {
+    open: deleteServiceCredential,
+    prepare: async (world, namespace) => {
+      const service_id = await newService(world, namespace);
+      await world.services.setCredential(service_id, { set_at: Date.now() }, () => true);
+      await world.credentials.add(service_id, { headers: { 'X-Api-Key': 'a-value-that-appears-nowhere' }, query: {}, signing_key: '' });
+      return { path: { service_id } };
+    },
+    entry: { kind: 'service', action: 'credential' },
+  },
+  'get-agent': { open: getAgent, prepare: newAgent, isFullAdminsOnly: true },
+  'revoke-agent': { open: revokeAgent, prepare: newAgent, entry: { kind: 'agent', action: 'revoke' }, isFullAdminsOnly: true },
+  'delete-agent': { open: deleteAgent, prepare: newAgent, entry: { kind: 'agent', action: 'unbind' }, isFullAdminsOnly: true },
+  'list-agents': { open: listAgents, prepare: async () => ({}), isFullAdminsOnly: true },
+  'block-agent': {
+    open: (world) => blockAgent({ ...world, outwait: async () => {} }),
+    prepare: async (world) => ({ ...(await newAgent(world)), body: { reason: 'Too many calls' } }),
+    entry: { kind: 'agent', action: 'block' },
+    isFullAdminsOnly: true,
+  },
+  'unblock-agent': {
+    open: unblockAgent,
+    prepare: async (world) => {
+      const prepared = await newAgent(world);
+      await world.agents.block(prepared.path?.agent_id ?? '', 'Too many calls', Date.now());
+      return prepared;
+    },
+    entry: { kind: 'agent', action: 'unblock' },
+    isFullAdminsOnly: true,
+  },
+  'approve-agent': {
+    open: approveAgent,
+    prepare: async ({ agents }) => {
+      const agent_id = `agent-${++count}`;
+      await agents.ask({ agentId: agent_id, thumbprint: `thumbprint-${count}`, nowMs: Date.now() });
+      return { path: { agent_id }, body: {} };
+    },
+    entry: { kind: 'agent', action: 'approve' },
+    isFullAdminsOnly: true,
+  },
+  'list-changes': { open: listChanges, prepare: async () => ({}) },
+};
+
+/** @throws if the endpoint has none */
+export function caseOf({ name }: Pick<Endpoint, 'name'>): Case {
+  const found = cases[name];
+  if (!found) throw new Error(`give ${name} a case in test/support/admin-endpoints.ts`);
+  return found;
+}
+
+const openWorld = (table: Table, credentials: ReturnType<typeof openCredentials>) => ({
+  table,
+  services: openServices(table),
+  intents: openIntents(table),
+  agents: openAgents(table),
+  history: openHistory(table),
+  credentials,
+  egress,
+});
+
+/** All endpoints for admins, over a real table, user pool and Secrets Manager of their own, in this process. */
+export async function startAdminEndpoints() {
+  const [database, admins, secrets] = await Promise.all([startTable(), startAdmins(), startSecrets()]);
+  const client = new SecretsManagerClient({
+    endpoint: secrets.endpoint,
+    region: 'eu-west-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  });
+  const credentials = openCredentials(openSecretsManager('', client));
+  const worldOver = (table: Table): World => ({ ...openWorld(table, credentials), verifyAdmin: admins.verifyAdmin });
+  return {
+    ...database,
+    ...admins,
+    world: worldOver(database.table),
+    /** calls an endpoint; `over` is the table that it sees */
+    call: (endpoint: Endpoint, { path = {}, body }: Prepared, token: string, over: Table = database.table): Promise<Answer> =>
+      invoke(caseOf(endpoint).open(worldOver(over)), {
+        method: endpoint.method,
+        path: endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? '')),
+        resource: endpoint.path,
+        pathParameters: Object.fromEntries(Object.entries(path).map(([name, value]) => [name, encodeURIComponent(value)])),
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      }),
+    stop: async () => {
+      client.destroy();
+      await Promise.all([database.stop(), admins.stop(), secrets.stop()]);
+    },
+  };
+}
