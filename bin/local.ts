@@ -1,8 +1,10 @@
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { StartError } from './local/data-folder.ts';
 import { showAnswered, showLog, showStart } from './local/show.ts';
 import { startStack } from './local/stack.ts';
-import { keepDescribed } from './local/stack-file.ts';
+import { findOther, keepDescribed, stackFile } from './local/stack-file.ts';
 
 const usage = `npm start -- [--data DIR] [--policy FILE]
 
@@ -33,9 +35,23 @@ function waitForEnd(): Promise<void> {
   });
 }
 
+/** @throws StartError if a stack cannot be described here, which shows before all the work of starting one */
+function requireWritable(): void {
+  const folder = dirname(stackFile());
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    throw new StartError(
+      `The folder ${folder} cannot be written to (${(error as NodeJS.ErrnoException).code}). Start from a copy of the project that you may write to.`,
+    );
+  }
+}
+
 async function run(): Promise<void> {
   const { data, policy, help } = readOptions();
   if (help) return console.log(usage);
+  requireWritable();
   const giveUp = new AbortController();
   const ended = waitForEnd();
   void ended.then(() => giveUp.abort());
@@ -51,6 +67,12 @@ async function run(): Promise<void> {
   });
   const forget = keepDescribed(description, signIn);
   showStart(description);
+  const other = findOther(description.process_id);
+  if (other) {
+    console.log(
+      `Another stack runs here, at ${other.base_url}: commands take that one. For this one, give them --url ${description.base_url}\n`,
+    );
+  }
   isReady = true;
   await ended;
   forget();

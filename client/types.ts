@@ -11,9 +11,9 @@ export interface Parameter {
   minLength?: number;
   maxLength?: number;
   pattern?: string;
+  in?: 'query' | 'header' | 'body';
+  style?: 'commas' | 'spaces' | 'pipes' | 'brackets' | 'json';
   format?: string;
-  /** an input that is sent to the service as a header field */
-  in?: 'header';
 }
 
 /** An intent as search shows it. */
@@ -32,7 +32,7 @@ export interface Intent {
 export interface FullIntent extends Omit<Intent, 'endpoint'> {
   intent_id: string;
   service_id: string;
-  endpoint: { url: string; method: string; content_type: string };
+  endpoint: { url: string; method: string; content_type: string; body?: string | null };
   category?: string;
   version: string;
   deprecated: boolean;

@@ -15,6 +15,10 @@ export const endpoint = z.strictObject({
     .max(200)
     .regex(/^[a-z0-9.+-]+\/[a-z0-9.+-]+$/i, 'must be a media type, for example application/json')
     .default('application/json'),
+  body: name(200)
+    .nullable()
+    .optional()
+    .describe('the input parameter that is the whole body, or null for no body; the other parameters then go into the query'),
 });
 
 export type IntentEndpoint = z.infer<typeof endpoint>;

@@ -7,6 +7,9 @@ export const parameterFormats = ['date', 'date-time', 'email', 'hostname', 'ipv4
 
 const length = z.int().min(0);
 
+/** How a list or object is written in a query or form, unless its items repeat the name and its members become parameters of their own. */
+export const parameterStyles = ['commas', 'spaces', 'pipes', 'brackets', 'json'] as const;
+
 /** An intent's input or output parameter, full form (specification section 2.1). */
 export const parameter = z
   .strictObject({
@@ -22,7 +25,14 @@ export const parameter = z
     maxLength: length.optional(),
     pattern: z.string().max(1000).optional(),
     format: z.enum(parameterFormats).optional(),
-    in: z.enum(['header']).optional().describe('an input that calls carry as a header field, under its name; not in the URL or body'),
+    in: z
+      .enum(['query', 'header', 'body'])
+      .optional()
+      .describe('what carries an input that has no place in the URL, if not what its method suggests'),
+    style: z
+      .enum(parameterStyles)
+      .optional()
+      .describe('how an input that is a list or an object is written in a query or form: a=1,2, a=1%202, a=1|2, a[b]=c, or JSON'),
   })
   .meta({ id: 'Parameter', description: "An intent's input or output parameter, full form." });
 
@@ -34,7 +44,7 @@ export const recordedParameter = parameter
   .meta({ id: 'RecordedParameter', description: 'A parameter of a registered intent, full form.' });
 
 /** The members of a parameter that say which values it takes, besides its type. What deals with them is typed by this, so a new one does not compile until all of it does. */
-export type ConstraintName = Exclude<keyof Parameter, 'name' | 'type' | 'required' | 'description' | 'default' | 'in'>;
+export type ConstraintName = Exclude<keyof Parameter, 'name' | 'type' | 'required' | 'description' | 'default' | 'in' | 'style'>;
 
 /** What a parameter that has the constraint says by it. */
 export type ConstraintValue<Name extends ConstraintName> = NonNullable<Parameter[Name]>;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../functions/core/store/records.ts';
 import type { IntentEndpoint } from '../../schemas/intent.ts';
 import { DocumentError } from '../cli/import/document.ts';
-import { loadFile } from '../cli/import/load-file.ts';
+import { loadFile } from '../cli/import/load-document.ts';
 import { planImport } from '../cli/import/plan-import.ts';
 
 /** An operation of a corpus: one line of `docs.jsonl`. */
@@ -91,7 +91,7 @@ export async function readApis(folder: string): Promise<Corpus> {
 
 /** The operations of a document. One that gives no address of its own gets that of an invented host. */
 async function readApi(file: string, name: string): Promise<Document[]> {
-  const document = await loadFile(file);
+  const document = (await loadFile(file)).document;
   const options = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
   const { service, intents } = (() => {
     try {

@@ -1,13 +1,18 @@
 import { readFileSync } from 'node:fs';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { usageFailure } from './failure.ts';
-import { readDocument } from './import/document.ts';
+import { decodeText, readDocument } from './import/document.ts';
 
 /** The text of a file, or of stdin for `-`. */
 export async function readText(file: string): Promise<string> {
-  if (file === '-') return text(process.stdin);
+  if (file === '-') return decodeText(await buffer(process.stdin));
+  return decodeText(readBytes(file));
+}
+
+/** @throws CliFailure */
+export function readBytes(file: string): Uint8Array {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(file);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const reason =

@@ -52,7 +52,7 @@ export function openTokens(baseUrl: string, environment: NodeJS.ProcessEnv = pro
       if (environment.INTENT_GATE_TOKEN) return environment.INTENT_GATE_TOKEN;
       const session = (await readSessions())[baseUrl];
       if (session === undefined)
-        throw new CliFailure('credentials', `You are not signed in to ${baseUrl}. Sign in with: intent-gate login`);
+        throw new CliFailure('credentials', `You are not signed in to ${baseUrl}. Sign in with: npx intent-gate login${hintFor(baseUrl)}`);
       if (session.kind === 'local') return readLocalToken(session.stack_file, baseUrl);
       if (!renew && session.expires_at - marginMs > Date.now()) return session.access_token;
       renewing ??= renewSession(baseUrl, session).finally(() => {
@@ -62,6 +62,8 @@ export function openTokens(baseUrl: string, environment: NodeJS.ProcessEnv = pro
     },
   };
 }
+
+const hintFor = (baseUrl: string): string => (readDescription()?.base_url === baseUrl ? ' --local' : ` --url ${baseUrl}`);
 
 function readLocalToken(stackFile: string, baseUrl: string): string {
   const stack = readDescription(stackFile);

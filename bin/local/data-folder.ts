@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { isRunning } from './files.ts';
 
 /** Something that the person who started the stack can put right: shown as one sentence, without a stack trace. */
 export class StartError extends Error {
@@ -61,13 +62,5 @@ function sweep(): void {
   for (const name of readdirSync(tmpdir())) {
     const owner = new RegExp(`^${scratchPrefix}(\\d+)-`).exec(name)?.[1];
     if (owner !== undefined && !isRunning(Number(owner))) rmSync(join(tmpdir(), name), { recursive: true, force: true });
-  }
-}
-
-function isRunning(processId: number): boolean {
-  try {
-    return process.kill(processId, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

@@ -8,3 +8,12 @@ export function writeJson(path: string, value: unknown): void {
   writeFileSync(`${path}.new`, JSON.stringify(value, null, 2), { mode: 0o600, flush: true });
   renameSync(`${path}.new`, path);
 }
+
+/** Whether a process of this machine runs. */
+export function isRunning(processId: number): boolean {
+  try {
+    return process.kill(processId, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

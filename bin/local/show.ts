@@ -15,6 +15,7 @@ Watch an agent:   ${strong('npm run demo')}
 
 Try it out:       ${strong(`${base_url}/docs`)}
 In an MCP host:   ${mcpHost}
+Be an admin:      ${strong('npx intent-gate login --local')}
 An admin token:   ${strong('npm run --silent token')}   (good for an hour; addresses and tokens are in .local/stack.json)
 Ctrl-C stops all of it.
 `);

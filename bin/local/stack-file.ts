@@ -1,6 +1,6 @@
-import { mkdirSync, rmSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
-import { readJson, writeJson } from './files.ts';
+import { rmSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { isRunning, readJson, writeJson } from './files.ts';
 import type { Person } from './identity.ts';
 
 /** The content of `.local/stack.json`. */
@@ -14,6 +14,10 @@ export interface StackDescription {
   kms_endpoint: string;
   /** empty if the stack was started without the demo */
   upstream_url: string;
+  /** of the process that runs it */
+  process_id: number;
+  /** the policy that it was started with */
+  policy_file: string;
 }
 
 /** In the working folder, which npm makes the project's root. */
@@ -29,13 +33,19 @@ export function readDescription(path = stackFile()): StackDescription | undefine
   }
 }
 
+/** The stack that describes itself here already and still runs, if it is another one. */
+export function findOther(processId: number): StackDescription | undefined {
+  const found = readDescription();
+  return found !== undefined && found.process_id !== processId && isRunning(found.process_id) ? found : undefined;
+}
+
 /**
- * Describes a running stack in `.local/stack.json`, with tokens that are kept fresh.
+ * Describes a running stack in `.local/stack.json`, with tokens that are kept fresh. The description of another stack that runs stays.
  * @returns a function that removes the description, unless another stack has written its own
  */
 export function keepDescribed(description: StackDescription, signIn: (person: Person) => Promise<string>): () => void {
   const path = stackFile();
-  mkdirSync(dirname(path), { recursive: true });
+  if (findOther(description.process_id) !== undefined) return () => {};
   writeJson(path, description);
   const refresh = async () => {
     const [admin_token, user_token] = await Promise.all([signIn('admin'), signIn('user')]);

@@ -147,6 +147,8 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       dynamodb_endpoint: dynamo.endpoint,
       kms_endpoint: kms.endpoint,
       upstream_url: upstream?.url ?? '',
+      process_id: process.pid,
+      policy_file: policyFile,
       definitionOf: (name) => lambdas.definitionOf(functionIdOf(template, name)),
       signIn,
       stop: () => parts.disposeAsync(),

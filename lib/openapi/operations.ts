@@ -159,7 +159,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'create-intent': {
     tag: 'Intents',
     description:
-      '`endpoint` is an address, which is then called by POST with a JSON body, or an object with `url`, `method` and `content_type`. The address may hold places of RFC 6570, `{name}` and `{?name}`, that input parameters fill; the remaining parameters go into the query of GET and DELETE, or else into the body; inputs with `in: header` are header fields of the call.',
+      '`endpoint` is an address, which is then called by POST with a JSON body, or an object with `url`, `method`, `content_type` and `body`. The address may hold places of RFC 6570, `{name}` and `{?name}`, that input parameters fill; the remaining parameters go into the query of GET and DELETE, or else into the body, unless they say `in: query` or `in: body`; inputs with `in: header` are header fields of the call. If `body` names a parameter, its value is the whole body; if it is null, there is no body; the others then go into the query.',
     body: intentInput,
     answer: savedIntent,
     headers: ['Location'],

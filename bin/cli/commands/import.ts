@@ -1,29 +1,38 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import type { EgressRules } from '../../../functions/core/relay/egress.ts';
+import { checkOrigin, type EgressRules } from '../../../functions/core/relay/egress.ts';
+import { foldField } from '../../../schemas/header.ts';
+import type { IntentInput } from '../../../schemas/intent.ts';
 import { concurrencyOption, isLoopback, openContext } from '../context.ts';
-import { usageFailure } from '../failure.ts';
-import { readDocument } from '../import/document.ts';
-import { fetchDocument } from '../import/fetch-document.ts';
-import { loadFile } from '../import/load-file.ts';
+import { CliFailure, usageFailure } from '../failure.ts';
+import { type Loaded, loadAddress, loadFile } from '../import/load-document.ts';
 import type { Note } from '../import/node.ts';
 import type { ImportPlan } from '../import/plan.ts';
 import { planImport } from '../import/plan-import.ts';
 import { readInput } from '../input.ts';
 import { applyChanges } from '../registry/apply.ts';
-import { compareService } from '../registry/compare.ts';
-import { requireService } from '../registry/read.ts';
+import { compareService, findWanted } from '../registry/compare.ts';
+import { listAllIntents, requireService } from '../registry/read.ts';
+import { deprecateOlder, keepVersion } from '../registry/versions.ts';
 import type { Terminal } from '../terminal.ts';
 import { changesAsJson, describeCount, requireSuccess, showApplied, showChanges } from './changes.ts';
+
+const collect = (value: string, before: string[] = []): string[] => [...before, value];
 
 export function addImport(program: CommandUnknownOpts): void {
   program
     .command('import <document>')
     .description(
-      'Register the operations of an OpenAPI 3.0 or 3.1, Swagger 2.0 or service description document: a file, an https address, or - for stdin',
+      'Register the operations of an OpenAPI 3.0 to 3.2, Swagger 2.0 or service description document: a file, an https address, or - for stdin',
     )
     .option('--dry-run', 'show what would be done, and do nothing')
     .option('--namespace <namespace>', "namespace of the intents; default: the API's host")
-    .option('--intent-version <version>', 'version of the intents, such as v2; default: the major version of the document')
+    .option(
+      '--intent-version <version>',
+      "version of the intents, such as v2; default: that of the service's intents, else the document's major version",
+    )
+    .option('--deprecate-older', 'mark intents of other versions as deprecated if they have a successor in the document')
+    .option('--header <field>', "a header field that every call carries, such as 'Api-Version: 2'; may be repeated", collect)
+    .option('--ignore-header <name>', 'a header parameter that is neither needed nor asked for; may be repeated', collect)
     .option('--base-url <url>', "the API's address, in place of what the document says")
     .option('--name <name>', 'name of the service; default: the title of the document')
     .option('--service <service>', 'register into this service (service_id or name), and leave its own record as it is')
@@ -44,35 +53,81 @@ export function addImport(program: CommandUnknownOpts): void {
       const { concurrency, service, dryRun = false, prune: isPruning = false, intentVersion: version } = options;
       if (version !== undefined && !/^v[0-9]+([.][0-9]+)*$/.test(version))
         throw usageFailure('--intent-version takes v and numbers separated by dots, for example v1.2.');
-      const { namespace, name: serviceName, baseUrl, keepDeprecated = false } = options;
+      const { namespace, name: serviceName, baseUrl, keepDeprecated = false, ignoreHeader: ignoreHeaders } = options;
       const rules = chooseRules(api.baseUrl, baseUrl, options.allowLoopback);
       const into = service === undefined ? undefined : (await requireService(api, service)).record;
       const documentUrl = /^https?:\/\//i.test(source) ? source : undefined;
-      const plan = planImport(await readSource(source, documentUrl, rules), {
-        ...{ namespace, version, serviceName, baseUrl, documentUrl, keepDeprecated, rules },
-        serviceUrl: into?.service_url,
-        allowedOrigins: readOrigins(options.allowOrigin),
-        registryUrl: api.baseUrl,
-      });
+      const loaded = await readSource(source, documentUrl, rules);
+      const given = readHeaders(options.header);
+      if (into !== undefined && options.header !== undefined)
+        throw usageFailure('--service leaves the record of the service as it is. Set its header fields with "services update --header".');
+      const planWith = (headers: Record<string, string>) =>
+        planImport(loaded.document, {
+          ...{ namespace, version, serviceName, baseUrl, documentUrl, keepDeprecated, rules, ignoreHeaders, headers },
+          findsHeaders: into === undefined,
+          serviceUrl: into?.service_url,
+          allowedOrigins: readOrigins(options.allowOrigin),
+          registryUrl: api.baseUrl,
+        });
+      const first = planWith(into?.headers ?? given);
+      const standing = await findWanted(api, { ...first, into });
+      // what an admin has set for a service that is imported again stays
+      const standingHeaders = standing?.record.headers ?? {};
+      const isMissing = Object.keys(standingHeaders).some((name) => !hasField(first.service.headers, name));
+      const planned = isMissing && into === undefined ? planWith({ ...standingHeaders, ...given }) : first;
+      const notes = [...loaded.notes, ...planned.notes, ...findUnreachable(planned.intents, rules)];
+      if (planned.intents.length === 0) {
+        showPlan(terminal, { ...planned, notes }, options.verbose === true);
+        terminal.json({ skipped: planned.skipped, notes });
+        throw new CliFailure('failure', 'The document has no operation that can become an intent, so nothing was registered.');
+      }
+      const uids =
+        standing === undefined ? [] : (await listAllIntents(api, standing.record.service_id)).map(({ intent_uid }) => intent_uid);
+      const plan = { ...(version === undefined ? keepVersion(planned, uids) : planned), notes };
       const intents = options.draft ? plan.intents.map((intent) => ({ ...intent, draft: true })) : plan.intents;
       const wanted = { service: plan.service, intents, into, keepsDrafts: true };
-      const changes = await compareService(context, wanted, concurrency, dryRun);
+      const compared = await compareService(context, wanted, concurrency, dryRun);
+      const changes = options.deprecateOlder ? await deprecateOlder(context, compared, plan.intents, concurrency) : compared;
       if (dryRun) showChanges(terminal, changes, isPruning);
       showPlan(terminal, plan, options.verbose === true);
+      if (plan.version !== planned.version) terminal.say(describeKept(plan, planned));
       terminal.say(`${changes.name}: ${describeCount(changes, isPruning)}, ${plan.skipped.length} skipped`);
-      const { skipped, notes, credentials, credentialOptions } = plan;
+      const { skipped, credentials, credentialOptions } = plan;
       const result = { ...changesAsJson(changes), skipped, notes, credentials };
-      if (dryRun) return terminal.json(result);
-      if (isPruning && changes.extra.length > 0)
-        await terminal.requireConfirmation(`Remove ${changes.extra.length} intents of ${changes.name}?`, options.yes);
-      const applied = await applyChanges(context, changes, concurrency, isPruning);
-      showApplied(terminal, changes.name, applied);
-      const credentialCommand = ['intent-gate services credential set', applied.service_id, ...credentialOptions].join(' ');
-      if (credentialOptions.length > 0) terminal.say(`Set the credential of the service with: npx ${credentialCommand}`);
-      terminal.json({ ...result, applied, ...(credentialOptions.length > 0 && { credential_command: credentialCommand }) });
-      requireSuccess([applied]);
+      if (dryRun) terminal.json(result);
+      else {
+        if (isPruning && changes.extra.length > 0)
+          await terminal.requireConfirmation(`Remove ${changes.extra.length} intents of ${changes.name}?`, options.yes);
+        const applied = await applyChanges(context, changes, concurrency, isPruning);
+        showApplied(terminal, changes.name, applied);
+        const credentialCommand = ['intent-gate services credential set', applied.service_id, ...credentialOptions].join(' ');
+        if (credentialOptions.length > 0) terminal.say(`Set the credential of the service with: npx ${credentialCommand}`);
+        terminal.json({ ...result, applied, ...(credentialOptions.length > 0 && { credential_command: credentialCommand }) });
+        requireSuccess([applied]);
+      }
+      if (skipped.length > plan.intents.length)
+        throw new CliFailure(
+          'failure',
+          `More operations were left out (${skipped.length}) than taken (${plan.intents.length}). See above why.`,
+        );
     });
 }
+
+const describeKept = ({ version, intents }: ImportPlan, planned: ImportPlan): string =>
+  `The document is of version ${planned.version}; the intents keep ${version}, as they are registered. --intent-version ${planned.version} would create ${intents.length} beside them, and with --deprecate-older mark those of ${version} as deprecated.`;
+
+/** @throws CliFailure if an option is no header field */
+function readHeaders(fields: readonly string[] = []): Record<string, string> {
+  const read = fields.map((field): [string, string] => {
+    const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):[ \t]*(.*[^ \t])[ \t]*$/.exec(field) ?? [];
+    if (name === undefined || value === undefined) throw usageFailure("--header takes a name and a value, for example 'Api-Version: 2'.");
+    return [name, value];
+  });
+  return Object.fromEntries(read);
+}
+
+const hasField = (fields: Record<string, string> | undefined, name: string): boolean =>
+  Object.keys(fields ?? {}).some((other) => foldField(other) === foldField(name));
 
 function readOrigins(given: readonly string[] = []): string[] {
   return given.map((text) => {
@@ -83,9 +138,23 @@ function readOrigins(given: readonly string[] = []): string[] {
   });
 }
 
-async function readSource(source: string, url: string | undefined, rules: EgressRules): Promise<unknown> {
-  if (url !== undefined) return readDocument(await fetchDocument(url, rules));
-  return source === '-' ? readInput(source) : loadFile(source);
+/** What this registry takes because it is a local one, and a deployment does not. */
+function findUnreachable(intents: readonly IntentInput[], rules: EgressRules): Note[] {
+  if (!rules.allowLoopback) return [];
+  const origins = intents.map(({ endpoint }) => /^[^/]*\/\/[^/?#]*/.exec(endpoint.url)?.[0] ?? endpoint.url);
+  return [...new Set(origins)]
+    .filter((origin) => URL.canParse(origin) && !isLoopback(origin))
+    .flatMap((origin) =>
+      checkOrigin(origin, { ...rules, allowLoopback: false }).map((problem) => ({
+        path: '/servers',
+        note: `a deployment would refuse ${origin}: it ${problem}`,
+      })),
+    );
+}
+
+async function readSource(source: string, url: string | undefined, rules: EgressRules): Promise<Loaded> {
+  if (url !== undefined) return loadAddress(url, rules);
+  return source === '-' ? { document: await readInput(source), notes: [] } : loadFile(source);
 }
 
 /** Which ports are allowed is up to the deployment, so the port that is asked for is not checked here. */
@@ -94,7 +163,11 @@ function chooseRules(registryUrl: string, baseUrl = '', allowLoopback = false): 
   return { ports: [...new Set([443, port])], allowLoopback: allowLoopback || isLoopback(registryUrl), ownHosts: [] };
 }
 
-function showPlan(terminal: Terminal, { skipped, notes, credentials }: ImportPlan, isVerbose: boolean): void {
+function showPlan(
+  terminal: Terminal,
+  { skipped, notes, credentials }: Pick<ImportPlan, 'skipped' | 'notes' | 'credentials'>,
+  isVerbose: boolean,
+): void {
   if (skipped.length > 0) terminal.say('Skipped:');
   for (const { operation, path, reason } of skipped) terminal.say(`  ${operation} ${reason} ${terminal.style('dim', `(${path})`)}`);
   if (notes.length > 0) terminal.say('Done differently from what the document says:');

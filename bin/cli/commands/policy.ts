@@ -6,6 +6,7 @@ import { describeChanges, describePolicy } from '../../../functions/core/policy/
 import { PolicyError } from '../../../functions/core/policy/reading.ts';
 import { fillTemplate, parsePolicyTemplate, placeholder } from '../../../functions/core/policy/template.ts';
 import { policy as policySchema } from '../../../schemas/policy.ts';
+import { readDescription } from '../../local/stack-file.ts';
 import { readAnswer } from '../../probes.ts';
 import { type CliContext, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
@@ -20,9 +21,11 @@ export function addPolicy(program: CommandUnknownOpts): void {
   policy
     .command('diff [file] [after]')
     .description('Show what a policy file would change of the policy in force, or of another file. Exit code 2 if it would')
-    .action((file = 'policy.json', after, _, command) =>
-      after === undefined ? diffInForce(openContext(command), file) : diffFiles(openContext(command), file, after),
-    );
+    .action((file, after, _, command) => {
+      const context = openContext(command);
+      if (file !== undefined && after !== undefined) return diffFiles(context, file, after);
+      return diffInForce(context, file ?? chooseFile(context.api.baseUrl));
+    });
 }
 
 async function showInForce({ api, terminal }: CliContext): Promise<void> {
@@ -43,6 +46,12 @@ function showFile({ terminal }: CliContext, file: string): void {
   if (prohibited.length > 0) terminal.say(`taken away:     ${prohibited.join(' ')}`);
   terminal.say(`lmt:            ${lmt ? `${lmt.rate} in any ${lmt.period} seconds` : 'none'}`);
   terminal.json({ policy, sentences: inWords, ...grants });
+}
+
+/** The file that the local stack was started with, for a gate that is one. */
+function chooseFile(baseUrl: string): string {
+  const local = readDescription();
+  return local?.base_url === baseUrl ? (local.policy_file ?? 'policy.json') : 'policy.json';
 }
 
 async function diffInForce({ api, terminal }: CliContext, file: string): Promise<void> {

@@ -1,15 +1,13 @@
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { type CliContext, concurrencyOption, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
-import { readInput } from '../input.ts';
 import { type Applied, applyChanges } from '../registry/apply.ts';
 import { compareService, hasDrift, type ServiceChanges } from '../registry/compare.ts';
 import { concurrently } from '../registry/concurrently.ts';
-import { readRegistryFile, writers } from '../registry/file.ts';
+import { writers } from '../registry/file.ts';
+import { exportToFolder, readRegistry, writeWhole } from '../registry/files.ts';
 import { normalizeIntent, normalizeService } from '../registry/normal-form.ts';
 import { findIntent, listIntents, listServices, requireService } from '../registry/read.ts';
 import type { Terminal } from '../terminal.ts';
@@ -21,23 +19,24 @@ export function addRegistry(program: CommandUnknownOpts): void {
     .description('Write services and their intents as one file to review and keep: those given, or all')
     .option('--service <service...>', 'service_id or name')
     .option('-o, --output <file>', 'the file; default: stdout')
+    .option('--folder <folder>', 'a folder that gets a file for each service, in place of one file')
     .option('--format <format>', 'yaml or json; default: as the file is called, else yaml')
     .addOption(concurrencyOption)
-    .action(async ({ service, output, format, concurrency }, command) => {
+    .action(async ({ service, output, folder, format, concurrency }, command) => {
       const context = openContext(command);
       const write = chooseWriter(format ?? (context.terminal.isJson || output?.endsWith('.json') ? 'json' : 'yaml'));
-      const file = output === undefined ? undefined : createWriteStream(output);
-      if (file)
-        await once(file, 'open').catch((cause) => Promise.reject(new CliFailure('usage', 'The file cannot be written.', { cause })));
+      if (output !== undefined && folder !== undefined) throw usageFailure('Give either --output or --folder.');
       const names = service ?? (await Array.fromAsync(listServices(context.api), ({ service_id }) => service_id));
       let count = 0;
-      const services = readServices(context, names, concurrency, () => count++);
-      await pipeline(write(services), file ?? process.stdout, { end: file !== undefined });
+      const read = (some: readonly string[]) => write(readServices(context, some, concurrency, () => count++));
+      if (folder !== undefined) await exportToFolder(folder, await namesOf(context, names), read, write === writers.json ? 'json' : 'yaml');
+      else if (output !== undefined) await writeWhole(output, read(names));
+      else await pipeline(read(names), process.stdout, { end: false });
       context.terminal.remark(`${plural(names.length, 'service')} with ${plural(count, 'intent')}.`);
     });
   program
     .command('diff <file>')
-    .description('Show where the registry differs from the file. Exit code 2 if it does')
+    .description('Show where the registry differs from the file, or the files in a folder. Exit code 2 if it does')
     .addOption(concurrencyOption)
     .action(async (file, { concurrency }, command) => {
       const context = openContext(command);
@@ -51,7 +50,7 @@ export function addRegistry(program: CommandUnknownOpts): void {
     });
   program
     .command('apply <file>')
-    .description('Make the registry what the file says. Services that the file does not name are left alone')
+    .description('Make the registry what the file says, or the files in a folder. Services that the file does not name are left alone')
     .option('--dry-run', 'show what would be done, and do nothing')
     .option('--prune', 'also remove intents that the file does not have')
     .option('-y, --yes', 'remove without asking')
@@ -87,6 +86,13 @@ function chooseWriter(format: string) {
   throw usageFailure('--format takes yaml or json.');
 }
 
+/** The names of services, each with what it was asked for by. */
+async function namesOf({ api }: CliContext, asked: readonly string[]): Promise<Map<string, string>> {
+  const names = new Map<string, string>();
+  for (const nameOrId of asked) names.set(nameOrId, (await requireService(api, nameOrId)).record.service_name);
+  return names;
+}
+
 async function* readServices(context: CliContext, names: readonly string[], concurrency: number, onIntent: () => void) {
   for (const nameOrId of names) {
     const { record } = await requireService(context.api, nameOrId);
@@ -113,7 +119,7 @@ async function* readFully({ api, terminal }: CliContext, serviceId: string, conc
 
 async function compareFile(context: CliContext, file: string, concurrency: number): Promise<ServiceChanges[]> {
   const changes: ServiceChanges[] = [];
-  for (const wanted of readRegistryFile(await readInput(file))) changes.push(await compareService(context, wanted, concurrency, true));
+  for (const wanted of await readRegistry(file)) changes.push(await compareService(context, wanted, concurrency, true));
   return changes;
 }
 

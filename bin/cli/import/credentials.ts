@@ -1,46 +1,46 @@
 import { fieldName } from '../../../schemas/header.ts';
-import { list, type Node, node, text } from './node.ts';
-
-/** The headers by which callers prove themselves, in lower case. */
-export const readCredentialHeaders = (schemes: Node): Set<string> =>
-  new Set(
-    Object.values(schemes)
-      .map(node)
-      .filter((scheme) => scheme.type === 'apiKey' && scheme.in === 'header')
-      .map(({ name }) => (text(name) ?? '').toLowerCase()),
-  );
+import { follow, list, type Node, node, text } from './node.ts';
 
 /** What the document says about credentials, for the admin who sets the service's credential. */
 export const describeCredentials = (schemes: Node): string[] =>
-  Object.entries(schemes).map(([name, scheme]) => `${name}: ${describeScheme(node(scheme))}`);
+  Object.entries(schemes).map(([name, scheme]) => `${name}: ${describeScheme(node(follow(scheme)))}`);
 
-function describeScheme({ type, in: place, name, scheme, $ref }: Node): string {
+const isBasic = ({ type, scheme }: Node): boolean => /^basic$/i.test(String(scheme ?? type));
+
+function describeScheme(given: Node): string {
+  const { type, in: place, name, scheme } = given;
   switch (type) {
     case 'apiKey':
       if (place === 'header') return `a key in the header ${name}`;
       return `a key in the ${place} (${name})${place === 'query' ? '' : ", which a service's credential cannot be"}`;
     case 'http':
     case 'basic':
-      return /^basic$/i.test(String(scheme ?? type))
+      return isBasic(given)
         ? 'the header Authorization: Basic <name and password>'
         : `the header Authorization: ${text(scheme) ?? 'Bearer'} <credentials>`;
     case 'oauth2':
     case 'openIdConnect':
       return 'the header Authorization: Bearer <access token>, which has to be renewed';
     default:
-      return $ref === undefined ? `a scheme of the type ${text(type) ?? 'unknown'}` : 'a scheme that is described elsewhere';
+      return Object.keys(given).length > 0 ? `a scheme of the type ${text(type) ?? 'unknown'}` : 'a scheme that is described elsewhere';
   }
 }
 
 /**
  * The options of `services credential set` for what the document asks its callers for: all that its first usual requirement names, else the
- * first scheme that a service's credential can be.
+ * first scheme that a service's credential can be, else the headers that can be nothing but a credential.
  */
-export function makeCredentialOptions(schemes: Node, security: unknown): string[] {
+export function makeCredentialOptions(schemes: Node, security: unknown, headers: ReadonlySet<string>): string[] {
   const required = list(security).map((requirement) => Object.keys(node(requirement)));
-  const choices = [...required, ...Object.keys(schemes).map((name) => [name])];
-  const options = choices.map((names) => names.map((name) => makeOption(node(schemes[name]))));
-  const chosen = options.find((some) => some.length > 0 && some.every((option) => option !== undefined)) ?? [];
+  const names = Object.keys(schemes);
+  // keys in the query are no harm beside each other, and documents often list as alternatives what belongs together
+  const keys = [...new Set(required.flat())];
+  const isInQuery = ({ type, in: place }: Node): boolean => type === 'apiKey' && place === 'query';
+  const isAllKeys = keys.every((name) => isInQuery(node(follow(schemes[name]))));
+  const choices = [...(isAllKeys ? [keys] : []), ...required, ...names.map((name) => [name])];
+  const options = choices.map((some) => some.map((name) => makeOption(node(follow(schemes[name])))));
+  const likely = [...headers].map((name) => makeOption({ type: 'apiKey', in: 'header', name }));
+  const chosen = [...options, likely].find((some) => some.length > 0 && some.every((option) => option !== undefined)) ?? [];
   return [...new Set(chosen.filter((option) => option !== undefined))];
 }
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { parseDocument } from 'yaml';
 import type { Issue } from '../../../schemas/errors.ts';
 import { CliFailure } from '../failure.ts';
@@ -7,6 +8,17 @@ export class DocumentError extends CliFailure {
   constructor(message: string, issues: readonly Issue[] = []) {
     super('usage', message, { issues });
   }
+}
+
+/**
+ * The text that bytes stand for.
+ * @throws DocumentError if they are not UTF-8, rather than reading other characters than were written
+ */
+export function decodeText(bytes: Uint8Array): string {
+  if (isUtf8(bytes) && !bytes.includes(0)) return new TextDecoder().decode(bytes);
+  throw new DocumentError(
+    'The document is not in UTF-8. Convert it first, for example with "iconv -f ISO-8859-1 -t UTF-8" if it is in Latin-1, or -f UTF-16.',
+  );
 }
 
 /**
@@ -29,9 +41,12 @@ function readJson(text: string): unknown {
   }
 }
 
+const tooDeep = 'The YAML document is nested too deeply to be read.';
+
 function readYaml(text: string): unknown {
-  const document = parseDocument(text, { merge: true, prettyErrors: true, logLevel: 'error' });
+  const document = parseYaml(text);
   const [error] = document.errors;
+  if (error && /call stack/.test(error.message)) throw new DocumentError(tooDeep);
   if (error) throw new DocumentError(`The document is neither JSON nor YAML: ${error.message.trim()}`);
   try {
     const value: unknown = document.toJS({ maxAliasCount: 1000 });
@@ -40,5 +55,15 @@ function readYaml(text: string): unknown {
     return value;
   } catch (error) {
     throw new DocumentError(`The aliases of the YAML document cannot be followed: ${(error as Error).message.split('\n')[0]}`);
+  }
+}
+
+function parseYaml(text: string) {
+  try {
+    return parseDocument(text, { merge: true, prettyErrors: true, logLevel: 'error' });
+  } catch (error) {
+    // the reader of YAML calls itself for each level
+    if (error instanceof RangeError) throw new DocumentError(tooDeep);
+    throw error;
   }
 }

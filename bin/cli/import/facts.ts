@@ -11,6 +11,10 @@ export interface Facts extends Constraints {
   description?: string | undefined;
   isReadOnly?: true | undefined;
   isWriteOnly?: true | undefined;
+  /** bytes that are no text */
+  isBinary?: true | undefined;
+  /** of a list */
+  items?: (() => Facts) | undefined;
   /** where it is written */
   path?: string | undefined;
   /** read on demand, since a schema may contain itself */
@@ -56,6 +60,14 @@ const combinations: { readonly [Name in FactName]: Combine<FactValue<Name>> } = 
   description: agreed,
   isReadOnly: agreed,
   isWriteOnly: agreed,
+  isBinary: agreed,
+  items: (readers, isSure) =>
+    once(() =>
+      combineAll(
+        readers.map((read) => read()),
+        isSure,
+      ),
+    ),
   path: ([path]) => path,
   properties: (maps, isSure) => joinProperties(maps, (members) => combineAll(members, isSure)),
   required: (sets, isSure) => (isSure ? union(sets) : sets.reduce(intersection)),

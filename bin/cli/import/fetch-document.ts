@@ -14,34 +14,43 @@ const complaints: Record<DialError['failure'], string> = {
   tls_failed: 'its certificate is not valid for its name',
 };
 
-/**
- * Fetches a document under the rules that calls of intents follow: https, public addresses, checked on the connection; no redirects.
- * @throws CliFailure
- */
-export async function fetchDocument(address: string, rules: EgressRules): Promise<string> {
-  const url = URL.parse(address);
-  const problems = url === null ? ['must be an absolute URL'] : checkOrigin(originOf(address), rules);
-  if (url === null || problems.length > 0) throw usageFailure(`The address of the document ${problems.join(', ')}.`);
+/** Fetches the files of one document, over connections that are reused. */
+export interface Fetcher {
+  /**
+   * Fetches a file under the rules that calls of intents follow: https, public addresses, checked on the connection; no redirects.
+   * @throws CliFailure
+   */
+  fetch(address: string): Promise<Uint8Array>;
+  close(): void;
+}
+
+export function openFetcher(rules: EgressRules): Fetcher {
   const client = openHttpClient((target) => dial(target, { rules, resolve: resolveBySystem, connectTimeoutMs }), maxBytes);
-  try {
-    const { status, headers, body } = await client.send({
-      method: 'GET',
-      url,
-      headers: { accept: 'application/json, application/yaml, */*;q=0.1', 'accept-encoding': 'identity', 'user-agent': 'intent-gate' },
-      signal: AbortSignal.timeout(deadlineMs),
-    });
-    if (status === 200) return body.toString();
-    const { location } = headers;
-    const hint =
-      status >= 300 && status < 400 && location !== undefined ? ` It leads to ${location}; give that address if you trust it.` : '';
-    throw new CliFailure('failure', `The document was answered with status ${status}.${hint}`);
-  } catch (error) {
-    if (error instanceof CliFailure) throw error;
-    const reason = error instanceof DialError ? complaints[error.failure] : 'the connection broke, took too long or sent too much';
-    throw new CliFailure('failure', `The document was not fetched: ${reason}.`, { cause: error });
-  } finally {
-    client.close();
-  }
+  return {
+    async fetch(address) {
+      const url = URL.parse(address);
+      const problems = url === null ? ['must be an absolute URL'] : checkOrigin(originOf(address), rules);
+      if (url === null || problems.length > 0) throw usageFailure(`The address of the document ${problems.join(', ')}.`);
+      try {
+        const { status, headers, body } = await client.send({
+          method: 'GET',
+          url,
+          headers: { accept: 'application/json, application/yaml, */*;q=0.1', 'accept-encoding': 'identity', 'user-agent': 'intent-gate' },
+          signal: AbortSignal.timeout(deadlineMs),
+        });
+        if (status === 200) return body;
+        const { location } = headers;
+        const hint =
+          status >= 300 && status < 400 && location !== undefined ? ` It leads to ${location}; give that address if you trust it.` : '';
+        throw new CliFailure('failure', `The document was answered with status ${status}.${hint}`);
+      } catch (error) {
+        if (error instanceof CliFailure) throw error;
+        const reason = error instanceof DialError ? complaints[error.failure] : 'the connection broke, took too long or sent too much';
+        throw new CliFailure('failure', `The document was not fetched: ${reason}.`, { cause: error });
+      }
+    },
+    close: client.close,
+  };
 }
 
 const originOf = (address: string): string => /^[^/]*\/\/[^/?#]*/.exec(address)?.[0] ?? address;

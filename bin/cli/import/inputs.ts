@@ -1,20 +1,13 @@
-import { hasBody } from '../../../functions/core/relay/endpoint.ts';
+import { hasBody, isJsonType } from '../../../functions/core/relay/endpoint.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
-import { type Input, isCompound, joinedOtherwise, leaveOut, readBodyInputs, type Spelling } from './body.ts';
+import { type BodyInputs, carriesByDefault, type Input, isCompound, joinedOtherwise, leaveOut, readBodyInputs, readStyle } from './body.ts';
 import { allOf, anything, type Facts } from './facts.ts';
-import { type Node, node, pathOf, type TakeNote, text, Unfit } from './node.ts';
+import { fitHeader, type HeaderRules, isCredentialField } from './headers.ts';
+import { type Node, type Note, node, pathOf, prose, type TakeNote, text, Unfit } from './node.ts';
 import { type Operation, type Reading, readParameters, unplaced } from './operation.ts';
 import { keepMost, makeParameter, maxParameters } from './parameter.ts';
 
-const places = ['path', 'query', 'header', 'cookie'] as const;
-
-/** The names that a place in a URL template may have. */
-const placeName = /^[A-Za-z0-9_.-]+$/;
-
-/** Header fields that every call of an intent carries, or that no API needs from its callers. */
-const suppliedHeaders = ['accept', 'content-type', 'user-agent', 'x-request-id', 'accept-encoding', 'host', 'content-length'];
-const credentialHeader =
-  /^(authorization|(x-)?(api|access|auth|subscription)[-_]?(key|token)|x-functions-key|ocp-apim-subscription-key|private-token)$/i;
+const places = ['path', 'query', 'header', 'cookie', 'querystring'] as const;
 
 /** What an intent takes, and the call that it becomes. */
 export interface Request {
@@ -22,11 +15,12 @@ export interface Request {
   /** path and query of the URL template */
   template: string;
   contentType: string;
+  /** as the endpoint of an intent has it */
+  body?: string | null;
 }
 
 export interface RequestContext extends Reading {
-  /** header names of the document's security schemes, in lower case */
-  credentialHeaders: ReadonlySet<string>;
+  headers: HeaderRules;
 }
 
 /**
@@ -34,92 +28,98 @@ export interface RequestContext extends Reading {
  * @throws Unfit if a call of an intent cannot carry what the operation needs
  */
 export function makeRequest(operation: Operation, context: RequestContext): Request {
-  const { take } = context;
+  const { asWhole, ...body } = readBodyInputs(operation, context);
+  // notes on an attempt matter only if it succeeds
+  const attempt = (tried: BodyInputs): Request => {
+    const notes: Note[] = [];
+    const request = assemble(operation, tried, { ...context, take: (path, note) => notes.push({ path, note }) });
+    for (const { path, note } of notes) context.take(path, note);
+    return request;
+  };
+  try {
+    return attempt(body);
+  } catch (error) {
+    if (!(error instanceof Unfit) || asWhole === undefined) throw error;
+    return attempt(asWhole());
+  }
+}
+
+function assemble(operation: Operation, body: BodyInputs, context: RequestContext): Request {
+  const { take, headers } = context;
   const parameters = Map.groupBy(readParameters(operation.pathItem, operation.node), (parameter) => {
     const place = places.find((known) => known === parameter.in);
     if (place === undefined) throw unplaced(parameter, operation.node);
     return place;
   });
-  for (const place of ['header', 'cookie'] as const)
-    for (const parameter of parameters.get(place) ?? []) leaveHeaderOut(parameter, context);
-  const body = readBodyInputs(operation, context);
-  const query = (parameters.get('query') ?? []).flatMap((parameter) => readQuery(parameter, operation, context));
-  const members = settle([...body.inputs, ...query], take);
+  const inHeaders = [...(parameters.get('header') ?? []), ...(parameters.get('cookie') ?? [])].flatMap((parameter) =>
+    fitHeader(parameter, () => readParameter(parameter, 'header', context), headers, take),
+  );
+  const query = [...(parameters.get('query') ?? []), ...(parameters.get('querystring') ?? [])].flatMap((parameter) =>
+    readQuery(parameter, context),
+  );
+  const isSecret = (input: Input) => isCredential(input, context);
+  const fields = body.kind === 'whole' ? [] : body.inputs.filter((input) => isJsonType(body.contentType) || !isSecret(input));
+  const carried = [...fields, ...query.filter((input) => !isSecret(input))];
+  const whole = body.kind === 'whole' ? nameWhole(body.inputs, [...carried, ...inHeaders]) : [];
+  const members = settle([...whole, ...carried, ...inHeaders], take);
   const { path, inputs } = readPath(operation, parameters.get('path') ?? [], new Set(members.map(({ name }) => name)), context);
-  const kept = limit([...inputs, ...members], operation, take);
-  const made = kept.flatMap((input) => {
-    const parameter = makeParameter(input.name, input.isRequired, input.facts, input.path, take);
-    return parameter ?? leaveOut(input, 'no parameter may have its name', take);
+  const usual = carriesByDefault(operation.method, body);
+  const made = limit([...inputs, ...members], operation, take).flatMap((input) => {
+    const { name, isRequired, facts, in: carrier, style } = input;
+    const parameter = makeParameter(name, isRequired, facts, input.path, take, carrier === 'header' ? carrier : undefined);
+    if (parameter === undefined) return leaveOut(input, 'no parameter may have its name', take);
+    const isUsual = carrier === 'path' || carrier === usual || (carrier === 'body' && body.kind === 'whole');
+    return [{ ...parameter, ...(!isUsual && { in: carrier }), ...(style !== undefined && { style }) }];
   });
-  const names = new Set(made.map(({ name }) => name));
-  const placed = kept.filter((input) => input.in === 'query' && isPlaced(input, operation) && names.has(input.name));
-  const operator = path.includes('?') ? '&' : '?';
-  const expansion = placed.length > 0 ? `{${operator}${placed.map(({ name }) => name).join(',')}}` : '';
-  return { inputs: made, template: path + expansion, contentType: body.contentType };
+  const sent = whole[0]?.name ?? (body.kind === 'none' && hasBody(operation.method) ? null : undefined);
+  return { inputs: made, template: path, contentType: body.contentType, ...(sent !== undefined && { body: sent }) };
 }
 
-/** A call sends none of the caller's headers or cookies. */
-function leaveHeaderOut(parameter: Node, { credentialHeaders, take }: RequestContext): void {
-  const what = `${parameter.in} ${parameter.name}`;
-  const name = String(parameter.name).toLowerCase();
-  const path = pathOf(parameter);
-  const isHeader = parameter.in === 'header';
-  if (isHeader && suppliedHeaders.includes(name)) return;
-  if (isHeader && (credentialHeaders.has(name) || credentialHeader.test(name))) {
-    take(path, `the ${what} was left out: it is the service's credential, which the gate adds to its calls`);
-  } else if (isHeader && name === 'idempotency-key') {
-    take(path, 'the header Idempotency-Key was left out: a call carries the one that the agent sends');
-  } else if (parameter.required === true) {
-    throw new Unfit(path, `needs the ${what}, and a call sends no ${parameter.in}s of the caller`);
-  } else take(path, `the ${what} was left out: a call sends no ${parameter.in}s of the caller`);
+/** The input that is the whole body has no name in the document. */
+const nameWhole = (inputs: readonly Input[], others: readonly Input[]): Input[] =>
+  inputs.map((input) => ({ ...input, name: others.some(({ name }) => name === 'body') ? 'request_body' : 'body' }));
+
+/** Whether a parameter of a query or form is what the service's credential is for; that is noted. */
+function isCredential(input: Input, { headers, take }: RequestContext): boolean {
+  if (!isCredentialField(input.name, headers.credentials)) return false;
+  take(input.path, `the parameter ${input.name} was left out: it is the service's credential, which the gate adds to its calls`);
+  return true;
 }
 
-/** In the query of GET and DELETE, parameters without a place are written in OpenAPI's default way. All others need a place. */
-const isPlaced = ({ spelling, facts }: Input, { method }: Operation): boolean =>
-  hasBody(method) || (spelling === 'commas' && isCompound(facts));
-
-function readQuery(parameter: Node, operation: Operation, reading: Reading): Input[] {
+function readQuery(parameter: Node, reading: Reading): Input[] {
   const { take } = reading;
   const input = readParameter(parameter, 'query', reading);
-  const isList = isCompound(input.facts);
-  if (isList && input.spelling === 'other') return leaveOut(input, joinedOtherwise, take);
-  if (isList && input.spelling === 'repeated' && hasBody(operation.method)) {
-    return leaveOut(input, `a call with ${operation.method} does not repeat a parameter in the query`, take);
-  }
-  if (isPlaced(input, operation) && !placeName.test(input.name))
-    return leaveOut(input, 'no place in a URL template may have its name', take);
-  return [input];
+  if (parameter.in === 'querystring') return leaveOut(input, 'it is a whole query, which a call does not take as one', take);
+  if (parameter.content !== undefined) return [input];
+  const style = readStyle(parameter, 'form');
+  if (!isCompound(input.facts)) return [input];
+  return style === 'other' ? leaveOut(input, joinedOtherwise, take) : [{ ...input, ...style }];
 }
 
-function readParameter(parameter: Node, place: 'path' | 'query', { readSchema, take }: Reading): Input {
+function readParameter(parameter: Node, place: 'path' | 'query' | 'header', { readSchema, take }: Reading): Input {
   const name = String(parameter.name);
   const path = pathOf(parameter);
-  const [content] = Object.values(node(parameter.content));
+  const [[mediaType, content] = []] = Object.entries(node(parameter.content));
   const schema = readSchema(content === undefined ? parameter.schema : node(content).schema);
-  const described = allOf([{ ...anything, description: text(parameter.description) }, schema]);
-  const spelling = readSpelling(parameter, place);
-  const input: Input = { name, in: place, isRequired: parameter.required === true, spelling, facts: described, path };
-  if (content === undefined) return input;
+  const described = allOf([{ ...anything, description: prose(parameter.description) }, schema]);
+  const input: Input = { name, in: place, isRequired: parameter.required === true, facts: described, path };
+  if (mediaType === undefined || !isJsonType(mediaType)) return input;
+  if (place === 'query') return { ...input, style: 'json' };
   take(path, `${name} is JSON written into the ${place}; it was made a text`);
   const description = [described.description, 'Written as JSON text.'].filter(Boolean).join(' ');
-  return { ...input, spelling: 'repeated', facts: { ...anyText, description } };
+  return { ...input, facts: { ...anyText, description } };
 }
 
 const anyText: Facts = { ...anything, types: new Set(['string']) };
 
-function readSpelling({ style, explode }: Node, place: 'path' | 'query'): Spelling {
-  const usual = place === 'query' ? 'form' : 'simple';
-  if ((text(style) ?? usual) !== usual) return 'other';
-  return place === 'path' || explode === false ? 'commas' : 'repeated';
-}
-
-/** One parameter has one value: if two share a name, one is left out. */
+/** One parameter has one value: if two share a name, one is left out, the body's if neither is required. */
 function settle(inputs: Input[], take: TakeNote): Input[] {
   const kept = new Map<string, Input>();
   for (const input of inputs) {
     const name = input.name.normalize('NFC');
     const other = kept.get(name);
-    const loser = other && (input.isRequired ? other : input);
+    const isStronger = input.isRequired || (input.in === 'query' && other?.in === 'body' && !other.isRequired);
+    const loser = other && (isStronger ? other : input);
     if (loser) leaveOut(loser, 'another parameter has the same name', take);
     if (loser === input) continue;
     kept.delete(name);
@@ -154,10 +154,12 @@ function readPlace(name: string, parameter: Node | undefined, operation: Operati
   const path = pathOf(operation.node);
   if (parameter === undefined) {
     reading.take(path, `the path's place ${name} is not described; it was made a required text`);
-    return { name, in: 'path', isRequired: true, spelling: 'commas', facts: anyText, path };
+    return { name, in: 'path', isRequired: true, facts: anyText, path };
   }
   const input = readParameter(parameter, 'path', reading);
-  if (input.spelling === 'other') throw new Unfit(input.path, `has the path parameter ${name} in a style that a call does not use`);
+  const style = text(parameter.style) ?? 'simple';
+  if (style !== 'simple' || (parameter.explode === true && input.facts.types?.has('object')))
+    throw new Unfit(input.path, `has the path parameter ${name} in a style that a call does not use`);
   return { ...input, isRequired: true };
 }
 

@@ -16,7 +16,12 @@ export const node = (value: unknown): Node => (isNode(value) ? value : {});
 export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 export const texts = (value: unknown): string[] => list(value).filter((item) => typeof item === 'string');
 export const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+/** A text, or the one that a reference leads to: some documents keep their prose in files of its own. */
+export const prose = (value: unknown): string | undefined => text(value) ?? text(node(value)['$ref-value']);
 export const number = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+
+/** The only member of what stands for a file that could not be read: it ends the sentence "the reference ...". */
+export const unreadMember = 'x-unread';
 
 const maxDepth = 500;
 
@@ -72,7 +77,7 @@ export function follow(value: unknown): Node | string {
     if (!isNode(target)) return describeBroken(reference);
     here = target;
   }
-  return here;
+  return text(here[unreadMember]) ?? here;
 }
 
 /** @throws Unfit if a reference leads to nothing */
@@ -82,8 +87,11 @@ export function resolve(value: unknown): Node {
   return target;
 }
 
+export const unread =
+  'leads to something in another document that was not read: only JSON and YAML files below the folder of the document are. Bundle the documents into one first, for example with "npx @redocly/cli bundle"';
+
 function describeBroken(reference: string): string {
-  if (!reference.startsWith('#')) return 'leads to another document, which is not fetched; bundle the documents into one first';
+  if (!reference.startsWith('#')) return unread;
   if (reference !== '#' && !reference.startsWith('#/')) return 'must be a JSON pointer, such as #/components/...';
   return 'leads to nothing in this document';
 }

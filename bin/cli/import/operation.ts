@@ -46,8 +46,7 @@ export function readSuccesses(operation: Node): [status: string, response: Node]
 }
 
 export const readForms = ({ content }: Node): Form[] =>
-  Object.entries(node(content)).map(([mediaType, form]) => ({
-    mediaType: (mediaType.split(';')[0] ?? '').trim().toLowerCase(),
-    schema: node(form).schema,
-    node: node(form),
-  }));
+  Object.entries(node(content)).map(([mediaType, given]) => {
+    const form = resolve(given);
+    return { mediaType: (mediaType.split(';')[0] ?? '').trim().toLowerCase(), schema: form.schema, node: form };
+  });

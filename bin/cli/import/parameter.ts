@@ -38,9 +38,17 @@ const present = <T extends object>(members: T): Partial<T> =>
 /**
  * Makes a parameter from what a schema says. Whatever the registry would refuse is left out and noted.
  * @param holder - JSON pointer to what it is part of
+ * @param carrier - if it is a header field, for which the registry has rules of its own
  * @returns undefined if no parameter may have the name
  */
-export function makeParameter(name: string, isRequired: boolean, facts: Facts, holder: string, take: TakeNote): Parameter | undefined {
+export function makeParameter(
+  name: string,
+  isRequired: boolean,
+  facts: Facts,
+  holder: string,
+  take: TakeNote,
+  carrier?: 'header',
+): Parameter | undefined {
   const path = facts.path ?? holder;
   const type = chooseType(facts, path, take);
   const description = fitDescription(facts.description, path, take);
@@ -51,7 +59,7 @@ export function makeParameter(name: string, isRequired: boolean, facts: Facts, h
     name,
     type,
     ...(isRequired && { required: true }),
-    ...present({ description, default: facts.default, ...constraints, enum: allowed }),
+    ...present({ description, default: facts.default, ...constraints, enum: allowed, in: carrier }),
   };
   return reduceToAccepted(candidate, path, take);
 }

@@ -1,11 +1,12 @@
 import { createMagicProxy } from '@scalar/json-magic/magic-proxy';
 import { type IntentInput, methods } from '../../../schemas/intent.ts';
 import { intentUid } from '../../../schemas/intent-uid.ts';
-import { describeCredentials, makeCredentialOptions, readCredentialHeaders } from './credentials.ts';
+import { describeCredentials, makeCredentialOptions } from './credentials.ts';
 import { DocumentError } from './document.ts';
+import { findFixedHeaders, type HeaderRules, readCredentialNames } from './headers.ts';
 import { makeRequest, type RequestContext } from './inputs.ts';
-import { humanize, isNamespace, majorVersion, makePathSlug, makeSlug } from './naming.ts';
-import { isNode, locate, type Node, type Note, node, pathOf, resolve, type TakeNote, text, texts, Unfit } from './node.ts';
+import { chooseName, isNamespace, majorVersion, makePathSlug, makeSlug } from './naming.ts';
+import { isNode, list, locate, type Node, type Note, node, pathOf, prose, resolve, type TakeNote, text, texts, Unfit } from './node.ts';
 import type { Operation } from './operation.ts';
 import { makeOutputs } from './outputs.ts';
 import { checkPlanned, distinct, type ImportOptions, type ImportPlan, planOne, type Skipped } from './plan.ts';
@@ -25,7 +26,7 @@ interface Listed extends Operation {
   slug: string;
 }
 
-/** Plans the import of an OpenAPI 3.0, 3.1 or Swagger 2.0 document: each operation becomes an intent, or is skipped with the reason. */
+/** Plans the import of an OpenAPI 3.0, 3.1, 3.2 or Swagger 2.0 document: each operation becomes an intent, or is skipped with the reason. */
 export function planOpenApi(document: unknown, options: ImportOptions): ImportPlan {
   const given = createMagicProxy<Node, Node>(node(locate(document)));
   const isSwagger = given.swagger !== undefined;
@@ -36,18 +37,25 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
   const info = node(root.info);
   const serviceUrl = readServiceUrl(root, options);
   const prefix = { namespace: readNamespace(serviceUrl, options), version: readVersion(info, options, take) };
+  if (/^3\.2\./.test(`${given.openapi}.`)) take('/openapi', 'OpenAPI 3.2 is read as 3.1; what only 3.2 has is left out');
   const schemes = node(isSwagger ? given.securityDefinitions : node(given.components).securitySchemes);
   const readSchema = openSchemaReader(take);
-  const credentialHeaders = readCredentialHeaders(schemes);
+  const operations = resolveCollisions(listOperations(root, skipped), skipped, take);
+  const credentialNames = readCredentialNames(schemes, operations);
+  const headers: HeaderRules = {
+    credentials: credentialNames,
+    fixed: findFixedHeaders(options.findsHeaders === false ? [] : operations, credentialNames, options.headers ?? {}),
+    ignored: new Set(options.ignoreHeaders?.map((name) => name.toLowerCase())),
+  };
 
   const intents: IntentInput[] = [];
-  for (const operation of resolveCollisions(listOperations(root, skipped), skipped, take)) {
+  for (const operation of operations) {
     // notes on an operation matter only if the operation is imported
     const ownNotes: Note[] = [];
     const planned = planOne(operation.title, skipped, () => {
       const uid = `${prefix.namespace}:${operation.slug}:${prefix.version}`;
       const intent = makeIntent(uid, isSwagger ? modernize(operation, given) : operation, root, options, {
-        credentialHeaders,
+        headers,
         readSchema,
         take: (path, note) => ownNotes.push({ path, note }),
       });
@@ -60,16 +68,34 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
   const service = makeService(
     {
       service_name: options.serviceName ?? text(info.title),
-      description: text(info.description) ?? text(info.summary),
+      description: prose(info.description) ?? text(info.summary),
       service_url: serviceUrl,
       service_logo_url: text(node(info['x-logo']).url),
       service_terms_of_service_url: text(info.termsOfService),
     },
+    Object.fromEntries([...headers.fixed.values()].map(({ name, value }) => [name, value])),
     '/info',
     take,
   );
-  const credentialOptions = makeCredentialOptions(schemes, root.security);
-  return { service, intents, skipped, notes: distinct(notes), credentials: describeCredentials(schemes), credentialOptions };
+  return {
+    service,
+    version: prefix.version,
+    intents,
+    skipped,
+    notes: distinct(notes),
+    credentials: describeCredentials(schemes),
+    credentialOptions: makeCredentialOptions(schemes, securityOf(root, operations), credentialNames.header),
+  };
+}
+
+/** What the document requires of its callers, else what most of its operations do. */
+function securityOf(root: Node, operations: readonly Operation[]): unknown {
+  if (root.security !== undefined) return root.security;
+  const groups = Map.groupBy(
+    operations.map(({ node: { security } }) => security).filter((security) => list(security).length > 0),
+    (security) => JSON.stringify(security),
+  );
+  return [...groups.values()].sort((left, right) => right.length - left.length)[0]?.[0];
 }
 
 function readServiceUrl(root: Node, options: ImportOptions): string {
@@ -100,20 +126,44 @@ function readVersion(info: Node, { version }: ImportOptions, take: TakeNote): st
 }
 
 function* listOperations(root: Node, skipped: Skipped[]): Generator<Listed> {
+  const skip = (operation: string, path: string, reason: string) => skipped.push({ operation, path, reason });
   for (const [path, item] of Object.entries(node(root.paths))) {
-    const pathItem = path.startsWith('/') ? planOne(path, skipped, () => resolve(item)) : undefined;
+    if (path.startsWith('x-')) continue;
+    if (!path.startsWith('/')) {
+      skip(path, pathOf(item), 'has a path that does not begin with a slash');
+      continue;
+    }
+    const pathItem = planOne(path, skipped, () => resolvePathItem(item));
     if (pathItem === undefined) continue;
-    for (const [name, operation] of Object.entries(pathItem)) {
+    for (const [name, given] of Object.entries(pathItem)) {
       const title = `${name.toUpperCase()} ${path}`;
       const method = knownMethods.get(name);
-      if (method !== undefined && isNode(operation)) {
+      if (method !== undefined) {
+        const operation = planOne(title, skipped, () => resolveOperation(given, pathItem));
+        if (operation === undefined) continue;
         const slug = makeSlug(text(operation.operationId) ?? '') || makePathSlug(method, path);
         yield { title, path, method, pathItem, node: operation, slug };
       } else if (otherMethods.includes(name)) {
-        skipped.push({ operation: title, path: pathOf(operation), reason: `uses ${name.toUpperCase()}, which intents do not support` });
+        skip(title, pathOf(given) || pathOf(pathItem), `uses ${name.toUpperCase()}, which intents do not support`);
+      } else if (name === 'additionalOperations') {
+        for (const [other, operation] of Object.entries(node(given))) {
+          skip(`${other} ${path}`, pathOf(operation) || pathOf(pathItem), `uses ${other}, which intents do not support`);
+        }
       }
     }
   }
+}
+
+/** A path item may refer to another one, and have members of its own beside the reference. */
+function resolvePathItem(item: unknown): Node {
+  const target = resolve(item);
+  return text(node(item).$ref) === undefined ? target : { ...target, ...node(item), $ref: undefined };
+}
+
+/** @throws Unfit if nothing is described, which is not the same as an operation that takes nothing */
+function resolveOperation(given: unknown, pathItem: Node): Node {
+  if (!isNode(given)) throw new Unfit(pathOf(pathItem), 'is not described');
+  return resolve(given);
 }
 
 /** Operations whose ids give the same slug are all named by method and path, whatever their order. Any that still collide are skipped. */
@@ -140,13 +190,11 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
   const { node: given, method, path, pathItem } = operation;
   const { take } = context;
   if (!intentUid.safeParse(uid).success) throw new Unfit(pathOf(given), `has no valid intent_uid: ${uid}`);
-  const { inputs, template, contentType } = makeRequest(operation, context);
+  const { inputs, template, contentType, body } = makeRequest(operation, context);
   const place = pathOf(given);
-  const name =
-    fitName(text(given.summary), place, take) ??
-    fitName(humanize(text(given.operationId) ?? ''), place, take) ??
-    humanize(makePathSlug(method, path));
-  const description = fitDescription(text(given.description), place, take) ?? name;
+  const ids = [text(given.operationId), makePathSlug(method, path)];
+  const name = chooseName([text(given.summary), prose(given.description)], ids, place, take);
+  const description = fitDescription(prose(given.description) ?? text(given.summary), place, take) ?? name;
   const isDeprecated = given.deprecated === true && options.keepDeprecated !== true;
   if (isDeprecated)
     take(pathOf(given), 'is deprecated, so its intent is found by its uid only and not executed; --keep-deprecated changes that');
@@ -157,7 +205,12 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
     description,
     input_parameters: inputs,
     output_parameters: makeOutputs(operation, context),
-    endpoint: { url: chooseServer([given, pathItem, root], options) + template, method, content_type: contentType },
+    endpoint: {
+      url: chooseServer([given, pathItem, root], options) + template,
+      method,
+      content_type: contentType,
+      ...(body !== undefined && { body }),
+    },
     ...(tags.length > 0 && { tags }),
     ...(isDeprecated && { deprecated: true }),
   };

@@ -22,6 +22,8 @@ export interface Skipped {
 /** What an import would register. */
 export interface ImportPlan {
   service: ServiceInput;
+  /** of the intents, if the document says so; undefined if their uids are given */
+  version?: string;
   intents: IntentInput[];
   skipped: Skipped[];
   notes: Note[];
@@ -36,6 +38,12 @@ export interface ImportOptions extends Addresses {
   /** such as `v2`; otherwise the major version of the document */
   version?: string | undefined;
   serviceName?: string | undefined;
+  /** header fields that every call carries, by name */
+  headers?: Record<string, string> | undefined;
+  /** whether header fields that are the same in every call become the service's; only said if its record is made by the import */
+  findsHeaders?: boolean;
+  /** names of header parameters that are neither needed nor asked for */
+  ignoreHeaders?: readonly string[] | undefined;
   /** intents of deprecated operations can still be executed */
   keepDeprecated?: boolean;
   /** address of the service that is imported into; otherwise that of the document */

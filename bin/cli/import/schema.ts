@@ -2,7 +2,7 @@ import { getRaw } from '@scalar/json-magic/magic-proxy';
 import { type ConstraintName, type ConstraintValue, parameterFormats } from '../../../schemas/parameter.ts';
 import { once } from '../../once.ts';
 import { allOf, anything, type Facts, oneOf } from './facts.ts';
-import { follow, isNode, list, type Node, node, number, pathOf, type TakeNote, text, texts } from './node.ts';
+import { follow, isNode, list, type Node, node, number, pathOf, prose, type TakeNote, text, texts } from './node.ts';
 
 /** How a constraint is read from a schema. */
 type Reader<Value> = (schema: Node) => Value | undefined;
@@ -96,9 +96,11 @@ export function openSchemaReader(take: TakeNote): ReadSchema {
       types: readTypes(schema),
       ...Object.fromEntries(Object.entries(readers).map(([name, readConstraint]) => [name, readConstraint(schema)])),
       default: getRaw(schema.default) ?? undefined,
-      description: text(schema.description) ?? text(schema.title),
+      description: prose(schema.description) ?? text(schema.title),
       isReadOnly: schema.readOnly === true || undefined,
       isWriteOnly: schema.writeOnly === true || undefined,
+      isBinary: isBytes(schema) || undefined,
+      items: schema.items === undefined ? undefined : once(() => read(schema.items)),
       path: text(schema.$ref) === undefined ? pathOf(schema) : undefined,
       properties: new Map(properties),
       required: new Set(texts(schema.required)),
@@ -125,6 +127,12 @@ function readAlternatives(branches: Facts[], schema: Node, take: TakeNote): Fact
 const isNullable = (schema: Node): boolean => schema.nullable === true || schema['x-nullable'] === true;
 
 const orNull = (facts: Facts): Facts => (facts.types?.size ? { ...facts, types: new Set([...facts.types, 'null']) } : facts);
+
+/** As Swagger 2.0, OpenAPI 3.0 and OpenAPI 3.1 say it. */
+const isBytes = ({ type, format, contentMediaType, contentEncoding }: Node): boolean =>
+  type === 'file' ||
+  format === 'binary' ||
+  (contentEncoding === undefined && text(contentMediaType) !== undefined && !/^text\/|json$|xml$/i.test(String(contentMediaType)));
 
 /** `type` is a string or a list. Without it, other keywords tell. Before 3.1, a string in the format `binary` stands for bytes of any kind. */
 function readTypes(schema: Node): Set<string> | undefined {

@@ -8,7 +8,7 @@ const addresses = ['policy_url', 'service_logo_url', 'service_terms_of_service_u
 export type ServiceText = { service_url: string } & { [Member in keyof ServiceInput]?: string | undefined };
 
 /** The service that an import registers. Addresses that the registry would refuse are left out and noted. */
-export function makeService(given: ServiceText, path: string, take: TakeNote): ServiceInput {
+export function makeService(given: ServiceText, headers: Record<string, string>, path: string, take: TakeNote): ServiceInput {
   const name = fitName(given.service_name, path, take) ?? new URL(given.service_url).host;
   const description = fitDescription(given.description, path, take) ?? name;
   const service: ServiceInput = { service_name: name, service_url: given.service_url, description };
@@ -18,5 +18,6 @@ export function makeService(given: ServiceText, path: string, take: TakeNote): S
     if (serviceInput.shape[member].safeParse(address).success) service[member] = address;
     else take(path, `${member} was left out: the document gives no absolute http or https address for it`);
   }
+  if (Object.keys(headers).length > 0) service.headers = headers;
   return service;
 }

@@ -41,8 +41,9 @@ const contentOf = (mediaTypes: readonly string[], form: Node): Node => Object.fr
 /** Except in a body, a parameter is its own schema. Lists are joined by commas unless it says otherwise. */
 function modernizeParameter(parameter: Node): Node {
   const joined = parameter.type === 'array' ? (text(parameter.collectionFormat) ?? 'csv') : 'multi';
-  const isKnown = ['csv', 'multi'].includes(joined);
-  return { ...parameter, schema: parameter.schema ?? parameter, explode: joined === 'multi', ...(!isKnown && { style: 'pipeDelimited' }) };
+  const usual = parameter.in === 'path' || parameter.in === 'header' ? 'simple' : 'form';
+  const style = { csv: usual, multi: usual, ssv: 'spaceDelimited', pipes: 'pipeDelimited' }[joined] ?? joined;
+  return { ...parameter, schema: parameter.schema ?? parameter, explode: joined === 'multi', style };
 }
 
 function readBody(parameters: readonly Node[], consumes: readonly string[]): Node | undefined {

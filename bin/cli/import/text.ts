@@ -1,5 +1,6 @@
 import { characters, withoutHidden } from '../../../schemas/text.ts';
 import type { TakeNote } from './node.ts';
+import { toPlainText } from './plain-text.ts';
 
 const maxDescriptionLength = 4000;
 const maxNameLength = 200;
@@ -21,7 +22,7 @@ function clean(text: string, what: string, path: string, take: TakeNote): string
 
 /** A text as a description may be: without invisible and control characters, at most 4,000 characters. Undefined if nothing is left. */
 export function fitDescription(text: string | undefined, path: string, take: TakeNote): string | undefined {
-  const given = text?.toWellFormed().replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n') ?? '';
+  const given = toPlainText((text ?? '').replace(/[\u0085\u2028\u2029]/g, '\n')).toWellFormed();
   const cleaned = clean(given, 'the description', path, take).trim();
   if (cleaned === '') return undefined;
   const fitted = cut(cleaned, maxDescriptionLength);

@@ -48,7 +48,7 @@ export interface ServiceChanges {
 const maxProbes = 20;
 
 /** A service is found by its name, else by the intents that it should have. */
-async function findWanted(api: Api, { service, intents, into }: Wanted): Promise<Found<Service> | undefined> {
+export async function findWanted(api: Api, { service, intents, into }: Wanted): Promise<Found<Service> | undefined> {
   if (into !== undefined) return findService(api, into.service_id);
   const named = await findServiceByName(api, service.service_name);
   if (named) return named;

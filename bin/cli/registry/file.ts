@@ -30,11 +30,17 @@ const registryFile = z
     }
   });
 
-/** @throws CliFailure `usage` with every place at once */
-export function readRegistryFile(document: unknown): FileService[] {
+/**
+ * @param name - of the file, if it is one of several
+ * @throws CliFailure `usage` with every place at once
+ */
+export function readRegistryFile(document: unknown, name?: string): FileService[] {
   const { success, data, error } = registryFile.safeParse(document, { reportInput: true });
   if (success) return data.services.map(({ intents, ...service }) => ({ service, intents }));
-  throw usageFailure('The file is not a registry file as written by "export". Correct these places:', issuesOf(error));
+  throw usageFailure(
+    `The file ${name === undefined ? '' : `${name} `}is not a registry file as written by "export". Correct these places:`,
+    issuesOf(error),
+  );
 }
 
 /** A service and its intents as they are read, so that a large registry need not fit into memory. */

@@ -19,7 +19,12 @@ export const normalizeIntent = (given: IntentInput | FullIntent): IntentInput =>
   ...(given.tags?.length && { tags: given.tags }),
   ...(given.deprecated && { deprecated: true }),
   ...(given.draft && { draft: true }),
-  endpoint: { method: given.endpoint.method, url: given.endpoint.url, content_type: given.endpoint.content_type },
+  endpoint: {
+    method: given.endpoint.method,
+    url: given.endpoint.url,
+    content_type: given.endpoint.content_type,
+    ...(given.endpoint.body !== undefined && { body: given.endpoint.body }),
+  },
   input_parameters: given.input_parameters.map(normalizeParameter),
   output_parameters: given.output_parameters.map(normalizeParameter),
 });

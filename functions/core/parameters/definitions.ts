@@ -21,9 +21,12 @@ export const checkDefinitions = (intent: Pick<IntentInput, 'input_parameters' | 
   });
 
 /** @param fields - the header fields of the parameters before it, to which this one is added */
-function checkPlace({ name, type, in: place }: Parameter, list: string, fields: Set<string>): Issue[] {
-  if (place === undefined) return [];
-  if (list === 'output_parameters') return [{ path: '/in', problem: 'must be left out, because an output is part of the answer' }];
+function checkPlace({ name, type, in: place, style }: Parameter, list: string, fields: Set<string>): Issue[] {
+  if (list === 'output_parameters') {
+    const given = Object.entries({ in: place, style }).filter(([, value]) => value !== undefined);
+    return given.map(([member]) => ({ path: `/${member}`, problem: 'must be left out, because an output is part of the answer' }));
+  }
+  if (place !== 'header') return [];
   const issues = (openFieldName.safeParse(name).error?.issues ?? []).map(({ message }) => ({ path: '/name', problem: message }));
   if (!mayBeHeader(type)) issues.push({ path: '/type', problem: 'must be string, number, integer or boolean for a header field' });
   if (fields.has(foldField(name)))

@@ -42,7 +42,7 @@ export function checkInService(intent: IntentInput, service: CarryingService): v
     const path = pointer(['input_parameters', index, 'name']);
     if (place === 'header' && fields.has(foldField(name)))
       return [{ path, problem: "must not have the name of a header field that the service's calls carry anyway" }];
-    return place === undefined && taken.delete(name)
+    return taken.delete(name)
       ? [{ path, problem: "must not have the name of a query parameter of the service's credential, which calls carry anyway" }]
       : [];
   });

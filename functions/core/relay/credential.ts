@@ -1,7 +1,8 @@
 import { credentialOrigins, foldQueryName } from '../../../schemas/credential.ts';
 import type { CredentialValues } from '../credentials/credentials.ts';
 import { isFormType } from './endpoint.ts';
-import { type Execution, encode, type UpstreamRequest } from './request.ts';
+import { encode } from './fields.ts';
+import type { Execution, UpstreamRequest } from './request.ts';
 
 /** Whether calls at an origin carry the service's credential: only where an admin wanted it to go, and only over https. */
 export const carriesCredential = (service: Execution['service'], origin: string): boolean =>
@@ -16,12 +17,24 @@ export function withCredentialQuery(request: UpstreamRequest, { query }: Pick<Cr
   if (names.size === 0) return request;
   const [address = '', ...rest] = request.url.split('?');
   const own = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(value)}`);
-  const isForm = request.body !== undefined && isFormType(request.contentType ?? '');
+  const { body, contentType = '' } = request;
+  const [, boundary] = /^multipart\/form-data; boundary=(.+)$/i.exec(contentType) ?? [];
   return {
     ...request,
     url: `${address}?${[...without(rest.join('?'), names), ...own].join('&')}`,
-    ...(isForm && { body: without(request.body ?? '', names).join('&') }),
+    ...(body !== undefined && isFormType(contentType) && { body: without(body, names).join('&') }),
+    ...(body !== undefined && boundary !== undefined && { body: withoutParts(body, boundary, names) }),
   };
+}
+
+/** No part holds the boundary, so that a body can be taken apart by it. */
+function withoutParts(body: string, boundary: string, names: ReadonlySet<string>): string {
+  const delimiter = `--${boundary}`;
+  const parts = body.split(delimiter).filter((part) => {
+    const [, name] = /^\r\nContent-Disposition: form-data; name="([^"]*)"/.exec(part) ?? [];
+    return name === undefined || !isReadAs(name, names);
+  });
+  return parts.join(delimiter);
 }
 
 const without = (form: string, names: ReadonlySet<string>): string[] =>

@@ -10,16 +10,61 @@ const urlCharacters = /^(?:[\w\-.~:/?#[\]@!$&'()*+,;={}]|%[0-9a-f]{2})*$/i;
 /** The media types in which parameters can be sent. */
 export const isJsonType = (contentType: string): boolean => /^application\/(?:[a-z0-9.-]+\+)?json$/i.test(contentType);
 export const isFormType = (contentType: string): boolean => /^application\/x-www-form-urlencoded$/i.test(contentType);
+export const isMultipartType = (contentType: string): boolean => /^multipart\/form-data$/i.test(contentType);
 
-/** GET and DELETE carry parameters in the query, the others in the body. */
+/** Unless they say otherwise, GET and DELETE carry parameters in the query, the others in the body. */
 export const hasBody = (method: IntentEndpoint['method']): boolean => method !== 'GET' && method !== 'DELETE';
 
-/** What is wrong with an endpoint, for registration: its URL template, where it leads, and its content type. */
+/** What carries a parameter that has no place in the URL. */
+export function carrierOf({ name, in: carrier }: Pick<Parameter, 'name' | 'in'>, { method, body }: IntentEndpoint) {
+  if (body !== undefined) return body === name ? 'body' : (carrier ?? 'query');
+  return carrier ?? (hasBody(method) ? 'body' : 'query');
+}
+
+/** Whether a call has a body even if no parameter is in it: an empty object or form. */
+export const sendsBodyAnyway = ({ method, body }: IntentEndpoint): boolean => body === undefined && hasBody(method);
+
+/** What is wrong with an endpoint, for registration: its URL template, where it leads, its body, and what carries each input. */
 export function checkEndpoint(endpoint: IntentEndpoint, inputs: readonly Parameter[], rules: EgressRules): Issue[] {
   const issues = checkUrl(endpoint.url, inputs, rules).map((problem) => ({ path: '/endpoint/url', problem }));
-  if (hasBody(endpoint.method) && !isJsonType(endpoint.content_type) && !isFormType(endpoint.content_type)) {
-    const problem = 'must be application/json, another JSON type ending in +json, or application/x-www-form-urlencoded';
-    issues.push({ path: '/endpoint/content_type', problem });
+  const template = parseUrlTemplate(endpoint.url);
+  const placed = new Set(typeof template === 'string' ? [] : placesOf(template).flatMap(({ names }) => names));
+  return [...issues, ...checkBody(endpoint, inputs, placed), ...inputs.flatMap((input, at) => checkCarrier(input, at, endpoint, placed))];
+}
+
+function checkBody({ method, content_type, body }: IntentEndpoint, inputs: readonly Parameter[], placed: ReadonlySet<string>): Issue[] {
+  const refuse = (member: string, problem: string): Issue[] => [{ path: `/endpoint/${member}`, problem }];
+  const isForm = isFormType(content_type) || isMultipartType(content_type);
+  if (typeof body !== 'string') {
+    const isSent = body === undefined && (hasBody(method) || inputs.some((input) => input.in === 'body'));
+    if (!isSent || isForm || isJsonType(content_type)) return [];
+    return refuse(
+      'content_type',
+      'must be application/json, another JSON type ending in +json, application/x-www-form-urlencoded or multipart/form-data, unless one parameter is the body',
+    );
+  }
+  const whole = inputs.find(({ name }) => name === body);
+  if (whole === undefined || placed.has(body) || whole.in !== undefined) {
+    return refuse('body', 'must name an input parameter that has no place in the URL and no member "in", or be null');
+  }
+  const type = isForm ? 'object' : isJsonType(content_type) ? undefined : 'string';
+  return type === undefined || whole.type === type ? [] : refuse('body', `must name a parameter of type ${type} for this content type`);
+}
+
+function checkCarrier(input: Parameter, at: number, endpoint: IntentEndpoint, placed: ReadonlySet<string>): Issue[] {
+  const refuse = (member: string, problem: string): Issue => ({ path: `/input_parameters/${at}/${member}`, problem });
+  const isPlaced = placed.has(input.name);
+  const carrier = isPlaced ? 'url' : carrierOf(input, endpoint);
+  const issues: Issue[] = [];
+  // a header field in the URL is refused with the URL
+  if (input.in !== undefined && input.in !== 'header' && isPlaced)
+    issues.push(refuse('in', 'must be left out, because the parameter has a place in the URL'));
+  else if (input.in === 'body' && endpoint.body !== undefined) {
+    issues.push(refuse('in', 'must not be body, because the endpoint says what its body is'));
+  }
+  const isField = carrier === 'query' || (carrier === 'body' && endpoint.body !== input.name && !isJsonType(endpoint.content_type));
+  if (input.style !== undefined && !isField) {
+    issues.push(refuse('style', 'must be left out, because the parameter is in no query or form'));
   }
   return issues;
 }

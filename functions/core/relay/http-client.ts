@@ -82,7 +82,8 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
           host,
           port,
           path: url.pathname + url.search,
-          headers: { ...headers, host: url.host },
+          // Node announces no length of its own for a body of GET or DELETE
+          headers: { ...headers, host: url.host, ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }) },
           maxHeaderSize: maxHeaderBytes,
           insecureHTTPParser: false,
           signal,

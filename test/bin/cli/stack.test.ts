@@ -46,21 +46,20 @@ const succeedJson = async (...words: string[]) => JSON.parse(await succeed(...wo
 describe('import', () => {
   const namespace = 'bakery.example';
   const importBakery = (...more: string[]) => succeedJson('import', join(documents, 'bakery.yaml'), '--namespace', namespace, ...more);
-  const uids = ['create-order', 'delete-orders-by-order-id', 'list-orders', 'patch-orders-by-order-id', 'pay-for-an-order'].map(
-    (slug) => `${namespace}:${slug}:v2`,
-  );
+  const slugs = ['create-order', 'delete-orders-by-order-id', 'list-orders', 'patch-orders-by-order-id', 'pay-for-an-order'];
+  const uids = [...slugs, 'put-orders-by-order-id'].map((slug) => `${namespace}:${slug}:v2`);
 
   test('shows first, then registers, and the second time changes nothing', async () => {
     const shown = await importBakery('--dry-run');
     expect(shown).toMatchObject({ service_id: null, service: { change: 'create' }, create: uids, update: [], extra: [], unchanged: 0 });
-    expect(shown.skipped).toHaveLength(4);
+    expect(shown.skipped).toHaveLength(3);
     expect(shown.notes).not.toHaveLength(0);
     expect((await run(['services', 'show', 'Bakery orders'])).code).toBe(1);
 
     const { applied } = await importBakery();
-    expect(applied).toEqual({ service_id: expect.any(String), created: 5, updated: 0, removed: 0, failed: [] });
+    expect(applied).toEqual({ service_id: expect.any(String), created: 6, updated: 0, removed: 0, failed: [] });
     const again = await importBakery();
-    expect(again).toMatchObject({ service_id: applied.service_id, service: { change: 'same' }, create: [], update: [], unchanged: 5 });
+    expect(again).toMatchObject({ service_id: applied.service_id, service: { change: 'same' }, create: [], update: [], unchanged: 6 });
     expect(again.applied).toEqual({ service_id: applied.service_id, created: 0, updated: 0, removed: 0, failed: [] });
   });
 
@@ -80,7 +79,7 @@ describe('import', () => {
         },
       ],
       extra: [`${namespace}:pay-for-an-order:v2`],
-      unchanged: 3,
+      unchanged: 4,
     });
     expect(JSON.parse((await run(words)).stdout).applied).toMatchObject({ updated: 1, removed: 0, failed: [] });
     expect(await run([...words, '--prune'])).toMatchObject({
@@ -127,11 +126,114 @@ describe('import', () => {
     const made = ['--name', 'Cut short', '--address', 'https://short.example', '--description', 'Was cut short'];
     const { service_id } = await succeedJson('services', 'create', ...made);
     const words = ['import', join(documents, 'bakery.yaml'), '--namespace', 'short.example', '--name', 'Cut short'];
-    expect((await succeedJson(...words)).applied).toEqual({ service_id, created: 5, updated: 0, removed: 0, failed: [] });
+    expect((await succeedJson(...words)).applied).toEqual({ service_id, created: 6, updated: 0, removed: 0, failed: [] });
     expect(await succeedJson('services', 'show', 'cut short')).toMatchObject({
       service_id,
       service_url: 'https://live.bakery.example/api',
     });
+  });
+
+  /** A document with an operation for each slug, and as many that cannot be taken. */
+  async function writeDocument(name: string, version: string, operationIds: readonly string[], unfit = 0): Promise<string> {
+    const file = join(folder, `${name}.json`);
+    const responses = { 200: { description: 'Done' } };
+    const taken = operationIds.map((operationId) => [`/${operationId}`, { get: { operationId, responses } }]);
+    const left = Array.from({ length: unfit }, (_, at) => [`/unfit/${at}`, { get: { $ref: './other.yaml#/get' } }]);
+    const head = { openapi: '3.1.0', info: { title: name, version }, servers: [{ url: `https://${name}.example` }] };
+    await writeFile(file, JSON.stringify({ ...head, paths: Object.fromEntries([...taken, ...left]) }));
+    return file;
+  }
+
+  test('registers nothing of a document that has nothing to take', async () => {
+    const { code, stdout, stderr } = await run(['import', await writeDocument('hollow', '1', [], 3)]);
+    expect([code, stderr]).toEqual([1, 'The document has no operation that can become an intent, so nothing was registered.\n']);
+    expect(stdout).toMatch(
+      /^Skipped:\n {2}GET \/unfit\/0 cannot be read: the reference leads to something in another document that was not read: /,
+    );
+    expect((await run(['services', 'create', '--name', 'hollow', '--address', 'https://hollow.example', '--description', 'x'])).code).toBe(
+      0,
+    );
+  });
+
+  test('ends with 1 if it leaves out more than it takes', async () => {
+    const { code, stdout, stderr } = await run(['import', await writeDocument('half', '1', ['a', 'b'], 3)]);
+    expect([code, stderr]).toEqual([1, 'More operations were left out (3) than taken (2). See above why.\n']);
+    expect(stdout).toContain('half: 2 created, 0 changed, 0 removed\n');
+    expect((await run(['import', await writeDocument('even', '1', ['a', 'b'], 2)])).code).toBe(0);
+  });
+
+  test('keeps the version of what is registered, unless told otherwise', async () => {
+    await succeed('import', await writeDocument('releases', '1.9', ['a', 'b']));
+    const next = await writeDocument('releases', '2.0', ['a', 'c']);
+    const kept = await succeed('import', next);
+    expect(kept).toContain(
+      'The document is of version v2; the intents keep v1, as they are registered. --intent-version v2 would create 2 beside them, and with --deprecate-older mark those of v1 as deprecated.\n',
+    );
+    expect(kept).toContain('releases: 1 created, 0 changed, 0 removed\n');
+    const told = await succeedJson('import', next, '--intent-version', 'v2', '--deprecate-older');
+    expect(told).toMatchObject({
+      create: ['releases.example:a:v2', 'releases.example:c:v2'],
+      update: ['a', 'c'].map((slug) => ({
+        intent_uid: `releases.example:${slug}:v1`,
+        differences: [{ path: '/deprecated', after: true }],
+      })),
+      extra: ['releases.example:b:v1'],
+    });
+    // from now on, v2 is what is registered
+    expect(await succeedJson('import', await writeDocument('releases', '3.0', ['a', 'c']))).toMatchObject({ create: [], unchanged: 2 });
+  });
+
+  test('sets header fields for the service, keeps those that it has, and names the command for the credential', async () => {
+    const file = join(folder, 'fields.json');
+    const parameters = ['Api-Version', 'X-Trace', 'token'].map((name) => ({ name, in: 'header', schema: { type: 'string' } }));
+    const document = {
+      openapi: '3.1.0',
+      info: { title: 'Fields', version: '1' },
+      servers: [{ url: 'https://fields.example' }],
+      components: { securitySchemes: { key: { type: 'apiKey', in: 'query', name: 'key' } } },
+      paths: { '/a': { get: { operationId: 'a', parameters, responses: { 204: { description: 'Done' } } } } },
+    };
+    await writeFile(file, JSON.stringify(document));
+    const words = ['import', file, '--header', 'Api-Version: 2026-01', '--ignore-header', 'x-trace'];
+    const { applied, credential_command } = await succeedJson(...words);
+    expect(credential_command).toBe(`intent-gate services credential set ${applied.service_id} --query key`);
+    expect(await succeedJson('services', 'show', 'Fields')).toMatchObject({ headers: { 'Api-Version': '2026-01' } });
+    expect((await succeedJson('intents', 'show', 'fields.example:a:v1')).input_parameters).toEqual([]);
+    await succeed('import', file, '--ignore-header', 'x-trace');
+    expect(await succeedJson('services', 'show', 'Fields')).toMatchObject({ headers: { 'Api-Version': '2026-01' } });
+    expect(await run(['import', file, '--header', 'nonsense'])).toMatchObject({
+      code: 3,
+      stderr: "--header takes a name and a value, for example 'Api-Version: 2'.\n",
+    });
+  });
+
+  test('says which addresses a deployment would refuse', async () => {
+    const file = await writeDocument('plain', '1', ['a']);
+    await writeFile(file, (await readFile(file, 'utf8')).replace('https://plain.example', 'http://plain.example:8080'));
+    expect((await succeedJson('import', file, '--dry-run')).notes).toEqual([
+      { path: '/servers', note: 'a deployment would refuse http://plain.example:8080: it must begin with https://' },
+    ]);
+  });
+
+  test.each<[string, string | Buffer, RegExp]>([
+    ['empty', '', /^The document is empty\./],
+    ['cut', '{"openapi": "3.1.0", "paths": {', /^The document is neither JSON nor YAML: /],
+    ['in Latin-1', Buffer.from('openapi: 3.1.0 # Caf\u00e9', 'latin1'), /^The document is not in UTF-8\./],
+    ['in UTF-16', Buffer.from('\ufeffopenapi: 3.1.0', 'utf16le'), /^The document is not in UTF-8\./],
+    ['of 20,000 lists', `openapi: 3.1.0\nx: ${'['.repeat(20_000)}${']'.repeat(20_000)}`, /nested (more than 500 deep|too deeply)/],
+    [
+      'of 20,000 levels',
+      Array.from({ length: 20_000 }, (_, at) => `${' '.repeat(at)}a:`).join('\n'),
+      /nested (more than 500 deep|too deeply)/,
+    ],
+    ['a web page', '<!doctype html><p>Sign in', /^The document cannot be imported\./],
+  ])('refuses a document that is %s in a sentence', async (_, content, message) => {
+    const file = join(folder, 'bad.yaml');
+    await writeFile(file, content);
+    const { code, stdout, stderr } = await run(['import', file]);
+    expect([code, stdout]).toEqual([3, '']);
+    expect(stderr).toMatch(message);
+    expect(stderr.split('\n').length).toBeLessThan(8);
   });
 
   test('reads stdin, and an address only under the rules of egress', async () => {
@@ -143,7 +245,7 @@ describe('import', () => {
     await new Promise((resolve) => server.once('listening', resolve));
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     try {
-      const planned = ['stock.example:get-items:v2019', 'stock.example:items-post:v2019', 'stock.example:put-items-by-id:v2019'];
+      const planned = ['get-items', 'items-post', 'post-legacy', 'put-items-by-id'].map((slug) => `stock.example:${slug}:v2019`);
       expect(JSON.parse((await run(['import', '-', '--dry-run', '--json'], document)).stdout).create).toEqual(planned);
       expect((await succeedJson('import', `${address}/spec.yaml`, '--dry-run')).create).toEqual(planned);
       expect(await run(['import', `${address}/moved`])).toMatchObject({
@@ -210,6 +312,34 @@ describe('registry as code', () => {
           intents: [{ ...intent, endpoint: { method: 'POST', url: 'https://file.example/act', content_type: 'application/json' } }],
         },
       ],
+    });
+  });
+});
+
+describe('an export', () => {
+  test('that fails leaves the file that was there', async () => {
+    const file = join(folder, 'kept.yaml');
+    await succeed('export', '--service', 'World facts', '-o', file);
+    const before = await readFile(file, 'utf8');
+    expect((await run(['export', '--service', 'World facts', '--service', 'None', '-o', file])).code).toBe(1);
+    expect(await readFile(file, 'utf8')).toBe(before);
+    expect((await readdir(folder)).filter((name) => name.includes('.new-'))).toEqual([]);
+    expect(await run(['export', '--service', 'World facts', '-o', join(folder, 'none', 'x.yaml')])).toMatchObject({
+      code: 3,
+      stderr: `The file ${join(folder, 'none', 'x.yaml')} cannot be written (ENOENT).\n`,
+    });
+  });
+
+  test('into a folder has a file for each service, which diff and apply read as one registry', async () => {
+    const files = join(folder, 'services');
+    const services = ['World facts', 'even'].flatMap((name) => ['--service', name]);
+    await succeed('export', ...services, '--folder', files);
+    expect(await readdir(files)).toEqual(['even.yaml', 'world-facts.yaml']);
+    expect(await run(['diff', files])).toMatchObject({ code: 0 });
+    await writeFile(join(files, 'copy.yaml'), await readFile(join(files, 'even.yaml')));
+    expect(await run(['apply', files])).toMatchObject({
+      code: 3,
+      stderr: 'The intent even.example:a:v1 is in copy.yaml and in even.yaml. Remove it from one of them.\n',
     });
   });
 });
@@ -485,7 +615,7 @@ describe('everything else', () => {
       'no login',
       ['--url', 'http://127.0.0.1:9', 'agents', 'show', 'x'],
       4,
-      'You are not signed in to http://127.0.0.1:9. Sign in with: intent-gate login',
+      'You are not signed in to http://127.0.0.1:9. Sign in with: npx intent-gate login --url http://127.0.0.1:9',
     ],
   ])('%s ends with its code', async (_, words, code, message) => {
     const outcome = await run(words);

@@ -106,6 +106,8 @@ test('with --data, data, keys and users survive kill -9; a normal end leaves not
     'dynamodb_endpoint',
     'kms_endpoint',
     'upstream_url',
+    'process_id',
+    'policy_file',
   ]);
   expect(statSync(stackFile).mode & 0o777).toBe(0o600);
   const keysBefore = await (await fetch(`${before.base_url}/.well-known/jwks.json`)).json();
@@ -114,6 +116,14 @@ test('with --data, data, keys and users survive kill -9; a normal end leaves not
   expect(await text(rival.stderr)).toBe(
     `The data folder ${join(folder, 'kept')} is in use by another stack. Stop that one, or name another folder.\n`,
   );
+
+  const other = start([]);
+  const said = text(other.stdout);
+  await waitUntilReady(other);
+  expect(JSON.parse(readFileSync(stackFile, 'utf8'))).toEqual(before);
+  other.kill('SIGTERM');
+  expect(await said).toContain(`Another stack runs here, at ${before.base_url}: commands take that one. For this one, give them --url `);
+  expect(JSON.parse(readFileSync(stackFile, 'utf8'))).toEqual(before);
 
   const created = await fetch(`${before.base_url}/api/services`, {
     method: 'POST',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { DocumentError, readDocument } from '../../../../bin/cli/import/document.ts';
+import { unread } from '../../../../bin/cli/import/node.ts';
 import type { ImportOptions } from '../../../../bin/cli/import/plan.ts';
 import { planImport } from '../../../../bin/cli/import/plan-import.ts';
 
@@ -75,58 +76,16 @@ describe('an operation that a call of an intent cannot make is skipped with the 
   const at = '/paths/~1things/post';
   test.each([
     [
-      'a required header',
-      { parameters: [{ name: 'X-Tenant', in: 'header', required: true, schema: text }] },
-      '/parameters/0',
-      'needs the header X-Tenant, and a call sends no headers of the caller',
-    ],
-    [
       'a required cookie',
       { parameters: [{ name: 'sid', in: 'cookie', required: true, schema: text }] },
       '/parameters/0',
       'needs the cookie sid, and a call sends no cookies of the caller',
     ],
     [
-      'a list that is repeated in the query of a POST',
-      { parameters: [query('id', { required: true, schema: { type: 'array' } })] },
-      '/parameters/0',
-      'needs the parameter id, but a call with POST does not repeat a parameter in the query',
-    ],
-    [
-      'a name that no place may have',
-      { parameters: [query('$top', { required: true })] },
-      '/parameters/0',
-      'needs the parameter $top, but no place in a URL template may have its name',
-    ],
-    [
-      'a name that no parameter may have',
-      { requestBody: json({ properties: { ['x'.repeat(201)]: text }, required: ['x'.repeat(201)] }) },
-      '/requestBody/content/application~1json/schema',
-      `needs the parameter ${'x'.repeat(201)}, but no parameter may have its name`,
-    ],
-    [
-      'query and body of one name, both required',
-      { parameters: [query('name', { required: true })], requestBody: json({ properties: { name: text }, required: ['name'] }) },
-      '/requestBody/content/application~1json/schema',
-      'needs the parameter name, but another parameter has the same name',
-    ],
-    [
-      'a body that is a text',
-      { requestBody: json({ type: 'string' }) },
-      '/requestBody/content/application~1json/schema',
-      'takes a body that is no object (string); a call sends an object',
-    ],
-    [
-      'a required body that is not described',
-      { requestBody: { required: true, ...json({ type: 'object' }) } },
-      '/requestBody/content/application~1json/schema',
-      'needs a body whose members are not described',
-    ],
-    [
       'a body of bytes',
       { requestBody: { content: { 'application/octet-stream': {} } } },
       '/requestBody',
-      'takes application/octet-stream only; a call sends JSON or a form',
+      'takes application/octet-stream only; a call sends JSON, a form or text',
     ],
     [
       'a parameter without a place',
@@ -138,7 +97,7 @@ describe('an operation that a call of an intent cannot make is skipped with the 
       'a reference into another document',
       { parameters: [{ $ref: 'common.yaml#/a' }] },
       '/parameters/0',
-      'cannot be read: the reference leads to another document, which is not fetched; bundle the documents into one first',
+      `cannot be read: the reference ${unread}`,
     ],
     [
       'an answer that is no JSON',
@@ -147,13 +106,34 @@ describe('an operation that a call of an intent cannot make is skipped with the 
       'answers text/csv or application/pdf only; only JSON is passed on',
     ],
     [
-      'more than 100 required parameters',
+      'a form of files',
+      { requestBody: { content: { 'multipart/form-data': { schema: { properties: { a: { type: 'string', format: 'binary' } } } } } } },
+      '/requestBody/content/multipart~1form-data/schema',
+      'takes files only, and a call sends text',
+    ],
+    [
+      'a required file',
       {
-        requestBody: json({
-          properties: Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`p${at}`, text])),
-          required: Array.from({ length: 101 }, (_, at) => `p${at}`),
-        }),
+        requestBody: {
+          content: {
+            'multipart/form-data': {
+              schema: { properties: { a: { type: 'string', contentMediaType: 'image/png' }, b: text }, required: ['a'] },
+            },
+          },
+        },
       },
+      '/requestBody/content/multipart~1form-data/schema/properties/a',
+      'needs the parameter a, but it is a file, and a call sends text only',
+    ],
+    [
+      'a header that steers the call',
+      { parameters: [{ name: 'X-Forwarded-For', in: 'header', required: true, schema: text }] },
+      '/parameters/0',
+      'needs the header X-Forwarded-For, which callers may not choose',
+    ],
+    [
+      'more than 100 required parameters',
+      { parameters: Array.from({ length: 101 }, (_, at) => query(`p${at}`, { required: true })) },
       '',
       'needs more than 100 parameters',
     ],
@@ -173,14 +153,24 @@ describe('an operation that a call of an intent cannot make is skipped with the 
   });
 
   test.each([
+    ['nothing', '/things', { get: null }, 'GET /things', '/paths/~1things', 'is not described'],
     [
-      'GET with a required body',
+      'a reference to nothing',
       '/things',
-      { get: operation({ requestBody: { required: true, ...json(text) } }) },
+      { get: { $ref: '#/paths/~1none/get' } },
       'GET /things',
-      '/paths/~1things/get/requestBody',
-      'needs a body, which a call with GET does not send',
+      '/paths/~1things/get',
+      'cannot be read: the reference leads to nothing in this document',
     ],
+    [
+      'a reference into another document',
+      '/things',
+      { get: { $ref: './other.yaml#/get' } },
+      'GET /things',
+      '/paths/~1things/get',
+      `cannot be read: the reference ${unread}`,
+    ],
+    ['no slash', 'things', { get: operation() }, 'things', '/paths/things', 'has a path that does not begin with a slash'],
     [
       'a path with a fragment',
       '/things#all',
@@ -321,25 +311,37 @@ describe('Swagger 2.0', () => {
     const item = { parameters: [{ $ref: '#/parameters/Page' }], ...act({ $ref: '#/parameters/Body' }) };
     expect(plan(swagger(item, { parameters, definitions })).intents[0]?.input_parameters).toEqual([
       { name: 'size', type: 'integer', minimum: 2 },
-      { name: 'page', type: 'integer' },
+      { name: 'page', type: 'integer', in: 'query' },
     ]);
   });
 
   test('a form is sent as one, whatever the document says about bodies, and its lists are joined by commas by default', () => {
     const { intents, notes } = plan(swagger(act(field('a'), field('b', { type: 'array' })), { consumes: ['application/json'] }));
     expect(intents[0]?.endpoint.content_type).toBe('application/x-www-form-urlencoded');
-    expect(intents[0]?.input_parameters).toEqual([{ name: 'a', type: 'string' }]);
-    expect(notes).toEqual([
-      {
-        path: '/paths/~1things/post/parameters/1',
-        note: 'the parameter b was left out: its values are joined in a way that a call does not use',
-      },
+    expect(intents[0]?.input_parameters).toEqual([
+      { name: 'a', type: 'string' },
+      { name: 'b', type: 'array', style: 'commas' },
+    ]);
+    expect(notes).toEqual([]);
+  });
+
+  test.each([
+    ['csv', { style: 'commas' }],
+    ['ssv', { style: 'spaces' }],
+    ['pipes', { style: 'pipes' }],
+    ['multi', {}],
+  ])('lists that are joined by %s', (collectionFormat, written) => {
+    const lists = ['query', 'formData'].map((place) => ({ name: place, in: place, type: 'array', collectionFormat }));
+    expect(plan(swagger(act(...lists))).intents[0]?.input_parameters).toEqual([
+      { name: 'formData', type: 'array', ...written },
+      { name: 'query', type: 'array', in: 'query', ...written },
     ]);
   });
 
-  test.each(['pipes', 'ssv', 'tsv'])('lists that are joined by %s are left out', (collectionFormat) => {
-    const lists = ['query', 'formData'].map((place) => ({ name: place, in: place, type: 'array', collectionFormat }));
-    expect(plan(swagger(act(...lists))).intents[0]?.input_parameters).toEqual([]);
+  test('lists that are joined by tabs are left out', () => {
+    const lists = ['query', 'formData'].map((place) => ({ name: place, in: place, type: 'array', collectionFormat: 'tsv' }));
+    const parameters = [...lists, field('a')];
+    expect(plan(swagger(act(...parameters))).intents[0]?.input_parameters).toEqual([{ name: 'a', type: 'string' }]);
   });
 
   test('only the invalid operation is skipped', () => {
@@ -386,6 +388,32 @@ describe('naming', () => {
     expect(intents[0]?.intent_uid).toBe(`things.example:act:${expected}`);
   });
 
+  test.each<[string, object, string]>([
+    ['the summary', { summary: 'List *all* `orders`.', description: 'Other' }, 'List all orders'],
+    ['a summary in HTML', { summary: '<b>List</b> &lt;all&gt; orders' }, 'List <all> orders'],
+    [
+      'the first sentence of the description',
+      { description: '<p>Lists orders, e.g. Open ones. Pages them.</p>' },
+      'Lists orders, e.g. Open ones',
+    ],
+    ['a description with a heading and links', { description: '# Note\n\nSee [orders](https://a.example/b_(c)).' }, 'Note'],
+    ['a long summary', { operationId: 'listOrders', summary: 'word '.repeat(30) }, 'List orders'],
+    ['a long summary beside a description', { summary: 'word '.repeat(30), description: 'Lists orders. All of them.' }, 'Lists orders'],
+    ['the name of a function', { summary: 'getBoardsByIdBoard()' }, 'Get boards by id board'],
+    ['nothing', { operationId: undefined }, 'Get things'],
+    ['words in angle brackets', { summary: 'Send Bearer <token> and snake_case_name' }, 'Send Bearer <token> and snake_case_name'],
+  ])('the name from %s', (_, more, name) => {
+    const [intent] = plan(document({ '/things': { get: operation(more) } })).intents;
+    expect(intent?.intent_name).toBe(name);
+  });
+
+  test('a description loses the marks of HTML and Markdown', () => {
+    const description =
+      '<p>Lists <a href="https://a.example">orders</a>:</p><ul><li>open</li><li>**done**</li></ul><br/>\n```\na &amp; b\n```';
+    const [intent] = plan(document({ '/things': { get: operation({ description }) } })).intents;
+    expect(intent?.description).toBe('Lists orders:\n\n- open\n- done\n\na & b');
+  });
+
   test('operations that still collide when named by method and path', () => {
     const paths = { '/a/{x}': { get: operation() }, '/a/{ x }': { get: operation() } };
     const { intents, skipped } = plan(document(paths));
@@ -399,6 +427,91 @@ describe('naming', () => {
     const given = { namespace: 'Acme.things', version: 'v7.1', serviceName: 'Our things' };
     const { service, intents } = plan(document({ '/things': { get: operation() } }), given);
     expect([service.service_name, intents[0]?.intent_uid]).toEqual(['Our things', 'Acme.things:act:v7.1']);
+  });
+});
+
+describe('headers', () => {
+  const header = (name: string, schema: object = text, more: object = {}) => ({ name, in: 'header', schema, ...more });
+  const planHeaders =
+    (...lists: object[][]) =>
+    (options: Partial<ImportOptions> = {}) => {
+      const paths = lists.map((parameters, at) => [`/${at}`, { get: operation({ operationId: `act ${at}`, parameters }) }]);
+      const { service, intents, notes, skipped } = plan(document(Object.fromEntries(paths)), options);
+      return { headers: service.headers, inputs: intents.map(({ input_parameters }) => input_parameters), notes, skipped };
+    };
+  const version = (value: string) => header('Api-Version', { type: 'string', default: value }, { required: true });
+
+  test.each<[string, object, string]>([
+    ['const', { const: '2' }, '2'],
+    ['an enum of one', { type: 'integer', enum: [2] }, '2'],
+    ['the default of a version', { type: 'string', default: '2' }, '2'],
+  ])('%s becomes a header field of the service', (_, schema, value) => {
+    const parameters = [header('X-Version', schema)];
+    expect(planHeaders(parameters, parameters, [])()).toMatchObject({ headers: { 'X-Version': value }, inputs: [[], [], []] });
+  });
+
+  test('values that differ, or that few operations have, are the defaults of inputs', () => {
+    const input = (value: string) => ({ name: 'Api-Version', type: 'string', required: true, default: value, in: 'header' });
+    expect(planHeaders([version('1')], [version('2')])()).toMatchObject({ headers: undefined, inputs: [[input('1')], [input('2')]] });
+    expect(planHeaders([version('1')], [], [])()).toMatchObject({ headers: undefined, inputs: [[input('1')], [], []] });
+  });
+
+  test('what the admin gives wins', () => {
+    const planned = planHeaders([version('1'), header('X-Debug')], [version('2')]);
+    expect(planned({ headers: { 'api-version': '3' }, ignoreHeaders: ['x-debug'] })).toMatchObject({
+      headers: { 'api-version': '3' },
+      inputs: [[], []],
+    });
+    expect(planned({ headers: { 'Api-Version': '3' }, findsHeaders: false }).inputs).toEqual([
+      [{ name: 'X-Debug', type: 'string', in: 'header' }],
+      [],
+    ]);
+  });
+
+  test.each(['Authorization', 'token', 'X-Api-Key', 'X-Acme-Access-Token', 'api_key'])('%s is the credential', (name) => {
+    const { inputs, notes } = planHeaders([header(name, text, { required: true }), query(name)])();
+    expect(inputs).toEqual([name === 'Authorization' ? [{ name, type: 'string' }] : []]);
+    expect(notes[0]?.note).toBe(`the header ${name} was left out: it is the service's credential, which the gate adds to its calls`);
+  });
+
+  test('a list is a text with commas', () => {
+    expect(planHeaders([header('X-Tags', { type: 'array', items: text })])().inputs).toEqual([
+      [{ name: 'X-Tags', type: 'string', description: 'Several values are separated by commas.', in: 'header' }],
+    ]);
+  });
+});
+
+test('an operation that is a reference is the one that it refers to', () => {
+  const act = { get: operation({ summary: 'Do it', parameters: [query('a')] }) };
+  const item = { $ref: '#/components/pathItems/Act', post: { $ref: '#/x-operations/act' } };
+  const more = { components: { pathItems: { Act: act } }, 'x-operations': { act: operation({ operationId: 'act2', summary: 'Do that' }) } };
+  const { intents, skipped } = plan(document({ '/things': item }, more));
+  expect(intents.map(({ intent_name, input_parameters }) => [intent_name, input_parameters])).toEqual([
+    ['Do it', [{ name: 'a', type: 'string' }]],
+    ['Do that', []],
+  ]);
+  expect(skipped).toEqual([]);
+});
+
+describe('OpenAPI 3.2', () => {
+  test('is read as 3.1, and its further methods are named', () => {
+    const item = { get: operation(), query: operation(), additionalOperations: { COPY: operation() } };
+    const { intents, skipped, notes } = plan({ ...document({ '/things': item }), openapi: '3.2.0' });
+    expect(intents).toHaveLength(1);
+    expect(skipped).toEqual([
+      { operation: 'QUERY /things', path: '/paths/~1things/query', reason: 'uses QUERY, which intents do not support' },
+      { operation: 'COPY /things', path: '/paths/~1things/additionalOperations/COPY', reason: 'uses COPY, which intents do not support' },
+    ]);
+    expect(notes).toEqual([{ path: '/openapi', note: 'OpenAPI 3.2 is read as 3.1; what only 3.2 has is left out' }]);
+  });
+
+  test('a parameter that is a whole query is left out', () => {
+    const whole = { name: 'q', in: 'querystring', content: { 'application/x-www-form-urlencoded': { schema: {} } } };
+    const { notes } = plan({ ...document({ '/things': { get: operation({ parameters: [whole] }) } }), openapi: '3.2.0' });
+    expect(notes).toContainEqual({
+      path: '/paths/~1things/get/parameters/0',
+      note: 'the parameter q was left out: it is a whole query, which a call does not take as one',
+    });
   });
 });
 
@@ -485,12 +598,12 @@ describe('a document that nothing can be planned from', () => {
     [
       'another format',
       { openapi: '4.0.0' },
-      'The document cannot be imported. It must be OpenAPI 3.0 or 3.1 (openapi: 3.x), Swagger 2.0 (swagger: "2.0") or a service description (service-info and intents).',
+      'The document cannot be imported. It must be OpenAPI 3.0, 3.1 or 3.2 (openapi: 3.1.0), Swagger 2.0 (swagger: "2.0") or a service description (service-info and intents).',
     ],
     [
       'a text',
       'hello',
-      'The document cannot be imported. It must be OpenAPI 3.0 or 3.1 (openapi: 3.x), Swagger 2.0 (swagger: "2.0") or a service description (service-info and intents).',
+      'The document cannot be imported. It must be OpenAPI 3.0, 3.1 or 3.2 (openapi: 3.1.0), Swagger 2.0 (swagger: "2.0") or a service description (service-info and intents).',
     ],
     ['a registry file', { registry: 1 }, 'The document is a registry file. Use "apply" for it.'],
     ['no server', { openapi: '3.0.0' }, noAddress],

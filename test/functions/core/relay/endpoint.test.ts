@@ -266,17 +266,78 @@ describe('in local development', () => {
   });
 });
 
+const mediaTypes =
+  'must be application/json, another JSON type ending in +json, application/x-www-form-urlencoded or multipart/form-data, unless one parameter is the body';
+
 describe('the content type', () => {
-  const problem = 'must be application/json, another JSON type ending in +json, or application/x-www-form-urlencoded';
+  const problem = mediaTypes;
   test.each([
     ['POST', 'application/json', []],
     ['PATCH', 'application/merge-patch+json', []],
     ['POST', 'application/x-www-form-urlencoded', []],
+    ['POST', 'multipart/form-data', []],
     ['GET', 'text/plain', []],
     ['POST', 'text/plain', [{ path: '/endpoint/content_type', problem }]],
     ['PUT', 'application/xml', [{ path: '/endpoint/content_type', problem }]],
   ] as const)('%s of %s', (method, content_type, issues) => {
     expect(check('https://api.example.com/', production, { method, content_type })).toEqual(issues);
+  });
+});
+
+describe('what carries the parameters', () => {
+  const post = { url: 'https://api.example.com/{id}', method: 'POST', content_type: 'application/json' } as const;
+  const form = { ...post, content_type: 'application/x-www-form-urlencoded' } as const;
+  const id: Parameter = { name: 'id', type: 'string' };
+  const named: Parameter = { name: 'a', type: 'object' };
+  const text: Parameter = { name: 'a', type: 'string' };
+  const notNamed = 'must name an input parameter that has no place in the URL and no member "in", or be null';
+  const noField = 'must be left out, because the parameter is in no query or form';
+  test.each<[string, IntentEndpoint, Parameter[], [path: string, problem: string][]]>([
+    ['a whole body', { ...post, body: 'a' }, [id, named], []],
+    ['a whole body of text', { ...post, content_type: 'text/csv', body: 'a' }, [id, text], []],
+    ['no body', { ...post, content_type: 'text/csv', body: null }, [id, text], []],
+    ['the query of a POST', post, [id, { ...text, in: 'query', style: 'pipes' }], []],
+    ['the body of a DELETE', { ...post, method: 'DELETE' }, [id, { ...text, in: 'body' }], []],
+    ['a form in brackets', form, [id, { ...named, style: 'brackets' }], []],
+    ['a query in brackets beside a whole body', { ...post, body: 'a' }, [id, named, { ...named, name: 'b', style: 'brackets' }], []],
+    ['a whole body that is no parameter', { ...post, body: 'b' }, [id, named], [['/endpoint/body', notNamed]]],
+    ['a whole body that is in the URL', { ...post, body: 'id' }, [id], [['/endpoint/body', notNamed]]],
+    ['a whole body that is in the query', { ...post, body: 'a' }, [id, { ...text, in: 'query' }], [['/endpoint/body', notNamed]]],
+    [
+      'a whole text that is no text',
+      { ...post, content_type: 'text/csv', body: 'a' },
+      [id, named],
+      [['/endpoint/body', 'must name a parameter of type string for this content type']],
+    ],
+    [
+      'a whole form that is no object',
+      { ...form, body: 'a' },
+      [id, text],
+      [['/endpoint/body', 'must name a parameter of type object for this content type']],
+    ],
+    [
+      'two places',
+      post,
+      [{ ...id, in: 'query' }],
+      [['/input_parameters/0/in', 'must be left out, because the parameter has a place in the URL']],
+    ],
+    [
+      'two bodies',
+      { ...post, body: 'a' },
+      [id, named, { ...text, name: 'b', in: 'body' }],
+      [['/input_parameters/2/in', 'must not be body, because the endpoint says what its body is']],
+    ],
+    [
+      'a DELETE with a body of another type',
+      { ...post, method: 'DELETE', content_type: 'text/csv' },
+      [id, { ...text, in: 'body' }],
+      [['/endpoint/content_type', mediaTypes]],
+    ],
+    ['a style in the path', post, [{ ...id, style: 'commas' }], [['/input_parameters/0/style', noField]]],
+    ['a style in JSON', post, [id, { ...named, style: 'brackets' }], [['/input_parameters/1/style', noField]]],
+    ['a style of a whole body', { ...form, body: 'a' }, [id, { ...named, style: 'json' }], [['/input_parameters/1/style', noField]]],
+  ])('%s', (_, endpoint, parameters, issues) => {
+    expect(checkEndpoint(endpoint, parameters, production)).toEqual(issues.map(([path, problem]) => ({ path, problem })));
   });
 });
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import { buildRequest, type UpstreamRequest } from '../../../../functions/core/relay/request.ts';
 import type { IntentEndpoint } from '../../../../schemas/intent.ts';
+import type { Parameter } from '../../../../schemas/parameter.ts';
 
 function build(
   method: IntentEndpoint['method'],
@@ -96,6 +97,165 @@ describe('the body of POST, PUT and PATCH', () => {
       contentType: 'application/x-www-form-urlencoded',
       body: 'q=a%20b&ids=1&ids=2&x=y',
     });
+  });
+});
+
+/** Builds the call of an endpoint on /a; the parameters are given by how they are declared. */
+function buildCall(
+  endpoint: Partial<IntentEndpoint>,
+  declared: Record<string, Partial<Parameter>>,
+  values: Record<string, unknown>,
+): UpstreamRequest {
+  return buildRequest(
+    {
+      endpoint: { url: `${origin}/a`, method: 'POST', content_type: 'application/json', ...endpoint },
+      input_parameters: Object.entries(declared).map(([name, more]) => ({ name, type: 'any', ...more })),
+    },
+    values,
+  );
+}
+
+const form = 'application/x-www-form-urlencoded';
+
+describe('lists and objects in a query or form', () => {
+  const deep = { b: 'c d', d: [1, { e: null }], f: {} };
+  test.each<[string, Parameter['style'], unknown, string]>([
+    ['repeated', undefined, [1, 2], 'a=1&a=2'],
+    ['an object as members', undefined, { b: 1 }, 'b=1'],
+    ['commas', 'commas', [1, 'b,c'], 'a=1,b%2Cc'],
+    ['an object with commas', 'commas', { R: 1, G: 2 }, 'a=R,1,G,2'],
+    ['spaces', 'spaces', ['a', 'b'], 'a=a%20b'],
+    ['pipes', 'pipes', ['a', 'b'], 'a=a%7Cb'],
+    ['brackets', 'brackets', deep, 'a%5Bb%5D=c%20d&a%5Bd%5D%5B0%5D=1&a%5Bd%5D%5B1%5D%5Be%5D=null'],
+    ['a list in brackets', 'brackets', ['x', 'y'], 'a%5B0%5D=x&a%5B1%5D=y'],
+    ['a text in brackets', 'brackets', 'x', 'a=x'],
+    ['JSON', 'json', { b: [1] }, 'a=%7B%22b%22%3A%5B1%5D%7D'],
+  ])('%s', (_, style, value, expected) => {
+    const declared = { a: { ...(style && { style }) } };
+    const url = `${origin}/a?${expected}`;
+    expect(buildCall({ method: 'GET' }, declared, { a: value })).toEqual({ method: 'GET', url });
+    expect(buildCall({ content_type: form }, declared, { a: value })).toMatchObject({
+      url: `${origin}/a`,
+      contentType: form,
+      body: expected,
+    });
+    expect(buildCall({ body: null }, declared, { a: value })).toEqual({ method: 'POST', url });
+  });
+});
+
+describe('what carries a parameter', () => {
+  const post = { method: 'POST', url: `${origin}/a`, contentType: 'application/json' };
+  const merge = 'application/merge-patch+json';
+  test.each<[string, Partial<IntentEndpoint>, Record<string, Partial<Parameter>>, Record<string, unknown>, object]>([
+    [
+      'the query of a POST',
+      {},
+      { $top: { in: 'query' }, ids: { in: 'query' }, name: {} },
+      { $top: 1, ids: [1, 2], name: 'x' },
+      { ...post, url: `${origin}/a?%24top=1&ids=1&ids=2`, body: '{"name":"x"}' },
+    ],
+    [
+      'a list as the whole body',
+      { body: 'all' },
+      { all: {}, page: {} },
+      { all: [1], page: 2 },
+      { ...post, url: `${origin}/a?page=2`, body: '[1]' },
+    ],
+    [
+      'an object as the whole body of a PATCH',
+      { method: 'PATCH', content_type: merge, body: 'all' },
+      { all: {} },
+      { all: { a: null } },
+      { ...post, method: 'PATCH', contentType: merge, body: '{"a":null}' },
+    ],
+    ['null as the whole body', { body: 'all' }, { all: {} }, { all: null }, { ...post, body: 'null' }],
+    ['a whole body that is not given', { body: 'all' }, { all: {} }, {}, { method: 'POST', url: `${origin}/a` }],
+    [
+      'a text as the whole body',
+      { content_type: 'text/csv', body: 'all' },
+      { all: {} },
+      { all: 'a,b\n1,"ä"\n' },
+      { ...post, contentType: 'text/csv', body: 'a,b\n1,"ä"\n' },
+    ],
+    [
+      'an object as a whole form',
+      { content_type: form, body: 'all' },
+      { all: {} },
+      { all: { a: 1, b: { c: [true] } } },
+      { ...post, contentType: form, body: 'a=1&b%5Bc%5D%5B0%5D=true' },
+    ],
+    [
+      'the body of a DELETE',
+      { method: 'DELETE' },
+      { ids: { in: 'body' }, force: {} },
+      { ids: [1], force: true },
+      { ...post, method: 'DELETE', url: `${origin}/a?force=true`, body: '{"ids":[1]}' },
+    ],
+    ['the body of a DELETE that has none', { method: 'DELETE' }, { ids: { in: 'body' } }, {}, { method: 'DELETE', url: `${origin}/a` }],
+    ['no body', { body: null }, {}, {}, { method: 'POST', url: `${origin}/a` }],
+  ])('%s', (_, endpoint, declared, values, request) => {
+    expect(buildCall(endpoint, declared, values)).toEqual(request);
+  });
+
+  test('a multipart form has a part for each item, and objects as JSON', () => {
+    const values = { note: 'a "b"\r\nc', 'x"y': [1, 2], meta: { k: 'v' }, near: { lat: 1 } };
+    const { contentType = '', body = '' } = buildCall(
+      { content_type: 'multipart/form-data' },
+      { note: {}, 'x"y': {}, meta: {}, near: { style: 'brackets' } },
+      values,
+    );
+    const [, boundary] = /^multipart\/form-data; boundary=(gate-[0-9a-f]{64})$/.exec(contentType) ?? [];
+    const part = (head: string, value: string) => `--${boundary}\r\nContent-Disposition: form-data; name="${head}\r\n\r\n${value}\r\n`;
+    expect(body).toBe(
+      [
+        part('note"', 'a "b"\r\nc'),
+        part('x%22y"', '1'),
+        part('x%22y"', '2'),
+        part('meta"\r\nContent-Type: application/json', '{"k":"v"}'),
+        part('near[lat]"', '1'),
+        `--${boundary}--\r\n`,
+      ].join(''),
+    );
+  });
+});
+
+describe('an object that is written in brackets stays part of its parameter', () => {
+  const plain = 'must not hold members whose names are empty or hold brackets or control characters';
+  const taken = 'must not hold what another parameter of this call is called, because members are sent as parameters';
+  const brackets = { style: 'brackets' } as const;
+  test.each<[string, Partial<IntentEndpoint>, Record<string, Partial<Parameter>>, Record<string, unknown>, string]>([
+    ['a name that closes the bracket', {}, { a: brackets }, { a: { 'b]c': 1 } }, plain],
+    ['a name that opens another', {}, { a: brackets }, { a: { b: { 'c[d': 1 } } }, plain],
+    ['an empty name', {}, { a: brackets }, { a: [{ '': 1 }] }, plain],
+    ['a name with NUL', {}, { a: brackets }, { a: { 'b\0': 1 } }, plain],
+    ['another parameter', {}, { a: brackets, 'a[b]': {} }, { a: { b: 1 } }, taken],
+    ['another parameter in another case', {}, { a: brackets, 'A[B]': {} }, { a: { b: { c: 1 } } }, taken],
+    ['another parameter with a full stop', {}, { a: brackets, 'a.b.c': {} }, { a: { b: 1 } }, taken],
+    ['a member with a full stop', {}, { a: brackets, 'a[b][c]': {} }, { a: { 'b.c': 1 } }, taken],
+    ['the query in the URL', { url: `${origin}/a?a[b]=1` }, { a: brackets }, { a: { b: 1 } }, taken],
+  ])('%s', (_, endpoint, declared, values, problem) => {
+    for (const method of ['GET', 'POST'] as const) {
+      const build = () => buildCall({ content_type: form, method, ...endpoint }, declared, values);
+      expect(build).toThrow(ApiError);
+      expect(build).toThrow(expect.objectContaining({ details: { issues: [{ path: '/parameters/a', problem }] } }));
+    }
+  });
+
+  test('beside parameters that are called like it', () => {
+    const declared = { a: brackets, 'a[b]': {}, ab: {} };
+    expect(buildCall({ method: 'GET' }, declared, { a: { c: 1 }, 'a[b]': 2, ab: 3 }).url).toBe(`${origin}/a?a%5Bc%5D=1&a%5Bb%5D=2&ab=3`);
+  });
+
+  test('an object that is a whole form must not take over a parameter of the query', () => {
+    const build = () => buildCall({ content_type: form, body: 'all' }, { all: {}, key: {} }, { all: { KEY: 1 }, key: 2 });
+    expect(build).toThrow(expect.objectContaining({ details: { issues: [expect.objectContaining({ path: '/parameters/all/KEY' })] } }));
+  });
+
+  test('and is not written longer than a megabyte', () => {
+    const value = { ['k'.repeat(10_000)]: Array.from({ length: 10_000 }, () => 1) };
+    const build = () => buildCall({ content_type: form }, { a: brackets }, { a: value });
+    const issues = [{ path: '/parameters', problem: 'must make a query or form of at most 1048576 characters' }];
+    expect(build).toThrow(expect.objectContaining({ details: { issues } }));
   });
 });
 

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { DocumentError } from '../../../../bin/cli/import/document.ts';
-import { loadFile } from '../../../../bin/cli/import/load-file.ts';
+import { loadAddress, loadFile } from '../../../../bin/cli/import/load-document.ts';
+import { unread } from '../../../../bin/cli/import/node.ts';
 import { planImport } from '../../../../bin/cli/import/plan-import.ts';
 
 let folder: string;
@@ -24,7 +25,7 @@ function write(files: Record<string, string>): void {
 const head = (version: string) => `${version}\ninfo: { title: Things, version: '1' }\n`;
 const openApi = `${head('openapi: 3.0.3')}servers: [{ url: 'https://things.example' }]\n`;
 const options = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
-const plan = async (file: string) => planImport(await loadFile(join(folder, file)), options);
+const plan = async (file: string) => planImport((await loadFile(join(folder, file))).document, options);
 
 describe('a document in several files', () => {
   test('is read as one; notes name the file', async () => {
@@ -104,7 +105,7 @@ describe('a document in several files', () => {
         references.map((_, at) => ({
           operation: `/${at}`,
           path: `/paths/~1${at}`,
-          reason: 'cannot be read: the reference leads to another document, which is not fetched; bundle the documents into one first',
+          reason: `cannot be read: the reference ${unread}`,
         })),
       );
       expect(requests).toBe(0);
@@ -129,10 +130,86 @@ describe('a document in several files', () => {
     }
   });
 
-  test('names the part that cannot be read', async () => {
-    write({ 'openapi.yaml': `${openApi}paths: { /a: { $ref: parts/a.yaml } }`, 'parts/a.yaml': 'get: [' });
-    const loading = loadFile(join(folder, 'openapi.yaml'));
-    await expect(loading).rejects.toThrow(DocumentError);
-    await expect(loading).rejects.toThrow(/^parts\/a\.yaml: The document is neither JSON nor YAML: .* at line 1/);
+  test.each([
+    ['cut', 'get: [', /^the file was not read: The document is neither JSON nor YAML: .* at line 1/],
+    ['empty', '', /^the file was not read: The document is empty\.$/],
+    ['in Latin-1', Buffer.from('get: { summary: Caf\u00e9 }', 'latin1'), /^the file was not read: The document is not in UTF-8\./],
+    ['too deep', `a: ${'['.repeat(20_000)}`, /^the file was not read: /],
+  ])('has a part that is %s: only what refers to it is skipped', async (_, content, note) => {
+    write({
+      'openapi.yaml': `${openApi}paths: { /a: { $ref: parts/a.yaml }, /b: { get: { $ref: parts/a.yaml#/get }, put: { $ref: parts/b.yaml#/put } } }`,
+      'parts/b.yaml': 'put: { operationId: put b, responses: {} }',
+    });
+    writeFileSync(join(folder, 'parts/a.yaml'), content);
+    const { document, notes } = await loadFile(join(folder, 'openapi.yaml'));
+    expect(notes).toEqual([{ path: 'parts/a.yaml', note: expect.stringMatching(note) }]);
+    const { intents, skipped } = planImport(document, options);
+    expect(intents.map(({ intent_uid }) => intent_uid)).toEqual(['things.example:put-b:v1']);
+    expect(skipped).toEqual([
+      { operation: '/a', path: '/paths/~1a', reason: 'cannot be read: the reference leads to parts/a.yaml, which was not read' },
+      { operation: 'GET /b', path: '/paths/~1b/get', reason: `cannot be read: the reference ${unread}` },
+    ]);
   });
+});
+
+describe('a document at an address', () => {
+  const rules = { ports: [443], allowLoopback: true, ownHosts: [] };
+
+  async function serve(files: Record<string, string>) {
+    const asked: string[] = [];
+    const server = createServer(({ url = '' }, response) => {
+      asked.push(url);
+      const content = files[url];
+      response.writeHead(content === undefined ? 404 : 200).end(content);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return { asked, base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
+  }
+
+  test('is read with the files below its address, and no others', async () => {
+    const files = {
+      '/specs/openapi.yaml': `${openApi}paths: { /a: { $ref: paths/a.yaml }, /b: { $ref: ../secret.yaml }, /c: { $ref: nowhere.yaml }, /d: { $ref: '%2e%2e/secret.yaml' }, /e: { $ref: '..%2fsecret.yaml' }, /f: { $ref: 'http://localhost:1/secret.yaml' }, /g: { $ref: notes.txt } }`,
+      '/specs/paths/a.yaml': 'get: { operationId: get a, parameters: [{ $ref: "../parts/size.json#/size" }], responses: {} }',
+      '/specs/parts/size.json': '{"size":{"name":"size","in":"query","schema":{"type":"integer"}}}',
+      '/secret.yaml': 'get: { operationId: secret, responses: {} }',
+    };
+    const { asked, base, close } = await serve(files);
+    try {
+      const { document, notes } = await loadAddress(`${base}/specs/openapi.yaml`, rules);
+      const { intents, skipped } = planImport(document, options);
+      expect(intents.map(({ intent_uid, input_parameters }) => [intent_uid, input_parameters])).toEqual([
+        ['things.example:get-a:v1', [{ name: 'size', type: 'integer' }]],
+      ]);
+      expect(notes).toEqual([{ path: 'nowhere.yaml', note: 'the file was not read: The document was answered with status 404.' }]);
+      const reasonOf = (at: string) =>
+        at === '/c' ? 'cannot be read: the reference leads to nowhere.yaml, which was not read' : `cannot be read: the reference ${unread}`;
+      expect(skipped).toEqual(
+        ['/b', '/c', '/d', '/e', '/f', '/g'].map((at) => ({ operation: at, path: `/paths/~1${at.slice(1)}`, reason: reasonOf(at) })),
+      );
+      expect(asked.sort()).toEqual(['/specs/nowhere.yaml', '/specs/openapi.yaml', '/specs/parts/size.json', '/specs/paths/a.yaml']);
+    } finally {
+      close();
+    }
+  });
+
+  test('is not fetched from this machine unless that is allowed', async () => {
+    const { asked, base, close } = await serve({});
+    try {
+      const loading = loadAddress(`${base}/openapi.yaml`, { ...rules, allowLoopback: false });
+      await expect(loading).rejects.toThrow('The address of the document must begin with https://.');
+      expect(asked).toEqual([]);
+    } finally {
+      close();
+    }
+  });
+});
+
+test.each([
+  ['Latin-1', Buffer.from(`${openApi}paths: {} # Café`, 'latin1')],
+  ['UTF-16', Buffer.from(`\ufeff${openApi}paths: {}`, 'utf16le')],
+])('a document in %s is refused', async (_, content) => {
+  writeFileSync(join(folder, 'openapi.yaml'), content);
+  const loading = loadFile(join(folder, 'openapi.yaml'));
+  await expect(loading).rejects.toThrow(DocumentError);
+  await expect(loading).rejects.toThrow(/^The document is not in UTF-8\. Convert it first, /);
 });

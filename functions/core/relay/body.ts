@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import type { IntentEndpoint } from '../../../schemas/intent.ts';
+import { isObject } from '../json.ts';
+import { isFormType, isJsonType, isMultipartType } from './endpoint.ts';
+import { encode, type Field, fieldsOf, partsOf, type Style, write } from './fields.ts';
+
+/** A body and its media type. */
+export interface Body {
+  contentType: string;
+  body: string;
+}
+
+/** A parameter that a body carries. */
+export interface Member {
+  name: string;
+  value: unknown;
+  style?: Style | undefined;
+}
+
+export const formEncode = (fields: readonly Field[]): string =>
+  fields.map(({ name, value, encoded = encode(value) }) => `${encode(name)}=${encoded}`).join('&');
+
+/**
+ * The body of a call.
+ * @param collect - takes the fields of a form, which may be many more than the parameters
+ */
+export function writeBody(
+  { content_type: contentType, body: whole }: IntentEndpoint,
+  members: readonly Member[],
+  collect: (fields: Iterable<Field>) => Field[],
+): Body {
+  const isForm = isFormType(contentType);
+  if (isForm || isMultipartType(contentType)) {
+    const fields = fieldsToWrite(members, whole).flatMap(({ name, value, style }) =>
+      collect((isForm ? fieldsOf : partsOf)(name, value, style)),
+    );
+    return isForm ? { contentType, body: formEncode(fields) } : writeMultipart(contentType, fields);
+  }
+  if (typeof whole !== 'string')
+    return { contentType, body: JSON.stringify(Object.fromEntries(members.map(({ name, value }) => [name, value]))) };
+  const value = members[0]?.value;
+  return { contentType, body: isJsonType(contentType) ? JSON.stringify(value) : write(value) };
+}
+
+/** A parameter that is the whole form has its members written as they most likely are read. */
+function fieldsToWrite(members: readonly Member[], whole: IntentEndpoint['body']): readonly Member[] {
+  const value = members[0]?.value;
+  if (typeof whole !== 'string' || !isObject(value)) return members;
+  return Object.entries(value).map(([name, item]) => ({ name, value: item, style: 'brackets' as const }));
+}
+
+/** A name inside the quotes of a part's head, as HTML writes it. */
+const quotable = (name: string): string => name.replace(/["\r\n]/g, encodeURIComponent);
+
+/** RFC 7578. The boundary is a digest of the parts, so that none of them can contain it. */
+function writeMultipart(mediaType: string, fields: readonly Field[]): Body {
+  const boundary = `gate-${createHash('sha256').update(JSON.stringify(fields)).digest('hex')}`;
+  const parts = fields.map(({ name, value, contentType }) => {
+    const type = contentType === undefined ? '' : `\r\nContent-Type: ${contentType}`;
+    return `--${boundary}\r\nContent-Disposition: form-data; name="${quotable(name)}"${type}\r\n\r\n${value}\r\n`;
+  });
+  return { contentType: `${mediaType}; boundary=${boundary}`, body: `${parts.join('')}--${boundary}--\r\n` };
+}

@@ -1,0 +1,62 @@
+import type { Parameter } from '../../../schemas/parameter.ts';
+import { isObject } from '../json.ts';
+
+/** One name and its value, as a query or a form carries them. */
+export interface Field {
+  name: string;
+  value: string;
+  /** the value in a query or URL-encoded form, if a separator in it must stay as it is */
+  encoded?: string;
+  /** of a part in a multipart form; text if not given */
+  contentType?: string;
+}
+
+/** How a value that is a list or an object is written; `repeated` if a parameter does not say. */
+export type Style = NonNullable<Parameter['style']> | 'repeated';
+
+/** Percent-encodes all but RFC 3986's unreserved characters, as in RFC 6570 section 3.2.2. */
+export const encode = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+
+/** A value as text: a string as it is, anything else as JSON. */
+export const write = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** The items of a list; an object is its names and values in turn. */
+export const itemsOf = (value: unknown): string[] =>
+  (Array.isArray(value) ? value : isObject(value) ? Object.entries(value).flat() : [value]).map(write);
+
+const separators = { commas: [',', ','], spaces: [' ', '%20'], pipes: ['|', '%7C'] } as const;
+
+/** The fields that a parameter of a query or URL-encoded form becomes. */
+export function* fieldsOf(name: string, value: unknown, style: Style = 'repeated'): Generator<Field> {
+  if (style === 'brackets') yield* bracketed(name, value);
+  else if (style === 'json') yield { name, value: JSON.stringify(value) };
+  else if (style !== 'repeated') yield joined(name, itemsOf(value), separators[style]);
+  else if (Array.isArray(value)) yield* value.map((item) => ({ name, value: write(item) }));
+  else if (isObject(value)) yield* Object.entries(value).map(([member, item]) => ({ name: member, value: write(item) }));
+  else yield { name, value: write(value) };
+}
+
+const joined = (name: string, items: string[], [plain, encoded]: readonly [string, string]): Field => ({
+  name,
+  value: items.join(plain),
+  encoded: items.map(encode).join(encoded),
+});
+
+/** `a[b]=c` and `a[0][b]=c`, however deep. */
+function* bracketed(name: string, value: unknown): Generator<Field> {
+  if (!Array.isArray(value) && !isObject(value)) yield { name, value: write(value) };
+  else for (const [member, item] of Object.entries(value)) yield* bracketed(`${name}[${member}]`, item);
+}
+
+/** The parts that a parameter of a multipart form becomes: each item of a list is one, and an object is JSON. */
+export function* partsOf(name: string, value: unknown, style: Style = 'repeated'): Generator<Field> {
+  if (style !== 'repeated') {
+    const contentType = style === 'json' ? { contentType: 'application/json' } : {};
+    for (const field of fieldsOf(name, value, style)) yield { ...field, ...contentType };
+    return;
+  }
+  for (const item of Array.isArray(value) ? value : [value]) {
+    yield { name, value: write(item), ...(isObject(item) && { contentType: 'application/json' }) };
+  }
+}

@@ -1,0 +1,74 @@
+import type { Issue } from '../../../schemas/errors.ts';
+import type { Parameter } from '../../../schemas/parameter.ts';
+import { isObject, pointer } from '../json.ts';
+import { fieldsOf } from './fields.ts';
+
+/**
+ * What servers may read the name of a query parameter as. Many ignore case; some read `a[b]` and `a.b` as part of `a`; PHP drops spaces
+ * at the beginning, and reads a space, a full stop and an open bracket as `_`.
+ */
+function readings(name: string): string[] {
+  const folded = name.trim().toLowerCase();
+  return [folded.replace(/[[.].*$/s, ''), folded.replaceAll(/[\s.[]/g, '_')];
+}
+
+/** The members that a name in brackets or with full stops leads through: `a[b].c` leads through a, b and c. */
+const steps = (name: string): string[] =>
+  name
+    .trim()
+    .toLowerCase()
+    .split(/[[\].]+/)
+    .filter((step) => step !== '');
+
+const isPart = (steps: readonly string[], whole: readonly string[]): boolean => steps.every((step, at) => step === whole[at]);
+
+/** A parameter that is written as fields of a query or form. */
+export interface Written extends Pick<Parameter, 'name' | 'style'> {
+  value: unknown;
+}
+
+/**
+ * The members of an object become parameters of their own, so none may take the name of another one.
+ * @param declared - the names of all parameters, and those of the query in the URL itself
+ */
+export function checkMembers(written: readonly Written[], declared: readonly string[]): Issue[] {
+  const taken = new Set(declared.flatMap(readings));
+  return written.flatMap(({ name, value, style }) => {
+    if (style === 'brackets') return checkBracketed(name, value, declared);
+    if (style !== undefined || !isObject(value)) return [];
+    const members = Object.keys(value);
+    const issues = members
+      .filter((member) => readings(member).some((reading) => taken.has(reading)))
+      .slice(0, 100)
+      .map((member) => ({
+        path: pointer(['parameters', name, member.slice(0, 200)]),
+        problem: 'must not have the name of another parameter of this call, because members are sent as parameters',
+      }));
+    for (const reading of members.flatMap(readings)) taken.add(reading);
+    return issues;
+  });
+}
+
+/** What is written in brackets must stay a part of its parameter, and must not be what another parameter is called. */
+function checkBracketed(name: string, value: unknown, declared: readonly string[]): Issue[] {
+  const path = pointer(['parameters', name]);
+  if (!hasPlainNames(value)) {
+    return [{ path, problem: 'must not hold members whose names are empty or hold brackets or control characters' }];
+  }
+  const [base] = steps(name);
+  const others = declared.filter((other) => other !== name).map(steps);
+  const near = others.filter((other) => other[0] === base);
+  if (near.length === 0) return [];
+  for (const field of fieldsOf(name, value, 'brackets')) {
+    const own = steps(field.name);
+    if (near.some((other) => isPart(other, own) || isPart(own, other))) {
+      return [{ path, problem: 'must not hold what another parameter of this call is called, because members are sent as parameters' }];
+    }
+  }
+  return [];
+}
+
+const hasPlainNames = (value: unknown): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  Object.entries(value).every(([member, item]) => /^[^[\]\p{Cc}]+$/u.test(member) && hasPlainNames(item));
