@@ -202,7 +202,7 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
     'get-service': { path: { service_id: serviceId }, answer: { service_id: serviceId, ...service } },
     'list-services': {
       query: { name: 'tides' },
-      answer: { services: [{ ...saved(service), intents: 1 }], pagination: { current_page: 1, page_size: 10 } },
+      answer: { services: [{ ...saved(service), intents: 0 }], pagination: { current_page: 1, page_size: 10 } },
     },
     'update-service': { path: { service_id: serviceId }, body: renamed, answer: saved(renamed) },
     'put-service-credential': {

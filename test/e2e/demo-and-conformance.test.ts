@@ -56,7 +56,7 @@ describe('the demo', () => {
       5,
       'Nothing answers at http://127.0.0.1:1. Check the address, and whether the gate runs.\n',
     ],
-    ['the address is none', ['--url', 'here'], 3, 'The address of the gate must begin with https:// or http://.\n'],
+    ['the address is none', ['--url', 'here'], 3, 'The address of the gate must be an http or https URL.\n'],
   ])('ends in one sentence if %s', async (_, args, code, stderr) => {
     await expect(run(...args)).rejects.toMatchObject({ code, stderr });
   });

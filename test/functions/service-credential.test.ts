@@ -133,7 +133,7 @@ test('a credential has several values, a key of the admin, and values that come 
   expect(shown).toMatchObject({
     status: 200,
     headers: { 'Cache-Control': 'private, no-cache', Vary: 'Authorization' },
-    body: { service_id: id, credential: { ...names, set_at, set_by: 'ada' } },
+    body: { service_id: id, credential: { ...names, set_at, set_by: 'alice' } },
   });
   expect(shownService.parse(shown.body)).toEqual(shown.body);
   expect(JSON.stringify([body, shown.body])).not.toContain('canary');
@@ -179,7 +179,7 @@ describe('the record of the service', () => {
         origins: origins(),
         version: expect.any(String),
         set_at: expect.any(Number),
-        set_by: 'ada',
+        set_by: 'alice',
       },
     });
     expect(record?.credential?.set_at).toBeGreaterThanOrEqual(beganMs);
@@ -514,7 +514,7 @@ describe('a credential is refused', () => {
   const five = 'must hold at most 5 values, headers and query together';
   const https = 'must begin with https://';
   const path = 'must end with its host or port, without a path';
-  const ascii = 'must name its host in ASCII letters, digits, hyphens and dots, and its port in digits';
+  const ascii = 'must name its host in ASCII letters, digits, hyphens and dots, and its port in digits without leading zeros';
   const domain = 'must name its host by a full public domain name, not by an address or a local name';
   const many = Object.fromEntries(Array.from({ length: 6 }, (_, at) => [`X-${at}`, 'canary']));
   const headers = (given: string, text = 'canary') => ({ headers: { [given]: text } });

@@ -119,7 +119,7 @@ describe('the description of the gate', () => {
     expect(body.intents.map(({ intent_uid, endpoint }: Record<string, string>) => [intent_uid, endpoint])).toEqual([
       [
         'api.example:search-intents:v1',
-        'https://api.example/test/api/intents/search{?query,service_name,intent_name,uid,namespace,description,tags,after,explain,page,page_size}',
+        'https://api.example/test/api/intents/search{?query,service_name,intent_name,uid,namespace,description,tags,view,after,explain,page,page_size}',
       ],
       ['api.example:get-intent:v1', 'https://api.example/test/api/intents/{intent_uid}{?view}'],
       ['api.example:get-policy:v1', 'https://api.example/test/api/policy{?view}'],
@@ -140,6 +140,7 @@ describe('the description of the gate', () => {
     expect(body.intents[4].input_parameters).toEqual([
       { name: 'intent_uid', type: 'string', required: true },
       { name: 'parameters', type: 'object', required: true },
+      { name: 'fields', type: 'array', required: false, description: expect.any(String) },
     ]);
   });
 

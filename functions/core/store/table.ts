@@ -20,7 +20,7 @@ import {
 import { unavailable } from '../api-error.ts';
 import { awsClientSettings } from '../aws-client.ts';
 import { readEnvironment } from '../environment.ts';
-import { bounded } from '../invocation.ts';
+import { bounded, currentSignal } from '../invocation.ts';
 import { LeanDynamoDBClient } from './dynamodb-client.ts';
 import { type Key, type TableName, tableOf } from './keys.ts';
 
@@ -160,7 +160,8 @@ async function reach<T>(send: () => Promise<T>): Promise<T> {
   try {
     return await bounded(operationTimeoutMs, send);
   } catch (error) {
-    if (!wasSent(error) || (error instanceof Error && ours.has(error.name))) throw error;
+    const isOver = currentSignal()?.aborted ?? false;
+    if (!isOver && (!wasSent(error) || (error instanceof Error && ours.has(error.name)))) throw error;
     throw unavailable('The registry cannot be reached. Try again after Retry-After.', error);
   }
 }

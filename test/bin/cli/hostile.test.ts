@@ -54,6 +54,7 @@ const full = {
   endpoint: { url: details.endpoint, method: 'POST', content_type: 'application/json' },
   version: 'v1',
   deprecated: false,
+  draft: false,
 };
 const service = { service_id: 's', service_name: details.service_name, service_url: 'https://x.example', description: attack };
 const makePolicy = (url: string) => ({
@@ -90,8 +91,15 @@ function answerTo(path: string): object {
   if (path.startsWith('/api/intents/')) return full;
   if (path.startsWith('/api/services/s/intents'))
     return { intents: [{ intent_id: uid, intent_uid: uid, intent_name: details.intent_name, description: attack, tags: [] }], pagination };
+  if (path.startsWith('/api/services?')) return { services: [{ ...service, intents: 1 }], pagination: { current_page: 1, page_size: 10 } };
   if (path.startsWith('/api/services')) return service;
-  return { agent_id: attack, key_thumbprint: attack, first_seen: '2026-01-01T00:00:00Z', last_issue: '2026-01-01T00:00:00Z' };
+  return {
+    agent_id: attack,
+    state: 'active',
+    key_thumbprint: attack,
+    first_seen: '2026-01-01T00:00:00Z',
+    last_issue: '2026-01-01T00:00:00Z',
+  };
 }
 
 const refusal = {

@@ -90,11 +90,6 @@ describe('a registry file', () => {
     );
   });
 
-  test.each(['yaml', 'json'] as const)('keeps line separators of Unicode in %s', async (format) => {
-    const list = [{ service, intents: [normalizeIntent(intent('a:b:v1', { description: 'one\u2028two' }))] }];
-    expect(readRegistryFile(readDocument(await write(format, list)))).toEqual(list);
-  });
-
   test('is read in the same way by YAML 1.1', async () => {
     const text = await write('yaml', [{ service, intents: [intent('a:b:v1', { intent_name: 'no', description: '12:30:45' })] }]);
     expect(parse(text, { version: '1.1' }).services[0].intents[0]).toMatchObject({ intent_name: 'no', description: '12:30:45' });

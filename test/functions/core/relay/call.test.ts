@@ -82,6 +82,7 @@ describe('a call', () => {
           'x-request-id': 'request-1',
           'execution-id': 'execution-1',
           'agent-id': 'agent%20%C3%A9%20100%25',
+          'agent-key': 'thumbprint-1',
           'intent-uid': 'world.example:get-country:v1',
           'idempotency-key': 'key-1',
         },

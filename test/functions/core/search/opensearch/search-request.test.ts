@@ -92,7 +92,6 @@ test.each<[string, Record<string, string>, object]>([
 test.each([
   ['a question of marks alone', { query: '?!' }],
   ['a filter of marks alone', { description: '--' }],
-  ['more tags than an intent can have', { tags: Array.from({ length: 51 }, (_, at) => `tag${at}`).join() }],
   ['a word that is longer than those of the index', { intent_name: 'x'.repeat(256) }],
 ])('asks nothing for %s', (_, query) => {
   expect(request(query as Record<string, string>)).toBeUndefined();
