@@ -13,7 +13,7 @@ export const assumptions = {
   upstreamSeconds: [0.3, "seconds that an intent's own endpoint takes, on average"],
   ownSeconds: [0.015, "seconds of a function's own work"],
   lookSeconds: [0.2, 'seconds of a scheduled run that finds nothing to do'],
-  buildSecondsPerIntent: [0.000_5, 'seconds for each intent to build the search index'],
+  buildSecondsPerIntent: [0.001, 'seconds for each intent to build the search index'],
   changedHours: [60, 'hours a month in which the registry changes, after each of which the search index is built again'],
   bulkChanges: [10, 'times a month, more than a thousand changes at once, after which the index is built again'],
   // intent, service, agent and its key
@@ -29,7 +29,7 @@ export const assumptions = {
   readsPerSearch: [1, 'read for each search'],
   recordBytes: [2_000, 'bytes in the table for each intent'],
   pointerBytes: [500, 'bytes of its entry in the list of its service'],
-  indexBytes: [1_700, 'bytes in the search index for each intent'],
+  indexBytes: [2_000, 'bytes in the search index for each intent'],
   keptAnswerBytes: [1_500, 'bytes that are kept for two days for each `Idempotency-Key`'],
   executionLogBytes: [1_220, 'bytes of log that an execution writes, measured'],
   issueLogBytes: [500, 'bytes of log that a request for a PAT writes besides, measured'],
