@@ -29,7 +29,8 @@ let folder: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'intent-gate-package-'));
-  const packing = run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: 'client' });
+  // "npm test" hands the project's ignore-scripts on; in the package's own folder, its script builds it.
+  const packing = run('npm', ['pack', '--json', '--ignore-scripts=false', '--pack-destination', folder], { cwd: 'client' });
   stack = await startStack({ port: 0, quiet: true });
   const [{ filename }] = JSON.parse((await packing).stdout);
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
