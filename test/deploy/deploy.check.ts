@@ -266,7 +266,7 @@ describe('a deployment', () => {
     const [unknownPath, wrongMethod] = [await call('GET', `${api()}/nothing/here`), await call('DELETE', `${api()}/api/services`)];
     expect([unknownPath.status, readError(unknownPath).code]).toEqual([404, 'NOT_FOUND']);
     expect([wrongMethod.status, readError(wrongMethod).code]).toEqual([405, 'METHOD_NOT_ALLOWED']);
-    expect(wrongMethod.headers.get('allow')).toBe('POST');
+    expect(wrongMethod.headers.get('allow')).toBe('POST, GET, HEAD');
     // The emulator leaves $context.requestId of mock methods unfilled; AWS fills it in.
     expect(readError(wrongMethod).details?.request_id).toBe('$context.requestId');
   });
@@ -289,7 +289,7 @@ describe('a deployment', () => {
       ['GET', '/openapi.json', ''],
       ['GET', '/docs', ''],
       ['GET', `${service}/description`, ''],
-      ['PUT', `${service}/credential`, adminToken, { header_name: 'Authorization', header_value: 'Bearer secret' }],
+      ['PUT', `${service}/credential`, adminToken, { headers: { Authorization: 'Bearer secret' }, origins: ['https://api.example.com'] }],
       ['POST', '/api/intents/execute', pat, execution, once],
       ['POST', '/api/intents/execute', pat, execution, once],
       ['POST', '/mcp', '', callTool('search_intents', { query: 'country' })],

@@ -1,5 +1,5 @@
 import type { Change, changeActions, changedKinds, outcomes } from '../../../schemas/changes.ts';
-import type { Actor, Admin } from '../admin/admin.ts';
+import { type Actor, type Admin, operator } from '../admin/admin.ts';
 import { ApiError } from '../api-error.ts';
 import { readEnvironment } from '../environment.ts';
 import { log } from '../log.ts';
@@ -98,9 +98,9 @@ export function openHistory(table: Table, days: number = usualDays) {
   const withdraw = ({ rev }: AdminChange): Promise<boolean> =>
     table.delete(keys.history(rev), { ConditionExpression: 'attribute_not_exists(applied)' });
 
-  /** The line of the log about a change that has taken place. */
+  /** The line of the log about a change that has taken place. Programs of operators have no log: what they print is theirs. */
   function write(by: Admin, { action, kind, id, rev }: AdminChange): void {
-    log.info('changed', { ...fields(by), action, kind, id, rev });
+    if (by !== operator) log.info('changed', { ...fields(by), action, kind, id, rev });
   }
 
   /** Entries from the newest to the oldest, at most `count` from each month. */
