@@ -26,6 +26,8 @@ export interface Intent {
   output_parameters: Parameter[];
   endpoint: string;
   tags: string[];
+  /** tells two states of the intent apart */
+  digest: string;
 }
 
 /** An intent with everything that was registered. */

@@ -26,7 +26,7 @@ import { carriesCredential } from './core/relay/credential.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { buildRequest } from './core/relay/request.ts';
 import { selectFields } from './core/relay/select-fields.ts';
-import { type Intents, openIntents } from './core/store/intents.ts';
+import { findMismatch, type Intents, openIntents } from './core/store/intents.ts';
 import { openPolicyArchive } from './core/store/policy-archive.ts';
 import { requireIntent } from './core/store/require-intent.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
@@ -67,8 +67,8 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
         return found;
       };
       const confirm = openAdmission(async () => void (await find()));
-      const found = await find();
-      const { intent, service } = await requireIntent(found, intent_uid, intents);
+      const live = await requireIntent(await find(), intent_uid, intents);
+      const { intent, service } = live;
       receipt.note({ intent_uid, service_id: intent.service_id });
       requirePermission(authorization, intent_uid);
       const upstreamRequest = buildRequest(intent, validate(intent, parameters));
@@ -80,7 +80,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
           idempotencyKey === undefined
             ? undefined
             : { ...ids, key: idempotencyKey, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
-        refusal: quota.knownRefusal(),
+        refusal: findMismatch(request, live) ?? quota.knownRefusal(),
         useProof: async () => proof?.use(),
         replays: {
           findRefusal: () => claims.lmt && replays.findRefusal({ thumbprint, limit: claims.lmt }),

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { digestIntent, intentDigest } from './intent-digest.ts';
 import { intentUid, splitIntentUid } from './intent-uid.ts';
 import { pagination } from './pagination.ts';
 import { parameterSummary, parameters, recordedParameter, summarizeParameter } from './parameter.ts';
@@ -87,6 +88,7 @@ export const intentDetails = z
     output_parameters: z.array(parameterSummary),
     endpoint: z.string(),
     tags: z.array(z.string()),
+    digest: intentDigest,
   })
   .meta({ id: 'Intent', description: 'An intent as search results and details show it.' });
 
@@ -101,6 +103,7 @@ export const toIntentDetails = (intent: IntentInput, serviceName: string): Inten
   output_parameters: intent.output_parameters.map(summarizeParameter),
   endpoint: intent.endpoint.url,
   tags: intent.tags ?? [],
+  digest: digestIntent(intent),
 });
 
 export const viewQuery = z.object({

@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { canonicalDigest } from '../../functions/core/policy/canonical.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
+import { digestIntent } from '../../schemas/intent-digest.ts';
 import type { EndpointName } from '../endpoints.ts';
 
 /** A request that is answered as shown if these examples are played in order against a gate at {@link exampleBaseUrl}. */
@@ -72,7 +73,7 @@ const shown = {
 };
 
 /** An intent of the demo that the local stack registers. */
-const currency = {
+const currencyIntent = {
   intent_uid: 'world.example:get-currency:v1',
   service_name: 'World facts',
   intent_name: 'Describe a currency',
@@ -102,6 +103,7 @@ const currency = {
   endpoint: 'https://world.example/currencies/{code}',
   tags: ['currency', 'money', 'symbols'],
 };
+const currency = { ...currencyIntent, digest: digestIntent(currencyIntent) };
 
 const thumbprintedAgent = {
   agent_id: agentId,

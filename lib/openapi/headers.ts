@@ -34,7 +34,10 @@ const parameter = (name: string, description: string, schema: JsonSchema = text)
 /** Headers of requests that are components, by name. */
 export const requestHeaders = {
   'If-None-Match': parameter('If-None-Match', 'the `ETag` of a copy that you have: 304 if it is still current'),
-  'If-Match': parameter('If-Match', 'the `ETag` that you read: 409 if the record has changed since'),
+  'If-Match': parameter(
+    'If-Match',
+    'the `ETag` that you read, or the `digest` of an intent in quotation marks: 409 if the record has changed since',
+  ),
   'Idempotency-Key': parameter(
     'Idempotency-Key',
     'a text of your choice for this one request. If it is sent again within 24 hours, the answer is the same, and nothing is executed twice.',

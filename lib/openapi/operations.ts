@@ -86,9 +86,9 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'execute-intent': {
     tag: 'Execution',
     description:
-      'Checks the PAT, the policy, the parameters and the rate limit, calls the endpoint of the intent, and returns its answer: the members are the output parameters of the intent. A request that is refused for its parameters does not count against the limit. Send an `Idempotency-Key` if you may have to send the request again: nothing is executed twice under one key.',
+      'Checks the PAT, the policy, the parameters and the rate limit, calls the endpoint of the intent, and returns its answer: the members are the output parameters of the intent. A request that is refused for its parameters does not count against the limit. Send an `Idempotency-Key` if you may have to send the request again: nothing is executed twice under one key. Send the `digest` that you read in `If-Match` (or an `ETag` of the intent) to execute the intent only as you know it: 409 names in `details.changed` what is different, and nothing is called or counted.',
     body: executionRequest,
-    requestHeaders: ['Idempotency-Key', 'DPoP'],
+    requestHeaders: ['Idempotency-Key', 'If-Match', 'DPoP'],
     answer: z.record(z.string(), z.unknown()),
     headers: [...limited, 'Execution-Id', 'Idempotent-Replayed'],
   },

@@ -3,7 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { unavailable } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/policy.ts';
-import type { IntentInput } from '../../schemas/intent.ts';
+import { intentTag, type LiveIntent } from '../../functions/core/store/intents.ts';
+import { type IntentInput, intentInput } from '../../schemas/intent.ts';
+import { digestedMembers, digestIntent } from '../../schemas/intent-digest.ts';
 import { type Agent, execute, type Gate, newAgent, obtainPat, post, startGate } from '../support/gate.ts';
 import type { Answer } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
@@ -91,6 +93,77 @@ test('costs one read and one write of the table and none of KMS once warm', asyn
   await run();
   expect(gate.database.operations).toEqual(['BatchGetItem', 'UpdateItem']);
   expect(gate.kms.operations).toEqual([]);
+});
+
+describe('with If-Match, executes only what its caller has read:', () => {
+  test('covers all members that agents can read', () => {
+    const others = ['intent_uid', 'version', 'deprecated', 'draft'];
+    expect([...digestedMembers, ...others].toSorted()).toEqual(Object.keys(intentInput.shape).toSorted());
+  });
+
+  const described = { description: 'Answers what a country is called.' };
+  const digest = async () => digestIntent((await gate.intents.find(uid()))?.intent as IntentInput);
+  const change = async (more: Partial<IntentInput>) => {
+    const seen = await gate.intents.find(uid());
+    await gate.intents.replace(uid(), { ...intentOf(uid(), seen?.intent), ...more }, anyRevision);
+  };
+
+  test.each<[string, () => Promise<string>]>([
+    ['the digest', async () => `"${await digest()}"`],
+    ['one of several digests', async () => `"another", "${await digest()}"`],
+    ['any state', async () => '*'],
+    ['the entity tag of its details', async () => intentTag((await gate.intents.find(uid())) as LiveIntent, 'details')],
+    ['the entity tag of its full view', async () => intentTag((await gate.intents.find(uid())) as LiveIntent, 'full')],
+  ])('%s', async (_, field) => {
+    await register(described);
+    expect(await run({ code: 'FR' }, { 'If-Match': await field() })).toMatchObject({ status: 200, body: { name: 'France' } });
+  });
+
+  test.each<[string, Partial<IntentInput>, string[]]>([
+    ['the description', { description: 'Deletes a country.' }, ['description']],
+    ['name and tags', { intent_name: 'Delete a country', tags: ['new'] }, ['intent_name', 'tags']],
+    ['the category', { category: 'geography' }, ['category']],
+    ['an input', { input_parameters: [{ name: 'code', type: 'string', required: true, maxLength: 2 }] }, ['input_parameters']],
+    ['an output', { output_parameters: [{ name: 'name', type: 'string' }] }, ['output_parameters']],
+    ['the endpoint', { endpoint: { url: 'https://elsewhere.example/', method: 'GET', content_type: 'application/json' } }, ['endpoint']],
+  ])('not after a change of %s: no call, no quota, and what has changed', async (_, more, changed) => {
+    await register(described);
+    const known = await digest();
+    await change(more);
+    const refused = await run({ code: 'FR' }, { 'If-Match': `"${known}"`, 'Idempotency-Key': 'one' });
+    expectRefusal(refused, {
+      status: 409,
+      code: 'CONFLICT',
+      message: `The intent has changed since you read it: ${changed.join(', ')}. Nothing was executed. Read it again with GET /api/intents/{intent_uid}; if you still want it, send its new digest in If-Match.`,
+      details: { reason: 'intent_changed', changed, digest: await digest() },
+    });
+    expect(refused.headers.RateLimit).toBe('"execute";r=60;t=1');
+    expect(upstream.seen).toEqual([]);
+  });
+
+  test('what is neither a digest nor an entity tag of it names no members', async () => {
+    await register(described);
+    expect(await run({ code: 'FR' }, { 'If-Match': '"unknown"' })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'CONFLICT', details: { reason: 'intent_changed', changed: [] } } },
+    });
+  });
+
+  test('a call that was executed is answered again under its key, whatever has changed since', async () => {
+    await register(described);
+    const headers = { 'If-Match': `"${await digest()}"`, 'Idempotency-Key': 'one' };
+    await run({ code: 'FR' }, headers);
+    await change({ description: 'Deletes a country.' });
+    expect(await run({ code: 'FR' }, headers)).toMatchObject({ status: 200, headers: { 'Idempotent-Replayed': 'true' } });
+    expect(upstream.seen).toHaveLength(1);
+  });
+
+  test('a change of what agents cannot read does not count', async () => {
+    await register(described);
+    const known = await digest();
+    await gate.services.replace(serviceId, serviceNamed('Executed'), anyRevision);
+    expect(await run({ code: 'FR' }, { 'If-Match': `"${known}"` })).toMatchObject({ status: 200 });
+  });
 });
 
 describe('refuses, and calls no upstream:', () => {

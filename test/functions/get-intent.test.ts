@@ -2,6 +2,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { intentTag } from '../../functions/core/store/intents.ts';
 import { createAction } from '../../functions/get-intent.ts';
 import { fullIntent, intentDetails } from '../../schemas/intent.ts';
+import { digestIntent } from '../../schemas/intent-digest.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { type Headers, refusals, startRegistry } from '../support/registry.ts';
 
@@ -30,6 +31,7 @@ const details = {
   output_parameters: [{ name: 'name', type: 'string', required: true }],
   endpoint: 'https://api.world.example/countries',
   tags: ['geo'],
+  digest: digestIntent(found.intent),
 };
 
 test('shows what an agent needs to know', async () => {

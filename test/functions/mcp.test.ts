@@ -192,6 +192,22 @@ test('a call that is repeated with its idempotency_key is executed once', async 
   await client.close();
 });
 
+test('a call with the digest of an intent is executed only while the intent is what was read', async () => {
+  const client = await connect('2026-07-28');
+  const call = { intent_uid: 'world.example:get-country:v1', parameters: { code: 'FR' }, pat: await acceptPolicy(client) };
+  const { digest } = (await callTool(client, 'get_intent', { intent_uid: call.intent_uid })).data as { digest: string };
+  expect(await callTool(client, 'execute_intent', { ...call, digest })).toMatchObject({ isError: false, data: { name: 'France' } });
+  const earlier = `${digest.slice(0, -4)}AAAA`;
+  expect(await callTool(client, 'execute_intent', { ...call, digest: earlier })).toMatchObject({
+    isError: true,
+    data: {
+      error: { code: 'CONFLICT', details: { reason: 'intent_changed', changed: ['category'], digest } },
+      next: 'Call get_intent again. If it is still what you want, call execute_intent with its new digest.',
+    },
+  });
+  await client.close();
+});
+
 test('a PAT that is bound to its key needs a proof for this very request', async () => {
   const agent = await makeAgent();
   const { body: policy } = await api.call('GET', '/api/policy');

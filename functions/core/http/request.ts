@@ -2,7 +2,7 @@ import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type * as z from 'zod';
 import { ApiError, invalidParameter } from '../api-error.ts';
 import { isObject, type JsonValue, parse, parseJson, pointer } from '../json.ts';
-import { matchesEntityTag } from './response.ts';
+import { matchesEntityTags } from './response.ts';
 
 /** Maximum size of a request body, in bytes. */
 const maxBodyBytes = 256 * 1024;
@@ -60,10 +60,7 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, publi
     queryValues: () => ({ ...(event.queryStringParameters as Record<string, string> | null) }),
     json,
     body: (schema) => parse(schema, requireObject(json())),
-    ifMatch: (...etags) => {
-      const [field] = headerValues(event, 'if-match');
-      return field === undefined || etags.some((etag) => matchesEntityTag(field, etag));
-    },
+    ifMatch: (...etags) => matchesEntityTags(headerValues(event, 'if-match')[0], etags),
     remainingMs: () => context.getRemainingTimeInMillis(),
   };
 }

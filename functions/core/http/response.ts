@@ -34,9 +34,9 @@ export const adminTag = ({ rev }: { rev: string }): string => `"${rev}.admin"`;
 export const revalidated = (body: unknown, etag = entityTag(JSON.stringify(body)), headers: Record<string, string> = {}): ApiResponse =>
   ok(body, { ETag: etag, 'Cache-Control': 'no-cache', ...headers });
 
-/** Whether an `If-Match` field matches `etag` (RFC 9110 section 13.1.1, strong comparison); `*` matches every tag. */
-export const matchesEntityTag = (field: string, etag: string): boolean =>
-  field.split(',').some((candidate) => ['*', etag].includes(candidate.trim()));
+/** Whether an `If-Match` field names one of `etags` (RFC 9110 section 13.1.1, strong comparison); `*` and no field at all match every tag. */
+export const matchesEntityTags = (field: string | undefined, etags: readonly string[]): boolean =>
+  field === undefined || field.split(',').some((candidate) => ['*', ...etags].includes(candidate.trim()));
 
 /** The only place in which a response is put into the gateway's form. */
 export const serialize = ({ status, body, text, headers }: ApiResponse, requestId: string): APIGatewayProxyResult => ({

@@ -1,4 +1,5 @@
 import type { ApiRequest } from '../http/request.ts';
+import { matchesEntityTags } from '../http/response.ts';
 import { type JsonObject, parse } from '../json.ts';
 
 /** What a tool sends to the action of an endpoint; all other headers are those of the request that the call came with. */
@@ -20,16 +21,17 @@ export function innerRequest(
   { method = 'POST', pathParameters = {}, query = {}, body = {}, headers = {} }: InnerCall,
 ): ApiRequest {
   const own = new Map(Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  const headerValues = (name: string) => (own.has(name) ? [own.get(name) as string] : request.headerValues(name));
   return {
     ...request,
     method,
     pathParameter: (name) => pathParameters[name] ?? '',
     header: (name) => own.get(name) ?? request.header(name),
-    headerValues: (name) => (own.has(name) ? [own.get(name) as string] : request.headerValues(name)),
+    headerValues,
     query: (schema) => parse(schema, query),
     queryValues: () => query,
     json: () => body,
     body: (schema) => parse(schema, body),
-    ifMatch: () => true,
+    ifMatch: (...etags) => matchesEntityTags(headerValues('if-match')[0], etags),
   };
 }

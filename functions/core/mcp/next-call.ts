@@ -34,6 +34,8 @@ export function nextCall(tool: string, { code, details }: ApiError): string {
     return 'Stop: this agent is blocked. Tell the person whom you work for to ask the operators of this gate.';
   if (details.reason === 'approval_pending')
     return 'Wait until the operators of this gate have approved this agent, then make the same call again with a new signature.';
+  if (details.reason === 'intent_changed')
+    return 'Call get_intent again. If it is still what you want, call execute_intent with its new digest.';
   if (code === 'TOO_MANY_REQUESTS') return `Make the same call again after ${details.retry_after_seconds} seconds, not earlier.`;
   const own = tool === 'execute_intent' ? nextCallsOfExecute[code] : undefined;
   return own ?? nextCalls[code] ?? `Correct the arguments, and call ${tool} again.`;

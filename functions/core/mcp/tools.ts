@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { executionRequest } from '../../../schemas/execution.ts';
 import { briefPage } from '../../../schemas/intent.ts';
+import { intentDigest } from '../../../schemas/intent-digest.ts';
 import { intentUidPattern } from '../../../schemas/intent-uid.ts';
 import { patRequest } from '../../../schemas/pat.ts';
 import { searchQuery } from '../../../schemas/search.ts';
@@ -88,6 +89,9 @@ const executeArguments = executionRequest.extend({
     .string()
     .optional()
     .describe('a text of your own, new for each thing that you want done: a call that is repeated with it is not done twice'),
+  digest: intentDigest
+    .optional()
+    .describe('the digest that get_intent returned: with it, the intent is executed only if it is still what you have read'),
   pat: z.string().optional().describe('the PAT that accept_policy returned; leave it out if the connection is configured with a PAT'),
 });
 
@@ -151,10 +155,14 @@ export function openTools(endpoints: Endpoints, isFreshRequired: boolean): Tool[
         'Executes an intent with values for its parameters, and returns what its service answers. What it does and whether that can be undone is up to that service. Needs a PAT: see accept_policy.',
       annotations: executing,
       input: executeArguments,
-      run: async ({ intent_uid, parameters, fields, idempotency_key, pat }, request) => {
+      run: async ({ intent_uid, parameters, fields, idempotency_key, digest, pat }, request) => {
         const inner = innerRequest(request, {
           body: { intent_uid, parameters: parameters as JsonObject, ...(fields && { fields }) },
-          headers: { ...(pat !== undefined && { authorization: `Bearer ${pat}` }), 'idempotency-key': idempotency_key },
+          headers: {
+            ...(pat !== undefined && { authorization: `Bearer ${pat}` }),
+            'idempotency-key': idempotency_key,
+            ...(digest && { 'if-match': `"${digest}"` }),
+          },
         });
         try {
           return { data: await ask(endpoints.executeIntent, inner) };

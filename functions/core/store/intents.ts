@@ -1,5 +1,6 @@
 import QuickLRU from 'quick-lru';
 import type { IntentInput } from '../../../schemas/intent.ts';
+import { digestIntent } from '../../../schemas/intent-digest.ts';
 import { compareVersions, isIntentUid, splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { type Admin, operator, requireIntentNamespace } from '../admin/admin.ts';
 import { ApiError } from '../api-error.ts';
@@ -21,7 +22,7 @@ import {
   settleOnRoster,
 } from './members.ts';
 import type { IntentRecord, ServiceRecord } from './records.ts';
-import { recordChanged } from './refusals.ts';
+import { intentChanged, recordChanged } from './refusals.ts';
 import type { Item, Table } from './table.ts';
 
 /** An intent is live when its own record and its service's record are. */
@@ -32,6 +33,16 @@ export interface LiveIntent {
 
 /** The entity tag of one view of an intent: it changes with the intent and with its service, whose name it shows. */
 export const intentTag = ({ intent, service }: LiveIntent, view: 'details' | 'full'): string => `"${intent.rev}.${service.rev}.${view}"`;
+
+/** The refusal of a request that was written for another state of the intent: its `If-Match` holds neither the digest nor an entity tag. */
+export function findMismatch(
+  request: { header(name: string): string | undefined; ifMatch(...etags: string[]): boolean },
+  live: LiveIntent,
+): ApiError | undefined {
+  const digest = digestIntent(live.intent);
+  if (request.ifMatch(`"${digest}"`, intentTag(live, 'details'), intentTag(live, 'full'))) return undefined;
+  return intentChanged(request.header('if-match')?.trim().replace(/^"|"$/g, '') ?? '', digest);
+}
 
 const uidTaken = () =>
   new ApiError('CONFLICT', 'An intent with this intent_uid exists. Update that one, or choose another slug or version.', {

@@ -1,3 +1,4 @@
+import { changedMembers, isIntentDigest } from '../../../schemas/intent-digest.ts';
 import { ApiError } from '../api-error.ts';
 
 export const noSuchService = () =>
@@ -13,3 +14,16 @@ export const recordChanged = () =>
       details: { reason: 'etag_mismatch' },
     },
   );
+
+/**
+ * The refusal to execute an intent that is not what its caller has read.
+ * @param known - what the caller sent in place of its digest
+ */
+export function intentChanged(known: string, digest: string): ApiError {
+  const changed = isIntentDigest(known) ? changedMembers(known, digest) : [];
+  return new ApiError(
+    'CONFLICT',
+    `The intent has changed since you read it${changed.length > 0 ? `: ${changed.join(', ')}` : ''}. Nothing was executed. Read it again with GET /api/intents/{intent_uid}; if you still want it, send its new digest in If-Match.`,
+    { details: { reason: 'intent_changed', changed, digest } },
+  );
+}

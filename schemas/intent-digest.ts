@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import * as z from 'zod';
+
+/** The members that a digest covers, in the order of their fingerprints: what an agent reads before it executes an intent. */
+export const digestedMembers = [
+  'intent_name',
+  'description',
+  'input_parameters',
+  'output_parameters',
+  'endpoint',
+  'tags',
+  'category',
+] as const;
+
+type Digested = { intent_uid: string } & { [name in (typeof digestedMembers)[number]]?: unknown };
+
+/** Long enough to tell which member of two states of one intent differs; that they differ at all is for the hash of the whole to say. */
+const fingerprintLength = 4;
+
+const pattern = new RegExp(`^[\\w-]{43}[.](?:[\\w-]{${fingerprintLength}}){${digestedMembers.length}}$`);
+
+export const intentDigest = z
+  .string()
+  .regex(pattern, 'must be the digest of an intent as search and details show it')
+  .meta({ description: 'tells two states of an intent apart; send it in If-Match to execute the intent only as it was read' });
+
+const hash = (value: unknown): string =>
+  createHash('sha256')
+    .update(canonicalize(value) ?? '')
+    .digest('base64url');
+
+/**
+ * What identifies the state of an intent: SHA-256 of the canonical form (RFC 8785) of what agents can read of it, base64url, a dot, and a
+ * short fingerprint of each member, so that what differs can be named without the earlier state.
+ */
+export function digestIntent(intent: Digested): string {
+  const content = { ...intent, tags: intent.tags ?? [] };
+  const whole = hash([intent.intent_uid, ...digestedMembers.map((name) => content[name] ?? null)]);
+  return `${whole}.${digestedMembers.map((name) => hash(content[name]).slice(0, fingerprintLength)).join('')}`;
+}
+
+/** The members in which two states of one intent differ; none if a fingerprint cannot tell. */
+export function changedMembers(known: string, now: string): string[] {
+  const fingerprint = (digest: string, index: number) => {
+    const start = digest.indexOf('.') + 1 + index * fingerprintLength;
+    return digest.slice(start, start + fingerprintLength);
+  };
+  return digestedMembers.filter((_, index) => fingerprint(known, index) !== fingerprint(now, index));
+}
+
+/** Whether a text has the form of a digest. */
+export const isIntentDigest = (text: string): boolean => pattern.test(text);
