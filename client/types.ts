@@ -12,7 +12,7 @@ export interface Parameter {
   maxLength?: number;
   pattern?: string;
   in?: 'query' | 'header' | 'body';
-  style?: 'commas' | 'spaces' | 'pipes' | 'brackets' | 'json';
+  style?: 'commas' | 'spaces' | 'pipes' | 'brackets' | 'json' | 'base64';
   format?: string;
 }
 

@@ -7,8 +7,11 @@ export const parameterFormats = ['date', 'date-time', 'email', 'hostname', 'ipv4
 
 const length = z.int().min(0);
 
-/** How a list or object is written in a query or form, unless its items repeat the name and its members become parameters of their own. */
-export const parameterStyles = ['commas', 'spaces', 'pipes', 'brackets', 'json'] as const;
+/**
+ * How an input is written, if not in the usual way: `base64` is a text that stands for the bytes of a body or of a part in a multipart
+ * form, the others are lists and objects in a query or form, whose items repeat the name and whose members become parameters of their own.
+ */
+export const parameterStyles = ['commas', 'spaces', 'pipes', 'brackets', 'json', 'base64'] as const;
 
 /** An intent's input or output parameter, full form (specification section 2.1). */
 export const parameter = z
@@ -32,7 +35,9 @@ export const parameter = z
     style: z
       .enum(parameterStyles)
       .optional()
-      .describe('how an input that is a list or an object is written in a query or form: a=1,2, a=1%202, a=1|2, a[b]=c, or JSON'),
+      .describe(
+        'how an input that is a list or an object is written in a query or form: a=1,2, a=1%202, a=1|2, a[b]=c, or JSON; base64: the text stands for the bytes of the body, or of a file in a multipart form',
+      ),
   })
   .meta({ id: 'Parameter', description: "An intent's input or output parameter, full form." });
 

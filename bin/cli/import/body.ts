@@ -27,11 +27,13 @@ export interface BodyInputs {
 }
 
 const json = 'application/json';
+const octets = 'application/octet-stream';
 const none: BodyInputs = { contentType: json, kind: 'none', inputs: [] };
 
 const isPatchList = (mediaType: string): boolean => mediaType === 'application/json-patch+json';
 const isText = (mediaType: string): boolean =>
   /^text\/|^application\/([a-z0-9.-]+\+)?(xml|yaml)$|^application\/(x-yaml|x-ndjson|jsonl|graphql|sql|javascript)$/.test(mediaType);
+const isBytes = (mediaType: string): boolean => !isJsonType(mediaType) && !isText(mediaType) && !isForm(mediaType);
 const isForm = (mediaType: string): boolean => isFormType(mediaType) || isMultipartType(mediaType);
 
 /** What an intent's call can send, by preference. A list of changes comes late, because what else there is says what is changed to what. */
@@ -44,6 +46,7 @@ const sendable: ((mediaType: string) => boolean)[] = [
   isMultipartType,
   isPatchList,
   isText,
+  () => true,
 ];
 
 /** The body of an operation as inputs. @throws Unfit if a call cannot send it */
@@ -71,22 +74,27 @@ function readBest(forms: readonly Form[], body: Node, isRequired: boolean, readi
       obstacles.push(error);
     }
   }
-  const offered = forms.map(({ mediaType }) => mediaType).join(' or ');
-  throw obstacles[0] ?? new Unfit(pathOf(body), `takes ${offered} only; a call sends JSON, a form or text`);
+  throw obstacles[0];
 }
 
 function readForm(form: Form, isRequired: boolean, reading: Reading, description: string | undefined): BodyInputs {
-  const contentType = form.mediaType.includes('*') ? json : form.mediaType;
+  const facts = reading.readSchema(form.schema);
+  const isAny = form.mediaType.includes('*');
+  const isFile = isAny ? facts.isBinary === true || !['*/*', 'application/*'].includes(form.mediaType) : isBytes(form.mediaType);
+  const contentType = isAny ? (isFile ? octets : json) : form.mediaType;
   const path = pathOf(form.schema) || pathOf(form.node);
   const whole = (facts: Facts): BodyInputs => ({
     contentType,
     kind: 'whole',
     inputs: [{ name: 'body', in: 'body', isRequired, facts: { ...facts, description: facts.description ?? description }, path }],
   });
+  if (isFile) {
+    const { kind, inputs } = whole({ ...anything, types: new Set(['string']), description: facts.description ?? description });
+    return { contentType, kind, inputs: inputs.map(asFile) };
+  }
   if (!isForm(contentType) && !isJsonType(contentType)) {
     return whole({ ...anything, types: new Set(['string']), description: description ?? `Text of the type ${contentType}` });
   }
-  const facts = reading.readSchema(form.schema);
   const types = [...(facts.types ?? ['object'])].filter((type) => type !== 'null');
   const isOneObject = types.length === 1 && types[0] === 'object';
   if (isForm(contentType) && !types.includes('object')) throw new Unfit(path, `takes a form that is no object (${types.join(' or ')})`);
@@ -97,7 +105,7 @@ function readForm(form: Form, isRequired: boolean, reading: Reading, description
     return isEmpty(form.schema) ? { ...none, contentType, kind: isRequired ? 'members' : 'none' } : whole(object);
   const members = readMembers(facts, path);
   const inputs = isForm(contentType) ? members.flatMap((input) => fitFormMember(input, form, contentType, reading.take)) : members;
-  if (members.length > 0 && inputs.length === 0) throw new Unfit(path, 'takes files only, and a call sends text');
+  if (members.length > 0 && inputs.length === 0) throw new Unfit(path, 'takes files only, and a form of this type carries text');
   return { contentType, kind: 'members', inputs, ...(!isForm(contentType) && { asWhole: () => whole(object) }) };
 }
 
@@ -119,7 +127,9 @@ function fitFormMember(input: Input, form: Form, contentType: IntentEndpoint['co
   const path = input.facts.path ?? input.path;
   const isMultipart = isMultipartType(contentType);
   const encoding = node(node(form.node.encoding)[input.name]);
-  if (isBinary(input.facts, encoding)) return leaveOut({ ...input, path }, 'it is a file, and a call sends text only', take);
+  if (isBinary(input.facts, encoding)) {
+    return isMultipart ? [asFile(input)] : leaveOut({ ...input, path }, 'it is a file, and a form of this type carries text', take);
+  }
   if (!isCompound(input.facts)) return [input];
   const asked = text(encoding.style) !== undefined || encoding.explode !== undefined ? readStyle(encoding, 'form') : undefined;
   if (asked === 'other') return leaveOut({ ...input, path }, joinedOtherwise, take);
@@ -128,12 +138,23 @@ function fitFormMember(input: Input, form: Form, contentType: IntentEndpoint['co
   return [isMultipart || !hasObjects(input.facts) ? input : { ...input, style: 'brackets' }];
 }
 
+/** An input whose text stands for bytes. Constraints on the bytes do not hold for the text. */
+function asFile(input: Input): Input {
+  const { description, types, items } = input.facts;
+  const isList = types?.has('array') === true;
+  const explained = [description, isList ? 'Each item is the bytes of a file in base64.' : 'The bytes in base64.']
+    .filter(Boolean)
+    .join(' ');
+  const facts: Facts = { ...anything, types: new Set([isList ? 'array' : 'string']), description: explained, ...(isList && { items }) };
+  return { ...input, style: 'base64', facts };
+}
+
 const mainType = (contentType: unknown): string => (text(contentType)?.split(/[;,]/)[0] ?? '').trim().toLowerCase();
 
 /** Whether a form would have to carry bytes: a text in the format `binary`, or a part of a type that is no text. */
 function isBinary(facts: Facts, encoding: Node): boolean {
   const type = mainType(encoding.contentType);
-  return facts.isBinary === true || facts.items?.().isBinary === true || (type !== '' && !isJsonType(type) && !isText(type));
+  return facts.isBinary === true || facts.items?.().isBinary === true || (type !== '' && isBytes(type));
 }
 
 /** Whether a value may hold objects, so that repeating its items would not say which value is part of which. */

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
+import type { Issue } from '../../../schemas/errors.ts';
 import type { IntentEndpoint } from '../../../schemas/intent.ts';
-import { isObject } from '../json.ts';
+import { isObject, pointer } from '../json.ts';
 import { isFormType, isJsonType, isMultipartType } from './endpoint.ts';
 import { encode, type Field, fieldsOf, partsOf, type Style, write } from './fields.ts';
 
 /** A body and its media type. */
 export interface Body {
   contentType: string;
-  body: string;
+  body: string | Buffer;
 }
 
 /** A parameter that a body carries. */
@@ -19,6 +20,20 @@ export interface Member {
 
 export const formEncode = (fields: readonly Field[]): string =>
   fields.map(({ name, value, encoded = encode(value) }) => `${encode(name)}=${encoded}`).join('&');
+
+/** Puts bytes in place of the texts in base64 (RFC 4648, either alphabet) that stand for them, and adds to `issues` the texts that do not. */
+export const decodeFiles = (members: readonly Member[], issues: Issue[]): Member[] =>
+  members.map((member) => {
+    if (member.style !== 'base64') return member;
+    const decode = (given: unknown, ...at: number[]): unknown => {
+      const bytes = Buffer.from(String(given), 'base64');
+      if (bytes.toString('base64url') === String(given).replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '')) return bytes;
+      issues.push({ path: pointer(['parameters', member.name, ...at]), problem: 'must be base64, because it stands for bytes' });
+      return given;
+    };
+    const { name, value } = member;
+    return { name, value: Array.isArray(value) ? value.map((item, index) => decode(item, index)) : decode(value) };
+  });
 
 /**
  * The body of a call.
@@ -39,6 +54,7 @@ export function writeBody(
   if (typeof whole !== 'string')
     return { contentType, body: JSON.stringify(Object.fromEntries(members.map(({ name, value }) => [name, value]))) };
   const value = members[0]?.value;
+  if (Buffer.isBuffer(value)) return { contentType, body: value };
   return { contentType, body: isJsonType(contentType) ? JSON.stringify(value) : write(value) };
 }
 
@@ -54,10 +70,12 @@ const quotable = (name: string): string => name.replace(/["\r\n]/g, encodeURICom
 
 /** RFC 7578. The boundary is a digest of the parts, so that none of them can contain it. */
 function writeMultipart(mediaType: string, fields: readonly Field[]): Body {
-  const boundary = `gate-${createHash('sha256').update(JSON.stringify(fields)).digest('hex')}`;
-  const parts = fields.map(({ name, value, contentType }) => {
+  const parts = fields.map(({ name, value, contentType, bytes }) => {
+    const file = bytes === undefined ? '' : `; filename="${quotable(name)}"`;
     const type = contentType === undefined ? '' : `\r\nContent-Type: ${contentType}`;
-    return `--${boundary}\r\nContent-Disposition: form-data; name="${quotable(name)}"${type}\r\n\r\n${value}\r\n`;
+    return [Buffer.from(`Content-Disposition: form-data; name="${quotable(name)}"${file}${type}\r\n\r\n`), bytes ?? Buffer.from(value)];
   });
-  return { contentType: `${mediaType}; boundary=${boundary}`, body: `${parts.join('')}--${boundary}--\r\n` };
+  const boundary = `gate-${createHash('sha256').update(Buffer.concat(parts.flat())).digest('hex')}`;
+  const delimited = parts.flatMap((part) => [Buffer.from(`--${boundary}\r\n`), ...part, Buffer.from('\r\n')]);
+  return { contentType: `${mediaType}; boundary=${boundary}`, body: Buffer.concat([...delimited, Buffer.from(`--${boundary}--\r\n`)]) };
 }

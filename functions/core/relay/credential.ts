@@ -22,19 +22,23 @@ export function withCredentialQuery(request: UpstreamRequest, { query }: Pick<Cr
   return {
     ...request,
     url: `${address}?${[...without(rest.join('?'), names), ...own].join('&')}`,
-    ...(body !== undefined && isFormType(contentType) && { body: without(body, names).join('&') }),
-    ...(body !== undefined && boundary !== undefined && { body: withoutParts(body, boundary, names) }),
+    ...(typeof body === 'string' && isFormType(contentType) && { body: without(body, names).join('&') }),
+    ...(Buffer.isBuffer(body) && boundary !== undefined && { body: withoutParts(body, boundary, names) }),
   };
 }
 
 /** No part holds the boundary, so that a body can be taken apart by it. */
-function withoutParts(body: string, boundary: string, names: ReadonlySet<string>): string {
+function withoutParts(body: Buffer, boundary: string, names: ReadonlySet<string>): Buffer {
   const delimiter = `--${boundary}`;
-  const parts = body.split(delimiter).filter((part) => {
-    const [, name] = /^\r\nContent-Disposition: form-data; name="([^"]*)"/.exec(part) ?? [];
-    return name === undefined || !isReadAs(name, names);
-  });
-  return parts.join(delimiter);
+  // one character for each byte, so that files stay what they are
+  const parts = body
+    .toString('latin1')
+    .split(delimiter)
+    .filter((part) => {
+      const [, name] = /^\r\nContent-Disposition: form-data; name="([^"]*)"/.exec(part) ?? [];
+      return name === undefined || !isReadAs(Buffer.from(name, 'latin1').toString(), names);
+    });
+  return Buffer.from(parts.join(delimiter), 'latin1');
 }
 
 const without = (form: string, names: ReadonlySet<string>): string[] =>

@@ -9,9 +9,11 @@ export interface Field {
   encoded?: string;
   /** of a part in a multipart form; text if not given */
   contentType?: string;
+  /** of a file in a multipart form, in place of the value */
+  bytes?: Buffer;
 }
 
-/** How a value that is a list or an object is written; `repeated` if a parameter does not say. */
+/** How a value is written; `repeated` if a parameter does not say. */
 export type Style = NonNullable<Parameter['style']> | 'repeated';
 
 /** Percent-encodes all but RFC 3986's unreserved characters, as in RFC 6570 section 3.2.2. */
@@ -31,7 +33,7 @@ const separators = { commas: [',', ','], spaces: [' ', '%20'], pipes: ['|', '%7C
 export function* fieldsOf(name: string, value: unknown, style: Style = 'repeated'): Generator<Field> {
   if (style === 'brackets') yield* bracketed(name, value);
   else if (style === 'json') yield { name, value: JSON.stringify(value) };
-  else if (style !== 'repeated') yield joined(name, itemsOf(value), separators[style]);
+  else if (style !== 'repeated' && style !== 'base64') yield joined(name, itemsOf(value), separators[style]);
   else if (Array.isArray(value)) yield* value.map((item) => ({ name, value: write(item) }));
   else if (isObject(value)) yield* Object.entries(value).map(([member, item]) => ({ name: member, value: write(item) }));
   else yield { name, value: write(value) };
@@ -57,6 +59,7 @@ export function* partsOf(name: string, value: unknown, style: Style = 'repeated'
     return;
   }
   for (const item of Array.isArray(value) ? value : [value]) {
-    yield { name, value: write(item), ...(isObject(item) && { contentType: 'application/json' }) };
+    if (Buffer.isBuffer(item)) yield { name, value: '', bytes: item, contentType: 'application/octet-stream' };
+    else yield { name, value: write(item), ...(isObject(item) && { contentType: 'application/json' }) };
   }
 }

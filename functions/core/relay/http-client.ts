@@ -7,7 +7,7 @@ export interface HttpRequest {
   method: string;
   url: URL;
   headers: Record<string, string>;
-  body?: string | undefined;
+  body?: string | Buffer | undefined;
   /** ends the request, and the connection with it */
   signal: AbortSignal;
 }

@@ -4,7 +4,7 @@ import type { Intent, IntentEndpoint } from '../../../schemas/intent.ts';
 import type { Service } from '../../../schemas/service.ts';
 import { invalidParameter } from '../api-error.ts';
 import { pointer } from '../json.ts';
-import { formEncode, writeBody } from './body.ts';
+import { decodeFiles, formEncode, writeBody } from './body.ts';
 import { carrierOf, isJsonType, isMultipartType, sendsBodyAnyway } from './endpoint.ts';
 import { encode, type Field, fieldsOf, itemsOf, write } from './fields.ts';
 import { checkMembers, type Written } from './members.ts';
@@ -16,7 +16,7 @@ export interface UpstreamRequest {
   url: string;
   /** both or neither */
   contentType?: string;
-  body?: string;
+  body?: string | Buffer;
   /** the inputs that are header fields */
   headers?: Record<string, string>;
 }
@@ -75,6 +75,7 @@ export function buildRequest(
   const isForm = !isJsonType(endpoint.content_type);
   const issues = checkMembers([...query, ...(isForm ? writtenAsFields(body, endpoint) : [])], declaredNames(template, input_parameters));
   const filled = expand(template, values, issues);
+  const sent = decodeFiles(body, issues);
   if (issues.length > 0) throw invalidParameter(issues);
   const collect = openCollector();
   const queryFields = query.flatMap(({ name, value, style }) => collect(fieldsOf(name, value, style)));
@@ -85,7 +86,7 @@ export function buildRequest(
   }
   const headers = Object.fromEntries(header.map(({ name, value }) => [name, write(value)]));
   const call = { method: endpoint.method, url, ...(header.length > 0 && { headers }) };
-  return body.length > 0 || sendsBodyAnyway(endpoint) ? { ...call, ...writeBody(endpoint, body, collect) } : call;
+  return sent.length > 0 || sendsBodyAnyway(endpoint) ? { ...call, ...writeBody(endpoint, sent, collect) } : call;
 }
 
 /** The members of an object that is a whole form are its fields. */

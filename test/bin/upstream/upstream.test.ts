@@ -120,7 +120,7 @@ describe('the demo intents', () => {
     const { values = {}, issues } = compileParameters(intent.input_parameters)(given);
     expect(issues).toBeUndefined();
     const request = buildRequest(intent, values);
-    const { status, body } = await send(request.method, request.url.replace(origin, ''), request.body, request.contentType);
+    const { status, body } = await send(request.method, request.url.replace(origin, ''), request.body?.toString(), request.contentType);
     expect(status).toBe(200);
     const answer = Array.isArray(body) ? { [intent.output_parameters[0]?.name ?? '']: body } : body;
     expect(answer).toMatchObject(expected);

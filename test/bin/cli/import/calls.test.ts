@@ -154,7 +154,8 @@ describe('a call is what the document prescribes', () => {
   });
 
   test('a multipart form as a reader of forms reads it', async () => {
-    const { headers, body } = await execute('multipart', { title: 'a "b"\r\n--c', tags: ['x', 'y'], meta: { lat: 1 } });
+    const file = Buffer.from('é\0\r\n').toString('base64');
+    const { headers, body } = await execute('multipart', { title: 'a "b"\r\n--c', tags: ['x', 'y'], meta: { lat: 1 }, file });
     const read = await new Response(body, { headers: { 'content-type': headers['content-type'] ?? '' } }).formData();
     const entries = await Promise.all(
       [...read].map(async ([name, value]) => [name, typeof value === 'string' ? value : await value.text()]),
@@ -164,6 +165,15 @@ describe('a call is what the document prescribes', () => {
       ['tags', 'x'],
       ['tags', 'y'],
       ['meta', '{"lat":1}'],
+      ['file', 'é\0\r\n'],
     ]);
+    expect(read.get('file')).toMatchObject({ name: 'file', type: 'application/octet-stream' });
+  });
+
+  test('bytes as they are', async () => {
+    expect(await execute('upload', { body: Buffer.from('é\0').toString('base64') })).toMatchObject({
+      headers: { 'content-type': 'image/png', 'content-length': '3' },
+      body: 'é\0',
+    });
   });
 });

@@ -82,12 +82,6 @@ describe('an operation that a call of an intent cannot make is skipped with the 
       'needs the cookie sid, and a call sends no cookies of the caller',
     ],
     [
-      'a body of bytes',
-      { requestBody: { content: { 'application/octet-stream': {} } } },
-      '/requestBody',
-      'takes application/octet-stream only; a call sends JSON, a form or text',
-    ],
-    [
       'a parameter without a place',
       { parameters: [{ name: 'a', schema: text }] },
       '/parameters/0',
@@ -106,24 +100,28 @@ describe('an operation that a call of an intent cannot make is skipped with the 
       'answers text/csv or application/pdf only; only JSON is passed on',
     ],
     [
-      'a form of files',
-      { requestBody: { content: { 'multipart/form-data': { schema: { properties: { a: { type: 'string', format: 'binary' } } } } } } },
-      '/requestBody/content/multipart~1form-data/schema',
-      'takes files only, and a call sends text',
+      'a form of files that has no place for bytes',
+      {
+        requestBody: {
+          content: { 'application/x-www-form-urlencoded': { schema: { properties: { a: { type: 'string', format: 'binary' } } } } },
+        },
+      },
+      '/requestBody/content/application~1x-www-form-urlencoded/schema',
+      'takes files only, and a form of this type carries text',
     ],
     [
       'a required file',
       {
         requestBody: {
           content: {
-            'multipart/form-data': {
+            'application/x-www-form-urlencoded': {
               schema: { properties: { a: { type: 'string', contentMediaType: 'image/png' }, b: text }, required: ['a'] },
             },
           },
         },
       },
-      '/requestBody/content/multipart~1form-data/schema/properties/a',
-      'needs the parameter a, but it is a file, and a call sends text only',
+      '/requestBody/content/application~1x-www-form-urlencoded/schema/properties/a',
+      'needs the parameter a, but it is a file, and a form of this type carries text',
     ],
     [
       'a header that steers the call',

@@ -291,6 +291,7 @@ describe('what carries the parameters', () => {
   const named: Parameter = { name: 'a', type: 'object' };
   const text: Parameter = { name: 'a', type: 'string' };
   const notNamed = 'must name an input parameter that has no place in the URL and no member "in", or be null';
+  const noBytes = 'must be base64 only for a text that is a body other than JSON, or that is part of a multipart form';
   const noField = 'must be left out, because the parameter is in no query or form';
   test.each<[string, IntentEndpoint, Parameter[], [path: string, problem: string][]]>([
     ['a whole body', { ...post, body: 'a' }, [id, named], []],
@@ -298,6 +299,19 @@ describe('what carries the parameters', () => {
     ['no body', { ...post, content_type: 'text/csv', body: null }, [id, text], []],
     ['the query of a POST', post, [id, { ...text, in: 'query', style: 'pipes' }], []],
     ['the body of a DELETE', { ...post, method: 'DELETE' }, [id, { ...text, in: 'body' }], []],
+    ['bytes', { ...post, content_type: 'image/png', body: 'a' }, [id, { ...text, style: 'base64' }], []],
+    ['files', { ...post, content_type: 'multipart/form-data' }, [id, { ...text, style: 'base64' }], []],
+    ['a list of files', { ...post, content_type: 'multipart/form-data' }, [id, { name: 'a', type: 'array', style: 'base64' }], []],
+    ['bytes in JSON', { ...post, body: 'a' }, [id, { ...text, style: 'base64' }], [['/input_parameters/1/style', noBytes]]],
+    ['bytes in a form', form, [id, { ...text, style: 'base64' }], [['/input_parameters/1/style', noBytes]]],
+    ['bytes in a query', post, [id, { ...text, in: 'query', style: 'base64' }], [['/input_parameters/1/style', noBytes]]],
+    ['bytes in the URL', post, [{ ...id, style: 'base64' }], [['/input_parameters/0/style', noBytes]]],
+    [
+      'files that are no texts',
+      { ...post, content_type: 'multipart/form-data' },
+      [id, { ...named, style: 'base64' }],
+      [['/input_parameters/1/style', noBytes]],
+    ],
     ['a form in brackets', form, [id, { ...named, style: 'brackets' }], []],
     ['a query in brackets beside a whole body', { ...post, body: 'a' }, [id, named, { ...named, name: 'b', style: 'brackets' }], []],
     ['a whole body that is no parameter', { ...post, body: 'b' }, [id, named], [['/endpoint/body', notNamed]]],

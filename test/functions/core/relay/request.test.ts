@@ -199,14 +199,14 @@ describe('what carries a parameter', () => {
 
   test('a multipart form has a part for each item, and objects as JSON', () => {
     const values = { note: 'a "b"\r\nc', 'x"y': [1, 2], meta: { k: 'v' }, near: { lat: 1 } };
-    const { contentType = '', body = '' } = buildCall(
+    const { contentType = '', body } = buildCall(
       { content_type: 'multipart/form-data' },
       { note: {}, 'x"y': {}, meta: {}, near: { style: 'brackets' } },
       values,
     );
     const [, boundary] = /^multipart\/form-data; boundary=(gate-[0-9a-f]{64})$/.exec(contentType) ?? [];
     const part = (head: string, value: string) => `--${boundary}\r\nContent-Disposition: form-data; name="${head}\r\n\r\n${value}\r\n`;
-    expect(body).toBe(
+    expect(body?.toString()).toBe(
       [
         part('note"', 'a "b"\r\nc'),
         part('x%22y"', '1'),
@@ -215,6 +215,69 @@ describe('what carries a parameter', () => {
         part('near[lat]"', '1'),
         `--${boundary}--\r\n`,
       ].join(''),
+    );
+  });
+});
+
+describe('a text in base64 stands for bytes', () => {
+  const bytes = Buffer.from([0, 0xff, 0xfb, 0xef, 0x0d, 0x0a]);
+  const file = { style: 'base64' } as const;
+  const octets = { content_type: 'application/octet-stream', body: 'a' };
+
+  test.each([
+    ['base64', bytes.toString('base64')],
+    ['base64url', bytes.toString('base64url')],
+    ['base64 without padding', bytes.toString('base64').replace(/=+$/, '')],
+  ])('as a whole body: %s', (_, value) => {
+    expect(buildCall(octets, { a: file }, { a: value })).toEqual({
+      method: 'POST',
+      url: `${origin}/a`,
+      contentType: 'application/octet-stream',
+      body: bytes,
+    });
+  });
+
+  test('an empty text is an empty body', () => {
+    expect(buildCall(octets, { a: file }, { a: '' }).body).toEqual(Buffer.alloc(0));
+  });
+
+  test('as files of a multipart form', () => {
+    const { contentType = '', body } = buildCall(
+      { content_type: 'multipart/form-data' },
+      { title: {}, 'x"y': file, more: file },
+      { title: 'é', 'x"y': bytes.toString('base64'), more: [bytes.toString('base64'), ''] },
+    );
+    const [, boundary] = /^multipart\/form-data; boundary=(gate-[0-9a-f]{64})$/.exec(contentType) ?? [];
+    const part = (head: string, value: string | Buffer) => [
+      Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="${head}\r\n\r\n`),
+      Buffer.from(value),
+      Buffer.from('\r\n'),
+    ];
+    const type = '\r\nContent-Type: application/octet-stream';
+    expect(body).toEqual(
+      Buffer.concat([
+        ...part('title"', 'é'),
+        ...part(`x%22y"; filename="x%22y"${type}`, bytes),
+        ...part(`more"; filename="more"${type}`, bytes),
+        ...part(`more"; filename="more"${type}`, ''),
+        Buffer.from(`--${boundary}--\r\n`),
+      ]),
+    );
+  });
+
+  test.each<[string, Partial<IntentEndpoint>, unknown, string]>([
+    ['a whole body', octets, 'no base64', '/parameters/a'],
+    ['a whole body with characters left over', octets, 'AAAAA', '/parameters/a'],
+    ['a whole body with padding inside', octets, 'AA==AA==', '/parameters/a'],
+    ['a file', { content_type: 'multipart/form-data' }, '?', '/parameters/a'],
+    ['one of several files', { content_type: 'multipart/form-data' }, ['AAAA', '?'], '/parameters/a/1'],
+    ['a file that is no text', { content_type: 'multipart/form-data' }, [{ a: 1 }], '/parameters/a/0'],
+  ])('and is refused if it is none: %s', (_, endpoint, value, path) => {
+    expect(() => buildCall(endpoint, { a: file }, { a: value })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_PARAMETER',
+        details: { issues: [{ path, problem: 'must be base64, because it stands for bytes' }] },
+      }),
     );
   });
 });
