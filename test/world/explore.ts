@@ -269,10 +269,10 @@ async function play(scenario: Scenario, choose: (options: Transition[]) => Trans
 }
 
 /** Plays every schedule of a scenario that differs from the others in more than the order of independent operations (sleep sets). */
-export async function exploreAll(scenario: Scenario, maxSchedules = Number.POSITIVE_INFINITY): Promise<Exploration> {
+export async function exploreAll(scenario: Scenario, isOver: () => boolean = () => false): Promise<Exploration> {
   const path: Node[] = [];
   const found: Exploration = { schedules: 0, pruned: 0, longest: 0, isComplete: false };
-  while (found.schedules + found.pruned < maxSchedules) {
+  while (!isOver()) {
     let depth = 0;
     let isPruned = false;
     const message = await play(scenario, (options) => {

@@ -6,12 +6,14 @@ import { runOnce } from '../../functions/core/idempotency/run-once.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { isBlocked, isRevoked, openAgents } from '../../functions/core/store/agent.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
+import { keys } from '../../functions/core/store/keys.ts';
 import { countMembers, listMembers } from '../../functions/core/store/members.ts';
 import { openServices } from '../../functions/core/store/services.ts';
 import { openUsedJtis } from '../../functions/core/store/used-jti.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
-import { type Caller, clockStepMs, type Outcome, type Scenario } from './explore.ts';
+import type { Caller, Outcome, Scenario } from './explore.ts';
+import type { MemoryTable } from './memory-table.ts';
 
 const times = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
 const valuesOf = (outcomes: readonly Outcome[]): unknown[] =>
@@ -76,6 +78,49 @@ const idempotent: Scenario = {
           codesOf(outcomes).every((code) => ['CONFLICT', 'SERVICE_UNAVAILABLE', 'GATEWAY_TIMEOUT'].includes(code)),
           codesOf(outcomes).join(),
         );
+      },
+    };
+  },
+};
+
+/** One of three requests under a key is refused before anything is sent. */
+const refused: Scenario = {
+  name: 'a refusal under an idempotency key',
+  promise: 'I5: a call that was refused leaves its key to the next, and the next alone calls',
+  budget: { faults: 1 },
+  prepare: async () => {
+    let made = 0;
+    const request = (at: number, table: Caller['table'], act: () => Promise<void>, isRefused: boolean) =>
+      runOnce(openIdempotentCalls(table), {
+        ...noProof,
+        keyed: { thumbprint: 'key', agentId: 'agent', key: 'once', executionId: `execution-${at}`, fingerprint: 'same', nowMs: Date.now() },
+        admit: async () => {
+          if (isRefused) throw new ApiError('TOO_MANY_REQUESTS', 'The rate limit is used up.');
+        },
+        act: async () => {
+          await act();
+          return ok({});
+        },
+      });
+    const call = () => {
+      made++;
+    };
+    return {
+      callers: times(
+        3,
+        (at) =>
+          async ({ table, act }: Caller) =>
+            request(at, table, async () => act('upstream', call), at === 0),
+      ),
+      check: async ({ outcomes, table, isUndisturbed }) => {
+        const codes = codesOf(outcomes);
+        assert.ok(
+          codes.every((code) => ['TOO_MANY_REQUESTS', 'CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code)),
+          codes.join(),
+        );
+        if (isUndisturbed) await request(9, table, async () => call(), false);
+        assert.ok(made <= 1, `the upstream was called ${made} times under one key`);
+        if (isUndisturbed) assert.equal(made, 1, 'a refusal kept the key');
       },
     };
   },
@@ -197,6 +242,7 @@ const named: Scenario = {
       check: async ({ outcomes, table: end }) => {
         const [created] = outcomes;
         for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
+        await requireAnnounced(end);
         const ids = idsIn(end);
         assert.ok(
           (await holdersOf(end, ids, 'Name')).length + (await holdersOf(end, ids, 'name ')).length <= 1,
@@ -209,7 +255,98 @@ const named: Scenario = {
   },
 };
 
+/** A name whose service is gone, though its claim was never given up, is wanted by two. */
+const takenOver: Scenario = {
+  name: 'two takers of a dead name',
+  promise: 'I3: a dead claim is taken over once',
+  budget: { faults: 1 },
+  prepare: async (table) => {
+    const gone = await openServices(table).create(serviceNamed('Name'));
+    await table.put({ ...keys.service(gone.service_id), ...gone, deleted_at: Date.now() });
+    return {
+      callers: times(
+        3,
+        () =>
+          async ({ table: own }: Caller) =>
+            (await openServices(own).create(serviceNamed('Name'))).service_id,
+      ),
+      check: async ({ outcomes, table: end, isUndisturbed }) => {
+        for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
+        const holders = await holdersOf(end, idsIn(end), 'Name');
+        assert.ok(holders.length <= 1, 'two services have one name');
+        if (isUndisturbed) assert.equal(holders.length, 1, 'nobody got a name that was free');
+      },
+    };
+  },
+};
+
+/** A service is renamed twice; the name in between is wanted by another afterwards. */
+const renamed: Scenario = {
+  name: 'the name between two renames',
+  promise: 'I2: a name that a service gives up is free at once',
+  budget: { faults: 1 },
+  prepare: async (table) => {
+    const { service_id } = await openServices(table).create(serviceNamed('First'));
+    return {
+      callers: [
+        async ({ table: own }) => {
+          const services = openServices(own);
+          for (const name of ['Second', 'Third']) await services.replace(service_id, serviceNamed(name), () => true);
+          await services.create(serviceNamed('Second'));
+        },
+        async ({ table: own }) => openServices(own).setCredential(service_id, undefined, () => true),
+      ],
+      check: ({ outcomes, isUndisturbed }) => {
+        const codes = codesOf(outcomes);
+        if (isUndisturbed) assert.deepEqual(codes, [], 'a name that was given up was not free');
+        for (const code of codes) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
+      },
+    };
+  },
+};
+
 const uid = 'a.example:b:v1';
+
+/** What search is told of: every record that stands. */
+async function requireAnnounced(table: MemoryTable): Promise<void> {
+  for (const { pk, kind, rev, service_id, intent_uid } of table.items()) {
+    if (!/^(SERVICE|INTENT)#/.test(pk) || (kind !== 'service' && kind !== 'intent')) continue;
+    const id = String(kind === 'intent' ? intent_uid : service_id);
+    assert.ok(await table.get(keys.change({ rev: String(rev), kind, id })), `search was not told of ${kind} ${id}`);
+  }
+}
+
+/** Two writers who have read the same revision. */
+const overwritten: Scenario = {
+  name: 'two writers of one intent',
+  promise: 'I2: of writers who have read one revision, one succeeds, and what it wrote stands',
+  budget: { faults: 1, crashes: 1 },
+  prepare: async (table) => {
+    const { service_id } = await openServices(table).create(serviceNamed('Service'));
+    const read = await openIntents(table).create(service_id, intentOf(uid));
+    const described = (at: number) => intentOf(uid, { description: `Version ${at}` });
+    return {
+      callers: times(3, (at) => async ({ table: own }: Caller) => {
+        await openIntents(own).replace(uid, described(at), ({ intent }) => intent.rev === read?.rev);
+        return at;
+      }),
+      check: async ({ outcomes, table: end, isUndisturbed }) => {
+        const codes = codesOf(outcomes);
+        assert.ok(
+          codes.every((code) => ['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code)),
+          codes.join(),
+        );
+        const acknowledged = valuesOf(outcomes);
+        assert.ok(acknowledged.length <= 1, 'two writers of one revision were told that they succeeded');
+        const found = await openIntents(end).find(uid);
+        for (const at of acknowledged)
+          assert.equal(found?.intent.description, `Version ${at}`, 'a write was acknowledged and is not there');
+        if (isUndisturbed) assert.equal(acknowledged.length, 1);
+        await requireAnnounced(end);
+      },
+    };
+  },
+};
 
 /** A service is deleted while intents are created and replaced in it. */
 const deleted: Scenario = {
@@ -226,6 +363,7 @@ const deleted: Scenario = {
       check: async ({ outcomes, table: end }) => {
         const [removed, created] = outcomes;
         for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
+        await requireAnnounced(end);
         const found = await openIntents(end).find(uid);
         const isRemoved = removed && removed !== 'crashed' && 'value' in removed && removed.value === true;
         if (isRemoved) assert.equal(found, undefined, 'an intent of a deleted service is live');
@@ -272,12 +410,14 @@ export const scenarios: Scenario[] = [
   limited('three calls, a limit of two', { callers: 3, rate: 2, faults: 1 }),
   limited('two calls, a limit of one, clocks that jump', { callers: 2, rate: 1, faults: 1, crashes: 1, clockSteps: 1 }),
   idempotent,
+  refused,
   binding,
   replayed,
   stopped,
   named,
+  takenOver,
+  renamed,
+  overwritten,
   deleted,
   moved,
 ];
-
-export { clockStepMs };
