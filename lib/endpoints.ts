@@ -42,6 +42,8 @@ interface Row {
   row?: number;
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
+  /** a further path, at which the protocol's guides look for it; see {@link aliasOf} */
+  alias?: string;
   summary: string;
   credential: 'none' | 'pat' | 'admin';
   success: 200 | 201 | 204;
@@ -79,6 +81,7 @@ const rows = [
     row: 1,
     method: 'GET',
     path: '/api/intents/search',
+    alias: '/{protocol}/intents/search',
     summary: 'Find intents by question, words and filters',
     success: 200,
     errors: ['INVALID_PARAMETER'],
@@ -102,6 +105,7 @@ const rows = [
     row: 3,
     method: 'POST',
     path: '/api/intents/execute',
+    alias: '/{protocol}/execute',
     summary: 'Run an intent with a PAT',
     credential: 'pat',
     success: 200,
@@ -144,6 +148,7 @@ const rows = [
     row: 4,
     method: 'GET',
     path: '/api/policy',
+    alias: '/{protocol}-policy.json',
     summary: 'Read the usage policy',
     success: 200,
     errors: ['INVALID_PARAMETER'],
@@ -155,6 +160,7 @@ const rows = [
     row: 5,
     method: 'POST',
     path: '/api/pat/issue',
+    alias: '/pat/issue',
     summary: 'Get a Policy Adherence Token for the signed policy',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'INVALID_SIGNATURE', 'POLICY_REJECTED', 'TOO_MANY_REQUESTS'],
@@ -449,8 +455,10 @@ const rows = [
     path: '/agents.json',
     summary: 'Read what this gate publishes for agents',
     success: 200,
-    errors: [],
-    needs: { kms: ['publicKey'], documents: 'openapi' },
+    errors: ['INVALID_PARAMETER'],
+    runs: ['search-intents'],
+    needs: { kms: ['publicKey'] },
+    memoryMb: 1024,
   },
   {
     ...open,
@@ -543,6 +551,12 @@ function needsOfAll(own: Needs, run: readonly EndpointName[]): Pick<Endpoint, 'n
  * are derived from it or checked against it.
  */
 export const endpoints: readonly Endpoint[] = rows.map((row) => ('runs' in row ? { ...row, ...needsOfAll(row.needs, row.runs) } : row));
+
+/** The further path of an endpoint, unless an endpoint has that path: a protocol may be called `api`. */
+export function aliasOf({ alias }: Pick<Endpoint, 'alias'>, protocol: string): string | undefined {
+  const path = alias?.replace('{protocol}', protocol);
+  return endpoints.some((other) => other.path === path) ? undefined : path;
+}
 
 /** A function that no request runs. */
 export interface BackgroundFunction {

@@ -2,11 +2,14 @@ import * as z from 'zod';
 import { listQuery } from './pagination.ts';
 import { characters, name } from './text.ts';
 
+/** What tells the keys of a shared id apart: the thumbprint. */
+const sharedSuffix = /~[\w-]{43}$/;
+
 /** An agent_id as admins write it: what was taken before invisible characters were refused can still be named. */
 export const agentIdInPath = z
   .string()
   .min(1)
-  .refine((text) => characters(text) <= 256)
+  .refine((text) => characters(text.replace(sharedSuffix, '')) <= 256)
   .transform((text) => text.normalize('NFC'));
 
 /** How an agent calls itself. */

@@ -86,13 +86,20 @@ export const intentDetails = z
     description: z.string(),
     input_parameters: z.array(parameterSummary),
     output_parameters: z.array(parameterSummary),
-    endpoint: z.string(),
+    endpoint: z.string().meta({ format: 'uri' }).describe('a URI: places in the path are percent-encoded, those in the query are left out'),
     tags: z.array(z.string()),
     digest: intentDigest,
   })
   .meta({ id: 'Intent', description: 'An intent as search results and details show it.' });
 
 export type IntentDetails = z.infer<typeof intentDetails>;
+
+/** A URL template as a URI (RFC 3986), which holds no braces: `/countries/{code}{?view}` is `/countries/%7Bcode%7D`. */
+const toUri = (template: string): string =>
+  template
+    .replace(/\{[?&][^{}]*\}/g, '')
+    .replaceAll('{', '%7B')
+    .replaceAll('}', '%7D');
 
 export const toIntentDetails = (intent: IntentInput, serviceName: string): IntentDetails => ({
   intent_uid: intent.intent_uid,
@@ -101,7 +108,7 @@ export const toIntentDetails = (intent: IntentInput, serviceName: string): Inten
   description: intent.description,
   input_parameters: intent.input_parameters.map(summarizeParameter),
   output_parameters: intent.output_parameters.map(summarizeParameter),
-  endpoint: intent.endpoint.url,
+  endpoint: toUri(intent.endpoint.url),
   tags: intent.tags ?? [],
   digest: digestIntent(intent),
 });

@@ -46,7 +46,7 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
     within(`functions/core/${room}/[a-z-]+\\.ts`),
     within(...ground, 'schemas/', ...[room, ...others].map((other) => `functions/core/${other}/[a-z-]+\\.ts`)),
   ]),
-  [within('functions/mcp.ts'), within('functions/', 'schemas/')],
+  [within('functions/(mcp|get-own-description).ts'), within('functions/', 'schemas/')],
   [within('functions/[a-z-]+\\.ts'), within('functions/core/', 'schemas/')],
   [
     within('lib/'),

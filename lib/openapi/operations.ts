@@ -105,7 +105,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     description: [
       `\`signed_policy\` is a compact JWS whose payload is the policy, a detached one (nothing between the dots), or a bare signature over the bytes of the policy in hex, base64 or base64url. Algorithms: ${jwsAlgorithmNames.join(', ')}.`,
       '`agent_public_key` is a public key as PEM, as base64 of PEM or DER, or as a JWK in JSON: RSA of 2048 bits or more, P-256, P-384 or Ed25519.',
-      'The first key that presents an `agent_id` keeps it; ids that differ only in case and white space are one. If a `DPoP` proof is sent, the PAT can only be used with one, and none is issued to the agent without one from then on. The gate may approve agents before their first PAT (403, `approval_pending`).',
+      'The first key that presents an `agent_id` keeps it; ids that differ only in case and white space are one. Where the gate lets other keys use it too, they are agents of their own, called `<agent_id>~<thumbprint>`. If a `DPoP` proof is sent, the PAT can only be used with one, and none is issued to the agent without one from then on. The gate may approve agents before their first PAT (403, `approval_pending`).',
     ].join('\n\n'),
     body: patRequest,
     requestHeaders: ['DPoP'],
@@ -244,9 +244,11 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   },
   'get-own-description': {
     tag: 'This gate',
-    description: 'The gate itself, in the form of a service description. Its intents are the operations with which agents start.',
+    description:
+      'Where agents begin: the gate in the form of a service description, with the intents of all services in the order of `intent_uid`, but for deprecated ones. If there are more than fit on a page, `Link` leads to the next one.',
+    query: descriptionQuery,
     answer: serviceDescription(protocol),
-    headers: revision,
+    headers: paged,
   },
   'get-jwks': {
     tag: 'This gate',

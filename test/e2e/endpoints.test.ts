@@ -174,6 +174,7 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
     CONFLICT: async () => api.asAdmin('DELETE', `/api/services/${await api.createService()}`, undefined, { 'If-Match': '"stale"' }),
   },
   'get-service': { NOT_FOUND: () => api.call('GET', `/api/services/${unknownService}`) },
+  'get-own-description': { INVALID_PARAMETER: () => api.call('GET', '/agents.json?page_size=101') },
   'list-services': { INVALID_PARAMETER: () => api.call('GET', '/api/services?page_size=101') },
   'list-service-intents': {
     INVALID_PARAMETER: async () => api.call('GET', `/api/services/${await api.createService()}/intents?page_size=101`),

@@ -4,6 +4,7 @@ import { describeChanges, describeDecisions, parseSettings, readSettings, Settin
 const defaults = {
   stage: 'production',
   protocol: 'proto',
+  aliases: true,
   policyFile: 'policy.json',
   patLifeSeconds: 3_600,
   historyDays: 400,
@@ -11,6 +12,7 @@ const defaults = {
   voidPats: false,
   signingKeys: ['first'],
   agents: 'open',
+  agentIds: 'bound',
   requireFreshSignature: false,
   requireProofOfPossession: false,
   egressPorts: [443],

@@ -13,20 +13,36 @@ export interface PythonEnvironment {
 }
 
 /** A virtual environment with the Python client as pip installs it; nothing, with a warning, if this machine cannot make one. */
-export async function installPythonClient(): Promise<PythonEnvironment | undefined> {
+export const installPythonClient = (): Promise<PythonEnvironment | undefined> =>
+  makeEnvironment('The Python client is not tested', async (folder) => {
+    // pip builds beside the sources unless they are elsewhere
+    const sources = join(folder, 'sources');
+    await run('cp', ['-R', 'client/python', sources]);
+    return [sources];
+  });
+
+/**
+ * A virtual environment with packages; nothing, with a warning, if this machine cannot make one.
+ * @param packages - as `pip install` takes them
+ */
+export const installPython = (packages: string[], otherwise: string): Promise<PythonEnvironment | undefined> =>
+  makeEnvironment(otherwise, async () => packages);
+
+async function makeEnvironment(
+  otherwise: string,
+  choosePackages: (folder: string) => Promise<string[]>,
+): Promise<PythonEnvironment | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'intent-gate-python-'));
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
     await run('python3', ['-m', 'venv', folder]);
-    // pip builds beside the sources unless they are elsewhere
-    const sources = join(folder, 'sources');
-    await run('cp', ['-R', 'client/python', sources]);
-    await run(join(folder, 'bin', 'pip'), ['--disable-pip-version-check', '--no-input', 'install', '--quiet', sources], {
+    const pip = join(folder, 'bin', 'pip');
+    await run(pip, ['--disable-pip-version-check', '--no-input', 'install', '--quiet', ...(await choosePackages(folder))], {
       timeout: 120_000,
     });
     return { folder, remove };
   } catch (error) {
-    console.warn(`The Python client is not tested: ${(error as Error).message.split('\n').slice(0, 3).join(' ')}`);
+    console.warn(`${otherwise}: ${(error as Error).message.split('\n').slice(0, 3).join(' ')}`);
     await remove();
     return undefined;
   }

@@ -107,9 +107,12 @@ function readProhibition(prohibition: Prohibition, baseUrl: string, place: Place
   else complain([...place, 'action'], 'must be execute or exceedRateLimit');
 }
 
+/** The terms for signing: the second is that of the protocol's own examples. */
+const signingTerms = ['sign', 'signPayload'];
+
 /** The one obligation that the gate holds agents to: signing the policy with the key that they present. */
 function readObligation({ action, constraint = [] }: Obligation, place: Place, complain: Complain): void {
-  if (termOf(action) !== 'sign') complain([...place, 'action'], 'must be sign');
+  if (!signingTerms.includes(termOf(action))) complain([...place, 'action'], 'must be sign');
   for (const [at, { leftOperand, operator, rightOperand }] of constraint.entries()) {
     const namesTheKey = typeof rightOperand === 'string' && /^agent[-_]?public[-_]?key$/i.test(termOf(rightOperand));
     if (termOf(leftOperand) !== 'publicKey' || !['eq', 'use'].includes(operator) || !namesTheKey) {

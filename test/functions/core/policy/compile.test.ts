@@ -56,6 +56,21 @@ describe('compilePolicy', () => {
       { scope: ['*:*:*:execute'], prohibited: [] },
     ],
     [
+      "a policy in the manner of the protocol's reference",
+      {
+        permission: [execute(intents, { constraint: [rate(1_000, 'hour')], duty: [pay({ amount: 0.01 })] })],
+        prohibition: [{ target: intents, action: 'execute', constraint: [rate(1_000, 'hour', 'gt')] }],
+        obligation: [
+          {
+            action: 'http://vocabulary.example/signPayload',
+            assignee: 'urn:agent',
+            constraint: [{ leftOperand: 'http://vocabulary.example/publicKey', operator: 'use', rightOperand: 'agent_public_key' }],
+          },
+        ],
+      },
+      { scope: ['*:*:*:execute'], prohibited: [], lmt: { rate: 1_000, period: 3_600 }, bil: billing },
+    ],
+    [
       'what another permission covers once',
       {
         permission: [

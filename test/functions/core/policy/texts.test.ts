@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { signableTexts } from '../../../../functions/core/policy/canonical.ts';
 import { describeChanges, describePolicy } from '../../../../functions/core/policy/describe.ts';
@@ -53,8 +55,42 @@ test('the texts that agents sign', () => {
     '{"b":[1,{"ü":"😀\\""}],"a":{},"c":[]}',
     '{"a":{},"b":[1,{"ü":"😀\\""}],"c":[]}',
     '{"b": [1, {"ü": "😀\\""}], "a": {}, "c": []}',
+    '{"a": {}, "b": [1, {"ü": "😀\\""}], "c": []}',
     '{"b": [1, {"\\u00fc": "\\ud83d\\ude00\\""}], "a": {}, "c": []}',
+    '{"a": {}, "b": [1, {"\\u00fc": "\\ud83d\\ude00\\""}], "c": []}',
+    '{"b":[1,{"\\u00fc":"\\ud83d\\ude00\\""}],"a":{},"c":[]}',
+    '{"a":{},"b":[1,{"\\u00fc":"\\ud83d\\ude00\\""}],"c":[]}',
   ]);
+});
+
+/** Awkward numbers and names. */
+const awkward = {
+  numbers: [0.00005, 1e-7, 1.5e-9, -2.5e-5, 1.25e-100, 0.0001, 0.1, 5e-324, 0, -1, 60, 1e15, 1e16, 1e20, 1e21, 1.5e300, 2 ** 53],
+  'é\u007f\u2028"\\\t': '\u0000\u001f\ud83d\ude00 / \u20ac',
+  '\uff5e': 1,
+  '\ud83d\ude00': [{}, [], null, true],
+  a: { b: 1, B: 2 },
+};
+
+test('the texts are those that json.dumps of Python writes', async () => {
+  const program = [
+    'import itertools, json, sys',
+    'policy = json.loads(sys.argv[1])',
+    'for separators, keys, ascii in itertools.product([None, (",", ":")], [False, True], [True, False]):',
+    '    print(json.dumps(json.dumps(policy, separators=separators, sort_keys=keys, ensure_ascii=ascii)))',
+  ].join('\n');
+  const output = await promisify(execFile)('python3', ['-c', program, JSON.stringify(awkward)]).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    console.warn('Not compared with Python, which is not installed.');
+    return undefined;
+  });
+  const dumped =
+    output?.stdout
+      .trim()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line)) ?? [];
+  expect(dumped).toHaveLength(output ? 8 : 0);
+  expect(signableTexts(awkward)).toEqual(expect.arrayContaining(dumped));
 });
 
 describe('in plain sentences', () => {
