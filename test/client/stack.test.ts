@@ -6,8 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { build } from 'esbuild';
 import fc from 'fast-check';
 import { chromium } from 'playwright-core';
@@ -50,61 +48,6 @@ describe('in Node', () => {
     const error = await (await open()).execute(country, { code: 'JP' }).catch((caught) => caught);
     expect(error).toBeInstanceOf(Refusal);
     expect(error).toMatchObject({ code: 'POLICY_REJECTED', details: { reason: 'agent_id_bound' }, requestId: expect.any(String) });
-  });
-});
-
-describe('as a server of MCP on standard input and output', () => {
-  const program = (...args: string[]) => ['client/mcp-stdio.ts', ...args, '--folder', join(folder, 'mcp')];
-
-  async function open(version: string, ...args: string[]): Promise<Client> {
-    const mode = version === '2026-07-28' ? { pin: version } : 'legacy';
-    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
-    await client.connect(new StdioClientTransport({ command: process.execPath, args: program(baseUrl, ...args), stderr: 'inherit' }));
-    return client;
-  }
-  const execute = async (client: Client) => {
-    const { isError, content } = await client.callTool({
-      name: 'execute_intent',
-      arguments: { intent_uid: country, parameters: { code: 'JP' } },
-    });
-    return { isError, text: (content as { text: string }[])[0]?.text };
-  };
-
-  test('tells the person to accept the policy, then executes with a PAT of its own', async () => {
-    for (const version of ['2025-11-25', '2026-07-28']) {
-      const client = await open(version);
-      const { tools } = await client.listTools();
-      expect(tools).toHaveLength(4);
-      expect(await execute(client)).toEqual({
-        isError: true,
-        text: expect.stringContaining(`mcp-stdio.ts accept ${baseUrl}`),
-      });
-      await client.close();
-    }
-    const accepted = await run(process.execPath, program('accept', baseUrl, '--yes'));
-    expect(accepted.stderr).toContain('- You must not exceed the rate limit.');
-    for (const version of ['2025-11-25', '2026-07-28']) {
-      const client = await open(version);
-      expect(await execute(client)).toEqual({ isError: false, text: expect.stringContaining('Japan') });
-      await client.close();
-    }
-  });
-
-  test('sends nothing over http to another machine', async () => {
-    const failed = await run(process.execPath, program('http://gate.example')).catch((error) => error);
-    expect(failed).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(
-        'the address of the gate must begin with https://: only to this machine may tokens be sent over http\n',
-      ),
-    });
-  });
-
-  test('accepts nothing without consent', async () => {
-    const asked = run(process.execPath, ['client/mcp-stdio.ts', 'accept', baseUrl, '--folder', join(folder, 'nobody')]);
-    asked.child.stdin?.end('n\n');
-    const failed = await asked.catch((error) => error);
-    expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('Nothing was accepted.') });
   });
 });
 

@@ -8,7 +8,7 @@ import { log } from '../log.ts';
 import { describeRpcError, RpcError, type RpcMessage, readMessage } from './json-rpc.ts';
 import { nextCall } from './next-call.ts';
 import { type Era, legacyRevisions, readEra, revisions } from './revision.ts';
-import { ConnectionRefused, type Tool } from './tools.ts';
+import type { Tool } from './tools.ts';
 
 const capabilities = { tools: {} };
 const instructions =
@@ -21,9 +21,15 @@ const describeTool = ({ name, title, description, annotations, input }: Tool) =>
   name,
   title,
   description,
-  inputSchema: z.toJSONSchema(input, { io: 'input' }),
+  inputSchema: z.toJSONSchema(input, { io: 'input', override: allowAnything }),
   annotations: { title, ...annotations },
 });
+
+/** Hosts take `true` better than `{}`, which means the same. */
+function allowAnything({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  const { additionalProperties: rest } = jsonSchema;
+  if (typeof rest === 'object' && Object.keys(rest).length === 0) jsonSchema.additionalProperties = true;
+}
 
 type Method = (params: JsonObject, request: ApiRequest) => object | Promise<object>;
 
@@ -80,7 +86,6 @@ export function openAnswers(tools: readonly Tool[], version: string): (request: 
       if (id === undefined) return { status: 202 };
       return ok({ jsonrpc: '2.0', id, result: await answer(message, request) });
     } catch (error) {
-      if (error instanceof ConnectionRefused) throw error.refusal;
       if (!(error instanceof RpcError)) throw error;
       return { status: error.status, body: describeRpcError(error, id) };
     }

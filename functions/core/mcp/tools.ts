@@ -11,6 +11,7 @@ import { type JsonObject, parse } from '../json.ts';
 import { explainPolicy } from './explain-policy.ts';
 import { fitHits } from './fit-hits.ts';
 import { innerRequest } from './inner-request.ts';
+import { refuseUnauthorized } from './refuse-unauthorized.ts';
 
 /** The endpoints behind the tools: each is implemented once, there. */
 export interface Endpoints {
@@ -159,23 +160,10 @@ export function openTools(endpoints: Endpoints, isFreshRequired: boolean): Tool[
         try {
           return { data: await ask(endpoints.executeIntent, inner) };
         } catch (error) {
-          // a token that came with the HTTP request has to be renewed by whoever configured the connection, not by the model
-          const isOfConnection = pat === undefined && request.headerValues('authorization').length > 0;
-          if (error instanceof ApiError && error.code === 'UNAUTHORIZED' && isOfConnection) throw new ConnectionRefused(error);
+          if (error instanceof ApiError && error.code === 'UNAUTHORIZED') throw refuseUnauthorized(error, request, pat);
           throw error;
         }
       },
     }),
   ];
-}
-
-/** The token of the connection does not hold. It is answered in HTTP, whereas other refusals are results of the tool. */
-export class ConnectionRefused extends Error {
-  override readonly name = 'ConnectionRefused';
-  readonly refusal: ApiError;
-
-  constructor(refusal: ApiError) {
-    super(refusal.message, { cause: refusal });
-    this.refusal = refusal;
-  }
 }
