@@ -8,7 +8,7 @@ import { log } from '../log.ts';
 import { describeRpcError, RpcError, type RpcMessage, readMessage } from './json-rpc.ts';
 import { nextCall } from './next-call.ts';
 import { type Era, legacyRevisions, readEra, revisions } from './revision.ts';
-import type { Tool } from './tools.ts';
+import { ConnectionRefused, type Tool } from './tools.ts';
 
 const capabilities = { tools: {} };
 const instructions =
@@ -86,6 +86,7 @@ export function openAnswers(tools: readonly Tool[], version: string): (request: 
       if (id === undefined) return { status: 202 };
       return ok({ jsonrpc: '2.0', id, result: await answer(message, request) });
     } catch (error) {
+      if (error instanceof ConnectionRefused) throw error.refusal;
       if (!(error instanceof RpcError)) throw error;
       return { status: error.status, body: describeRpcError(error, id) };
     }

@@ -167,3 +167,14 @@ export function openTools(endpoints: Endpoints, isFreshRequired: boolean): Tool[
     }),
   ];
 }
+
+/** A call is refused in HTTP, and not in a result of its tool: for a refusal that hosts, not models, can act on. */
+export class ConnectionRefused extends Error {
+  override readonly name = 'ConnectionRefused';
+  readonly refusal: ApiError;
+
+  constructor(refusal: ApiError) {
+    super(refusal.message, { cause: refusal });
+    this.refusal = refusal;
+  }
+}
