@@ -98,7 +98,9 @@ describe('in Node', () => {
 
 const environment = await installPythonClient();
 const python = (...args: string[]) =>
-  run(join(environment?.folder ?? '', 'bin', 'python'), args, { env: { ...process.env, BASE_URL: baseUrl, PYTHONDONTWRITEBYTECODE: '1' } });
+  run(join(environment?.folder ?? '', 'bin', 'python'), args, {
+    env: { ...process.env, HOME: folder, INTENT_GATE_HOME: '', BASE_URL: baseUrl, PYTHONDONTWRITEBYTECODE: '1' },
+  });
 afterAll(() => environment?.remove());
 
 (environment ? describe : describe.skip)('in Python, as a package that is installed', () => {
@@ -139,8 +141,8 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
   });
 
   test('finds, reads and executes from a shell, with a key of its own', async () => {
-    const key = join(folder, 'python.key');
-    const command = (...args: string[]) => python('-m', 'intent_gate', '--key', key, ...args);
+    const key = join(folder, '.intent-gate', 'python.key');
+    const command = (...args: string[]) => python('-m', 'intent_gate', ...args);
     expect((await command('policy')).stdout).toContain('You may execute every intent, at most 60 times a minute.');
     expect((await command('search', 'which country has this code')).stdout).toContain(country);
     expect(JSON.parse((await command('get', country)).stdout).intent_uid).toBe(country);
@@ -158,6 +160,13 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     expect(failed.code).toBe(1);
     expect(failed.stderr).toContain('INVALID_PARAMETER: ');
     expect(failed.stderr).toContain('  /parameters/code is required');
+    for (const parameters of ['{code:JP}', '[]']) {
+      const unread = await python('-m', 'intent_gate', 'execute', country, parameters).catch((error) => error);
+      expect(unread).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(`argument parameters: must be a JSON object in quotes, for example '{"code":"JP"}'\n`),
+      });
+    }
   });
 
   test('takes no key that others can read, and sends nothing over http to another machine', async () => {
@@ -195,6 +204,9 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
       'asked twice: True',
       'read again: True',
       'not shown: UNEXPECTED_ANSWER',
+      'declined: PolicyDeclined POLICY_DECLINED None',
+      'used up: RateLimited TOO_MANY_REQUESTS 0',
+      'refused: Refusal FORBIDDEN None',
       'gave up: UNREACHABLE',
     ]);
   });
