@@ -7,6 +7,8 @@ import { fetchPolicyInWords } from './policy.ts';
 
 export interface McpBridgeOptions {
   http: Http;
+  /** the gate's own address for itself */
+  publicUrl: string;
   signer: Signer;
   store: AgreementStore;
   /** the command with which a person accepts the policy on a terminal */
@@ -46,10 +48,10 @@ const acceptTool = {
  * Forwards messages of the Model Context Protocol to the gate, adds the PAT that executions need, and asks the person for the consent
  * that a PAT needs. Whatever stands in the way of a call is a result of its tool, which the model can read.
  */
-export function openMcpBridge({ http, signer, store, acceptCommand, send }: McpBridgeOptions): McpBridge {
+export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, send }: McpBridgeOptions): McpBridge {
   const consent = openMcpConsent({ url: http.url, agentId: signer.agentId, acceptCommand, send });
   const onPolicy: OnPolicy = (policy) => consent.isAccepted(policy);
-  const pats = openPats({ ...signer, http, publicUrl: http.url, usesProofs: false, store, onPolicy });
+  const pats = openPats({ ...signer, http, publicUrl, usesProofs: false, store, onPolicy });
 
   async function post(line: string, message: Message, bearer?: string): Promise<Answer> {
     const { method = '', params } = message;
@@ -168,6 +170,8 @@ const tell = 'Tell the person whom you work for';
 function nextStep(error: IntentGateError): string {
   const reason = error instanceof Refusal ? error.details.reason : undefined;
   if (reason === 'agent_id_bound') return `${tell}: they choose another --agent-id for this server, or leave it out.`;
+  if (error.code === 'FOREIGN_POLICY')
+    return `${tell}: if they know that address to be the gate's own, they give it to this server as --public-url.`;
   if (reason === 'agent_blocked') return `Stop: this agent is blocked. ${tell} to ask the operators of this gate.`;
   if (reason === 'approval_pending')
     return 'Wait until the operators of this gate have approved this agent, then make the same call again.';

@@ -17,6 +17,8 @@ export interface McpOptions {
   agentId?: string | undefined;
   /** folder for the key, PATs and acceptance; default: `INTENT_GATE_HOME`, else `.intent-gate` in the person's own folder */
   folder?: string | undefined;
+  /** the gate's own address for itself; default: `url` */
+  publicUrl?: string | undefined;
   /** the words with which this program is started on a terminal */
   program: readonly string[];
 }
@@ -42,9 +44,14 @@ export const quoteForShell = (words: readonly string[]): string =>
 
 /** The arguments that mean the same agent at the same gate, wherever they are given. */
 export function mcpArguments(options: McpOptions): string[] {
-  const { url, agentId } = options;
+  const { url, agentId, publicUrl } = options;
   const folder = folderOf(options);
-  return [url, ...(agentId === undefined ? [] : ['--agent-id', agentId]), ...(folder === usualFolder ? [] : ['--folder', folder])];
+  return [
+    url,
+    ...(agentId === undefined ? [] : ['--agent-id', agentId]),
+    ...(folder === usualFolder ? [] : ['--folder', folder]),
+    ...(publicUrl === undefined ? [] : ['--public-url', publicUrl]),
+  ];
 }
 
 /**
@@ -54,13 +61,13 @@ export function mcpArguments(options: McpOptions): string[] {
  * @throws IntentGateError
  */
 export async function acceptForMcp(options: McpOptions, confirm: () => Promise<boolean>): Promise<Signer> {
-  const { url } = options;
+  const { url, publicUrl = url } = options;
   const signer = await obtainSigner(options);
   const store = openFileAgreementStore(folderOf(options));
   const pats = openPats({
     ...signer,
     http: openHttp({ url }),
-    publicUrl: url,
+    publicUrl,
     usesProofs: false,
     // asked again even if it is accepted already
     store: { load: async () => undefined, save: store.save },
@@ -84,10 +91,11 @@ export async function acceptForMcp(options: McpOptions, confirm: () => Promise<b
  * @throws IntentGateError if its key cannot be read
  */
 export async function serveMcp(options: McpOptions): Promise<void> {
-  const { url, program } = options;
+  const { url, publicUrl = url, program } = options;
   const write = (message: object) => process.stdout.write(`${JSON.stringify(message)}\n`);
   const bridge = openMcpBridge({
     http: openHttp({ url }),
+    publicUrl,
     signer: await obtainSigner(options),
     store: openFileAgreementStore(folderOf(options)),
     acceptCommand: quoteForShell([...program, 'accept', ...mcpArguments(options)]),

@@ -8,6 +8,7 @@ intent-gate-mcp URL           serves the gate's MCP endpoint on standard input a
 
   --agent-id ID         the agent's name for itself; default: a name derived from its key
   --folder DIR          folder for the key, PATs and acceptance; default: INTENT_GATE_HOME, else ~/.intent-gate
+  --public-url URL      the gate's own address for itself, if it differs from the one at which it is reached
   --yes                 accept without asking`;
 
 interface Command {
@@ -27,6 +28,7 @@ function readCommandLine(): Command | undefined {
     options: {
       'agent-id': { type: 'string' },
       folder: { type: 'string' },
+      'public-url': { type: 'string' },
       yes: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h' },
     },
@@ -40,6 +42,7 @@ function readCommandLine(): Command | undefined {
     url: readAddress(given).replace(/\/mcp$/, ''),
     agentId: values['agent-id'],
     folder: values.folder,
+    publicUrl: values['public-url'] === undefined ? undefined : readAddress(values['public-url']),
     program: ['node', process.argv[1] ?? ''],
   };
   return { isAccepting, isSure: values.yes, options };

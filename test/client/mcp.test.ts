@@ -12,6 +12,7 @@ import { obtainNamedKey, openMemoryKeyStore } from '../../client/keys.ts';
 import { type McpBridge, openMcpBridge } from '../../client/mcp-bridge.ts';
 import type { Agreement } from '../../client/pats.ts';
 import { startApi } from '../e2e/api.ts';
+import { startRelay } from '../support/relay.ts';
 
 const api = await startApi({ demo: true });
 const baseUrl = api.stack.base_url;
@@ -234,11 +235,12 @@ test.each([...new Set([process.execPath, oldest ?? process.execPath])])(
 
 describe('the bridge', () => {
   /** A bridge whose messages are in hand, at a gate that may be another. */
-  async function openBridge(url = baseUrl): Promise<McpBridge & { sent: { id: string; method: string }[] }> {
+  async function openBridge(url = baseUrl, publicUrl = url): Promise<McpBridge & { sent: { id: string; method: string }[] }> {
     const sent: { id: string; method: string }[] = [];
     const agreements = new Map<string, Agreement>();
     const bridge = openMcpBridge({
       http: openHttp({ url }),
+      publicUrl,
       signer: await obtainNamedKey('mcp', openMemoryKeyStore()),
       store: { load: async (at) => agreements.get(at), save: async (at, agreement) => void agreements.set(at, agreement) },
       acceptCommand: 'accept it',
@@ -306,6 +308,27 @@ describe('the bridge', () => {
     expect(await left).toMatchObject({
       result: { isError: true, structuredContent: { error: { message: expect.stringContaining('did not decide') } } },
     });
+  });
+
+  test('signs no policy of another gate, unless the person has given that address', async () => {
+    const relay = await startRelay(baseUrl);
+    const accept = async ({ answer }: McpBridge) => {
+      const accepting = { ...modern({}), name: 'accept_policy' };
+      const asked = (await answer(call(accepting))) as { result: { requestState?: string } };
+      const { requestState } = asked.result;
+      return requestState === undefined
+        ? asked
+        : answer(call({ ...accepting, requestState, inputResponses: { policy: { action: 'accept' } } }));
+    };
+    expect(await accept(await openBridge(relay.url))).toMatchObject({
+      result: {
+        isError: true,
+        structuredContent: { error: { code: 'FOREIGN_POLICY' }, next: expect.stringContaining('as --public-url') },
+      },
+    });
+    expect(relay.issueRequests()).toEqual([]);
+    expect(await accept(await openBridge(relay.url, baseUrl))).toMatchObject({ result: { isError: false } });
+    await relay.stop();
   });
 
   test('says in a result that nothing answers', async () => {
