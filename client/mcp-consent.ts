@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { digestOf } from './canonical.ts';
 import type { PolicyDeclined } from './errors.ts';
 import { type Capabilities, canAsk, capabilitiesIn, type Message, refusalResult, revisionOf } from './mcp-messages.ts';
@@ -71,7 +70,7 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
 
   /** Sends a request to the host, as revisions with a handshake allow. */
   function request(message: string): Promise<Verdict> {
-    const id = `intent-gate-${randomUUID()}`;
+    const id = `intent-gate-${crypto.randomUUID()}`;
     return new Promise((resolve) => {
       const end = (verdict: Verdict) => {
         clearTimeout(timer);
@@ -86,7 +85,7 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
 
   /** Puts the question into the result of the call, which the host then repeats with the answer, as revision 2026-07-28 has it. */
   function questionResult(message: string, digest: string): object {
-    const requestState = randomUUID();
+    const requestState = crypto.randomUUID();
     const [oldest] = shown.keys();
     if (shown.size >= maxOpen && oldest !== undefined) shown.delete(oldest);
     shown.set(requestState, digest);

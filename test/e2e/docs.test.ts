@@ -58,11 +58,11 @@ test.each(programs)(
         PROJECT: resolve('.'),
         PATH: [resolve('node_modules/.bin'), process.env.PATH].join(delimiter),
       },
-      timeout: 60_000,
+      timeout: 90_000,
     });
     expect(stdout).not.toContain('"error":');
   },
-  90_000,
+  120_000,
 );
 
 test('there are programs to run', () => {
