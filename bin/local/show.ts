@@ -5,7 +5,6 @@ import type { StackDescription } from './stack-file.ts';
 /** Says where the stack is and what to do with it. */
 export function showStart({ base_url }: StackDescription): void {
   const strong = (text: string) => style('bold', text);
-  const mcpHost = JSON.stringify({ mcpServers: { 'intent-gate': { type: 'http', url: `${base_url}/mcp` } } });
   printLine(`
 Intent Gate listens at ${strong(base_url)}
 
@@ -14,7 +13,7 @@ Read the policy:  ${strong(`curl -s ${base_url}/api/policy`)}
 Watch an agent:   ${strong('npm run demo')}
 
 Try it out:       ${strong(`${base_url}/docs`)}
-In an MCP host:   ${mcpHost}
+In an MCP host:   ${strong(`npx intent-gate mcp --config ${base_url}`)}   (or the address ${base_url}/mcp)
 Be an admin:      ${strong('npx intent-gate login --local')}
 An admin token:   ${strong('npm run --silent token')}   (good for an hour; addresses and tokens are in .local/stack.json)
 Ctrl-C stops all of it.

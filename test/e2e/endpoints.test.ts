@@ -153,7 +153,6 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
   'delete-agent': { NOT_FOUND: () => api.asAdmin('DELETE', '/api/agents/nobody') },
   mcp: {
     UNSUPPORTED_MEDIA_TYPE: () => api.call('POST', '/mcp', { body: '{}', headers: { 'Content-Type': 'text/plain' } }),
-    UNAUTHORIZED: () => api.call('POST', '/mcp', { token: 'not.a.pat', body: {} }),
     FORBIDDEN: () => api.call('POST', '/mcp', { body: {}, headers: { Origin: 'https://page.example' } }),
   },
   'create-service': {

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,6 +11,19 @@ export interface PythonEnvironment {
   /** its programs are in `bin` */
   folder: string;
   remove(): Promise<void>;
+}
+
+/**
+ * Makes a virtual environment with the packages that a file lists, unless it is there already.
+ * @param folder - of the environment, which stays
+ */
+export async function installRequirements(folder: string, requirements: string): Promise<void> {
+  const stamp = join(folder, 'requirements.txt');
+  const wanted = await readFile(requirements, 'utf8');
+  if (existsSync(stamp) && (await readFile(stamp, 'utf8')) === wanted) return;
+  await run('python3', ['-m', 'venv', folder]);
+  await run(join(folder, 'bin', 'pip'), ['install', '--quiet', '--disable-pip-version-check', '--no-input', '-r', requirements]);
+  await writeFile(stamp, wanted);
 }
 
 /** A virtual environment with the Python client as pip installs it; nothing, with a warning, if this machine cannot make one. */
