@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type Intent, type IntentDetails, intentDetails } from './intent.ts';
 import type { Service } from './service.ts';
 
-const describedIntent = intentDetails.omit({ digest: true }).extend({ deprecated: z.literal(true).optional() });
+const describedIntent = intentDetails.extend({ deprecated: z.literal(true).optional() });
 
 export type DescribedIntent = z.infer<typeof describedIntent>;
 
@@ -65,7 +65,7 @@ export function toServiceDescription(service: Described, intents: DescribedInten
 }
 
 /** An intent as a description shows it: with `deprecated` if it is deprecated. */
-export const toDescribedIntent = (intent: Pick<Intent, 'deprecated'>, { digest, ...details }: IntentDetails): DescribedIntent => ({
+export const toDescribedIntent = (intent: Pick<Intent, 'deprecated'>, details: IntentDetails): DescribedIntent => ({
   ...details,
   ...(intent.deprecated && { deprecated: true }),
 });

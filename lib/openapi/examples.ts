@@ -238,7 +238,7 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
           service_url: renamed.service_url,
           service_terms_of_service_url: renamed.service_terms_of_service_url,
         },
-        intents: [shown],
+        intents: [{ ...shown, digest: digestIntent(shown) }],
         ...published(protocol),
       },
     },
