@@ -3,6 +3,7 @@ import type { JWK } from 'jose';
 import { createAction as createApprove } from '../../functions/approve-agent.ts';
 import { createAction as createBlock } from '../../functions/block-agent.ts';
 import type { Admin } from '../../functions/core/admin/admin.ts';
+import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { log } from '../../functions/core/log.ts';
 import { outwaitAdmissions } from '../../functions/core/pat/admission.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
@@ -53,7 +54,7 @@ const unblock = (agentId: string) =>
   invoke(createUnblock({ ...admin, agents: gate.agents }), { method: 'DELETE', ...pathOf(agentId, '/block') });
 const approve = (agentId: string, body: object = {}) =>
   invoke(createApprove({ ...admin, agents: gate.agents }), { method: 'POST', ...pathOf(agentId, '/approve'), ...json(body) });
-const show = (agentId: string) => invoke(createGet({ ...admin, agents: gate.agents }), pathOf(agentId));
+const show = (agentId: string) => invoke(createGet({ ...admin, agents: gate.agents, findPolicy: openPolicy(loadPolicyTemplate()), limits: openRateLimiter(gate.database.table) }), pathOf(agentId));
 const list = (query: Record<string, string>) => invoke(createList({ ...admin, agents: gate.agents }), { path: '/api/agents', query });
 const run = (pat: string, steps = gate.openExecute(), headers = {}) => execute(steps, pat, uid, { code: 'FR' }, headers);
 const thumbprintOf = async (agentId: string) => (await gate.agents.find(agentId))?.thumbprint;

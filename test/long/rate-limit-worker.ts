@@ -1,6 +1,6 @@
 /** A process of {@link ./rate-limit.ts}: executes as often as it may, and reports when, until its parent disconnects. */
 import { setTimeout } from 'node:timers/promises';
-import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { countCalls, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import type { TableName } from '../../functions/core/store/keys.ts';
 import type { RateLimit } from '../../schemas/pat.ts';
 import { connectTable } from '../support/connect-table.ts';
@@ -33,7 +33,7 @@ process.once('message', async ({ endpoint, tableNames, agents, concurrency }: Ta
     const index = Math.floor(Math.random() * agents.length);
     const { thumbprint, limit } = agents[index] as Task['agents'][0];
     try {
-      const { isAdmitted } = await counter.consume({ thumbprint, name: 'execute', variant: 'long', limit });
+      const { isAdmitted } = await counter.consume(countCalls(thumbprint, 'execute', limit));
       if (isAdmitted) report.executed.push([index, Date.now()]);
       else report.refused++;
       if (!isAdmitted) await setTimeout(1);
