@@ -52,10 +52,12 @@ const usage = z.strictObject({
 
 export type Usage = z.infer<typeof usage>;
 
-/** What the read of one agent shows besides. */
+/** What the read of one agent shows. */
 export const agentWithUsage = agent
   .extend({ usage: z.array(usage).describe('how much of each limit of the policy in force the key has used') })
   .meta({ id: 'AgentWithUsage', description: 'An agent, and how much of its limits and budgets is used.' });
+
+export type AgentWithUsage = z.infer<typeof agentWithUsage>;
 
 export const agentPage = z.strictObject({ agents: z.array(agent) }).meta({ id: 'AgentPage' });
 

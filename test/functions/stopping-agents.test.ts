@@ -54,7 +54,16 @@ const unblock = (agentId: string) =>
   invoke(createUnblock({ ...admin, agents: gate.agents }), { method: 'DELETE', ...pathOf(agentId, '/block') });
 const approve = (agentId: string, body: object = {}) =>
   invoke(createApprove({ ...admin, agents: gate.agents }), { method: 'POST', ...pathOf(agentId, '/approve'), ...json(body) });
-const show = (agentId: string) => invoke(createGet({ ...admin, agents: gate.agents, findPolicy: openPolicy(loadPolicyTemplate()), limits: openRateLimiter(gate.database.table) }), pathOf(agentId));
+const show = (agentId: string) =>
+  invoke(
+    createGet({
+      ...admin,
+      agents: gate.agents,
+      findPolicy: openPolicy(loadPolicyTemplate()),
+      limits: openRateLimiter(gate.database.table),
+    }),
+    pathOf(agentId),
+  );
 const list = (query: Record<string, string>) => invoke(createList({ ...admin, agents: gate.agents }), { path: '/api/agents', query });
 const run = (pat: string, steps = gate.openExecute(), headers = {}) => execute(steps, pat, uid, { code: 'FR' }, headers);
 const thumbprintOf = async (agentId: string) => (await gate.agents.find(agentId))?.thumbprint;

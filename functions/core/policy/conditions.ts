@@ -52,7 +52,7 @@ export const concerns = ({ subject }: Condition, intentUid: string): boolean =>
  * @returns undefined if that cannot be told: of an order with a parameter that is missing, or of values of different types
  */
 export function holds({ subject, comparison, values }: Condition, call: Call): boolean | undefined {
-  const actual = valueOf(subject, call);
+  const actual = readSubject(subject, call);
   if (actual === undefined)
     return { eq: false, within: false, neq: true, gt: undefined, gte: undefined, lt: undefined, lte: undefined }[comparison];
   const orders = values.map((value) => compare(actual, value));
@@ -76,7 +76,7 @@ export function holds({ subject, comparison, values }: Condition, call: Call): b
   }
 }
 
-function valueOf(subject: Subject, { parameters, thumbprint, nowMs }: Call): unknown {
+function readSubject(subject: Subject, { parameters, thumbprint, nowMs }: Call): unknown {
   if (subject.of === 'parameter') return Object.hasOwn(parameters, subject.name) ? parameters[subject.name] : undefined;
   if (subject.of === 'agentKey') return thumbprint;
   if (subject.of === 'dateTime') return new Date(nowMs).toISOString();
