@@ -8,7 +8,7 @@ import { fingerprintOf, readIdempotencyKey, upstreamKeyOf } from './core/idempot
 import { type IdempotentCalls, openIdempotentCalls } from './core/idempotency/idempotent-call.ts';
 import { isNotSent, runOnce } from './core/idempotency/run-once.ts';
 import { type JsonValue, parse } from './core/json.ts';
-import { type Charge, isRate, tightest } from './core/limit/limit.ts';
+import { type Charge, isRate, tightest } from './core/policy/limits.ts';
 import { openQuota } from './core/limit/quota.ts';
 import { countCalls, type LimitRequest, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { openReplayMeter } from './core/limit/replay-meter.ts';

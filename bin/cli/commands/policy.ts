@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { addressIn, fetchPolicyInWords } from '../../../client/policy.ts';
-import { formatMoney } from '../../../functions/core/limit/money.ts';
+import { formatMoney } from '../../../functions/core/policy/money.ts';
 import { compareForRegistry } from '../../../functions/core/policy/compare.ts';
 import { compilePolicy, type Grants } from '../../../functions/core/policy/compile.ts';
 import { findContradictions } from '../../../functions/core/policy/contradictions.ts';
 import { describeChanges, describePolicy } from '../../../functions/core/policy/describe.ts';
 import { type Explanation, explainCall } from '../../../functions/core/policy/explain.ts';
 import { PolicyError } from '../../../functions/core/policy/reading.ts';
-import { fillTemplate, parsePolicyTemplate, placeholder } from '../../../functions/core/policy/template.ts';
+import { placeholder } from '../../../functions/core/policy/placeholder.ts';
+import { fillTemplate, parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
 import { type Policy, policy as policySchema } from '../../../schemas/policy.ts';
 import { readDescription } from '../../local/stack-file.ts';
 import { readAnswer } from '../../probes.ts';
@@ -124,11 +125,13 @@ function showChange({ terminal }: CliContext, { before, after, address, drift, s
 }
 
 /** @param registry - true for that of the gate */
-async function readUids({ api }: CliContext, registry: string | true): Promise<string[]> {
+async function readUids(context: CliContext, registry: string | true): Promise<string[]> {
   const uids: string[] = [];
   if (registry !== true) {
     for (const { intents } of await readRegistry(registry)) uids.push(...intents.map(({ intent_uid }) => intent_uid));
   } else {
+    // the gate is asked for its address only here
+    const { api } = context;
     for await (const { service_id } of listServices(api)) {
       uids.push(...(await listAllIntents(api, service_id)).map(({ intent_uid }) => intent_uid));
     }

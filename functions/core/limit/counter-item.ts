@@ -1,6 +1,6 @@
 import type { Key } from '../store/keys.ts';
 import type { Item, Table } from '../store/table.ts';
-import type { Charge } from './limit.ts';
+import type { Charge } from '../policy/limits.ts';
 import { clearAtMs, slotOf, type Window } from './window.ts';
 
 /** A window as it is kept, with its length in seconds; `Infinity` is kept as none. */

@@ -1,5 +1,5 @@
 import { ApiError } from '../api-error.ts';
-import { formatMoney } from './money.ts';
+import { formatMoney } from '../policy/money.ts';
 import { earlyAllowanceMs, type LimitDecision, refusing, type Standing } from './rate-limiter.ts';
 import { longestCountMs } from './window.ts';
 

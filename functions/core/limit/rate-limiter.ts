@@ -5,7 +5,7 @@ import { unavailable } from '../api-error.ts';
 import { keys } from '../store/keys.ts';
 import type { Table } from '../store/table.ts';
 import { type Buckets, type CountedWindow, type CounterItem, keptTokens, openCounterItems, sweepDelaySeconds } from './counter-item.ts';
-import type { Charge } from './limit.ts';
+import type { Charge } from '../policy/limits.ts';
 import { addCall, bucketAt, callableUntilMs, clearAtMs, emptyWindow, freeAtMs, remainingCalls, removeCall, rollTo } from './window.ts';
 
 export interface LimitRequest {

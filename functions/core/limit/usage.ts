@@ -1,5 +1,5 @@
 import type { Usage } from '../../../schemas/agent.ts';
-import { formatMoney } from './money.ts';
+import { formatMoney } from '../policy/money.ts';
 import type { Standing } from './rate-limiter.ts';
 
 /** How much of a limit is used and left, for admins. */

@@ -1,5 +1,5 @@
 import type { Policy } from '../../../schemas/policy.ts';
-import type { Charge } from '../limit/limit.ts';
+import type { Charge } from './limits.ts';
 import { canonicalText } from './canonical.ts';
 import type { Grants } from './compile.ts';
 import { type Condition, isDate, isInstant, type Scalar } from './conditions.ts';
@@ -19,7 +19,7 @@ function nameEntry(entry: string, several = 'every intent'): string {
 }
 
 const nameTimes = ({ rate, period }: Charge): string =>
-  `${rate} ${rate === 1 ? 'time' : 'times'} ${Number.isFinite(period) ? `a ${unitNames[period]}` : 'in all'}`;
+  `${rate} ${rate === 1 ? 'time' : 'times'} ${Number.isFinite(period) ? `${period === 3600 ? 'an' : 'a'} ${unitNames[period]}` : 'in all'}`;
 
 function namePayment({ amount, currency, every, budget }: Payment): string {
   if (budget) return `for ${amount} ${currency} each time, at most ${budget.amount} ${currency} in any ${nameDuration(budget.every)}`;

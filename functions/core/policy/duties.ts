@@ -1,6 +1,6 @@
 import type { Duty } from '../../../schemas/policy.ts';
 import { isObject, pointer } from '../json.ts';
-import { isCurrency, minorDigits, toMinorUnits } from '../limit/money.ts';
+import { isCurrency, minorDigits, toMinorUnits } from './money.ts';
 import { type Complain, type Place, termOf } from './constraints.ts';
 
 /** What a policy asks for a permission. */

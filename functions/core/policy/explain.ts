@@ -1,4 +1,4 @@
-import { type Charge, mergeCharges } from '../limit/limit.ts';
+import { type Charge, mergeCharges } from './limits.ts';
 import { type Call, type Condition, concerns, holds } from './conditions.ts';
 import { describeRule, nameCondition } from './describe.ts';
 import { findObstacle, judge, rulesFor } from './judge.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { keptTokens } from '../../../../functions/core/limit/counter-item.ts';
-import type { Charge } from '../../../../functions/core/limit/limit.ts';
+import type { Charge } from '../../../../functions/core/policy/limits.ts';
 import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
 import { type LimitDecision, type LimitRequest, openRateLimiter, type RateLimiter } from '../../../../functions/core/limit/rate-limiter.ts';
 import { bucketMs, longestCountMs } from '../../../../functions/core/limit/window.ts';
