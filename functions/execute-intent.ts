@@ -8,7 +8,6 @@ import { fingerprintOf, readIdempotencyKey, upstreamKeyOf } from './core/idempot
 import { type IdempotentCalls, openIdempotentCalls } from './core/idempotency/idempotent-call.ts';
 import { isNotSent, runOnce } from './core/idempotency/run-once.ts';
 import { type JsonValue, parse } from './core/json.ts';
-import { type Charge, isRate, tightest } from './core/policy/limits.ts';
 import { openQuota } from './core/limit/quota.ts';
 import { countCalls, type LimitRequest, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { openReplayMeter } from './core/limit/replay-meter.ts';
@@ -27,6 +26,7 @@ import { openProofs } from './core/pat/proof.ts';
 import { signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 import { openPatVerifier } from './core/pat/verify.ts';
 import { chargesOf, rulesFor, rulesForAll } from './core/policy/judge.ts';
+import { type Charge, isRate, tightest } from './core/policy/limits.ts';
 import { loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
 import type { Rule } from './core/policy/reading.ts';
 import { openReceipt } from './core/receipt.ts';

@@ -58,7 +58,11 @@ test('shows what the policy says about it in particular, under a tag of its own 
     ],
   };
   const ask = (view: string) =>
-    invoke(createAction({ ...registry, findPolicy: openPolicy(template) }), { path: '/', pathParameters: { intent_uid: uid }, query: { view } });
+    invoke(createAction({ ...registry, findPolicy: openPolicy(template) }), {
+      path: '/',
+      pathParameters: { intent_uid: uid },
+      query: { view },
+    });
   const terms = [`You may execute the intent ${uid} if parameter code is not "XX", at most 5 times a day.`];
   const [short, full] = [await ask('details'), await ask('full')];
   expect(short).toMatchObject({ status: 200, body: { ...details, terms } });

@@ -12,7 +12,7 @@ import { keys } from '../../functions/core/store/keys.ts';
 import { createAction as createGet } from '../../functions/get-agent.ts';
 import { createAction as createList } from '../../functions/list-agents.ts';
 import { createAction as createUnblock } from '../../functions/unblock-agent.ts';
-import { agentPage, agent as agentSchema } from '../../schemas/agent.ts';
+import { agentPage, agentWithUsage } from '../../schemas/agent.ts';
 import { someAdmin } from '../support/admins.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
 import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, post, requestPat, startGate } from '../support/gate.ts';
@@ -224,8 +224,14 @@ describe('with approval', () => {
     expect(refusalOf(await ask({ ...(await newAgent()), agentId: agent.agentId }))).toEqual(bound);
 
     const { body } = await show(agent.agentId);
-    expect(body).toEqual({ agent_id: agent.agentId, state: 'pending', key_thumbprint: expect.any(String), first_seen: expect.any(String) });
-    agentSchema.parse(body);
+    expect(body).toEqual({
+      agent_id: agent.agentId,
+      state: 'pending',
+      key_thumbprint: expect.any(String),
+      first_seen: expect.any(String),
+      usage: [expect.objectContaining({ limit: 'execute', used: 0, left: 60 })],
+    });
+    agentWithUsage.parse(body);
     expect(refusalOf(await approve(agent.agentId, { key_thumbprint: 'another' }))).toEqual({
       status: 409,
       code: 'CONFLICT',

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { addressIn, fetchPolicyInWords } from '../../../client/policy.ts';
-import { formatMoney } from '../../../functions/core/policy/money.ts';
 import { compareForRegistry } from '../../../functions/core/policy/compare.ts';
 import { compilePolicy, type Grants } from '../../../functions/core/policy/compile.ts';
 import { findContradictions } from '../../../functions/core/policy/contradictions.ts';
 import { describeChanges, describePolicy } from '../../../functions/core/policy/describe.ts';
 import { type Explanation, explainCall } from '../../../functions/core/policy/explain.ts';
-import { PolicyError } from '../../../functions/core/policy/reading.ts';
+import { formatMoney } from '../../../functions/core/policy/money.ts';
 import { placeholder } from '../../../functions/core/policy/placeholder.ts';
+import { PolicyError } from '../../../functions/core/policy/reading.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
 import { type Policy, policy as policySchema } from '../../../schemas/policy.ts';
 import { readDescription } from '../../local/stack-file.ts';

@@ -1,6 +1,6 @@
+import type { Charge } from '../policy/limits.ts';
 import type { Key } from '../store/keys.ts';
 import type { Item, Table } from '../store/table.ts';
-import type { Charge } from '../policy/limits.ts';
 import { clearAtMs, slotOf, type Window } from './window.ts';
 
 /** A window as it is kept, with its length in seconds; `Infinity` is kept as none. */
@@ -22,7 +22,7 @@ export const keptTokens = 8;
 /** The windows that a call is counted in, and the newest bucket of each. */
 export type Buckets = Readonly<Record<string, number>>;
 
-/** The counters of the table. Each method is one operation. */
+/** The counters of the table. Each method is one operation, but for finding what there is not. */
 export interface CounterItems {
   /** @param earlier - where version 0.1.0 counted, and the window that takes that over if there is no item yet */
   find(key: Key, earlier?: { key: Key; id: string; period: number }): Promise<CounterItem | undefined>;
@@ -76,14 +76,11 @@ const shiftTokens = Array.from({ length: keptTokens - 1 }, (_, at) => `#last[${a
 
 export const openCounterItems = (table: Table): CounterItems => ({
   find: async (key, earlier) => {
-    if (!earlier) {
-      const item = await table.get<StoredItem>(key);
-      return item && read(item);
-    }
-    const [item, old] = await table.getAll<Item>([key, earlier.key]);
-    if (item) return read(item as StoredItem);
-    const { bucket, counts, total } = (old ?? {}) as Partial<Window>;
-    if (bucket === undefined || counts === undefined || total === undefined) return undefined;
+    const item = await table.get<StoredItem>(key);
+    if (item) return read(item);
+    const old = earlier && (await table.get<Window & Item>(earlier.key));
+    if (!old) return undefined;
+    const { bucket, counts, total } = old;
     return { windows: { [earlier.id]: { bucket, counts, total, period: earlier.period } }, last: [] };
   },
 

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import QuickLRU from 'quick-lru';
 import type { RateLimit } from '../../../schemas/pat.ts';
 import { unavailable } from '../api-error.ts';
+import type { Charge } from '../policy/limits.ts';
 import { keys } from '../store/keys.ts';
 import type { Table } from '../store/table.ts';
 import { type Buckets, type CountedWindow, type CounterItem, keptTokens, openCounterItems, sweepDelaySeconds } from './counter-item.ts';
-import type { Charge } from '../policy/limits.ts';
 import { addCall, bucketAt, callableUntilMs, clearAtMs, emptyWindow, freeAtMs, remainingCalls, removeCall, rollTo } from './window.ts';
 
 export interface LimitRequest {

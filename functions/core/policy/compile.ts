@@ -1,7 +1,7 @@
 import type { Billing, RateLimit } from '../../../schemas/pat.ts';
 import type { Policy } from '../../../schemas/policy.ts';
-import { isRate, tightest } from './limits.ts';
 import { chargesOf, findWider, rulesForAll } from './judge.ts';
+import { isRate, tightest } from './limits.ts';
 import { interpretPolicy, PolicyError, type Rule } from './reading.ts';
 import { coversEntry, isRuledOut } from './scope.ts';
 

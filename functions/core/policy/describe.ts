@@ -1,10 +1,10 @@
 import type { Policy } from '../../../schemas/policy.ts';
-import type { Charge } from './limits.ts';
 import { canonicalText } from './canonical.ts';
 import type { Grants } from './compile.ts';
 import { type Condition, isDate, isInstant, type Scalar } from './conditions.ts';
 import type { Payment } from './duties.ts';
 import { rulesFor, rulesForAll } from './judge.ts';
+import type { Charge } from './limits.ts';
 import { interpretPolicy, type Rule } from './reading.ts';
 import { everyIntent } from './scope.ts';
 

@@ -1,7 +1,7 @@
 import type { Duty } from '../../../schemas/policy.ts';
 import { isObject, pointer } from '../json.ts';
-import { isCurrency, minorDigits, toMinorUnits } from './money.ts';
 import { type Complain, type Place, termOf } from './constraints.ts';
+import { isCurrency, minorDigits, toMinorUnits } from './money.ts';
 
 /** What a policy asks for a permission. */
 export interface Payment {

@@ -1,7 +1,7 @@
-import { type Charge, mergeCharges } from './limits.ts';
 import { type Call, type Condition, concerns, holds } from './conditions.ts';
 import { describeRule, nameCondition } from './describe.ts';
 import { findObstacle, judge, rulesFor } from './judge.ts';
+import { type Charge, mergeCharges } from './limits.ts';
 import type { Rule } from './reading.ts';
 
 /** What one rule says about a call. */

@@ -1,5 +1,5 @@
-import { type Charge, mergeCharges } from './limits.ts';
 import { type Call, type Condition, concerns, holds } from './conditions.ts';
+import { type Charge, mergeCharges } from './limits.ts';
 import type { Rule } from './reading.ts';
 import { coversEntry, isRuledOut, oneIntent } from './scope.ts';
 

@@ -2,13 +2,13 @@ import type { Issue } from '../../../schemas/errors.ts';
 import { intentUidPattern } from '../../../schemas/intent-uid.ts';
 import type { Obligation, Policy, PolicyPermission, Prohibition } from '../../../schemas/policy.ts';
 import { pointer } from '../json.ts';
-import { type Charge, mergeCharges } from './limits.ts';
 import { canonicalDigest } from './canonical.ts';
 import type { Condition } from './conditions.ts';
 import { type Complain, type Place, readConstraints, type StatedLimit, termOf } from './constraints.ts';
 import { type Payment, readDuty, type StatedBudget } from './duties.ts';
-import { everyIntent, oneIntent, oneNamespace } from './scope.ts';
+import { type Charge, mergeCharges } from './limits.ts';
 import { placeholder } from './placeholder.ts';
+import { everyIntent, oneIntent, oneNamespace } from './scope.ts';
 
 /** One sentence of a policy about executing. */
 export interface Rule {

@@ -30,7 +30,11 @@ test('a call is explained: which rules decide, and why', async () => {
     ].join('\n'),
   });
   const explained = JSON.parse((await run([...words, 'amount=20', '--json'])).stdout);
-  expect(explained).toMatchObject({ is_permitted: true, decided_by: '/permission/0', limits: [{ name: 'execute', rate: 60, period: 60, cost: 1 }] });
+  expect(explained).toMatchObject({
+    is_permitted: true,
+    decided_by: '/permission/0',
+    limits: [{ name: 'execute', rate: 60, period: 60, cost: 1 }],
+  });
   expect(await run([...words, 'amount'])).toMatchObject({ code: 3, stderr: '--param takes name=value.\n' });
   expect(await run([...words, 'amount=1', '--at', 'noon'])).toMatchObject({ code: 3, stderr: expect.stringMatching(/^--at takes/) });
 });
@@ -43,7 +47,9 @@ test('a change is told by the intents of a registry', async () => {
   const { code, stdout } = await run(words);
   expect(code).toBe(2);
   expect(stdout).toContain('lost    payments.example:transfer:v1\n');
-  expect(stdout).toContain('limited otherwise  world.example:get-country:v1\n  no longer: You may execute every intent, at most 60 times a minute.\n');
+  expect(stdout).toContain(
+    'limited otherwise  world.example:get-country:v1\n  no longer: You may execute every intent, at most 60 times a minute.\n',
+  );
   expect(await run(['policy', 'diff', sample('everything'), sample('everything'), '--registry', samples])).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^Nothing changes for the \d+ intents of the registry\.\n$/),
@@ -57,8 +63,14 @@ test('what a file says without effect is told, and what cannot be kept is refuse
       'Warning: /permission/1 allows nothing, because /prohibition/0 prohibits all of it: You may execute the intent payments.example:transfer:v1, at most 5 times a day.\n',
   });
   const broken = join(folder, 'broken.json');
-  const permission = [{ target: '{base_url}/api/intents', action: 'execute', constraint: [{ leftOperand: 'v:spatial', operator: 'use', rightOperand: 1 }] }];
+  const permission = [
+    { target: '{base_url}/api/intents', action: 'execute', constraint: [{ leftOperand: 'v:spatial', operator: 'use', rightOperand: 1 }] },
+  ];
   writeFileSync(broken, JSON.stringify({ '@context': 'http://www.w3.org/ns/odrl.jsonld', uid: 'urn:x', type: 'Set', permission }));
   const refused = await run(['policy', 'explain', 'a.example:x:v1', '--file', broken]);
-  expect(refused).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('/permission/0/constraint/0/leftOperand must be one of') });
+  expect(refused).toMatchObject({
+    code: 3,
+    stdout: '',
+    stderr: expect.stringContaining('/permission/0/constraint/0/leftOperand must be one of'),
+  });
 });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { keptTokens } from '../../../../functions/core/limit/counter-item.ts';
-import type { Charge } from '../../../../functions/core/policy/limits.ts';
 import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
 import { type LimitDecision, type LimitRequest, openRateLimiter, type RateLimiter } from '../../../../functions/core/limit/rate-limiter.ts';
 import { bucketMs, longestCountMs } from '../../../../functions/core/limit/window.ts';
+import type { Charge } from '../../../../functions/core/policy/limits.ts';
 import { keys } from '../../../../functions/core/store/keys.ts';
 import { connectTable } from '../../../support/connect-table.ts';
 import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-proxy.ts';
