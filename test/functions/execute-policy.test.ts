@@ -102,11 +102,11 @@ describe('limits of their own', () => {
 
   test('a change of the policy counts anew only what has changed', async () => {
     const everything = permit(intents, { constraint: [rate(10, 'day')] });
-    const before = await under(policyOf([everything, permit(`${intents}/${refund}`, { constraint: [rate(5, 'day')] })]));
-    await before(refund);
-    await before(refund);
-    const after = await under(policyOf([permit(`${intents}/${refund}`, { constraint: [rate(6, 'day')] }), everything]));
-    expect((await after(refund)).headers.RateLimit).toMatch(/^"policy.example:refund:v1";r=5;t=\d+, "execute";r=7;t=\d+$/);
+    const earlier = await under(policyOf([everything, permit(`${intents}/${refund}`, { constraint: [rate(5, 'day')] })]));
+    await earlier(refund);
+    await earlier(refund);
+    const later = await under(policyOf([permit(`${intents}/${refund}`, { constraint: [rate(6, 'day')] }), everything]));
+    expect((await later(refund)).headers.RateLimit).toMatch(/^"policy.example:refund:v1";r=5;t=\d+, "execute";r=7;t=\d+$/);
   });
 });
 
