@@ -9,24 +9,17 @@ import { type IdempotentCalls, openIdempotentCalls } from './core/idempotency/id
 import { isNotSent, runOnce } from './core/idempotency/run-once.ts';
 import { type JsonValue, parse } from './core/json.ts';
 import { openQuota } from './core/limit/quota.ts';
-import { countCalls, type LimitRequest, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
+import { countCalls, countExecution, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { openReplayMeter } from './core/limit/replay-meter.ts';
 import { openValidators } from './core/parameters/validators.ts';
 import { openAdmission } from './core/pat/admission.ts';
-import {
-  type Authorization,
-  type Authorize,
-  openAuthorizer,
-  requirePermission,
-  requirePermittedCall,
-  requireStanding,
-} from './core/pat/authorize.ts';
+import { type Authorize, openAuthorizer, requirePermission, requirePermittedCall, requireStanding } from './core/pat/authorize.ts';
 import { openPolicyRefusals } from './core/pat/policy-refusals.ts';
 import { openProofs } from './core/pat/proof.ts';
 import { signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 import { openPatVerifier } from './core/pat/verify.ts';
 import { chargesOf, rulesFor, rulesForAll } from './core/policy/judge.ts';
-import { type Charge, isRate, tightest } from './core/policy/limits.ts';
+import { isRate, tightest } from './core/policy/limits.ts';
 import { loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
 import type { Rule } from './core/policy/reading.ts';
 import { openReceipt } from './core/receipt.ts';
@@ -67,7 +60,8 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
     const { claims, policy, proof } = authorization;
     const { jkt: thumbprint } = claims.cnf;
     const receipt = openReceipt(request, claims.sub, policy.digest);
-    const counterFor = (rules: readonly Rule[]) => countExecution(authorization, chargesOf(rules));
+    const counterFor = (rules: readonly Rule[]) =>
+      countExecution(thumbprint, chargesOf(rules), { lmt: claims.lmt, templateDigest: policy.templateDigest });
     const quota = openQuota(limits, counterFor(rulesForAll(policy.grants)));
 
     const giveBack = async (error: unknown): Promise<never> => {
@@ -150,18 +144,6 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
     }
   };
 };
-
-/** The counter of an agent's executions. Version 0.1.0 counted those of its one limit by the digest of the policy. */
-function countExecution({ claims, policy }: Authorization, charges: Charge[]): LimitRequest {
-  const { lmt } = claims;
-  const taken = lmt && charges.find((charge) => isRate(charge) && charge.rate === lmt.rate && charge.period === lmt.period);
-  return {
-    holder: claims.cnf.jkt,
-    counter: 'execute',
-    charges,
-    ...(taken && { earlier: { counter: `execute#${policy.templateDigest}/${taken.period}`, id: taken.id } }),
-  };
-}
 
 const { requireProofOfPossession, billing } = readEnvironment([], ['requireProofOfPossession', 'billing']);
 const table = tableFromEnvironment();

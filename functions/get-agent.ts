@@ -3,7 +3,7 @@ import { requireFullAdmin } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
+import { countExecution, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { describeUsage } from './core/limit/usage.ts';
 import { chargesOf } from './core/policy/judge.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
@@ -30,9 +30,7 @@ export const createAction =
     if (!agent || !state) throw noSuchAgent();
     const charges = chargesOf(findPolicy(request.baseUrl).grants.rules);
     const isCounted = agent.thumbprint !== undefined && charges.length > 0;
-    const { standings } = isCounted
-      ? await limits.inspect({ holder: agent.thumbprint ?? '', counter: 'execute', charges })
-      : { standings: [] };
+    const { standings } = isCounted ? await limits.inspect(countExecution(agent.thumbprint ?? '', charges)) : { standings: [] };
     return ok({ ...toAgent(agent, state), usage: standings.map(describeUsage) });
   };
 

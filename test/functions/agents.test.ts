@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { VerifyAdmin } from '../../functions/core/admin/verify-admin.ts';
 import { ApiError } from '../../functions/core/api-error.ts';
-import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { countExecution, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { chargesOf } from '../../functions/core/policy/judge.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { openAgents } from '../../functions/core/store/agent.ts';
@@ -66,7 +66,7 @@ test('an agent can be read, and what it has used', async () => {
   expect({ status, body }).toEqual({ status: 200, body: { ...record, usage: unused } });
   agentWithUsage.parse(body);
   const { grants } = openPolicy(loadPolicyTemplate())('https://api.example/test');
-  await openRateLimiter(store.table).consume({ holder: 'thumbprint', counter: 'execute', charges: chargesOf(grants.rules) });
+  await openRateLimiter(store.table).consume(countExecution('thumbprint', chargesOf(grants.rules)));
   expect((await call('get', encodeURIComponent(agentId.normalize('NFD')))).body).toEqual({
     ...record,
     usage: [{ ...unused[0], used: 1, left: 59 }],

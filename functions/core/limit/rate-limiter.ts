@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import QuickLRU from 'quick-lru';
 import type { RateLimit } from '../../../schemas/pat.ts';
 import { unavailable } from '../api-error.ts';
-import type { Charge } from '../policy/limits.ts';
+import { type Charge, isRate } from '../policy/limits.ts';
 import { keys } from '../store/keys.ts';
 import type { Table } from '../store/table.ts';
 import { type Buckets, type CountedWindow, type CounterItem, keptTokens, openCounterItems, sweepDelaySeconds } from './counter-item.ts';
@@ -24,6 +24,24 @@ export const countCalls = (holder: string, name: string, limit: RateLimit): Limi
   const id = String(limit.period);
   return { holder, counter: name, charges: [{ id, name, ...limit, cost: 1 }], earlier: { counter: `${name}/${id}`, id } };
 };
+
+/**
+ * A request that counts an execution, in the one counter that an agent's key has for them.
+ * @param earlier - what version 0.1.0 counted by: the digest of the policy, in the window of the PAT's limit
+ */
+export function countExecution(
+  thumbprint: string,
+  charges: readonly Charge[],
+  { lmt, templateDigest }: { lmt?: RateLimit | undefined; templateDigest?: string } = {},
+): LimitRequest {
+  const taken = lmt && charges.find((charge) => isRate(charge) && charge.rate === lmt.rate && charge.period === lmt.period);
+  return {
+    holder: thumbprint,
+    counter: 'execute',
+    charges,
+    ...(taken && { earlier: { counter: `execute#${templateDigest}/${taken.period}`, id: taken.id } }),
+  };
+}
 
 /** How much of one limit is used. */
 export interface Standing {
@@ -214,8 +232,9 @@ export function openRateLimiter(table: Table, now: () => number = Date.now): Rat
       const seen = item;
       const windows = money.flatMap(({ id, cost }): [string, CountedWindow][] => {
         const [window, bucket] = [seen?.windows[id], buckets[id]];
-        const without = window && bucket !== undefined ? removeCall(window, bucket, cost) : window;
-        return without && without !== window ? [[id, { ...without, period: window?.period ?? Number.POSITIVE_INFINITY }]] : [];
+        if (!window || bucket === undefined) return [];
+        const without = removeCall(window, bucket, cost);
+        return without === window ? [] : [[id, { ...without, period: window.period }]];
       });
       if (!seen || windows.length === 0) return true;
       const next = nextItem(seen, Object.fromEntries(windows), token);
