@@ -71,8 +71,8 @@ const isUnchanged = (token: string) => ({
 
 const isAbsent = { ConditionExpression: 'attribute_not_exists(pk)' };
 
-/** Makes room for a token at the front: the right sides are what stood there before the write. */
-const shiftTokens = Array.from({ length: keptTokens - 1 }, (_, at) => `#last[${at + 1}] = #last[${at}]`).join(', ');
+/** Puts a token at the front, and moves each of the others by one place. */
+const pushToken = [...Array.from({ length: keptTokens - 1 }, (_, at) => `#last[${at + 1}] = #last[${at}]`).reverse(), '#last[0] = :token'];
 
 export const openCounterItems = (table: Table): CounterItems => ({
   find: async (key, earlier) => {
@@ -97,7 +97,7 @@ export const openCounterItems = (table: Table): CounterItems => ({
       };
     });
     const written = await table.update<StoredItem>(key, {
-      UpdateExpression: `SET ${[...paths.map(({ set }) => set), '#last[0] = :token', shiftTokens].join(', ')}`,
+      UpdateExpression: `SET ${[...paths.map(({ set }) => set), ...pushToken].join(', ')}`,
       ConditionExpression: [...paths.map(({ condition }) => condition), 'NOT contains(#last, :token)'].join(' AND '),
       ExpressionAttributeNames: Object.assign(
         { '#windows': 'windows', '#bucket': 'bucket', '#total': 'total', '#counts': 'counts', '#last': 'last' },

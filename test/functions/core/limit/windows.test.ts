@@ -220,6 +220,32 @@ describe('a budget', () => {
     expect(await totalsOf(request)).toEqual({ monthly: 100 });
   });
 
+  test.each([
+    [0, true],
+    [keptTokens - 2, true],
+    [keptTokens + 1, false],
+  ])('whose repayment took effect unseen, with %s writes of others after it, is repaid once', async (others, isCertain) => {
+    const request = requestOf(money('monthly', 100_000, 100));
+    const other = openRateLimiter(store.table, now);
+    let isLost = false;
+    const table = {
+      ...store.table,
+      put: async (...given: Parameters<typeof store.table.put>) => {
+        const isWritten = await store.table.put(...given);
+        if (!isLost) return isWritten;
+        isLost = false;
+        for (let call = 0; call < others; call++) await other.consume(request);
+        return false;
+      },
+    };
+    const limits = openRateLimiter(table, now);
+    const decision = await limits.consume(request);
+    await limits.consume(request);
+    isLost = true;
+    expect(await limits.giveBack(request, decision)).toBe(isCertain);
+    expect(await totalsOf(request)).toEqual({ monthly: 100 + others * 100 });
+  });
+
   test('that another instance has given back is seen within ten seconds', async () => {
     const [here, there] = [openRateLimiter(store.table, now), openRateLimiter(store.table, now)];
     const request = requestOf(money('monthly', 300, 300));
