@@ -3,7 +3,8 @@ import { ApiError, invalidParameter, unavailable } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { limitExceeded, openRateLimiter, type RateLimiter, rateLimitHeaders } from './core/limit/rate-limiter.ts';
+import { limitExceeded, rateLimitHeaders } from './core/limit/limit-answers.ts';
+import { countCalls, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { log } from './core/log.ts';
 import { readAgentKey } from './core/pat/agent-key.ts';
 import { newClaims } from './core/pat/claims.ts';
@@ -69,16 +70,16 @@ export const createAction =
     const signed = verifySignedPolicy(signed_policy, key, policy, { baseUrl, nowMs, agentId, isFreshRequired });
     if (!signed.isCurrent) throw await refusals.rejectPolicy(signed.otherReference, policy, baseUrl);
     const proof = await proofs.checkAtIssue(request, thumbprint, nowMs);
-    const counter = { thumbprint, name: 'issue', limit: { rate, period: 3_600 } };
+    const counter = countCalls(thumbprint, 'issue', { rate, period: 3_600 });
     const known = limits.findRefusal(counter);
-    if (known) throw limitExceeded(known, tooManyIssued);
+    if (known) throw limitExceeded(known, { message: tooManyIssued });
     const presented = { agentId, thumbprint, nowMs, hasProof: proof !== undefined };
     const seen = await findAgent(agents, presented, settings);
 
     await requireFirstUse(signed, key, usedJtis);
     await proof?.use();
     const decision = await limits.consume(counter);
-    if (!decision.isAdmitted) throw limitExceeded(decision, tooManyIssued);
+    if (!decision.isAdmitted) throw limitExceeded(decision, { message: tooManyIssued });
     const [agent] = await Promise.all([bindAgent(agents, presented, seen, settings), archive.keep(policy.reference, policy.policy)]);
 
     const claims = newClaims({ baseUrl, agent, policy, hasProof: presented.hasProof, nowMs, lifeSeconds });

@@ -98,7 +98,7 @@ const rows = [
     summary: 'Read one intent',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { intent: ['getAll'], service: ['get', 'getAll'] }, adminTokens: true },
+    needs: { table: { intent: ['getAll'], service: ['get', 'getAll'] }, adminTokens: true, policy: true },
   },
   {
     name: 'execute-intent',
@@ -340,10 +340,10 @@ const rows = [
     name: 'get-agent',
     method: 'GET',
     path: '/api/agents/{agent_id}',
-    summary: 'Read the key that an agent id is bound to, and whether it is blocked',
+    summary: 'Read the key that an agent id is bound to, whether it is blocked, and what it has used of its limits',
     success: 200,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: foundAgent } },
+    needs: { table: { agent: foundAgent, limit: ['get'] }, policy: true },
   },
   {
     ...admin,

@@ -41,6 +41,27 @@ export const agent = z
 
 export type Agent = z.infer<typeof agent>;
 
+const amount = z.union([z.int(), z.string()]);
+
+const usage = z.strictObject({
+  limit: z.string().describe('its name in RateLimit-Policy'),
+  rule: z.string().optional().describe('JSON pointer to what states it in the policy'),
+  of: amount.describe('calls; or money, as a decimal'),
+  used: amount.describe('of the last `period` seconds'),
+  left: amount,
+  period: z.int().optional().describe('in seconds; without it, calls are counted for as long as the policy states the limit'),
+  unit: z.string().optional().describe('ISO 4217 code of the currency, if it is a budget'),
+});
+
+export type Usage = z.infer<typeof usage>;
+
+/** What the read of one agent shows. */
+export const agentWithUsage = agent
+  .extend({ usage: z.array(usage).describe('how much of each limit of the policy in force the key has used') })
+  .meta({ id: 'AgentWithUsage', description: 'An agent, and how much of its limits and budgets is used.' });
+
+export type AgentWithUsage = z.infer<typeof agentWithUsage>;
+
 export const agentPage = z.strictObject({ agents: z.array(agent) }).meta({ id: 'AgentPage' });
 
 export const agentQuery = listQuery.pick({ page_size: true }).extend({

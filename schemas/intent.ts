@@ -63,12 +63,16 @@ export const intentInput = z
 
 export type IntentInput = z.infer<typeof intentInput>;
 
+/** What the policy says about one intent in particular. */
+const terms = z.array(z.string()).describe('what the usage policy says about this intent in particular, in plain sentences');
+
 /** The body that replaces an intent: also what a read in full shows besides, if it is that of the record. */
 export const intentUpdate = intentInput
   .safeExtend({
     intent_id: z.string().optional().describe('must be the intent_uid'),
     service_id: z.string().optional().describe('must be that of the record'),
     service_name: z.string().optional().describe('must be that of the service'),
+    terms: terms.optional().describe('is ignored: it comes from the policy'),
   })
   .meta({ id: 'IntentUpdate', description: 'The body that replaces an intent, as a read in full shows it.' });
 
@@ -113,6 +117,11 @@ export const toIntentDetails = (intent: IntentInput, serviceName: string): Inten
   digest: digestIntent(intent),
 });
 
+/** What endpoint 2 answers. */
+export const describedDetails = intentDetails
+  .extend({ terms: terms.optional() })
+  .meta({ id: 'IntentWithTerms', description: 'An intent, and what the policy says about it.' });
+
 export const viewQuery = z.object({
   view: z.enum(['full', 'details']).default('details').describe('full adds constraints, method, category, version, deprecated and draft'),
 });
@@ -120,6 +129,7 @@ export const viewQuery = z.object({
 /** The full intent schema: `GET /api/intents/{intent_uid}?view=full`. */
 export const fullIntent = intentDetails
   .extend({
+    terms: terms.optional(),
     intent_id: intentUid,
     service_id: z.string(),
     input_parameters: z.array(recordedParameter),

@@ -181,7 +181,13 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
       },
     },
     'list-agents': { query: { page_size: '1' }, answer: { agents: [thumbprintedAgent] } },
-    'get-agent': { path: { agent_id: agentId }, answer: thumbprintedAgent },
+    'get-agent': {
+      path: { agent_id: agentId },
+      answer: {
+        ...thumbprintedAgent,
+        usage: [{ limit: 'execute', rule: '/permission/0/constraint/0', of: 60, used: 1, left: 59, period: 60 }],
+      },
+    },
     'approve-agent': {
       path: { agent_id: agentId },
       body: { key_thumbprint: thumbprintedAgent.key_thumbprint },

@@ -1,14 +1,14 @@
 import * as z from 'zod';
 import { jwsAlgorithmNames } from '../../functions/core/pat/signatures.ts';
-import { agent, agentPage, agentQuery, approvalInput, blockInput } from '../../schemas/agent.ts';
+import { agent, agentPage, agentQuery, agentWithUsage, approvalInput, blockInput } from '../../schemas/agent.ts';
 import { changePage, changesQuery } from '../../schemas/changes.ts';
 import { credentialInput, savedCredential } from '../../schemas/credential.ts';
 import { errorBody } from '../../schemas/errors.ts';
 import { executionRequest } from '../../schemas/execution.ts';
 import {
   briefPage,
+  describedDetails,
   fullIntent,
-  intentDetails,
   intentInput,
   intentList,
   intentPage,
@@ -78,19 +78,19 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'get-intent': {
     tag: 'Discovery',
     description:
-      'With `view=full`, everything that was registered, in the form that a PUT takes. A draft is there only with `view=full` and the token of an admin of its service.',
+      'With `view=full`, everything that was registered, in the form that a PUT takes. `terms` says what the policy asks for this intent in particular: conditions, limits and prices. A draft is there only with `view=full` and the token of an admin of its service.',
     query: viewQuery,
-    answer: z.union([intentDetails, fullIntent]),
+    answer: z.union([describedDetails, fullIntent]),
     headers: revision,
   },
   'execute-intent': {
     tag: 'Execution',
     description:
-      'Checks the PAT, the policy, the parameters and the rate limit, calls the endpoint of the intent, and returns its answer: the members are the output parameters of the intent. A request that is refused for its parameters does not count against the limit. Send an `Idempotency-Key` if you may have to send the request again: nothing is executed twice under one key. Send the `digest` that you read in `If-Match` (or an `ETag` of the intent) to execute the intent only as you know it: 409 names in `details.changed` what is different, and nothing is called or counted.',
+      'Checks the PAT, the policy, the parameters and the limits, calls the endpoint of the intent, and returns its answer: the members are the output parameters of the intent. A request that is refused for its parameters does not count against the limit. Send an `Idempotency-Key` if you may have to send the request again: nothing is executed twice under one key. Send the `digest` that you read in `If-Match` (or an `ETag` of the intent) to execute the intent only as you know it: 409 names in `details.changed` what is different, and nothing is called or counted.',
     body: executionRequest,
     requestHeaders: ['Idempotency-Key', 'If-Match', 'DPoP'],
     answer: z.record(z.string(), z.unknown()),
-    headers: [...limited, 'Execution-Id', 'Idempotent-Replayed'],
+    headers: [...limited, 'Budget-Warning', 'Execution-Id', 'Idempotent-Replayed'],
   },
   'get-policy': {
     tag: 'Policy',
@@ -176,8 +176,9 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'delete-intent': { tag: 'Intents', description: 'Its uid becomes free again.', requestHeaders: guarded },
   'get-agent': {
     tag: 'Agents',
-    description: 'When the agent was first seen, the key to which its id is bound, and whether it is blocked.',
-    answer: agent,
+    description:
+      'When the agent was first seen, the key to which its id is bound, whether it is blocked, and how much of each limit and budget of the policy its key has used.',
+    answer: agentWithUsage,
   },
   'list-agents': {
     tag: 'Agents',

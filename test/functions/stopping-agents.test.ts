@@ -3,6 +3,7 @@ import type { JWK } from 'jose';
 import { createAction as createApprove } from '../../functions/approve-agent.ts';
 import { createAction as createBlock } from '../../functions/block-agent.ts';
 import type { Admin } from '../../functions/core/admin/admin.ts';
+import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { log } from '../../functions/core/log.ts';
 import { outwaitAdmissions } from '../../functions/core/pat/admission.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
@@ -11,7 +12,7 @@ import { keys } from '../../functions/core/store/keys.ts';
 import { createAction as createGet } from '../../functions/get-agent.ts';
 import { createAction as createList } from '../../functions/list-agents.ts';
 import { createAction as createUnblock } from '../../functions/unblock-agent.ts';
-import { agentPage, agent as agentSchema } from '../../schemas/agent.ts';
+import { agentPage, agentWithUsage } from '../../schemas/agent.ts';
 import { someAdmin } from '../support/admins.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
 import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, post, requestPat, startGate } from '../support/gate.ts';
@@ -53,7 +54,16 @@ const unblock = (agentId: string) =>
   invoke(createUnblock({ ...admin, agents: gate.agents }), { method: 'DELETE', ...pathOf(agentId, '/block') });
 const approve = (agentId: string, body: object = {}) =>
   invoke(createApprove({ ...admin, agents: gate.agents }), { method: 'POST', ...pathOf(agentId, '/approve'), ...json(body) });
-const show = (agentId: string) => invoke(createGet({ ...admin, agents: gate.agents }), pathOf(agentId));
+const show = (agentId: string) =>
+  invoke(
+    createGet({
+      ...admin,
+      agents: gate.agents,
+      findPolicy: openPolicy(loadPolicyTemplate()),
+      limits: openRateLimiter(gate.database.table),
+    }),
+    pathOf(agentId),
+  );
 const list = (query: Record<string, string>) => invoke(createList({ ...admin, agents: gate.agents }), { path: '/api/agents', query });
 const run = (pat: string, steps = gate.openExecute(), headers = {}) => execute(steps, pat, uid, { code: 'FR' }, headers);
 const thumbprintOf = async (agentId: string) => (await gate.agents.find(agentId))?.thumbprint;
@@ -213,9 +223,16 @@ describe('with approval', () => {
     expect(gate.database.operations).toEqual(['BatchGetItem']);
     expect(refusalOf(await ask({ ...(await newAgent()), agentId: agent.agentId }))).toEqual(bound);
 
-    const { body } = await show(agent.agentId);
-    expect(body).toEqual({ agent_id: agent.agentId, state: 'pending', key_thumbprint: expect.any(String), first_seen: expect.any(String) });
-    agentSchema.parse(body);
+    const shown = await show(agent.agentId);
+    agentWithUsage.parse(shown.body);
+    const { usage, ...body } = shown.body;
+    expect(usage).toEqual([expect.objectContaining({ limit: 'execute', used: 0, left: 60 })]);
+    expect(body).toEqual({
+      agent_id: agent.agentId,
+      state: 'pending',
+      key_thumbprint: expect.any(String),
+      first_seen: expect.any(String),
+    });
     expect(refusalOf(await approve(agent.agentId, { key_thumbprint: 'another' }))).toEqual({
       status: 409,
       code: 'CONFLICT',
@@ -461,7 +478,7 @@ describe('an agent_id that several keys use', () => {
     expect(pats.slice(3).map(subjectOf)).toEqual(names);
     const steps = gate.openExecute();
     for (const pat of pats) expect((await run(pat, steps)).status).toBe(200);
-    expect(agentSchema.parse((await show(names[1])).body)).toMatchObject({ agent_id: names[1], state: 'active' });
+    expect(agentWithUsage.parse((await show(names[1])).body)).toMatchObject({ agent_id: names[1], state: 'active' });
 
     await gate.agents.revoke(names[1], Date.now());
     expect(await Promise.all(pats.map(async (pat) => (await run(pat, steps)).status))).toEqual([200, 401, 200, 200, 401, 200]);

@@ -3,7 +3,7 @@ import { ApiError } from '../../functions/core/api-error.ts';
 import { ok } from '../../functions/core/http/response.ts';
 import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
 import { runOnce } from '../../functions/core/idempotency/run-once.ts';
-import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { countCalls, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { isBlocked, isRevoked, openAgents } from '../../functions/core/store/agent.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
 import { keys } from '../../functions/core/store/keys.ts';
@@ -36,7 +36,7 @@ const limited = (name: string, { callers, rate, ...budget }: { callers: number; 
   budget,
   prepare: async () => {
     let made = 0;
-    const request = { thumbprint: 'key', name: 'execute', limit: { rate, period: 3_600 } };
+    const request = countCalls('key', 'execute', { rate, period: 3_600 });
     return {
       callers: times(callers, () => async ({ table, act }: Caller) => {
         const { isAdmitted } = await openRateLimiter(table).consume(request);
