@@ -43,6 +43,9 @@ const kindNames: Record<RecordKind, string> = {
   policy: 'earlier policies',
   feed: 'progress of the feed of a search collection',
   jti: 'used documents',
+  session: 'sessions of signed-in people',
+  consent: 'accepted policies',
+  signInCode: 'authorization codes',
 };
 
 const verbs: Record<TableOperation, string> = {

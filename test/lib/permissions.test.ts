@@ -102,6 +102,9 @@ test('the partitions are those of the keys', () => {
     policy: keys.policy('1'),
     feed: keys.feed('1'),
     jti: keys.jti('1', '2'),
+    session: keys.session('1'),
+    consent: keys.consent('1', '2'),
+    signInCode: keys.signInCode('1'),
   };
   for (const [kind, { table, prefix }] of Object.entries(partitions)) {
     const { pk } = made[kind as RecordKind];

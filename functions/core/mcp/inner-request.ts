@@ -30,6 +30,7 @@ export function innerRequest(
     queryValues: () => query,
     json: () => body,
     body: (schema) => parse(schema, body),
+    form: (schema) => parse(schema, {}),
     ifMatch: () => true,
   };
 }
