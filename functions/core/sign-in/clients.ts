@@ -70,7 +70,7 @@ function readClientId(clientId: string): URL {
 
 /** @param redirectUris - of the client that is registered here */
 export function openClients(redirectUris: readonly string[], readDocument: ReadDocument, now: () => number = Date.now): Clients {
-  const registered: Client = { clientId: registeredClientId, name: 'A program without a description', redirectUris };
+  const registered: Client = { clientId: registeredClientId, name: 'a program without a description', redirectUris };
   const kept = new QuickLRU<string, { client: Client; untilMs: number }>({ maxSize: maxKept });
 
   async function read(clientId: string, baseUrl: string): Promise<Client> {

@@ -140,7 +140,7 @@ export function consentPage({ client, asked, person, policy, policyReference, ba
     `Let ${client.name} act for you?`,
     `${facts([
       ['Program', client.name],
-      ['Vouched for by', client.host ?? 'nobody: it has no description of its own'],
+      ['Vouched for by', client.host ?? 'nobody'],
       ['Answer goes to', isLocal ? `a program on this computer (${target.host})` : target.host],
       ['You are', person.userName],
       ['Gate', new URL(baseUrl).host],
