@@ -147,7 +147,7 @@ export function consentPage({ client, asked, person, policy, policyReference, ba
     ])}
 <p>The name is what the program calls itself. Go on only if you have just asked it to connect.</p>
 <h2>The policy</h2>
-<p>If you accept, the program may find and run operations of the services behind this gate in your name, within this policy:</p>
+<p>If you accept, the program may find and run operations of the services behind this gate in your name, within this policy. “You” in it is whoever acts under it:</p>
 <ul>
 ${describePolicy(policy, baseUrl)
   .map((sentence) => `<li>${escapeHtml(sentence)}</li>`)
