@@ -14,6 +14,7 @@ import { openReplayMeter } from './core/limit/replay-meter.ts';
 import { openValidators } from './core/parameters/validators.ts';
 import { openAdmission } from './core/pat/admission.ts';
 import { type Authorize, openAuthorizer, requirePermission, requirePermittedCall, requireStanding } from './core/pat/authorize.ts';
+import { holderOf } from './core/pat/holder.ts';
 import { openPolicyRefusals } from './core/pat/policy-refusals.ts';
 import { openProofs } from './core/pat/proof.ts';
 import { signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
@@ -58,10 +59,10 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
     const nowMs = now();
     const authorization = await authorize(request, nowMs);
     const { claims, policy, proof } = authorization;
-    const { jkt: thumbprint } = claims.cnf;
+    const { thumbprint, account } = holderOf(claims);
     const receipt = openReceipt(request, claims.sub, policy.digest);
     const counterFor = (rules: readonly Rule[]) =>
-      countExecution(thumbprint, chargesOf(rules), { lmt: claims.lmt, templateDigest: policy.templateDigest });
+      countExecution(account, chargesOf(rules), { lmt: claims.lmt, templateDigest: policy.templateDigest });
     const quota = openQuota(limits, counterFor(rulesForAll(policy.grants)));
 
     const giveBack = async (error: unknown): Promise<never> => {
@@ -84,11 +85,11 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
       quota.applyTo(counterFor(rulesFor(policy.grants.rules, intent_uid)));
       const values = validate(intent, parameters);
       const upstreamRequest = buildRequest(intent, values);
-      const rules = requirePermittedCall(policy, { intentUid: intent_uid, parameters: values, thumbprint, nowMs });
+      const rules = requirePermittedCall(policy, { intentUid: intent_uid, parameters: values, thumbprint: account, nowMs });
       quota.applyTo(counterFor(rules), service.limit && countCalls(`service:${service.service_id}`, 'service', service.limit));
       const replayLimit = claims.lmt ?? tightest(chargesOf(rules).filter(isRate));
       const idempotencyKey = readIdempotencyKey(request);
-      const ids = { agentId: claims.sub, thumbprint, executionId: receipt.executionId };
+      const ids = { agentId: claims.sub, thumbprint: account, executionId: receipt.executionId };
 
       const response = await runOnce(calls, {
         keyed:
@@ -98,8 +99,8 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
         refusal: findMismatch(request, live) ?? quota.knownRefusal(),
         useProof: async () => proof?.use(),
         replays: {
-          findRefusal: () => replayLimit && replays.findRefusal({ thumbprint, limit: replayLimit }),
-          count: () => replayLimit && replays.count({ thumbprint, limit: replayLimit }),
+          findRefusal: () => replayLimit && replays.findRefusal({ thumbprint: account, limit: replayLimit }),
+          count: () => replayLimit && replays.count({ thumbprint: account, limit: replayLimit }),
         },
         admit: async () => {
           await quota.consume();
@@ -116,7 +117,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
               intentUid: intent_uid,
               service,
               requestId: request.requestId,
-              ...(idempotencyKey !== undefined && { idempotencyKey: upstreamKeyOf(thumbprint, idempotencyKey) }),
+              ...(idempotencyKey !== undefined && { idempotencyKey: upstreamKeyOf(account, idempotencyKey) }),
               baseUrl: request.baseUrl,
               deadlineMs: request.remainingMs() - reservedMs,
             })

@@ -4,6 +4,7 @@ import type { ApiRequest } from './core/http/request.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { openAnswers } from './core/mcp/answer.ts';
 import { askFunction } from './core/mcp/ask-function.ts';
+import { askToSignIn } from './core/mcp/sign-in-challenge.ts';
 import { type Endpoints, openTools } from './core/mcp/tools.ts';
 import { action as executeIntent } from './execute-intent.ts';
 import { action as getIntent } from './get-intent.ts';
@@ -14,13 +15,17 @@ export interface Deps {
   endpoints: Endpoints;
   /** whether a signed policy has to carry iat, exp, aud and jti */
   isFreshRequired: boolean;
+  /** people can sign in here, for hosts that have no key */
+  isSignInOffered: boolean;
   /** of the product */
   version: string;
 }
 
 /** `POST /mcp`: the gate as a server of the Model Context Protocol (Streamable HTTP, stateless), for hosts that speak no other protocol. */
-export const createAction = ({ endpoints, isFreshRequired, version }: Deps): Action => {
-  const answer = openAnswers(openTools(endpoints, isFreshRequired), version);
+export const createAction = ({ endpoints, isFreshRequired, isSignInOffered, version }: Deps): Action => {
+  const { executeIntent } = endpoints;
+  const offered = isSignInOffered ? { ...endpoints, executeIntent: askToSignIn(executeIntent) } : endpoints;
+  const answer = openAnswers(openTools(offered, isFreshRequired), version);
 
   return async (request) => {
     checkOrigin(request);
@@ -40,12 +45,16 @@ function checkOrigin({ headerValues, baseUrl }: ApiRequest): void {
   );
 }
 
-const { version, issueFunction, requireFreshSignature } = readEnvironment(['version', 'issueFunction'], ['requireFreshSignature']);
+const { version, issueFunction, requireFreshSignature, signInClient } = readEnvironment(
+  ['version', 'issueFunction'],
+  ['requireFreshSignature', 'signInClient'],
+);
 
 export const handler = serve(
   createAction({
     endpoints: { searchIntents, getIntent, getPolicy, issuePat: askFunction(issueFunction, '/api/pat/issue'), executeIntent },
     isFreshRequired: requireFreshSignature === 'true',
+    isSignInOffered: signInClient !== undefined,
     version,
   }),
 );

@@ -17,7 +17,7 @@ import { errorTable } from '../schemas/errors.ts';
 import { acknowledge } from './acknowledge.ts';
 import { addRecords, domainOptions } from './domain.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
-import { aliasOf, type Endpoint, endpoints } from './endpoints.ts';
+import { aliasOf, type Endpoint, endpointsWith } from './endpoints.ts';
 import { bodyTemplate, type GatewayAnswer, gatewayAnswers, gatewayResponse, headerExpressions, noPath } from './error-answers.ts';
 import { protect } from './firewall.ts';
 import type { Settings } from './settings.ts';
@@ -50,7 +50,8 @@ export class Api extends Construct {
         const handler = functions.get(name);
         if (!handler) continue;
         for (const verb of answeredTo(method)) {
-          const added = resource.addMethod(verb, new LambdaIntegration(handler.lambda, { allowTestInvoke: false }));
+          // One permission for the whole API, instead of one for each method: CloudFormation allows 500 resources.
+          const added = resource.addMethod(verb, new LambdaIntegration(handler.lambda, { scopePermissionToMethod: false }));
           acknowledge(added, { 'AwsSolutions-APIG4': whyNoAuthorizer[credential], 'AwsSolutions-COG4': whyNoAuthorizer[credential] });
         }
       }
@@ -167,13 +168,14 @@ export class Api extends Construct {
 }
 
 /** What the API serves: the endpoints and, if they are wanted, those with a further path once more under that one. */
-const listRoutes = ({ aliases, protocol }: Settings): readonly Endpoint[] => [
-  ...endpoints,
-  ...(aliases ? endpoints : []).flatMap((endpoint) => {
-    const path = aliasOf(endpoint, protocol);
+const listRoutes = (settings: Settings): readonly Endpoint[] => {
+  const deployed = endpointsWith(settings);
+  const further = (settings.aliases ? deployed : []).flatMap((endpoint) => {
+    const path = aliasOf(endpoint, settings.protocol);
     return path === undefined ? [] : [{ ...endpoint, path }];
-  }),
-];
+  });
+  return [...deployed, ...further];
+};
 
 /** HEAD is answered wherever GET is (RFC 9110 section 9.3.2). */
 const answeredTo = (method: Endpoint['method']): string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]);

@@ -32,6 +32,8 @@ export interface Needs {
   credentials?: 'read' | 'write';
   /** recognises admins, besides those endpoints that are for admins only */
   adminTokens?: true;
+  /** lets people sign in for programs, or says that they may, if the setting `signIn` is made */
+  signIn?: true;
 }
 
 /** A row of the table of endpoints. */
@@ -46,9 +48,11 @@ interface Row {
   alias?: string;
   summary: string;
   credential: 'none' | 'pat' | 'admin';
-  success: 200 | 201 | 204;
+  success: 200 | 201 | 204 | 302;
   /** refusals besides those that every endpoint has (404 for paths, 405, 500, 503) */
   errors: readonly ErrorCode[];
+  /** is there only if the setting of this name is made */
+  onlyWith?: 'signIn';
   /** endpoints whose actions it runs in its own process: it needs what they need, besides its own */
   runs?: readonly string[];
   needs: Needs;
@@ -61,6 +65,8 @@ interface Row {
 
 const admin = { credential: 'admin', timeoutSeconds: 10, memoryMb: 512 } as const;
 const open = { credential: 'none', timeoutSeconds: 10, memoryMb: 512 } as const;
+
+const forSignIn = { ...open, onlyWith: 'signIn' } as const;
 
 /** What reading the whole registry takes, as an index is built. */
 const wholeRegistry = { serviceName: ['query'], member: ['query'], service: ['getAll'], intent: ['getAll'] } as const;
@@ -434,7 +440,7 @@ const rows = [
     success: 200,
     errors: ['UNSUPPORTED_MEDIA_TYPE', 'FORBIDDEN'],
     runs: ['search-intents', 'get-intent', 'get-policy', 'execute-intent'],
-    needs: { invokesIssue: true },
+    needs: { invokesIssue: true, signIn: true },
     timeoutSeconds: 29,
     memoryMb: 1024,
   },
@@ -511,6 +517,91 @@ const rows = [
     needs: {},
     memoryMb: 256,
   },
+  {
+    ...forSignIn,
+    name: 'get-protected-resource',
+    method: 'GET',
+    path: '/.well-known/oauth-protected-resource',
+    summary: 'Read how to get a token for the gate',
+    success: 200,
+    errors: [],
+    needs: {},
+    memoryMb: 256,
+  },
+  {
+    ...forSignIn,
+    name: 'get-mcp-protected-resource',
+    method: 'GET',
+    path: '/.well-known/oauth-protected-resource/mcp',
+    summary: 'Read how to get a token for MCP',
+    success: 200,
+    errors: [],
+    needs: {},
+    memoryMb: 256,
+  },
+  {
+    ...forSignIn,
+    name: 'get-authorization-server',
+    method: 'GET',
+    path: '/.well-known/oauth-authorization-server',
+    summary: 'Read what sign-in supports',
+    success: 200,
+    errors: [],
+    needs: {},
+    memoryMb: 256,
+  },
+  {
+    ...forSignIn,
+    name: 'authorize',
+    method: 'GET',
+    path: '/oauth/authorize',
+    summary: 'Sign in, and read the policy',
+    success: 200,
+    errors: [],
+    needs: { table: { session: ['get'], consent: ['get'], signInCode: ['put'] }, egress: true, policy: true, signIn: true },
+  },
+  {
+    ...forSignIn,
+    name: 'finish-sign-in',
+    method: 'GET',
+    path: '/oauth/signed-in',
+    summary: 'Come back from the sign-in page of the user pool',
+    success: 302,
+    errors: [],
+    needs: { table: { session: ['put'] }, signIn: true },
+  },
+  {
+    ...forSignIn,
+    name: 'accept-policy',
+    method: 'POST',
+    path: '/oauth/accept',
+    summary: 'Accept the policy for a program',
+    success: 200,
+    errors: [],
+    needs: { table: { session: ['get'], consent: ['put'], signInCode: ['put'] }, egress: true, policy: true, signIn: true },
+  },
+  {
+    ...forSignIn,
+    name: 'issue-token',
+    method: 'POST',
+    path: '/oauth/token',
+    summary: 'Exchange a code for a PAT',
+    success: 200,
+    errors: [],
+    needs: {
+      table: {
+        signInCode: ['get'],
+        agent: ['get', 'getAll', 'put', 'update', 'delete'],
+        agentKey: ['getAll'],
+        agentList: ['get', 'put', 'update'],
+        limit: ['get', 'put', 'update'],
+        jti: ['put'],
+        policy: ['put'],
+      },
+      kms: ['sign', 'publicKey'],
+      policy: true,
+    },
+  },
 ] as const satisfies readonly Row[];
 
 export type EndpointName = (typeof rows)[number]['name'];
@@ -557,6 +648,10 @@ export function aliasOf({ alias }: Pick<Endpoint, 'alias'>, protocol: string): s
   const path = alias?.replace('{protocol}', protocol);
   return endpoints.some((other) => other.path === path) ? undefined : path;
 }
+
+/** The endpoints that a deployment with these settings has. */
+export const endpointsWith = (settings: { signIn: boolean }): readonly Endpoint[] =>
+  endpoints.filter(({ onlyWith }) => onlyWith === undefined || settings[onlyWith]);
 
 /** A function that no request runs. */
 export interface BackgroundFunction {

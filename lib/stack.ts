@@ -12,7 +12,7 @@ import { Api } from './api.ts';
 import { bundleFunctions, requireSources } from './bundle.ts';
 import { createDashboard } from './dashboard.ts';
 import { EndpointFunction } from './endpoint-function.ts';
-import { type BackgroundFunction, backgroundFunctions, backgroundWithCollection, type Endpoint, endpoints } from './endpoints.ts';
+import { type BackgroundFunction, backgroundFunctions, backgroundWithCollection, type Endpoint, endpointsWith } from './endpoints.ts';
 import { environmentOf, type Parts } from './environment.ts';
 import { grantNeeds, type Resources } from './permissions.ts';
 import { readPolicy } from './policy.ts';
@@ -51,6 +51,7 @@ export class IntentGate extends Stack {
         userPoolId: admins.pool.userPoolId,
         adminClientIds: [admins.people, ...admins.machines].map((client) => client.userPoolClientId),
         adminScope: admins.scope,
+        signIn: admins.signIn,
         metricsNamespace: stackName,
       },
       { tables, signingKeys, credentialPrefix, snapshots, collection },
@@ -60,7 +61,9 @@ export class IntentGate extends Stack {
     new Alarms(this, 'Alarms', { accessLog, tables, functions, namespace: stackName, settings });
     const dashboard = createDashboard(this, { rest, tables, functions, namespace: stackName });
 
-    const signer = settings.adopt?.signingKeys && functions.get('issue-pat')?.role;
+    const signers = this.rows.endpoints.flatMap(({ name, needs }) =>
+      needs.kms?.includes('sign') ? (functions.get(name)?.role ?? []) : [],
+    );
     const url = settings.publicBaseUrl ?? rest.url.replace(/\/$/, '');
     this.addOutputs({
       ApiUrl: [url, 'Base URL of the API'],
@@ -71,16 +74,17 @@ export class IntentGate extends Stack {
       RegistryTable: [tables.registry.tableName, 'The DynamoDB table of what is registered'],
       ActivityTable: [tables.activity.tableName, 'The DynamoDB table of agents, counters and idempotent calls'],
       DashboardUrl: [this.dashboardUrl(dashboard), 'What is going on'],
-      ...(signer && {
-        SigningKeyPolicy: [this.toJsonString(signingPolicy(signer)), 'The policy that adopted signing keys are to be given'],
+      ...(settings.adopt?.signingKeys && {
+        SigningKeyPolicy: [this.toJsonString(signingPolicy(signers)), 'The policy that adopted signing keys are to be given'],
       }),
     });
   }
 
   /** The functions to deploy, with the needs that the search engine gives them. */
   private get rows(): { endpoints: readonly Endpoint[]; background: readonly BackgroundFunction[] } {
-    if (this.settings.search === 'sqlite') return { endpoints, background: backgroundFunctions };
-    const withCollection = endpoints.map((row) => ({ ...row, needs: row.needsWithCollection ?? row.needs }));
+    const deployed = endpointsWith(this.settings);
+    if (this.settings.search === 'sqlite') return { endpoints: deployed, background: backgroundFunctions };
+    const withCollection = deployed.map((row) => ({ ...row, needs: row.needsWithCollection ?? row.needs }));
     return { endpoints: withCollection, background: backgroundWithCollection };
   }
 
@@ -99,7 +103,7 @@ export class IntentGate extends Stack {
         ...(row.needs.snapshots && indexSize(settings, row.memoryMb)),
         ...(isReserved(row.name) && { reservedConcurrency: settings.reservedConcurrency[row.name] }),
       });
-      grantNeeds(made.role, row.needs, { ...resources, issueFunctionArn: issue?.functionArn });
+      grantNeeds(made, row.needs, { ...resources, issueFunctionArn: issue?.functionArn });
       if (row.needs.kms?.includes('sign')) allowSigning(resources.signingKeys, made.role);
       return made;
     };

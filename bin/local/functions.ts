@@ -38,10 +38,13 @@ export function localValues({ Resources }: Template, { keys, identity }: { keys:
       case 'AWS::Cognito::UserPool':
         return { Ref: identity.userPoolId };
       case 'AWS::Cognito::UserPoolClient': {
+        const has = (list: unknown, flow: string) => Array.isArray(list) && list.includes(flow);
+        if (has(Properties.ExplicitAuthFlows, 'ALLOW_USER_PASSWORD_AUTH')) return { Ref: identity.clientId };
         // Clients for machines have no counterpart: cognito-local knows no client credentials.
-        const flows = Properties.ExplicitAuthFlows;
-        return { Ref: Array.isArray(flows) && flows.includes('ALLOW_USER_PASSWORD_AUTH') ? identity.clientId : 'no-such-client' };
+        return { Ref: has(Properties.AllowedOAuthFlows, 'code') ? identity.signInClientId : 'no-such-client' };
       }
+      case 'AWS::Cognito::UserPoolDomain':
+        return { Ref: 'local' };
       default:
         return {};
     }

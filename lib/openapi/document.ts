@@ -2,7 +2,7 @@ import { errorBody } from '../../schemas/errors.ts';
 import { intentUid } from '../../schemas/intent-uid.ts';
 import type { ApiContent, ApiDocument, ApiOperation, ApiParameter, ApiResponse, Reference } from '../../schemas/openapi.ts';
 import { thisGate } from '../../schemas/service-description.ts';
-import { aliasOf, type Endpoint, endpoints, type PathVariable } from '../endpoints.ts';
+import { aliasOf, type Endpoint, endpointsWith, type PathVariable } from '../endpoints.ts';
 import { version } from '../version.ts';
 import { openErrorResponses } from './errors.ts';
 import { type Example, exampleBaseUrl, listExamples } from './examples.ts';
@@ -17,13 +17,15 @@ export interface DocumentOptions {
   aliases: boolean;
   /** the deployment's policy file, which the examples show */
   policy: string;
+  /** whether the deployment has the endpoints with which people sign in; true by default */
+  signIn?: boolean;
 }
 
 /**
  * The OpenAPI 3.1 document of the gate, from the table of endpoints and the schemas. Its server is an example: the address at which the
  * gate is called replaces it when the document is served.
  */
-export function toOpenApi({ protocol, aliases, policy }: DocumentOptions): ApiDocument {
+export function toOpenApi({ protocol, aliases, policy, signIn = true }: DocumentOptions): ApiDocument {
   const schemas = openSchemas();
   const errors = openErrorResponses(protocol);
   const texts = describeOperations(protocol);
@@ -73,10 +75,10 @@ export function toOpenApi({ protocol, aliases, policy }: DocumentOptions): ApiDo
     };
   }
 
-  const describeOther = ({ description, answer }: NonNullable<OperationText['others']>[number]): ApiResponse => ({
+  const describeOther = ({ description, answer, mediaType }: NonNullable<OperationText['others']>[number]): ApiResponse => ({
     description,
     headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
-    ...(answer && { content: { 'application/json': { schema: schemas.refer(answer, 'output') } } }),
+    ...(answer && { content: { [mediaType ?? 'application/json']: { schema: schemas.refer(answer, 'output') } } }),
   });
 
   function describeOperation(endpoint: Endpoint): ApiOperation {
@@ -96,7 +98,7 @@ export function toOpenApi({ protocol, aliases, policy }: DocumentOptions): ApiDo
       ...(text.body && {
         requestBody: {
           required: true,
-          content: { 'application/json': { schema: schemas.refer(text.body, 'input'), ...exampleOf(example.body) } },
+          content: { [text.bodyType ?? 'application/json']: { schema: schemas.refer(text.body, 'input'), ...exampleOf(example.body) } },
         },
       }),
       responses: {
@@ -109,7 +111,7 @@ export function toOpenApi({ protocol, aliases, policy }: DocumentOptions): ApiDo
   }
 
   const paths: ApiDocument['paths'] = {};
-  for (const endpoint of endpoints) {
+  for (const endpoint of endpointsWith({ signIn })) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: describeOperation(endpoint) };
   }
   schemas.refer(errorBody, 'output');

@@ -26,6 +26,9 @@ export const partitions = {
   limit: { table: 'activity', prefix: 'LIMIT#' },
   call: { table: 'activity', prefix: 'CALL#' },
   jti: { table: 'activity', prefix: 'JTI#' },
+  session: { table: 'activity', prefix: 'SESSION#' },
+  consent: { table: 'activity', prefix: 'CONSENT#' },
+  signInCode: { table: 'activity', prefix: 'CODE#' },
 } as const satisfies Record<string, { table: TableName; prefix: string }>;
 
 export type RecordKind = keyof typeof partitions;
@@ -103,4 +106,10 @@ export const keys = {
   /** @param caller - the thumbprint of the agent's key; version 0.1.0 had its agent_id in the same place */
   call: (caller: string, idempotencyKey: string): Key => key('call', caller, idempotencyKey),
   jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
+  /** @param digest - of the secret in the person's cookie */
+  session: (digest: string): Key => key('session', digest, 'SESSION'),
+  /** the policy that a person has accepted for a client */
+  consent: (person: string, clientId: string): Key => key('consent', person, toSortKey(clientId)),
+  /** @param digest - of an authorization code */
+  signInCode: (digest: string): Key => key('signInCode', digest, 'CODE'),
 };
