@@ -158,7 +158,12 @@ describe('any concurrency', () => {
     const request = requestOf({ rate: 51, period: 3_600 });
     await counter.consume(request);
     const decisions = await Promise.allSettled(Array.from({ length: 500 }, () => counter.consume(request)));
-    expect(outcomesOf(decisions)).toEqual({ admitted: 50, refused: 450, unavailable: 0 });
+    // a table that does not answer in time refuses with 503, and may have taken a place: on a busy machine some of so many at once
+    const { admitted, refused, unavailable } = outcomesOf(decisions);
+    expect(admitted + refused + unavailable).toBe(500);
+    expect(admitted).toBeLessThanOrEqual(50);
+    expect(admitted).toBeGreaterThanOrEqual(50 - unavailable);
+    expect(await itemOf(request)).toMatchObject({ total: 51 });
   });
 
   test('across four threads with clients of their own: exactly 50', async () => {
