@@ -23,10 +23,20 @@ export interface Caller {
 
 export type Outcome = { value: unknown } | { error: unknown } | 'crashed';
 
+/** What a play came to. */
+export interface End {
+  outcomes: Outcome[];
+  table: MemoryTable;
+  /** nothing went wrong that a caller has to notice */
+  isUndisturbed: boolean;
+  /** what took effect, in order */
+  log: { caller: number; label: string }[];
+}
+
 export interface Cast {
   callers: ((caller: Caller) => Promise<unknown>)[];
   /** @throws if a promise was broken */
-  check(end: { outcomes: Outcome[]; table: MemoryTable; isUndisturbed: boolean }): void | Promise<void>;
+  check(end: End): void | Promise<void>;
 }
 
 export interface Scenario {
@@ -114,6 +124,7 @@ class Play {
   #left: Required<Budget>;
   #isUndisturbed = true;
   readonly #base: MemoryTable;
+  readonly #log: End['log'] = [];
 
   constructor(base: MemoryTable, callers: Cast['callers'], { faults = 0, crashes = 0, clockSteps = 0 }: Budget) {
     this.#base = base;
@@ -131,12 +142,13 @@ class Play {
     });
   }
 
-  get end() {
+  get end(): End {
     return {
       outcomes: this.#outcomes.map((outcome) => outcome ?? 'crashed'),
       table: this.#base,
       isUndisturbed: this.#isUndisturbed,
-    } as const;
+      log: this.#log,
+    };
   }
 
   #end(caller: number, outcome: Outcome): void {
@@ -235,6 +247,7 @@ class Play {
     if (variant !== 'done') this.#left = { ...this.#left, faults: this.#left.faults - 1 };
     if (variant === 'dropped') return pending.reject(unavailable('The answer was lost.'));
     try {
+      this.#log.push({ caller, label: pending.label });
       const value = await pending.effect();
       if (variant === 'lost') pending.reject(unavailable('The answer was lost.'));
       else if (variant === 'again') this.#pending.push({ ...pending, isRepeated: true });
@@ -320,14 +333,17 @@ export async function replay(scenario: Scenario, script: string): Promise<string
   return play(scenario, (options) => options.find(({ id }) => id === ids[at++]) ?? options[0]);
 }
 
-/** Plays schedules whose choices come from `pick`, a number below the one that it is given. */
-export async function exploreOne(
-  scenario: Scenario,
-  pick: (below: number) => number,
-): Promise<{ message: string; script: string } | undefined> {
+/** How often a random schedule takes a fault where one is possible: seldom, so that faults come late as well as early. */
+const faultShare = 0.07;
+
+/** Plays one schedule at random; `random` gives numbers from 0 to 1. */
+export async function exploreOne(scenario: Scenario, random: () => number): Promise<Exploration['violation']> {
   const taken: Transition[] = [];
   const message = await play(scenario, (options) => {
-    const chosen = options[pick(options.length)] as Transition;
+    const wantsFault = random() < faultShare;
+    const wanted = options.filter((option) => isFault(option) === wantsFault);
+    const among = wanted.length > 0 ? wanted : options;
+    const chosen = among[Math.floor(random() * among.length)] as Transition;
     taken.push(chosen);
     return chosen;
   });

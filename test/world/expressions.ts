@@ -136,6 +136,22 @@ function readOperand(reader: Reader): Read {
 }
 
 function readPrimary(reader: Reader): Holds {
+  if (reader.take('NOT')) {
+    const holds = readPrimary(reader);
+    return (item) => !holds(item);
+  }
+  if (reader.take('contains')) {
+    reader.expect('(');
+    const path = reader.path();
+    reader.expect(',');
+    const member = readOperand(reader);
+    reader.expect(')');
+    return (item) => {
+      const held = valueAt(item, path);
+      const members = typeof held === 'object' && held !== null && Symbol.iterator in held ? [...(held as Iterable<unknown>)] : [];
+      return members.some((one) => isSame(one, member(item)));
+    };
+  }
   if (reader.take('(')) {
     const inner = readOr(reader);
     reader.expect(')');

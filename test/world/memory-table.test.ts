@@ -31,11 +31,13 @@ const comparison = fc
 const existence = fc
   .tuple(fc.constantFrom('attribute_exists', 'attribute_not_exists'), fc.constantFrom(...paths))
   .map(([name, path]) => `${name}(${path})`);
+const membership = fc.constantFrom('contains(#set, :t)', 'NOT contains(#list, :n)', 'contains(list, :n)', 'NOT contains(#map, :n)');
 const { condition } = fc.letrec<{ condition: string }>((tie) => ({
   condition: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
     comparison,
     existence,
+    membership,
     fc
       .tuple(tie('condition'), fc.constantFrom(' AND ', ' OR '), tie('condition'))
       .map(([left, joint, right]) => (joint === ' AND ' ? `(${left})${joint}(${right})` : `${left}${joint}${right}`)),
@@ -53,6 +55,7 @@ const update = fc.constantFrom(
   'ADD #set :s REMOVE #n',
   'DELETE #set :s',
   'REMOVE #list, #t',
+  'SET #list[2] = #list[1], #list[1] = #list[0], #list[0] = :n',
 );
 
 /** Only names and values that an expression uses may come with it. */

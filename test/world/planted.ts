@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are lines of the sources
 /** A bug of one line, and what has to notice it. */
 export interface PlantedBug {
   name: string;
@@ -11,7 +12,44 @@ export interface PlantedBug {
 const store = 'functions/core/store';
 const calls = 'functions/core/idempotency/idempotent-call.ts';
 
+const counter = 'functions/core/limit/counter-item.ts';
+
 export const plantedBugs: PlantedBug[] = [
+  {
+    name: 'a call is counted though the limit is used up',
+    file: counter,
+    line: ' AND ${window}.#total <= :most${at}`,',
+    becomes: ' AND :most${at} = :most${at}`,',
+    caughtBy: 'three calls, a limit of two',
+  },
+  {
+    name: 'only the first of several limits is asked',
+    file: counter,
+    line: ' AND ${window}.#total <= :most${at}`,',
+    becomes: " AND ${at === 0 ? `${window}.#total <= ` : ''}:most${at}${at === 0 ? '' : ` = :most${at}`}`,",
+    caughtBy: 'two limits in one counter',
+  },
+  {
+    name: 'a counter is replaced whatever has been counted meanwhile',
+    file: counter,
+    line: 'return table.put(item, seen === undefined ? isAbsent : isUnchanged(seen));',
+    becomes: 'return table.put(item, seen === undefined ? {} : isUnchanged(seen));',
+    caughtBy: 'three calls, a limit of two',
+  },
+  {
+    name: 'a call that is sent again is counted again',
+    file: counter,
+    line: ", 'NOT contains(#last, :token)'].join(' AND ')",
+    becomes: "].join(' AND ')",
+    caughtBy: 'three calls, a limit of three',
+  },
+  {
+    name: 'only the newest of the tokens is looked at',
+    file: 'functions/core/limit/rate-limiter.ts',
+    line: 'if (!item?.last.includes(token)) continue;',
+    becomes: 'if (item?.last[0] !== token) continue;',
+    caughtBy: 'three calls, a limit of two',
+  },
   {
     name: 'a key is taken without asking whether it is free',
     file: calls,
@@ -87,7 +125,7 @@ export const plantedBugs: PlantedBug[] = [
     file: `${store}/service-name.ts`,
     line: "if (await table.put(pointer, { ConditionExpression: 'attribute_not_exists(pk)' })) return claim;",
     becomes: 'if (await table.put(pointer)) return claim;',
-    caughtBy: 'create, rename and delete around one name',
+    caughtBy: 'two takers of a dead name',
   },
   {
     name: 'a dead claim is taken over whoever holds it by now',

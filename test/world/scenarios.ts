@@ -52,7 +52,40 @@ const limited = (name: string, { callers, rate, ...budget }: { callers: number; 
   },
 });
 
-/** Requests under one idempotency key, and one more under another. */
+/** Calls that count in two windows beside calls that count in one of them. */
+const mixed: Scenario = {
+  name: 'two limits in one counter',
+  promise: 'I4: a call fits under all of its limits or is counted in none; without faults exactly as many as they allow',
+  budget: { faults: 1, crashes: 1 },
+  prepare: async (before) => {
+    const made = { all: 0, dear: 0 };
+    const all = { id: 'all', name: 'all', rate: 3, period: 3_600, cost: 1 };
+    const dear = { id: 'dear', name: 'dear', rate: 7, period: 86_400, cost: 3 };
+    await openRateLimiter(before).consume({ holder: 'key', counter: 'execute', charges: [all, dear] });
+    return {
+      callers: times(3, (at) => async ({ table, act }: Caller) => {
+        const isDear = at < 2;
+        const { isAdmitted } = await openRateLimiter(table).consume({
+          holder: 'key',
+          counter: 'execute',
+          charges: isDear ? [all, dear] : [all],
+        });
+        if (!isAdmitted) return;
+        await act('upstream', () => {
+          made.all++;
+          if (isDear) made.dear++;
+        });
+      }),
+      check: ({ outcomes, isUndisturbed }) => {
+        assert.ok(made.all <= 2 && made.dear <= 1, `${made.all} calls were made, ${made.dear} of the dear ones`);
+        if (isUndisturbed) assert.equal(made.all, 2, 'a call was refused though both limits allowed it');
+        assert.ok(codesOf(outcomes).every((code) => code === 'SERVICE_UNAVAILABLE'));
+      },
+    };
+  },
+};
+
+/** Requests under one idempotency key. */
 const idempotent: Scenario = {
   name: 'execute under one idempotency key',
   promise: 'I5: at most one call of the upstream for each idempotency key, and one answer for all',
@@ -203,12 +236,21 @@ const stopped: Scenario = {
           return bound === undefined ? 'refused' : 'issued';
         },
       ],
-      check: async ({ outcomes, table: end }) => {
+      check: async ({ outcomes, table: end, log }) => {
         for (const outcome of outcomes) if (outcome !== 'crashed' && 'error' in outcome) codeOf(outcome.error);
-        const [revoked, blocked] = outcomes;
+        const [revoked, blocked, issued] = outcomes;
         const last = await openAgents(end).standingOf('agent', 'key', Date.now());
         if (revoked && revoked !== 'crashed' && 'value' in revoked) assert.ok(isRevoked(last.agent, { gen }));
-        if (blocked && blocked !== 'crashed' && 'value' in blocked) assert.ok(isBlocked(last));
+        if (!blocked || blocked === 'crashed' || !('value' in blocked)) return;
+        assert.ok(isBlocked(last));
+        assert.ok(
+          isBlocked(await openAgents(end).standingOf('another', 'key', Date.now())),
+          'the key of a blocked agent goes by under another name',
+        );
+        const blockedAt = log.findIndex(({ caller, label }) => caller === 1 && label.startsWith('update AGENT#'));
+        const boundAt = log.findLastIndex(({ caller, label }) => caller === 2 && label.startsWith('update AGENT#'));
+        const isIssued = issued && issued !== 'crashed' && 'value' in issued && issued.value === 'issued';
+        if (isIssued) assert.ok(boundAt < blockedAt, 'a PAT was issued to a blocked agent');
       },
     };
   },
@@ -225,6 +267,16 @@ const idsIn = (table: { items(): Record<string, unknown>[] }): string[] =>
     .items()
     .filter(({ kind, deleted_at }) => kind === 'service' && deleted_at === undefined)
     .map(({ service_id }) => String(service_id));
+
+/** Every live service holds the claim of its name. */
+async function requireNamed(table: MemoryTable): Promise<void> {
+  for (const id of idsIn(table)) {
+    const name = (await openServices(table).find(id))?.service_name;
+    if (name === undefined) continue;
+    const claim = await table.get<{ service_id: string } & Record<string, unknown>>(keys.serviceName(name));
+    assert.equal(claim?.service_id, id, `the name ${name} of a live service is free for others`);
+  }
+}
 
 /** Two services are created with one name while a third gives it up. */
 const named: Scenario = {
@@ -243,6 +295,10 @@ const named: Scenario = {
         const [created] = outcomes;
         for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
         await requireAnnounced(end);
+        await requireNamed(end);
+        const removed = outcomes[2];
+        if (removed && removed !== 'crashed' && 'value' in removed && removed.value === true)
+          assert.equal(await openServices(end).find(holder.service_id), undefined, 'a service that was deleted is there again');
         const ids = idsIn(end);
         assert.ok(
           (await holdersOf(end, ids, 'Name')).length + (await holdersOf(end, ids, 'name ')).length <= 1,
@@ -360,7 +416,7 @@ const deleted: Scenario = {
         async ({ table: own }) => openServices(own).remove(service.service_id, () => true),
         async ({ table: own }) => (await openIntents(own).create(service.service_id, intentOf(uid)))?.intent_uid,
       ],
-      check: async ({ outcomes, table: end }) => {
+      check: async ({ outcomes, table: end, log }) => {
         const [removed, created] = outcomes;
         for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
         await requireAnnounced(end);
@@ -368,6 +424,9 @@ const deleted: Scenario = {
         const isRemoved = removed && removed !== 'crashed' && 'value' in removed && removed.value === true;
         if (isRemoved) assert.equal(found, undefined, 'an intent of a deleted service is live');
         const isCreated = created && created !== 'crashed' && 'value' in created && created.value !== undefined;
+        const at = (caller: number, label: string) => log.findIndex((one) => one.caller === caller && one.label.startsWith(label));
+        if (isCreated && isRemoved)
+          assert.ok(at(1, 'put INTENT#') < at(0, 'put SERVICE#'), 'an intent was acknowledged in a service that was deleted before');
         if (isCreated && !isRemoved && codesOf(outcomes).length === 0) assert.ok(found, 'an intent was acknowledged and is not there');
       },
     };
@@ -378,7 +437,7 @@ const deleted: Scenario = {
 const moved: Scenario = {
   name: 'one uid in two services',
   promise: 'I2, I3: an intent belongs to one service, and each list and number of intents says so',
-  budget: { faults: 1 },
+  budget: { faults: 1, crashes: 1 },
   prepare: async (table) => {
     const [left, right] = [await openServices(table).create(serviceNamed('Left')), await openServices(table).create(serviceNamed('Right'))];
     await openIntents(table).create(left.service_id, intentOf(uid));
@@ -408,7 +467,9 @@ const moved: Scenario = {
 
 export const scenarios: Scenario[] = [
   limited('three calls, a limit of two', { callers: 3, rate: 2, faults: 1 }),
+  limited('three calls, a limit of three', { callers: 3, rate: 3, faults: 1 }),
   limited('two calls, a limit of one, clocks that jump', { callers: 2, rate: 1, faults: 1, crashes: 1, clockSteps: 1 }),
+  mixed,
   idempotent,
   refused,
   binding,
