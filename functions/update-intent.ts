@@ -1,4 +1,5 @@
 import { intentUpdate, toSavedIntent } from '../schemas/intent.ts';
+import { digestIntent } from '../schemas/intent-digest.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { invalidParameter } from './core/api-error.ts';
 import { ok } from './core/http/response.ts';
@@ -22,12 +23,15 @@ export const createAction =
   async (request) => {
     const admin = await verifyAdmin(request);
     const uid = request.pathParameter('intent_uid');
-    const { intent_id, service_id, service_name, terms: _, ...input } = request.body(intentUpdate);
+    const { intent_id, service_id, service_name, digest, terms: _, ...input } = request.body(intentUpdate);
     if (input.intent_uid !== uid) {
       throw invalidParameter([{ path: '/intent_uid', problem: 'must equal the intent_uid in the path; a new uid is a new intent' }]);
     }
     const isMatch = (seen: LiveIntent) => {
-      requireSame({ intent_id, service_id, service_name }, { intent_id: uid, ...pickNames(seen) });
+      requireSame(
+        { intent_id, service_id, service_name, digest },
+        { intent_id: uid, ...pickNames(seen), digest: digestIntent(seen.intent) },
+      );
       checkInService(input, seen.service);
       return request.ifMatch(intentTag(seen, 'details'), intentTag(seen, 'full'));
     };

@@ -2,11 +2,10 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, type IMetric, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { FilterPattern, type IFilterPattern, type LogGroup, MetricFilter } from 'aws-cdk-lib/aws-logs';
+import { FilterPattern, type LogGroup, MetricFilter } from 'aws-cdk-lib/aws-logs';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
-import type { ErrorCode } from '../schemas/errors.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { Settings } from './settings.ts';
@@ -63,7 +62,6 @@ export class Alarms extends Construct {
     });
     for (const [name, { logGroup, lambda }] of functions) {
       countRefusals(logGroup, namespace);
-      countFailures(logGroup, namespace, ofFunction);
       if (name === 'issue-pat') this.watchIssue(logGroup, namespace);
       if (name === 'issue-token') countIssueFailures(logGroup, namespace);
       if (name === 'search-intents') {
@@ -88,13 +86,21 @@ export class Alarms extends Construct {
 
   /** A single failure in a quiet night does not raise an alarm, and neither do the failures of upstreams. */
   private watchApi(accessLog: LogGroup, namespace: string): void {
-    countFailures(accessLog, namespace, ofGateway);
-    this.add('ApiErrors', {
-      metric: new Metric({ namespace, metricName: 'Failures', statistic: Stats.SUM, period }),
-      above: 10,
-      periods: 2,
-      description: 'More than 10 answers in five minutes are failures of the gate itself.',
-    });
+    countGatewayFailures(accessLog, namespace);
+    const sum = { namespace, statistic: Stats.SUM, period };
+    const failures = {
+      ApiErrors: new Metric({ ...sum, metricName: 'Refusals', dimensionsMap: { code: 'INTERNAL_SERVER_ERROR' } }),
+      Unavailable: new Metric({ ...sum, metricName: 'Refusals', dimensionsMap: { code: 'SERVICE_UNAVAILABLE' } }),
+      GatewayErrors: new Metric({ ...sum, metricName: 'GatewayFailures' }),
+    };
+    for (const [name, metric] of Object.entries(failures)) {
+      this.add(name, {
+        metric,
+        above: 10,
+        periods: 2,
+        description: 'More than 10 answers in five minutes are failures of the gate itself.',
+      });
+    }
   }
 
   private watchConcurrency(functions: AlarmsProps['functions'], { reservedConcurrency }: Settings): void {
@@ -229,33 +235,16 @@ const countIssueFailures = (logGroup: LogGroup, namespace: string) =>
     metricValue: '1',
   });
 
-/** Failures of an intent's own endpoint: its provider has to act, so they raise no alarm. */
-const foreignFailures: readonly ErrorCode[] = ['INTENT_EXECUTION_FAILED', 'INTENT_NOT_SUPPORTED', 'GATEWAY_TIMEOUT'];
-
-/** 5xx answers of functions through a fault of the gate or of one of its parts. */
-const ofFunction = FilterPattern.all(
-  answered,
-  FilterPattern.numberValue('$.status', '>=', 500),
-  FilterPattern.any(
-    // A failure that has no code was unexpected.
-    FilterPattern.notExists('$.code'),
-    FilterPattern.all(...foreignFailures.map((code) => FilterPattern.stringValue('$.code', '!=', code))),
-  ),
-);
-
-/** 5xx answers of API Gateway in place of a function that failed or ran out of time. */
-const ofGateway = FilterPattern.all(
-  FilterPattern.stringValue('$.message', '=', 'access'),
-  FilterPattern.numberValue('$.status', '>=', 500),
-  FilterPattern.stringValue('$.refusal', '!=', '-'),
-);
-
-/** Counts the gate's own failures, from the logs of the functions and of API Gateway alike. */
-const countFailures = (logGroup: LogGroup, namespace: string, filterPattern: IFilterPattern) =>
-  new MetricFilter(logGroup, 'OwnFailures', {
+/** Counts 5xx answers of API Gateway in place of a function that failed or ran out of time. */
+const countGatewayFailures = (logGroup: LogGroup, namespace: string) =>
+  new MetricFilter(logGroup, 'GatewayFailures', {
     logGroup,
-    filterPattern,
+    filterPattern: FilterPattern.all(
+      FilterPattern.stringValue('$.message', '=', 'access'),
+      FilterPattern.numberValue('$.status', '>=', 500),
+      FilterPattern.stringValue('$.refusal', '!=', '-'),
+    ),
     metricNamespace: namespace,
-    metricName: 'Failures',
+    metricName: 'GatewayFailures',
     metricValue: '1',
   });

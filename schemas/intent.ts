@@ -72,6 +72,7 @@ export const intentUpdate = intentInput
     intent_id: z.string().optional().describe('must be the intent_uid'),
     service_id: z.string().optional().describe('must be that of the record'),
     service_name: z.string().optional().describe('must be that of the service'),
+    digest: z.string().optional().describe('must be that of the record as it stands'),
     terms: terms.optional().describe('is ignored: it comes from the policy'),
   })
   .meta({ id: 'IntentUpdate', description: 'The body that replaces an intent, as a read in full shows it.' });

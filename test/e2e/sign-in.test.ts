@@ -175,7 +175,10 @@ test('/mcp asks for a sign-in only if a tool needs a PAT', async () => {
   const missing = await api.call('POST', '/mcp', { body: call('execute_intent', country) });
   expect(missing).toMatchObject({ status: 401, body: { error: { code: 'UNAUTHORIZED' } } });
   expect(missing.headers.get('www-authenticate')).toBe(challenge);
-  const invalid = await api.call('POST', '/mcp', { token: 'not.a.pat', body: call('execute_intent', country) });
+  const agents = await api.call('POST', '/mcp', { token: 'not.a.pat', body: call('execute_intent', country) });
+  expect(agents).toMatchObject({ status: 200, body: { result: { isError: true } } });
+  const ofPerson = `e30.${Buffer.from('{"client_id":"https://host.example/client.json"}').toString('base64url')}.e30`;
+  const invalid = await api.call('POST', '/mcp', { token: ofPerson, body: call('execute_intent', country) });
   expect(invalid.status).toBe(401);
   expect(invalid.headers.get('www-authenticate')).toBe(challenge.replace('", resource', '", error="invalid_token", resource'));
   const argument = await api.call('POST', '/mcp', { body: call('execute_intent', { ...country, pat: 'not.a.pat' }) });

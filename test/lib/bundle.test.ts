@@ -63,6 +63,9 @@ describe('bundles', () => {
     'execute-intent': 600,
     // the clients of DynamoDB and KMS, and all that a policy can say
     'issue-pat': 460,
+    'issue-token': 440,
+    // the search engine, and the client of KMS
+    'get-own-description': 450,
     // all that agents can do, and the protocol
     mcp: 900,
   };

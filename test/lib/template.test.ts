@@ -644,6 +644,7 @@ describe('alarms', () => {
       'ActivityWritesThrottled',
       'ApiErrors',
       'ExecuteConcurrency',
+      'GatewayErrors',
       'IssueFailures',
       'McpConcurrency',
       'RefusedTokens',
@@ -652,6 +653,7 @@ describe('alarms', () => {
       'SlowSearch',
       'SnapshotAge',
       'Throttles',
+      'Unavailable',
     ]);
   });
 
@@ -663,17 +665,19 @@ describe('alarms', () => {
   });
 
   test('count failures of the gate, not those of the services behind intents', () => {
-    const patterns = Object.values(standard.resources('AWS::Logs::MetricFilter'))
-      .filter(({ Properties }) => Properties.MetricTransformations[0].MetricName === 'Failures')
-      .map(({ Properties }) => Properties.FilterPattern);
-    expect(new Set(patterns)).toEqual(
-      new Set([
-        '{ ($.message = "answered") && ($.status >= 500) && (($.code NOT EXISTS) || (($.code != "INTENT_EXECUTION_FAILED") && ($.code != "INTENT_NOT_SUPPORTED") && ($.code != "GATEWAY_TIMEOUT"))) }',
-        '{ ($.message = "access") && ($.status >= 500) && ($.refusal != "-") }',
-      ]),
-    );
-    expect(patterns).toHaveLength(deployed.length + backgroundFunctions.length + 1);
-    expect(alarmOf('ApiErrors')).toMatchObject({ MetricName: 'Failures', Namespace: 'IntentGate', Threshold: 10, EvaluationPeriods: 2 });
+    const patternsOf = (metric: string) =>
+      Object.values(standard.resources('AWS::Logs::MetricFilter'))
+        .filter(({ Properties }) => Properties.MetricTransformations[0].MetricName === metric)
+        .map(({ Properties }) => Properties.FilterPattern);
+    expect(patternsOf('GatewayFailures')).toEqual(['{ ($.message = "access") && ($.status >= 500) && ($.refusal != "-") }']);
+    const refusals = patternsOf('Refusals');
+    expect(new Set(refusals)).toEqual(new Set(['{ ($.message = "answered") && ($.code = "*") }']));
+    expect(refusals).toHaveLength(deployed.length + backgroundFunctions.length);
+    const counted = { Namespace: 'IntentGate', Threshold: 10, EvaluationPeriods: 2 };
+    const ofCode = (Value: string) => ({ ...counted, MetricName: 'Refusals', Dimensions: [{ Name: 'code', Value }] });
+    expect(alarmOf('ApiErrors')).toMatchObject(ofCode('INTERNAL_SERVER_ERROR'));
+    expect(alarmOf('Unavailable')).toMatchObject(ofCode('SERVICE_UNAVAILABLE'));
+    expect(alarmOf('GatewayErrors')).toMatchObject({ ...counted, MetricName: 'GatewayFailures' });
   });
 
   test('alarm if a scheduled function stops running', () => {

@@ -11,6 +11,7 @@ import { type Key, partitions, type RecordKind } from '../../functions/core/stor
 import { openPolicyArchive } from '../../functions/core/store/policy-archive.ts';
 import { openRegistry } from '../../functions/core/store/registry.ts';
 import { openServices } from '../../functions/core/store/services.ts';
+import { openSignIns } from '../../functions/core/store/sign-ins.ts';
 import type { Item } from '../../functions/core/store/table.ts';
 import { openUsedJtis } from '../../functions/core/store/used-jti.ts';
 import { bindAgent } from '../support/bind-agent.ts';
@@ -32,6 +33,15 @@ const limitRequest = {
 const keyedCall = { thumbprint: 'thumbprint', agentId: 'agent', key: 'key', executionId: 'execution', fingerprint: 'fingerprint', nowMs };
 const { reference, policy } = openPolicy(loadPolicyTemplate())('https://gate.example');
 
+const grant = {
+  person: { subject: 'subject', userName: 'user' },
+  clientId: 'https://host.example/client.json',
+  redirectUri: 'https://host.example/callback',
+  codeChallenge: 'challenge',
+  resource: 'https://gate.example/mcp',
+  policy: reference,
+};
+
 /** Writes one record of every kind, as the functions do. */
 async function writeEverything({ table }: TestTable): Promise<void> {
   const { service_id } = await openServices(table).create(serviceNamed('Upgraded'));
@@ -41,6 +51,10 @@ async function writeEverything({ table }: TestTable): Promise<void> {
   await bindAgent(table, 'agent', 'thumbprint', nowMs, { hasProof: true });
   await openRateLimiter(table, () => nowMs).consume(limitRequest);
   await openUsedJtis(table).consume('signer', 'jti', nowMs / 1_000);
+  const signIns = openSignIns(table);
+  await signIns.startSession(grant.person, nowMs);
+  await signIns.rememberConsent(grant, nowMs);
+  await signIns.keepGrant(grant, nowMs);
   const calls = openIdempotentCalls(table);
   await calls.begin(keyedCall);
   await calls.finish(keyedCall, { status: 200, headers: {}, body: { kept: true } });

@@ -142,7 +142,8 @@ const accessLog = (): Middleware => {
       endpoint: `${event.httpMethod} ${event.resource}`,
       status: response?.statusCode,
       duration_ms: durationMs(internal),
-      ...(error instanceof ApiError && { code: error.code }),
+      // an error that nobody foresaw is answered as one of ours
+      ...(error !== undefined && error !== null && { code: error instanceof ApiError ? error.code : 'INTERNAL_SERVER_ERROR' }),
     };
     if ((response?.statusCode ?? 500) < 500) log.info('answered', entry);
     else log.error('answered', { ...entry, ...causeOf(error) });

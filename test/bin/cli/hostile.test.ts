@@ -46,6 +46,7 @@ const details = {
   output_parameters: [],
   endpoint: `https://x.example/${attack}`,
   tags: [attack],
+  digest: `${'a'.repeat(43)}.${'b'.repeat(28)}`,
 };
 const full = {
   ...details,
@@ -99,6 +100,7 @@ function answerTo(path: string): object {
     key_thumbprint: attack,
     first_seen: '2026-01-01T00:00:00Z',
     last_issue: '2026-01-01T00:00:00Z',
+    usage: [],
   };
 }
 

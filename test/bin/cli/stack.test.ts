@@ -47,19 +47,19 @@ describe('import', () => {
   const namespace = 'bakery.example';
   const importBakery = (...more: string[]) => succeedJson('import', join(documents, 'bakery.yaml'), '--namespace', namespace, ...more);
   const slugs = ['create-order', 'delete-orders-by-order-id', 'list-orders', 'patch-orders-by-order-id', 'pay-for-an-order'];
-  const uids = [...slugs, 'put-orders-by-order-id'].map((slug) => `${namespace}:${slug}:v2`);
+  const uids = [...slugs, 'put-orders-by-order-id', 'upload-photo'].map((slug) => `${namespace}:${slug}:v2`);
 
   test('shows first, then registers, and the second time changes nothing', async () => {
     const shown = await importBakery('--dry-run');
     expect(shown).toMatchObject({ service_id: null, service: { change: 'create' }, create: uids, update: [], extra: [], unchanged: 0 });
-    expect(shown.skipped).toHaveLength(3);
+    expect(shown.skipped).toHaveLength(2);
     expect(shown.notes).not.toHaveLength(0);
     expect((await run(['services', 'show', 'Bakery orders'])).code).toBe(1);
 
     const { applied } = await importBakery();
-    expect(applied).toEqual({ service_id: expect.any(String), created: 6, updated: 0, removed: 0, failed: [] });
+    expect(applied).toEqual({ service_id: expect.any(String), created: 7, updated: 0, removed: 0, failed: [] });
     const again = await importBakery();
-    expect(again).toMatchObject({ service_id: applied.service_id, service: { change: 'same' }, create: [], update: [], unchanged: 6 });
+    expect(again).toMatchObject({ service_id: applied.service_id, service: { change: 'same' }, create: [], update: [], unchanged: 7 });
     expect(again.applied).toEqual({ service_id: applied.service_id, created: 0, updated: 0, removed: 0, failed: [] });
   });
 
@@ -79,7 +79,7 @@ describe('import', () => {
         },
       ],
       extra: [`${namespace}:pay-for-an-order:v2`],
-      unchanged: 4,
+      unchanged: 5,
     });
     expect(JSON.parse((await run(words)).stdout).applied).toMatchObject({ updated: 1, removed: 0, failed: [] });
     expect(await run([...words, '--prune'])).toMatchObject({
@@ -126,7 +126,7 @@ describe('import', () => {
     const made = ['--name', 'Cut short', '--address', 'https://short.example', '--description', 'Was cut short'];
     const { service_id } = await succeedJson('services', 'create', ...made);
     const words = ['import', join(documents, 'bakery.yaml'), '--namespace', 'short.example', '--name', 'Cut short'];
-    expect((await succeedJson(...words)).applied).toEqual({ service_id, created: 6, updated: 0, removed: 0, failed: [] });
+    expect((await succeedJson(...words)).applied).toEqual({ service_id, created: 7, updated: 0, removed: 0, failed: [] });
     expect(await succeedJson('services', 'show', 'cut short')).toMatchObject({
       service_id,
       service_url: 'https://live.bakery.example/api',
@@ -245,7 +245,9 @@ describe('import', () => {
     await new Promise((resolve) => server.once('listening', resolve));
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     try {
-      const planned = ['get-items', 'items-post', 'post-legacy', 'put-items-by-id'].map((slug) => `stock.example:${slug}:v2019`);
+      const planned = ['get-items', 'items-post', 'post-items-by-id-image', 'post-legacy', 'put-items-by-id'].map(
+        (slug) => `stock.example:${slug}:v2019`,
+      );
       expect(JSON.parse((await run(['import', '-', '--dry-run', '--json'], document)).stdout).create).toEqual(planned);
       expect((await succeedJson('import', `${address}/spec.yaml`, '--dry-run')).create).toEqual(planned);
       expect(await run(['import', `${address}/moved`])).toMatchObject({
