@@ -138,7 +138,7 @@ export class Api extends Construct {
       const segments = path.split('/').slice(1, -1);
       return segments.map((_, at) => root.resourceForPath(`/${segments.slice(0, at + 1).join('/')}`));
     });
-    for (const resource of new Set([root, ...parents.filter(isBare), root.addResource('{proxy+}')])) this.answerAny(resource, noPath);
+    for (const resource of new Set([...[root, ...parents].filter(isBare), root.addResource('{proxy+}')])) this.answerAny(resource, noPath);
   }
 
   /** Lets the gateway itself answer every method of a resource that has no integration of its own. */

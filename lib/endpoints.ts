@@ -17,8 +17,8 @@ export interface Needs {
   invokesIssue?: true;
   /** has the policy file beside its bundle */
   policy?: true;
-  /** has the OpenAPI document beside its bundle, or the reference page, or the files that the page loads */
-  documents?: 'openapi' | 'page' | 'assets';
+  /** has the OpenAPI document beside its bundle, or the reference page, or the console, or the files that both pages load */
+  documents?: 'openapi' | 'page' | 'console' | 'assets';
   /** has the word vectors, by which search compares meanings, beside its bundle */
   wordVectors?: true;
   /** reads or writes the snapshots of the search index */
@@ -44,7 +44,7 @@ interface Row {
   path: string;
   summary: string;
   credential: 'none' | 'pat' | 'admin';
-  success: 200 | 201 | 204;
+  success: 200 | 201 | 204 | 302;
   /** refusals besides those that every endpoint has (404 for paths, 405, 500, 503) */
   errors: readonly ErrorCode[];
   /** endpoints whose actions it runs in its own process: it needs what they need, besides its own */
@@ -477,10 +477,31 @@ const rows = [
     name: 'get-docs-asset',
     method: 'GET',
     path: '/docs/{asset}',
-    summary: 'Get a file that the reference page loads',
+    summary: 'Get a file that the reference page or the console loads',
     success: 200,
     errors: ['NOT_FOUND'],
     needs: { documents: 'assets' },
+  },
+  {
+    ...open,
+    name: 'get-root',
+    method: 'GET',
+    path: '/',
+    summary: 'Go to the console, or for programs to the OpenAPI document',
+    success: 302,
+    errors: [],
+    needs: {},
+    memoryMb: 256,
+  },
+  {
+    ...open,
+    name: 'get-console',
+    method: 'GET',
+    path: '/console',
+    summary: 'Find and run intents, and administer them, in a browser',
+    success: 200,
+    errors: [],
+    needs: { documents: 'console' },
   },
   {
     ...open,

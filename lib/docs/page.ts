@@ -1,6 +1,6 @@
 import { escapeHtml, policyPlace } from '../../functions/core/documents/policy-page.ts';
 import { type ErrorCode, errorTable } from '../../schemas/errors.ts';
-import type { Asset } from './assets.ts';
+import { type Asset, nameAsset } from './assets.ts';
 
 /** Prose of the error table, with code spans as in Markdown. */
 const toHtml = (text: string): string => escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
@@ -20,11 +20,7 @@ function errorRow(code: ErrorCode, protocol: string): string {
  * because it knows the address at which the gate is called.
  */
 export function renderPage(protocol: string, assets: readonly Asset[]): string {
-  const nameOf = (file: string): string => {
-    const asset = assets.find((candidate) => candidate.file === file);
-    if (!asset) throw new TypeError(`no asset is called ${file}`);
-    return `docs/${asset.name}`;
-  };
+  const nameOf = (file: string): string => `docs/${nameAsset(assets, file)}`;
   const codes = Object.keys(errorTable) as ErrorCode[];
   return `<!doctype html>
 <html lang="en">

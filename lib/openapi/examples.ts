@@ -318,6 +318,8 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
     'get-health': { answer: { status: 'ok' } },
     'get-openapi': noExample,
     'get-docs': noExample,
+    'get-root': noExample,
+    'get-console': noExample,
     'get-docs-asset': noExample,
     mcp: noExample,
   };

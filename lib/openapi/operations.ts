@@ -262,6 +262,15 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     mediaType: 'text/html',
     headers: revision,
   },
+  'get-root': { tag: 'This gate', description: 'Whoever accepts `text/html` is led to `/console`, anybody else to `/openapi.json`.' },
+  'get-console': {
+    tag: 'This gate',
+    description:
+      'The catalogue of intents, with a form for each, and for admins the console. It loads nothing from other hosts; what it shows it reads from the other endpoints.',
+    answer: z.string(),
+    mediaType: 'text/html',
+    headers: revision,
+  },
   'get-docs-asset': {
     tag: 'This gate',
     description: 'Their names change with their content, so they may be cached for good.',

@@ -359,7 +359,7 @@ test.each([
   expect(answer.headers.get('allow')?.split(/, */)).toContain(allowed);
 });
 
-test.each(['/', '/api', '/api/pat', '/api/nothing', '/api/services/x/y/z', '/api/intents/a/b', '/nothing/at/all'])(
+test.each(['/api', '/api/pat', '/api/nothing', '/api/services/x/y/z', '/api/intents/a/b', '/nothing/at/all'])(
   '%s is answered 404',
   async (path) => {
     for (const options of [{}, { token: 'rubbish' }]) {

@@ -38,7 +38,7 @@ function listMethods({ resources }: Synthesis): Map<string, Resource> {
   };
   return new Map(
     Object.values(resources('AWS::ApiGateway::Method')).map((method) => [
-      `${method.Properties.HttpMethod} ${pathOf(method.Properties.ResourceId.Ref ?? '')}`,
+      `${method.Properties.HttpMethod} ${pathOf(method.Properties.ResourceId.Ref ?? '') || '/'}`,
       method,
     ]),
   );
@@ -117,7 +117,7 @@ describe('the API', () => {
       `ANY ${path}`,
       ...(method === 'GET' ? [`HEAD ${path}`] : []),
     ]);
-    const bare = ['', '/{proxy+}', '/api', '/api/agents', '/api/intents', '/api/pat', '/.well-known'].map((path) => `ANY ${path}`);
+    const bare = ['/{proxy+}', '/api', '/api/agents', '/api/intents', '/api/pat', '/.well-known'].map((path) => `ANY ${path}`);
     expect([...methods.keys()].sort()).toEqual([...new Set([...expected, ...bare])].sort());
     for (const { method, path } of endpoints.filter((row) => row.method === 'GET')) {
       expect(methods.get(`HEAD ${path}`)?.Properties.Integration).toEqual(methods.get(`${method} ${path}`)?.Properties.Integration);

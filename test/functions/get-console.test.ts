@@ -1,0 +1,48 @@
+import { gzipSync } from 'node:zlib';
+import { expect, test } from '@jest/globals';
+import type { Context } from 'aws-lambda';
+import { type Action, serve } from '../../functions/core/http/serve.ts';
+import { createAction } from '../../functions/get-console.ts';
+import { renderConsole } from '../../lib/console/page.ts';
+import { listAssets } from '../../lib/docs/assets.ts';
+import { type Call, eventOf } from '../support/invoke.ts';
+
+const assets = listAssets();
+const html = renderConsole(assets);
+
+/** The response as the gateway gets it: the body is not JSON. */
+const answer = (steps: Action, call: Call) => serve(steps, { protocol: 'proto' })(eventOf(call), {} as Context);
+
+test('the console is HTML that may run its own files and call this gate, and nothing else', async () => {
+  const { statusCode, headers, body } = await answer(createAction({ readConsole: () => html }), { path: '/console' });
+  expect(statusCode).toBe(200);
+  expect(headers).toMatchObject({
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy':
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+    'Referrer-Policy': 'no-referrer',
+    'Cache-Control': 'no-cache',
+    ETag: expect.stringMatching(/^"[\w-]{22}"$/),
+  });
+  expect(body).not.toMatch(/<script(?! [^>]*src=)|<style|\sstyle=|\son\w+=|javascript:/i);
+  expect(body).toContain('data-deployment="{&quot;publicUrl&quot;:&quot;https://api.example/test&quot;}"');
+});
+
+test('it has only relative addresses, of existing files', () => {
+  const addresses = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, address = '']) => address);
+  expect(addresses.filter((address) => /^(\/|https?:)/.test(address))).toEqual([]);
+  const named = addresses.filter((address) => address.startsWith('docs/')).map((address) => address.slice('docs/'.length));
+  expect(named).toHaveLength(3);
+  expect(named.filter((name) => !assets.some((asset) => asset.name === name))).toEqual([]);
+});
+
+test('what is loaded at first has less than 150 KB compressed', () => {
+  const first = ['console.js', 'console.css'].map((file) => assets.find((asset) => asset.file === file)?.text ?? '');
+  expect(first.map((text) => text.length > 0)).toEqual([true, true]);
+  expect([html, ...first].reduce((bytes, text) => bytes + gzipSync(text).length, 0)).toBeLessThan(150_000);
+});
+
+test('its scripts write no markup', () => {
+  const scripts = assets.filter(({ file, name }) => name.endsWith('.js') && !/^(swagger|reference)/.test(file));
+  expect(scripts.filter(({ text }) => /dangerouslySetInnerHTML:|insertAdjacentHTML|document\.write/.test(text))).toEqual([]);
+});
