@@ -43,6 +43,7 @@ const kindNames: Record<RecordKind, string> = {
   policy: 'earlier policies',
   feed: 'progress of the feed of a search collection',
   jti: 'used documents',
+  stats: 'counters of executions',
 };
 
 const verbs: Record<TableOperation, string> = {

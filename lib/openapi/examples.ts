@@ -150,6 +150,16 @@ export const noExample: Example = {};
  * An example of each endpoint, in an order in which each finds what the earlier ones have left.
  * @param policyText - the deployment's policy file
  */
+/** What is counted of one execution. */
+const counted = {
+  executions: 1,
+  refusals: {},
+  upstream_calls: 1,
+  upstream_failures: 0,
+  upstream_ms: 85,
+  latency: [1, 0, 0, 0, 0, 0],
+};
+
 export function listExamples(protocol: string, policyText: string): Record<EndpointName, Example> {
   const policy = fillTemplate(parsePolicyTemplate(policyText), exampleBaseUrl);
   return {
@@ -256,6 +266,21 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
             digest_after: digestOf({ ...revised, endpoint: { ...revised.endpoint, content_type: 'application/json' } }),
             request_id: '2f6c1f0e-8d0b-4f5e-9a57-6c1f8a2b7d3e',
             outcome: 'applied',
+          },
+        ],
+      },
+    },
+    'get-stats': {
+      query: { period: 'day' },
+      answer: {
+        period: 'day',
+        from: '2027-02-28T12:00:00.000Z',
+        services: [
+          {
+            service_id: serviceId,
+            service_name: renamed.service_name,
+            ...counted,
+            slots: [{ from: '2027-03-01T11:00:00.000Z', ...counted }],
           },
         ],
       },

@@ -22,6 +22,7 @@ import { policy, policyQuery, policyWords } from '../../schemas/policy.ts';
 import { searchQuery } from '../../schemas/search.ts';
 import { savedService, serviceInput, serviceList, servicesQuery, serviceUpdate, shownService } from '../../schemas/service.ts';
 import { serviceDescription } from '../../schemas/service-description.ts';
+import { stats, statsQuery } from '../../schemas/stats.ts';
 import { health, keySet } from '../../schemas/well-known.ts';
 import type { EndpointName } from '../endpoints.ts';
 import type { RequestHeader, ResponseHeader } from './headers.ts';
@@ -233,6 +234,13 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     query: changesQuery,
     answer: changePage,
     headers: ['Link'],
+  },
+  'get-stats': {
+    tag: 'Services',
+    description:
+      'Executions, refusals by their code, upstream failures and latency of each service; an admin of a namespace sees the services that belong to it. An instance of the gate writes what it has counted once a minute, so the last minute may be missing, and an instance that ends takes what it has not written along.',
+    query: statsQuery,
+    answer: stats,
   },
   'get-service-description': {
     tag: 'Discovery',

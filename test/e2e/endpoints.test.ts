@@ -181,6 +181,7 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
     FORBIDDEN: () => api.call('GET', `/api/services/${unknownService}/intents`, { token: api.stack.user_token }),
     NOT_FOUND: () => api.call('GET', `/api/services/${unknownService}/intents`),
   },
+  'get-stats': { INVALID_PARAMETER: () => api.asAdmin('GET', '/api/stats?period=year') },
   'get-service-description': {
     INVALID_PARAMETER: async () => api.call('GET', `/api/services/${await api.createService()}/description?page=0`),
     NOT_FOUND: () => api.call('GET', `/api/services/${unknownService}/description`),

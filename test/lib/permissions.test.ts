@@ -102,6 +102,7 @@ test('the partitions are those of the keys', () => {
     policy: keys.policy('1'),
     feed: keys.feed('1'),
     jti: keys.jti('1', '2'),
+    stats: keys.stats('day', 0, '1'),
   };
   for (const [kind, { table, prefix }] of Object.entries(partitions)) {
     const { pk } = made[kind as RecordKind];

@@ -21,6 +21,7 @@ import { openAgents } from '../../functions/core/store/agent.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
 import { openPolicyArchive } from '../../functions/core/store/policy-archive.ts';
 import { openServices } from '../../functions/core/store/services.ts';
+import type { ExecutionStats } from '../../functions/core/store/stats.ts';
 import type { Table } from '../../functions/core/store/table.ts';
 import { openUsedJtis } from '../../functions/core/store/used-jti.ts';
 import { createAction as createExecuteIntent } from '../../functions/execute-intent.ts';
@@ -77,10 +78,13 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
   const openExecute = ({
     template = loadPolicyTemplate(),
     over = table,
+    stats = { count: async () => {} },
     now = Date.now,
   }: {
     template?: PolicyTemplate;
     over?: Table;
+    /** counts nothing by default, so that tests can count operations */
+    stats?: Pick<ExecutionStats, 'count'>;
     now?: () => number;
   } = {}): Action =>
     createExecuteIntent({
@@ -94,6 +98,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
       calls: openIdempotentCalls(over),
       limits: openRateLimiter(over, now),
       relay,
+      stats,
       now,
     });
 

@@ -11,6 +11,7 @@ import { type Key, partitions, type RecordKind } from '../../functions/core/stor
 import { openPolicyArchive } from '../../functions/core/store/policy-archive.ts';
 import { openRegistry } from '../../functions/core/store/registry.ts';
 import { openServices } from '../../functions/core/store/services.ts';
+import { openExecutionStats } from '../../functions/core/store/stats.ts';
 import type { Item } from '../../functions/core/store/table.ts';
 import { openUsedJtis } from '../../functions/core/store/used-jti.ts';
 import { bindAgent } from '../support/bind-agent.ts';
@@ -40,6 +41,7 @@ async function writeEverything({ table }: TestTable): Promise<void> {
   await openUsedJtis(table).consume('signer', 'jti', nowMs / 1_000);
   const calls = openIdempotentCalls(table);
   await calls.begin(keyedCall);
+  await openExecutionStats(table, () => nowMs).count({ outcome: 'OK', upstream: { status: 200, durationMs: 50 } });
   await calls.finish(keyedCall, { status: 200, headers: {}, body: { kept: true } });
 }
 
