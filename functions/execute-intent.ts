@@ -14,6 +14,7 @@ import { openReplayMeter } from './core/limit/replay-meter.ts';
 import { openValidators } from './core/parameters/validators.ts';
 import { openAdmission } from './core/pat/admission.ts';
 import { type Authorize, openAuthorizer, requirePermission, requireStanding } from './core/pat/authorize.ts';
+import { holderOf } from './core/pat/holder.ts';
 import { openPolicyRefusals } from './core/pat/policy-refusals.ts';
 import { openProofs } from './core/pat/proof.ts';
 import { signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
@@ -57,9 +58,9 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
     const nowMs = now();
     const authorization = await authorize(request, nowMs);
     const { claims, policy, proof } = authorization;
-    const { jkt: thumbprint } = claims.cnf;
+    const { thumbprint, account } = holderOf(claims);
     const receipt = openReceipt(request, claims.sub, policy.digest);
-    const quota = openQuota(limits, { thumbprint, name: 'execute', variant: policy.templateDigest, limit: claims.lmt });
+    const quota = openQuota(limits, { thumbprint: account, name: 'execute', variant: policy.templateDigest, limit: claims.lmt });
 
     const execute = async (): Promise<ApiResponse> => {
       const { intent_uid, parameters, fields } = parse(executionRequest, body);
@@ -75,7 +76,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
       requirePermission(authorization, intent_uid);
       const upstreamRequest = buildRequest(intent, validate(intent, parameters));
       const idempotencyKey = readIdempotencyKey(request);
-      const ids = { agentId: claims.sub, thumbprint, executionId: receipt.executionId };
+      const ids = { agentId: claims.sub, thumbprint: account, executionId: receipt.executionId };
 
       const response = await runOnce(calls, {
         keyed:
@@ -85,8 +86,8 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
         refusal: findMismatch(request, live) ?? quota.knownRefusal(),
         useProof: async () => proof?.use(),
         replays: {
-          findRefusal: () => claims.lmt && replays.findRefusal({ thumbprint, limit: claims.lmt }),
-          count: () => claims.lmt && replays.count({ thumbprint, limit: claims.lmt }),
+          findRefusal: () => claims.lmt && replays.findRefusal({ thumbprint: account, limit: claims.lmt }),
+          count: () => claims.lmt && replays.count({ thumbprint: account, limit: claims.lmt }),
         },
         admit: async () => {
           await quota.consume();
@@ -102,7 +103,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
             intentUid: intent_uid,
             service,
             requestId: request.requestId,
-            ...(idempotencyKey !== undefined && { idempotencyKey: upstreamKeyOf(thumbprint, idempotencyKey) }),
+            ...(idempotencyKey !== undefined && { idempotencyKey: upstreamKeyOf(account, idempotencyKey) }),
             baseUrl: request.baseUrl,
             deadlineMs: request.remainingMs() - reservedMs,
           });

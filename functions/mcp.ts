@@ -5,6 +5,7 @@ import type { ApiRequest } from './core/http/request.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { openAnswers } from './core/mcp/answer.ts';
 import { askFunction } from './core/mcp/ask-function.ts';
+import { askToSignIn, withSignIn } from './core/mcp/sign-in-challenge.ts';
 import { type Endpoints, openTools } from './core/mcp/tools.ts';
 import { signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 import { openPatVerifier, type VerifyPat } from './core/pat/verify.ts';
@@ -18,18 +19,26 @@ export interface Deps {
   verifyPat: VerifyPat;
   /** whether a signed policy has to carry iat, exp, aud and jti */
   isFreshRequired: boolean;
+  /** people can sign in here, for hosts that have no key */
+  isSignInOffered: boolean;
   /** of the product */
   version: string;
 }
 
 /** `POST /mcp`: the gate as a server of the Model Context Protocol (Streamable HTTP, stateless), for hosts that speak no other protocol. */
-export const createAction = ({ endpoints, verifyPat, isFreshRequired, version }: Deps): Action => {
-  const answer = openAnswers(openTools(endpoints, isFreshRequired), version);
+export const createAction = ({ endpoints, verifyPat, isFreshRequired, isSignInOffered, version }: Deps): Action => {
+  const { executeIntent } = endpoints;
+  const offered = isSignInOffered ? { ...endpoints, executeIntent: askToSignIn(executeIntent) } : endpoints;
+  const answer = openAnswers(openTools(offered, isFreshRequired), version);
 
   return async (request) => {
     checkOrigin(request);
-    await checkToken(request, verifyPat);
-    return answer(request);
+    try {
+      await checkToken(request, verifyPat);
+      return await answer(request);
+    } catch (error) {
+      throw isSignInOffered ? withSignIn(error, request) : error;
+    }
   };
 };
 
@@ -51,13 +60,17 @@ async function checkToken(request: ApiRequest, verifyPat: VerifyPat): Promise<vo
   await verifyPat(bearerToken(request, 'DPoP'), { baseUrl: request.baseUrl, nowMs: Date.now() });
 }
 
-const { version, issueFunction, requireFreshSignature } = readEnvironment(['version', 'issueFunction'], ['requireFreshSignature']);
+const { version, issueFunction, requireFreshSignature, signInClient } = readEnvironment(
+  ['version', 'issueFunction'],
+  ['requireFreshSignature', 'signInClient'],
+);
 
 export const handler = serve(
   createAction({
     endpoints: { searchIntents, getIntent, getPolicy, issuePat: askFunction(issueFunction, '/api/pat/issue'), executeIntent },
     verifyPat: openPatVerifier({ findKey: signingKeysFromEnvironment().find }),
     isFreshRequired: requireFreshSignature === 'true',
+    isSignInOffered: signInClient !== undefined,
     version,
   }),
 );

@@ -27,11 +27,15 @@ export class Admins extends Construct {
   readonly people: UserPoolClient;
   /** confidential clients, for machines: client credentials; one for everything with the setting `machineClient`, and one for each namespace in `machineNamespaces` */
   readonly machines: UserPoolClient[] = [];
+  /** public client of this gate itself, which learns by it who a person is: authorization code; with the setting `signIn` */
+  readonly signIn: { domain: string; clientId: string } | undefined;
+  /** public client of the console, for people: authorization code; with the setting `adminSignIn` */
+  readonly console: { domain: string; clientId: string } | undefined;
   readonly scope = 'intent-gate/admin';
 
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
-    const { stage, adopt, machineClient, machineNamespaces } = settings;
+    const { adopt, machineClient, machineNamespaces, signIn, adminSignIn } = settings;
     this.pool = adopt?.userPoolId ? UserPool.fromUserPoolId(this, 'Pool', adopt.userPoolId) : this.createPool(settings);
     this.people = this.pool.addClient('People', {
       authFlows: { userPassword: true, userSrp: true },
@@ -42,7 +46,14 @@ export class Admins extends Construct {
       // Users cannot write any attribute that grants rights.
       writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
     });
-    if (machineClient) this.machines = this.addMachines(stage, machineNamespaces);
+    if (machineClient) this.machines = this.addMachines(machineNamespaces);
+    if (machineClient || signIn || adminSignIn) {
+      // Its prefix is unique in a region.
+      const domainPrefix = `intent-gate-${settings.stage}-${Stack.of(this).account}`;
+      const domain = this.pool.addDomain('Domain', { cognitoDomain: { domainPrefix } });
+      if (adminSignIn) this.console = { domain: domain.baseUrl(), clientId: this.addConsole(settings).userPoolClientId };
+      if (signIn) this.signIn = { domain: domain.baseUrl(), clientId: this.addSignIn(settings).userPoolClientId };
+    }
   }
 
   /** The pool, and the group with its members, outlive the stack if data is retained. */
@@ -77,8 +88,35 @@ export class Admins extends Construct {
     return pool;
   }
 
-  /** Client credentials are exchanged at the pool's domain, whose prefix is unique in a region. */
-  private addMachines(stage: string, namespaces: readonly string[]): UserPoolClient[] {
+  /** Its tokens never leave the gate, and are no admin tokens. */
+  private addSignIn({ publicBaseUrl = 'http://localhost' }: Settings): UserPoolClient {
+    return this.pool.addClient('SignIn', {
+      oAuth: {
+        flows: { authorizationCodeGrant: true },
+        scopes: [OAuthScope.OPENID],
+        callbackUrls: [`${publicBaseUrl}/oauth/signed-in`],
+      },
+      preventUserExistenceErrors: true,
+      accessTokenValidity: Duration.minutes(5),
+      idTokenValidity: Duration.minutes(5),
+      refreshTokenValidity: Duration.hours(1),
+      writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
+    });
+  }
+
+  /** Its tokens are admin tokens, which the console keeps in memory. */
+  private addConsole({ publicBaseUrl = 'http://localhost' }: Settings): UserPoolClient {
+    return this.pool.addClient('Console', {
+      oAuth: { flows: { authorizationCodeGrant: true }, scopes: [OAuthScope.OPENID], callbackUrls: [`${publicBaseUrl}/console`] },
+      preventUserExistenceErrors: true,
+      accessTokenValidity: Duration.hours(1),
+      refreshTokenValidity: Duration.hours(8),
+      writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
+    });
+  }
+
+  /** Client credentials are exchanged at the pool's domain. */
+  private addMachines(namespaces: readonly string[]): UserPoolClient[] {
     const everything = { scopeName: 'admin', scopeDescription: 'Register, change and delete services and intents', id: 'Machines' };
     const owners = [
       everything,
@@ -89,7 +127,6 @@ export class Admins extends Construct {
       })),
     ].map(({ id, ...scope }) => ({ id, scope: new ResourceServerScope(scope) }));
     const server = this.pool.addResourceServer('ResourceServer', { identifier: 'intent-gate', scopes: owners.map(({ scope }) => scope) });
-    this.pool.addDomain('Domain', { cognitoDomain: { domainPrefix: `intent-gate-${stage}-${Stack.of(this).account}` } });
     return owners.map(({ id, scope }) =>
       this.pool.addClient(id, {
         generateSecret: true,

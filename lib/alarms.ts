@@ -65,6 +65,7 @@ export class Alarms extends Construct {
       countRefusals(logGroup, namespace);
       countFailures(logGroup, namespace, ofFunction);
       if (name === 'issue-pat') this.watchIssue(logGroup, namespace);
+      if (name === 'issue-token') countIssueFailures(logGroup, namespace);
       if (name === 'search-intents') {
         this.add('SlowSearch', {
           metric: lambda.metricDuration({ statistic: Stats.percentile(99), period }),
@@ -128,18 +129,8 @@ export class Alarms extends Construct {
 
   /** If a PAT cannot be issued, KMS or the table is at fault. */
   private watchIssue(logGroup: LogGroup, namespace: string): void {
-    const failures = new MetricFilter(logGroup, 'Failures', {
-      logGroup,
-      filterPattern: FilterPattern.all(
-        FilterPattern.stringValue('$.message', '=', 'answered'),
-        FilterPattern.numberValue('$.status', '>=', 500),
-      ),
-      metricNamespace: namespace,
-      metricName: 'IssueFailures',
-      metricValue: '1',
-    });
     this.add('IssueFailures', {
-      metric: failures.metric({ statistic: Stats.SUM, period }),
+      metric: countIssueFailures(logGroup, namespace).metric({ statistic: Stats.SUM, period }),
       above: 3,
       periods: 1,
       description: 'PATs cannot be issued.',
@@ -227,6 +218,16 @@ const countRefusals = (logGroup: LogGroup, namespace: string) =>
   });
 
 const answered = FilterPattern.stringValue('$.message', '=', 'answered');
+
+/** Counts requests for PATs that fail through no fault of whoever asked. */
+const countIssueFailures = (logGroup: LogGroup, namespace: string) =>
+  new MetricFilter(logGroup, 'Failures', {
+    logGroup,
+    filterPattern: FilterPattern.all(answered, FilterPattern.numberValue('$.status', '>=', 500)),
+    metricNamespace: namespace,
+    metricName: 'IssueFailures',
+    metricValue: '1',
+  });
 
 /** Failures of an intent's own endpoint: its provider has to act, so they raise no alarm. */
 const foreignFailures: readonly ErrorCode[] = ['INTENT_EXECUTION_FAILED', 'INTENT_NOT_SUPPORTED', 'GATEWAY_TIMEOUT'];

@@ -17,7 +17,7 @@ import { errorTable } from '../schemas/errors.ts';
 import { acknowledge } from './acknowledge.ts';
 import { addRecords, domainOptions } from './domain.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
-import { type Endpoint, endpoints } from './endpoints.ts';
+import { type Endpoint, endpointsWith } from './endpoints.ts';
 import { bodyTemplate, type GatewayAnswer, gatewayAnswers, gatewayResponse, headerExpressions, noPath } from './error-answers.ts';
 import { protect } from './firewall.ts';
 import type { Settings } from './settings.ts';
@@ -37,13 +37,15 @@ export class Api extends Construct {
   /** a line for each request, with the reason if the gateway itself refused it */
   readonly accessLog: LogGroup;
   private readonly settings: Settings;
+  private readonly endpoints: readonly Endpoint[];
 
   constructor(scope: Construct, id: string, functions: ReadonlyMap<string, EndpointFunction>, settings: Settings) {
     super(scope, id);
     this.settings = settings;
+    this.endpoints = endpointsWith(settings);
     this.accessLog = new LogGroup(this, 'AccessLog', { retention: settings.logRetentionDays, removalPolicy: RemovalPolicy.DESTROY });
     this.rest = this.createRestApi();
-    for (const [path, group] of Map.groupBy(endpoints, ({ path }) => path)) {
+    for (const [path, group] of Map.groupBy(this.endpoints, ({ path }) => path)) {
       const resource = this.rest.root.resourceForPath(path);
       for (const { name, method, credential } of group) {
         const handler = functions.get(name);
@@ -93,7 +95,7 @@ export class Api extends Construct {
   private stageOptions(): StageOptions {
     const { tracing, requestsPerSecond, burst, throttling } = this.settings;
     const logged = { loggingLevel: MethodLoggingLevel.ERROR, dataTraceEnabled: false };
-    const exceptions = endpoints.flatMap(({ name, path, method }) => {
+    const exceptions = this.endpoints.flatMap(({ name, path, method }) => {
       const limit = throttling[name];
       if (!limit) return [];
       return [[`${path}/${method}`, { ...logged, throttlingRateLimit: limit.requestsPerSecond, throttlingBurstLimit: limit.burst }]];
@@ -133,8 +135,8 @@ export class Api extends Construct {
    */
   private refuseOtherPaths(): void {
     const { root } = this.rest;
-    const isBare = (resource: IResource) => !endpoints.some(({ path }) => path === resource.path);
-    const parents = endpoints.flatMap(({ path }) => {
+    const isBare = (resource: IResource) => !this.endpoints.some(({ path }) => path === resource.path);
+    const parents = this.endpoints.flatMap(({ path }) => {
       const segments = path.split('/').slice(1, -1);
       return segments.map((_, at) => root.resourceForPath(`/${segments.slice(0, at + 1).join('/')}`));
     });

@@ -32,6 +32,10 @@ export interface Needs {
   credentials?: 'read' | 'write';
   /** recognises admins, besides those endpoints that are for admins only */
   adminTokens?: true;
+  /** lets people sign in for programs, or says that they may, if the setting `signIn` is made */
+  signIn?: true;
+  /** lets admins sign in, if the setting `adminSignIn` is made */
+  adminSignIn?: true;
 }
 
 /** A row of the table of endpoints. */
@@ -47,6 +51,8 @@ interface Row {
   success: 200 | 201 | 204 | 302;
   /** refusals besides those that every endpoint has (404 for paths, 405, 500, 503) */
   errors: readonly ErrorCode[];
+  /** is there only if the setting of this name is made */
+  onlyWith?: 'signIn';
   /** endpoints whose actions it runs in its own process: it needs what they need, besides its own */
   runs?: readonly string[];
   needs: Needs;
@@ -59,6 +65,8 @@ interface Row {
 
 const admin = { credential: 'admin', timeoutSeconds: 10, memoryMb: 512 } as const;
 const open = { credential: 'none', timeoutSeconds: 10, memoryMb: 512 } as const;
+
+const forSignIn = { ...open, onlyWith: 'signIn' } as const;
 
 /** What reading the whole registry takes, as an index is built. */
 const wholeRegistry = { serviceName: ['query'], member: ['query'], service: ['getAll'], intent: ['getAll'] } as const;
@@ -439,7 +447,7 @@ const rows = [
     success: 200,
     errors: ['UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN'],
     runs: ['search-intents', 'get-intent', 'get-policy', 'execute-intent'],
-    needs: { kms: ['publicKey'], invokesIssue: true },
+    needs: { kms: ['publicKey'], invokesIssue: true, signIn: true },
     timeoutSeconds: 29,
     memoryMb: 1024,
   },
@@ -512,7 +520,7 @@ const rows = [
     summary: 'Find and run intents, and administer them, in a browser',
     success: 200,
     errors: [],
-    needs: { documents: 'console' },
+    needs: { documents: 'console', adminSignIn: true },
   },
   {
     ...open,
@@ -534,6 +542,91 @@ const rows = [
     errors: [],
     needs: {},
     memoryMb: 256,
+  },
+  {
+    ...forSignIn,
+    name: 'get-protected-resource',
+    method: 'GET',
+    path: '/.well-known/oauth-protected-resource',
+    summary: 'Read how to get a token for the gate',
+    success: 200,
+    errors: [],
+    needs: {},
+    memoryMb: 256,
+  },
+  {
+    ...forSignIn,
+    name: 'get-mcp-protected-resource',
+    method: 'GET',
+    path: '/.well-known/oauth-protected-resource/mcp',
+    summary: 'Read how to get a token for MCP',
+    success: 200,
+    errors: [],
+    needs: {},
+    memoryMb: 256,
+  },
+  {
+    ...forSignIn,
+    name: 'get-authorization-server',
+    method: 'GET',
+    path: '/.well-known/oauth-authorization-server',
+    summary: 'Read what sign-in supports',
+    success: 200,
+    errors: [],
+    needs: {},
+    memoryMb: 256,
+  },
+  {
+    ...forSignIn,
+    name: 'authorize',
+    method: 'GET',
+    path: '/oauth/authorize',
+    summary: 'Sign in, and read the policy',
+    success: 200,
+    errors: [],
+    needs: { table: { session: ['get'], consent: ['get'], signInCode: ['put'] }, egress: true, policy: true, signIn: true },
+  },
+  {
+    ...forSignIn,
+    name: 'finish-sign-in',
+    method: 'GET',
+    path: '/oauth/signed-in',
+    summary: 'Come back from the sign-in page of the user pool',
+    success: 302,
+    errors: [],
+    needs: { table: { session: ['put'] }, signIn: true },
+  },
+  {
+    ...forSignIn,
+    name: 'accept-policy',
+    method: 'POST',
+    path: '/oauth/accept',
+    summary: 'Accept the policy for a program',
+    success: 200,
+    errors: [],
+    needs: { table: { session: ['get'], consent: ['put'], signInCode: ['put'] }, egress: true, policy: true, signIn: true },
+  },
+  {
+    ...forSignIn,
+    name: 'issue-token',
+    method: 'POST',
+    path: '/oauth/token',
+    summary: 'Exchange a code for a PAT',
+    success: 200,
+    errors: [],
+    needs: {
+      table: {
+        signInCode: ['get'],
+        agent: ['get', 'getAll', 'put', 'update', 'delete'],
+        agentKey: ['getAll'],
+        agentList: ['get', 'put', 'update'],
+        limit: ['get', 'put', 'update'],
+        jti: ['put'],
+        policy: ['put'],
+      },
+      kms: ['sign', 'publicKey'],
+      policy: true,
+    },
   },
 ] as const satisfies readonly Row[];
 
@@ -575,6 +668,10 @@ function needsOfAll(own: Needs, run: readonly EndpointName[]): Pick<Endpoint, 'n
  * are derived from it or checked against it.
  */
 export const endpoints: readonly Endpoint[] = rows.map((row) => ('runs' in row ? { ...row, ...needsOfAll(row.needs, row.runs) } : row));
+
+/** The endpoints that a deployment with these settings has. */
+export const endpointsWith = (settings: { signIn: boolean }): readonly Endpoint[] =>
+  endpoints.filter(({ onlyWith }) => onlyWith === undefined || settings[onlyWith]);
 
 /** A function that no request runs. */
 export interface BackgroundFunction {

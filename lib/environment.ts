@@ -11,6 +11,10 @@ export interface Parts {
   signingKeyArns: readonly string[];
   userPoolId: string;
   adminClientIds: readonly string[];
+  /** where people sign in for programs; only if the setting `signIn` is made */
+  signIn?: { domain: string; clientId: string } | undefined;
+  /** where admins sign in on the console; only if the setting `adminSignIn` is made */
+  console?: { domain: string; clientId: string } | undefined;
   adminScope: string;
   /** without one where the setting `search` is `opensearch` */
   snapshotBucketName?: string | undefined;
@@ -50,6 +54,9 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...(needs.kms?.includes('sign') && issueEnvironment(settings)),
     ...(needs.kms && needs.policy && proofEnvironment(settings)),
     ...((credential === 'admin' || needs.adminTokens) && adminEnvironment(parts)),
+    ...(needs.signIn && parts.signIn && signInEnvironment(settings, parts.signIn, parts.userPoolId)),
+    ...(needs.adminSignIn &&
+      parts.console && { [variables.signInDomain]: parts.console.domain, [variables.consoleClient]: parts.console.clientId }),
     ...(needs.table?.history && { [variables.historyDays]: String(settings.historyDays) }),
     ...((needs.egress || needs.addressRules) && egressEnvironment(settings)),
   };
@@ -71,6 +78,18 @@ const adminEnvironment = ({ userPoolId, adminClientIds, adminScope }: Parts) => 
   [variables.userPool]: userPoolId,
   [variables.adminClients]: adminClientIds.join(','),
   [variables.adminScope]: adminScope,
+});
+
+const signInEnvironment = (
+  { signInRedirectUris, patLifeSeconds }: Settings,
+  { domain, clientId }: NonNullable<Parts['signIn']>,
+  userPoolId: string,
+) => ({
+  [variables.signInDomain]: domain,
+  [variables.signInClient]: clientId,
+  [variables.signInRedirects]: signInRedirectUris.join(','),
+  [variables.userPool]: userPoolId,
+  [variables.patLifeSeconds]: String(patLifeSeconds),
 });
 
 const egressEnvironment = ({ egressPorts, allowLoopback }: Settings) => ({

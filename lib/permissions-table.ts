@@ -6,15 +6,15 @@ const introduction = `# Permissions
 <!-- Written by "npm run permissions" from lib/endpoints.ts; a test compares the two. -->
 
 For those who review what a deployment may do. Every function has a role of its own, which may write its own log group, send traces to X-Ray,
-and do what the rows of the function say; nothing else.
+and do what the rows of the function say; nothing else. Functions marked *signIn* are deployed with that setting only.
 *Partitions* are the partition keys of the table that an action may touch (IAM condition \`dynamodb:LeadingKeys\`).
 
 Three permissions have a wildcard: traces (X-Ray has no resources to name), snapshots of the search index and secrets of services
 (their names are not known when the stack is created). No function may \`Scan\` a table.
 
-Only the policy of a signing key itself can allow signing, and it names only the role of the function that issues PATs: no IAM policy in the account adds
-anybody. Whoever may replace that policy (\`kms:PutKeyPolicy\`, which the account's administrators have), the code of that function, or pass its role to
-another one can sign all the same; guard those rights.
+Only the policy of a signing key itself can allow signing, and it names only the role of the function that issues PATs (with \`signIn\`, of both that do): no IAM
+policy in the account adds anybody. Whoever may replace that policy (\`kms:PutKeyPolicy\`, which the account's administrators have), the code of such a function,
+or pass its role to another one can sign all the same; guard those rights.
 
 `;
 
@@ -34,11 +34,12 @@ export function renderPermissions(): string {
   ].join('\n');
 }
 
-function renderTable(functions: readonly { name: string; needs: Needs }[]): string {
-  const rows = functions.flatMap(({ name, needs }) => {
+function renderTable(functions: readonly { name: string; needs: Needs; onlyWith?: string }[]): string {
+  const rows = functions.flatMap(({ name, needs, onlyWith }) => {
     const permissions = permissionsOf(needs);
-    if (permissions.length === 0) return [`| ${code(name)} | none | | | |`];
-    return permissions.map((permission, index) => line(permission, index === 0 ? code(name) : ''));
+    const label = code(name) + (onlyWith === undefined ? '' : ` *${onlyWith}*`);
+    if (permissions.length === 0) return [`| ${label} | none | | | |`];
+    return permissions.map((permission, index) => line(permission, index === 0 ? label : ''));
   });
   return `| function | actions | on | partitions | why |\n|---|---|---|---|---|\n${rows.join('\n')}\n`;
 }

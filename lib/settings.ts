@@ -1,5 +1,6 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
+import { isRedirectUri } from '../functions/core/sign-in/redirect-uri.ts';
 import { namespace } from '../schemas/service.ts';
 import { endpoints } from './endpoints.ts';
 
@@ -53,6 +54,10 @@ function isBaseUrl(text: string): boolean {
     !url.hostname.endsWith('.')
   );
 }
+
+/** Whether the address at which the gate is called, with either setting, is all of a host. */
+const isRootOverHttps = (domainName: unknown, publicBaseUrl: unknown): boolean =>
+  typeof domainName === 'string' || (typeof publicBaseUrl === 'string' && isHttpsOrigin(publicBaseUrl));
 
 const tableName = z.string().regex(/^[a-zA-Z0-9_.-]{3,255}$/, 'must be the name of a DynamoDB table');
 
@@ -132,6 +137,19 @@ const settingsObject = z.strictObject({
       'a signed policy must carry `iat`, `exp`, `aud` and `jti`, so that it counts for this gate alone, and once; keeps out agents that [sign bare](docs/authorisation.md#signing-it)',
     ),
   requireProofOfPossession: flag.default(false).describe('every PAT is issued and used with a DPoP proof'),
+  signIn: flag
+    .default(false)
+    .describe(
+      'people sign in with the user pool, and accept the policy for [hosts that take an address only](docs/mcp.md#signing-in); needs `domainName`, or a `publicBaseUrl` without a path',
+    ),
+  adminSignIn: flag
+    .default(false)
+    .describe(
+      'admins sign in with the user pool on the page `/console`; needs `domainName` or `publicBaseUrl`, to which the user pool leads back',
+    ),
+  signInRedirectUris: list(z.string().refine(isRedirectUri, 'must be an https address, or http on 127.0.0.1, [::1] or localhost'))
+    .default(['http://127.0.0.1/callback', 'http://[::1]/callback'])
+    .describe('where hosts get their answer that publish no description of themselves; on 127.0.0.1 and [::1], at any port'),
   egressPorts: list(wholeNumber(1, 65_535)).default([443]).describe('ports at which intents may be called'),
   allowLoopback: flag.default(false).describe('intents may be called at loopback addresses over http; only in the stage `local`'),
   corsOrigins: list(z.string().refine((text) => text === '*' || isHttpsOrigin(text), 'must be * or https://<host>'))
@@ -241,6 +259,20 @@ const settingsSchema = settingsObject
       error: 'needs machineClient',
     },
   )
+  .refine(({ signIn, stage, domainName, publicBaseUrl }) => !signIn || stage === localStage || isRootOverHttps(domainName, publicBaseUrl), {
+    ...always('signIn'),
+    error:
+      'needs domainName, or a publicBaseUrl that begins with https:// and has no path: clients look for its description at the root of a host',
+  })
+  .refine(
+    ({ adminSignIn, stage, domainName, publicBaseUrl }) =>
+      !adminSignIn || stage === localStage || domainName !== undefined || publicBaseUrl !== undefined,
+    { ...always('adminSignIn'), error: 'needs domainName or publicBaseUrl: the user pool leads admins back there' },
+  )
+  .refine(({ signIn, requireProofOfPossession }) => !signIn || !requireProofOfPossession, {
+    ...always('signIn'),
+    error: 'must be left out with requireProofOfPossession: who signs in has no key',
+  })
   .superRefine(refineAdoption, { when: ({ value }) => comparable.safeParse(value).success })
   .transform(({ domainName, hostedZoneId = '', hostedZoneName = '', ...given }) => ({
     ...given,

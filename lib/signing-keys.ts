@@ -58,7 +58,8 @@ export function allowSigning(keys: readonly IKey[], signer: IRole): void {
 }
 
 /**
- * The policy of a key that lets this role sign. A stack cannot set it on a key that it has taken over, which still lets the role of the
+ * The policy of a key that lets these roles sign. A stack cannot set it on a key that it has taken over, which still lets the role of the
  * deleted stack sign, and nobody else: a role of the same name is another role to KMS.
  */
-export const signingPolicy = (signer: IRole) => new PolicyDocument({ statements: [administrationOfAccount(), signingOf(signer)] });
+export const signingPolicy = (signers: readonly IRole[]) =>
+  new PolicyDocument({ statements: [administrationOfAccount(), ...signers.map(signingOf)] });

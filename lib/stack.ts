@@ -12,7 +12,7 @@ import { Api } from './api.ts';
 import { bundleFunctions, requireSources } from './bundle.ts';
 import { createDashboard } from './dashboard.ts';
 import { EndpointFunction } from './endpoint-function.ts';
-import { type BackgroundFunction, backgroundFunctions, backgroundWithCollection, type Endpoint, endpoints } from './endpoints.ts';
+import { type BackgroundFunction, backgroundFunctions, backgroundWithCollection, type Endpoint, endpointsWith } from './endpoints.ts';
 import { environmentOf, type Parts } from './environment.ts';
 import { grantNeeds, type Resources } from './permissions.ts';
 import { readPolicy } from './policy.ts';
@@ -49,8 +49,13 @@ export class IntentGate extends Stack {
         searchCollectionEndpoint: collection?.endpoint,
         credentialPrefix,
         userPoolId: admins.pool.userPoolId,
-        adminClientIds: [admins.people, ...admins.machines].map((client) => client.userPoolClientId),
+        adminClientIds: [
+          ...[admins.people, ...admins.machines].map((client) => client.userPoolClientId),
+          ...(admins.console ? [admins.console.clientId] : []),
+        ],
+        console: admins.console,
         adminScope: admins.scope,
+        signIn: admins.signIn,
         metricsNamespace: stackName,
       },
       { tables, signingKeys, credentialPrefix, snapshots, collection },
@@ -60,10 +65,13 @@ export class IntentGate extends Stack {
     new Alarms(this, 'Alarms', { accessLog, tables, functions, namespace: stackName, settings });
     const dashboard = createDashboard(this, { rest, tables, functions, namespace: stackName });
 
-    const signer = settings.adopt?.signingKeys && functions.get('issue-pat')?.role;
+    const signers = this.rows.endpoints.flatMap(({ name, needs }) =>
+      needs.kms?.includes('sign') ? (functions.get(name)?.role ?? []) : [],
+    );
     const url = settings.publicBaseUrl ?? rest.url.replace(/\/$/, '');
     this.addOutputs({
       ApiUrl: [url, 'Base URL of the API'],
+      ConsoleUrl: [`${url}/console`, 'Catalogue of intents, and console for admins'],
       DocsUrl: [`${url}/docs`, 'Reference of the API, to read and to try'],
       JwksUrl: [`${url}/.well-known/jwks.json`, 'Public keys that verify PATs'],
       UserPoolId: [admins.pool.userPoolId, 'Where admins are managed'],
@@ -71,16 +79,17 @@ export class IntentGate extends Stack {
       RegistryTable: [tables.registry.tableName, 'The DynamoDB table of what is registered'],
       ActivityTable: [tables.activity.tableName, 'The DynamoDB table of agents, counters and idempotent calls'],
       DashboardUrl: [this.dashboardUrl(dashboard), 'What is going on'],
-      ...(signer && {
-        SigningKeyPolicy: [this.toJsonString(signingPolicy(signer)), 'The policy that adopted signing keys are to be given'],
+      ...(settings.adopt?.signingKeys && {
+        SigningKeyPolicy: [this.toJsonString(signingPolicy(signers)), 'The policy that adopted signing keys are to be given'],
       }),
     });
   }
 
   /** The functions to deploy, with the needs that the search engine gives them. */
   private get rows(): { endpoints: readonly Endpoint[]; background: readonly BackgroundFunction[] } {
-    if (this.settings.search === 'sqlite') return { endpoints, background: backgroundFunctions };
-    const withCollection = endpoints.map((row) => ({ ...row, needs: row.needsWithCollection ?? row.needs }));
+    const deployed = endpointsWith(this.settings);
+    if (this.settings.search === 'sqlite') return { endpoints: deployed, background: backgroundFunctions };
+    const withCollection = deployed.map((row) => ({ ...row, needs: row.needsWithCollection ?? row.needs }));
     return { endpoints: withCollection, background: backgroundWithCollection };
   }
 

@@ -9,8 +9,14 @@ export const agentIdInPath = z
   .refine((text) => characters(text) <= 256)
   .transform((text) => text.normalize('NFC'));
 
-/** How an agent calls itself. */
-export const agentId = name(256);
+/** What the ids begin with that the gate itself gives to the agents of signed-in people. */
+export const signedInPrefix = 'signed-in:';
+
+/** How an agent calls itself. Folded as ids are compared, whatever it writes. */
+export const agentId = name(256).refine(
+  (text) => !text.trim().toUpperCase().toLowerCase().startsWith(signedInPrefix),
+  `must not begin with ${signedInPrefix}, as the ids of signed-in people do`,
+);
 
 /** `pending`: waits for approval */
 export const agentState = z.enum(['active', 'pending', 'blocked'], 'must be active, pending or blocked');

@@ -18,29 +18,46 @@ export type Billing = z.infer<typeof billing>;
 
 const numericDate = z.int().min(0);
 
-/** The claims of a PAT (specification section 2.4, and `iat`, `aud`, `cnf` of RFC 7519 and RFC 7800). */
-export const patClaims = z
-  .strictObject({
-    iss: z.string(),
-    sub: z.string(),
-    aud: z.string(),
-    iat: numericDate,
-    nbf: numericDate,
-    exp: numericDate,
-    jti: z.string(),
-    /** `<namespace>:<slug>:<version>:execute`, `*` standing for a whole segment */
-    scope: z.array(z.string()),
-    /** `<policy uid>#sha-256=<digest of the canonical policy>` */
-    pol: z.string(),
+/** The claims of a PAT (specification section 2.4, and `iat`, `aud` of RFC 7519), whoever holds it. */
+const commonClaims = z.strictObject({
+  iss: z.string(),
+  sub: z.string(),
+  aud: z.string(),
+  iat: numericDate,
+  nbf: numericDate,
+  exp: numericDate,
+  jti: z.string(),
+  /** `<namespace>:<slug>:<version>:execute`, `*` standing for a whole segment */
+  scope: z.array(z.string()),
+  /** `<policy uid>#sha-256=<digest of the canonical policy>` */
+  pol: z.string(),
+  /** generation of the agent's record at issue; revoking gives the record another one */
+  gen: z.string(),
+  lmt: rateLimit.optional(),
+  bil: billing.optional(),
+});
+
+/** The claims of a PAT that is bound to an agent's key (`cnf` of RFC 7800). */
+export const keyPatClaims = commonClaims
+  .extend({
     /** `jkt`: RFC 7638 thumbprint of the agent's key; `dpop`: a proof of possession is required at every use */
     cnf: z.strictObject({ jkt: z.string() }),
     dpop: z.literal(true).optional(),
-    /** generation of the agent's record at issue; revoking gives the record another one */
-    gen: z.string(),
-    lmt: rateLimit.optional(),
-    bil: billing.optional(),
   })
   .meta({ id: 'PatClaims', description: 'The claims of a Policy Adherence Token.' });
+
+export type KeyPatClaims = z.infer<typeof keyPatClaims>;
+
+/** The claims of a PAT that a person has got for a client by signing in: they stand where `cnf` does, and a PAT has one or the other. */
+export const personPatClaims = commonClaims.extend({
+  /** stands for the person in the place of a thumbprint, and can be taken for none */
+  person: z.string().regex(/^person\.[A-Za-z0-9_-]{43}$/),
+  /** RFC 9068 section 2.2 */
+  client_id: z.string(),
+});
+
+/** All members are known, so no PAT is of both kinds, or of none. */
+export const patClaims = z.union([keyPatClaims, personPatClaims]);
 
 export type PatClaims = z.infer<typeof patClaims>;
 

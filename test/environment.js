@@ -18,6 +18,8 @@ Object.assign(process.env, {
   USER_POOL_ID: 'eu-west-1_Test00000',
   ADMIN_CLIENT_IDS: 'test',
   ADMIN_SCOPE: 'intent-gate/admin',
+  SIGN_IN_DOMAIN: 'https://pool.example',
+  SIGN_IN_CLIENT_ID: 'test',
   HISTORY_DAYS: '400',
   EGRESS_PORTS: '443',
   CREDENTIAL_PREFIX: 'intent-gate/test/',

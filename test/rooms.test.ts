@@ -35,6 +35,7 @@ const coreRooms: Record<string, readonly string[]> = {
   pat: ['http', 'policy', 'store'],
   idempotency: ['http', 'limit', 'policy', 'relay', 'store'],
   mcp: ['http', 'pat', 'policy'],
+  'sign-in': ['admin', 'documents', 'http', 'policy', 'relay', 'store'],
 };
 
 /** What the files of a room may import from this project. */
@@ -77,6 +78,7 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
       'functions/core/pat/signatures.ts',
       'functions/core/documents/policy-page.ts',
       'functions/core/documents/console-page.ts',
+      'functions/core/sign-in/redirect-uri.ts',
     ),
   ],
   [within('bin/bench/'), within('bin/', 'lib/', 'functions/', 'schemas/', 'client/')],

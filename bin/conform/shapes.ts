@@ -3,7 +3,7 @@ import { intentDetails, listedIntent } from '../../schemas/intent.ts';
 import { intentUidPattern } from '../../schemas/intent-uid.ts';
 import { pagination } from '../../schemas/pagination.ts';
 import { parameterSummary } from '../../schemas/parameter.ts';
-import { billing, patClaims, rateLimit } from '../../schemas/pat.ts';
+import { billing, keyPatClaims, rateLimit } from '../../schemas/pat.ts';
 import { constraint, duty, obligation, permission, policy, prohibition } from '../../schemas/policy.ts';
 
 // The forms that the specification requires. All of them are open: members that it does not name are allowed.
@@ -60,7 +60,7 @@ export const policyShape = policy
   .loose();
 
 /** Section 2.4. */
-export const claimsShape = patClaims
+export const claimsShape = keyPatClaims
   .pick({ iss: true, sub: true, exp: true, nbf: true, jti: true, scope: true })
   .extend({ pol: uri, lmt: rateLimit.loose().optional(), bil: billing.loose().optional() })
   .loose();

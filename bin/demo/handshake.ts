@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { type Exchange, openHttp } from '../../client/http.ts';
 import { issuePath, readPat } from '../../client/pats.ts';
 import { intentPage } from '../../schemas/intent.ts';
-import { patClaims, patType } from '../../schemas/pat.ts';
+import { keyPatClaims, patType } from '../../schemas/pat.ts';
 import { policy } from '../../schemas/policy.ts';
 import { CliFailure } from '../cli/failure.ts';
 import { expectStatus, readAnswer, readError, signPolicy, tamper } from '../probes.ts';
@@ -73,7 +73,7 @@ export async function* shakeHands(url: string, { protocol, intentUid, parameters
 async function verify(pat: string, keySet: JSONWebKeySet) {
   try {
     const { payload } = await jwtVerify(pat, createLocalJWKSet(keySet), { algorithms: ['ES256'], typ: patType });
-    return patClaims.parse(payload);
+    return keyPatClaims.parse(payload);
   } catch (cause) {
     throw new CliFailure('failure', 'The PAT does not verify with the keys of /.well-known/jwks.json.', { cause });
   }

@@ -2,7 +2,7 @@ import { type Exchange, type ExchangeOptions, openHttp } from '../../client/http
 import { issuePath, readPat } from '../../client/pats.ts';
 import { fetchPolicyInWords, requirePolicyOf } from '../../client/policy.ts';
 import { type FullIntent, fullIntent, intentPage } from '../../schemas/intent.ts';
-import { patClaims, type RateLimit } from '../../schemas/pat.ts';
+import { keyPatClaims, type RateLimit } from '../../schemas/pat.ts';
 import { CliFailure } from '../cli/failure.ts';
 import { exhaust, expectStatus, findProhibited, parseClaims, readAnswer, readError, signPolicy, tamper } from '../probes.ts';
 
@@ -63,7 +63,7 @@ export async function* play(url: string): AsyncGenerator<Step, void, undefined> 
   const body = await signPolicy(http, 'demo-agent', policy);
   const issued = expectStatus(await call('POST', issuePath, { body }), 200);
   const { text: pat } = readPat(issued, http.now());
-  const { data: claims } = patClaims.safeParse(parseClaims(pat));
+  const { data: claims } = keyPatClaims.safeParse(parseClaims(pat));
   if (claims === undefined) throw failure('The PAT does not carry the claims of the specification (section 2.4).');
   const { exp, cnf, scope, lmt } = claims;
   const grant = [

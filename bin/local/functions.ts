@@ -38,10 +38,14 @@ export function localValues({ Resources }: Template, { keys, identity }: { keys:
       case 'AWS::Cognito::UserPool':
         return { Ref: identity.userPoolId };
       case 'AWS::Cognito::UserPoolClient': {
+        const has = (list: unknown, flow: string) => Array.isArray(list) && list.includes(flow);
+        if (has(Properties.ExplicitAuthFlows, 'ALLOW_USER_PASSWORD_AUTH')) return { Ref: identity.clientId };
         // Clients for machines have no counterpart: cognito-local knows no client credentials.
-        const flows = Properties.ExplicitAuthFlows;
-        return { Ref: Array.isArray(flows) && flows.includes('ALLOW_USER_PASSWORD_AUTH') ? identity.clientId : 'no-such-client' };
+        if (!has(Properties.AllowedOAuthFlows, 'code')) return { Ref: 'no-such-client' };
+        return { Ref: JSON.stringify(Properties.CallbackURLs).includes('/console"') ? identity.consoleClientId : identity.signInClientId };
       }
+      case 'AWS::Cognito::UserPoolDomain':
+        return { Ref: 'local' };
       default:
         return {};
     }

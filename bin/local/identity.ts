@@ -29,11 +29,12 @@ export type Seed = z.infer<typeof seedSchema>;
 
 /**
  * cognito-local as a process of its own: a user pool that looks like a real one, with the real issuer's name, its own signing key,
- * an admin, an ordinary user, and a client for signing in with a password. Pool, users and key are kept in `folder`.
+ * an admin, an ordinary user, a client for signing in with a password, and two for signing in on a page, at `/oauth2/authorize`, which lead to
+ * `callbackUrl` and `consoleUrl`. Pool, users and key are kept in `folder`.
  */
-export async function startIdentity({ folder }: { folder: string }) {
+export async function startIdentity({ folder, callbackUrl, consoleUrl }: { folder: string; callbackUrl: string; consoleUrl: string }) {
   const seed = await keepSeed(join(folder, 'identity.json'));
-  seedPool(folder, seed);
+  seedPool(folder, seed, { [signInClientOf(seed)]: callbackUrl, [consoleClientOf(seed)]: consoleUrl });
   const child = fork(fileURLToPath(new URL('./identity-server.ts', import.meta.url)), [join(folder, 'identity.json')], {
     cwd: folder,
     env: { PORT: '0', HOST: '127.0.0.1', ...withCompileCache },
@@ -45,6 +46,10 @@ export async function startIdentity({ folder }: { folder: string }) {
     endpoint,
     userPoolId: seed.pool_id,
     clientId: seed.client_id,
+    signInClientId: signInClientOf(seed),
+    consoleClientId: consoleClientOf(seed),
+    adminPassword: seed.users.admin.password,
+    userPassword: seed.users.user.password,
     issuer: `${issuerDomain}/${seed.pool_id}`,
     /** where the pool's public keys are */
     jwksUrl: `${endpoint}/${seed.pool_id}/.well-known/jwks.json`,
@@ -92,6 +97,12 @@ async function keepSeed(path: string): Promise<Seed> {
   return seed;
 }
 
+/** The client with which the gate lets people sign in. */
+const signInClientOf = ({ client_id }: Seed): string => `${client_id.slice(0, 20)}signin`;
+
+/** The client with which admins sign in on the console. */
+const consoleClientOf = ({ client_id }: Seed): string => `${client_id.slice(0, 19)}console`;
+
 const randomText = (alphabet: string, length: number): string =>
   Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
 
@@ -102,7 +113,8 @@ const newUser = () => ({ sub: randomUUID(), password: `aA1-${randomBytes(18).toS
  * Writes cognito-local's own files. Its files of an earlier run stay, unless it was killed while writing them:
  * it does not write atomically.
  */
-function seedPool(folder: string, { pool_id, client_id, users }: Seed): void {
+function seedPool(folder: string, seed: Seed, callbackUrls: Record<string, string>): void {
+  const { pool_id, client_id, users } = seed;
   const database = join(folder, '.cognito', 'db');
   mkdirSync(database, { recursive: true });
   writeJson(join(folder, '.cognito', 'config.json'), {
@@ -136,15 +148,26 @@ function seedPool(folder: string, { pool_id, client_id, users }: Seed): void {
     },
   ]);
   const group = { GroupName: 'admins', members: ['admin'], CreationDate: now, LastModifiedDate: now };
-  writeUnlessKept(join(database, 'clients.json'), { Clients: { [client_id]: client } });
+  const pages = Object.entries(callbackUrls).map(([id, url]) => [
+    id,
+    { ...client, ClientId: id, ClientName: id.slice(19), ExplicitAuthFlows: ['ALLOW_REFRESH_TOKEN_AUTH'], CallbackURLs: [url] },
+  ]);
+  const clients = join(database, 'clients.json');
+  const kept = z.object({ Clients: z.record(z.string(), z.unknown()) }).safeParse(readUnlessBroken(clients)).data?.Clients;
+  // The address of the gate may have changed.
+  writeJson(clients, { Clients: { [client_id]: client, ...kept, ...Object.fromEntries(pages) } });
   writeUnlessKept(join(database, `${pool_id}.json`), { Users: Object.fromEntries(userEntries), Groups: { admins: group } });
 }
 
 function writeUnlessKept(path: string, value: unknown): void {
+  if (readUnlessBroken(path) === undefined) writeJson(path, value);
+}
+
+function readUnlessBroken(path: string): unknown {
   try {
-    if (readJson(path) !== undefined) return;
+    return readJson(path);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
   }
-  writeJson(path, value);
 }

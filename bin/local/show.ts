@@ -3,7 +3,7 @@ import type { Answered } from './gateway.ts';
 import type { StackDescription } from './stack-file.ts';
 
 /** Says where the stack is and what to do with it. */
-export function showStart({ base_url }: StackDescription): void {
+export function showStart({ base_url, user_password, admin_password }: StackDescription): void {
   const strong = (text: string) => style('bold', text);
   const mcpHost = JSON.stringify({ mcpServers: { 'intent-gate': { type: 'http', url: `${base_url}/mcp` } } });
   printLine(`
@@ -13,8 +13,10 @@ Search:           ${strong(`curl -s '${base_url}/api/intents/search?query=what+t
 Read the policy:  ${strong(`curl -s ${base_url}/api/policy`)}
 Watch an agent:   ${strong('npm run demo')}
 
-Try it out:       ${strong(`${base_url}/docs`)}
+Look and try:     ${strong(base_url)}   (as an admin: user ${strong('admin')}, password ${strong(admin_password)})
+Reference:        ${strong(`${base_url}/docs`)}
 In an MCP host:   ${mcpHost}
+Sign in there:    user ${strong('user')}, password ${strong(user_password)}
 Be an admin:      ${strong('npx intent-gate login --local')}
 An admin token:   ${strong('npm run --silent token')}   (good for an hour; addresses and tokens are in .local/stack.json)
 Ctrl-C stops all of it.

@@ -85,7 +85,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const context = { ...localContext, policyFile, ...options.context };
     const [dynamo, identity, upstream, registering, synthesized] = await Promise.all([
       keep(locateDynamo(options.dynamodbEndpoint ?? process.env.DYNAMODB_ENDPOINT, data.kept && folderFor('table'))),
-      keep(startIdentity({ folder: folderFor('identity') })),
+      keep(startIdentity({ folder: folderFor('identity'), callbackUrl: `${baseUrl}/oauth/signed-in`, consoleUrl: `${baseUrl}/console` })),
       demo ? keep(startUpstream()) : undefined,
       // Loaded while the others start.
       demo ? import('./upstream/register.ts') : undefined,
@@ -118,6 +118,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       FETCH_REDIRECT: `${identity.issuer}/.well-known/jwks.json ${identity.jwksUrl}`,
       // Not in the template, which is the same for every port.
       [variables.baseUrl]: baseUrl,
+      [variables.signInDomain]: identity.endpoint,
       ...options.environment,
     };
     const using = setInterval(() => markUsed(synthesized), 60 * 60 * 1_000).unref();
@@ -142,6 +143,8 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       base_url: baseUrl,
       admin_token: adminToken,
       user_token: userToken,
+      user_password: identity.userPassword,
+      admin_password: identity.adminPassword,
       issuer: identity.issuer,
       client_id: identity.clientId,
       dynamodb_endpoint: dynamo.endpoint,

@@ -1,7 +1,7 @@
 import { errorBody } from '../../schemas/errors.ts';
 import { intentUid } from '../../schemas/intent-uid.ts';
 import type { ApiContent, ApiDocument, ApiOperation, ApiParameter, ApiResponse, Reference } from '../../schemas/openapi.ts';
-import { type Endpoint, endpoints, type PathVariable } from '../endpoints.ts';
+import { type Endpoint, endpointsWith, type PathVariable } from '../endpoints.ts';
 import { version } from '../version.ts';
 import { openErrorResponses } from './errors.ts';
 import { type Example, exampleBaseUrl, listExamples } from './examples.ts';
@@ -14,13 +14,15 @@ export interface DocumentOptions {
   protocol: string;
   /** the deployment's policy file, which the examples show */
   policy: string;
+  /** whether the deployment has the endpoints with which people sign in; true by default */
+  signIn?: boolean;
 }
 
 /**
  * The OpenAPI 3.1 document of the gate, from the table of endpoints and the schemas. Its server is an example: the address at which the
  * gate is called replaces it when the document is served.
  */
-export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
+export function toOpenApi({ protocol, policy, signIn = true }: DocumentOptions): ApiDocument {
   const schemas = openSchemas();
   const errors = openErrorResponses(protocol);
   const texts = describeOperations(protocol);
@@ -70,10 +72,10 @@ export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
     };
   }
 
-  const describeOther = ({ description, answer }: NonNullable<OperationText['others']>[number]): ApiResponse => ({
+  const describeOther = ({ description, answer, mediaType }: NonNullable<OperationText['others']>[number]): ApiResponse => ({
     description,
     headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
-    ...(answer && { content: { 'application/json': { schema: schemas.refer(answer, 'output') } } }),
+    ...(answer && { content: { [mediaType ?? 'application/json']: { schema: schemas.refer(answer, 'output') } } }),
   });
 
   function describeOperation(endpoint: Endpoint): ApiOperation {
@@ -92,7 +94,7 @@ export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
       ...(text.body && {
         requestBody: {
           required: true,
-          content: { 'application/json': { schema: schemas.refer(text.body, 'input'), ...exampleOf(example.body) } },
+          content: { [text.bodyType ?? 'application/json']: { schema: schemas.refer(text.body, 'input'), ...exampleOf(example.body) } },
         },
       }),
       responses: {
@@ -105,7 +107,7 @@ export function toOpenApi({ protocol, policy }: DocumentOptions): ApiDocument {
   }
 
   const paths: ApiDocument['paths'] = {};
-  for (const endpoint of endpoints) {
+  for (const endpoint of endpointsWith({ signIn })) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: describeOperation(endpoint) };
   }
   schemas.refer(errorBody, 'output');

@@ -143,7 +143,16 @@ const published = (protocol: string) => ({
   [`${protocol}-api-discovery`]: `${exampleBaseUrl}/api/intents/search`,
 });
 
-/** For an endpoint whose answer is a document of its own, or a message of another protocol. */
+const protectedBy = (resource: string) => ({
+  resource,
+  resource_name: 'Intent Gate',
+  authorization_servers: [exampleBaseUrl],
+  bearer_methods_supported: ['header'],
+  resource_documentation: `${exampleBaseUrl}/docs`,
+  resource_policy_uri: `${exampleBaseUrl}/docs#policy`,
+});
+
+/** For an endpoint whose answer is a document or page of its own, or a message of another protocol. */
 export const noExample: Example = {};
 
 /**
@@ -341,6 +350,29 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
       },
     },
     'get-health': { answer: { status: 'ok' } },
+    'get-protected-resource': { answer: protectedBy(exampleBaseUrl) },
+    'get-mcp-protected-resource': { answer: protectedBy(`${exampleBaseUrl}/mcp`) },
+    'get-authorization-server': {
+      answer: {
+        issuer: exampleBaseUrl,
+        authorization_endpoint: `${exampleBaseUrl}/oauth/authorize`,
+        token_endpoint: `${exampleBaseUrl}/oauth/token`,
+        jwks_uri: `${exampleBaseUrl}/.well-known/jwks.json`,
+        response_types_supported: ['code'],
+        response_modes_supported: ['query'],
+        grant_types_supported: ['authorization_code'],
+        code_challenge_methods_supported: ['S256'],
+        token_endpoint_auth_methods_supported: ['none'],
+        prompt_values_supported: ['none', 'consent'],
+        client_id_metadata_document_supported: true,
+        authorization_response_iss_parameter_supported: true,
+        service_documentation: `${exampleBaseUrl}/docs`,
+      },
+    },
+    authorize: noExample,
+    'finish-sign-in': noExample,
+    'accept-policy': noExample,
+    'issue-token': noExample,
     'get-openapi': noExample,
     'get-docs': noExample,
     'get-root': noExample,

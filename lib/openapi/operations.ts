@@ -23,6 +23,15 @@ import { searchQuery } from '../../schemas/search.ts';
 import { savedService, serviceInput, serviceList, servicesQuery, serviceUpdate, shownService } from '../../schemas/service.ts';
 import { serviceDescription } from '../../schemas/service-description.ts';
 import { stats, statsQuery } from '../../schemas/stats.ts';
+import {
+  acceptForm,
+  authorizationParameters,
+  authorizationServer,
+  protectedResource,
+  tokenForm,
+  tokenRefusal,
+  tokenResponse,
+} from '../../schemas/sign-in.ts';
 import { health, keySet } from '../../schemas/well-known.ts';
 import type { EndpointName } from '../endpoints.ts';
 import type { RequestHeader, ResponseHeader } from './headers.ts';
@@ -34,6 +43,7 @@ export const tags = {
   Services: 'Register services. For admins, except for the reads.',
   Intents: 'Register the intents of a service. For admins, except for the reads.',
   Agents: 'See, approve, block and revoke agents. For admins.',
+  'Sign-in': 'For hosts that have no key: people sign in, and accept the policy in a browser (OAuth 2.1). Only with the setting `signIn`.',
   'This gate': 'What the gate publishes about itself.',
 };
 
@@ -43,6 +53,8 @@ export interface OperationText {
   description: string;
   query?: z.ZodObject;
   body?: z.ZodType;
+  /** if the body is not JSON */
+  bodyType?: string;
   requestHeaders?: RequestHeader[];
   /** left out if the answer has no body */
   answer?: z.ZodType;
@@ -50,7 +62,7 @@ export interface OperationText {
   mediaType?: string;
   headers?: ResponseHeader[];
   /** answers of a form that no other endpoint has, by status; without content if they have no `answer` */
-  others?: Record<number, { description: string; answer?: z.ZodType }>;
+  others?: Record<number, { description: string; answer?: z.ZodType; mediaType?: string }>;
 }
 
 /** JSON-RPC 2.0 sections 4 and 5. */
@@ -60,6 +72,13 @@ const rpcError = z.object({
   id: rpcId.optional(),
   error: z.object({ code: z.int(), message: z.string(), data: z.looseObject({}).optional() }),
 });
+
+const form = 'application/x-www-form-urlencoded';
+const refusedPage = { description: 'A page that says what is wrong.', answer: z.string(), mediaType: 'text/html' };
+const refusedToken = {
+  description: 'A refusal in the form of RFC 6749, or one of the gateway.',
+  answer: z.union([tokenRefusal, errorBody]),
+};
 
 const revision: ResponseHeader[] = ['ETag'];
 const paged: ResponseHeader[] = ['ETag', 'Link'];
@@ -286,6 +305,56 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     mediaType: 'text/*',
   },
   'get-health': { tag: 'This gate', description: 'Does not depend on the parts behind the API.', answer: health },
+  'get-protected-resource': {
+    tag: 'Sign-in',
+    description: 'RFC 9728. What is issued for the gate is valid for `/mcp`, too.',
+    answer: protectedResource,
+    headers: revision,
+  },
+  'get-mcp-protected-resource': {
+    tag: 'Sign-in',
+    description: 'RFC 9728, at the place where clients that know `/mcp` look.',
+    answer: protectedResource,
+    headers: revision,
+  },
+  'get-authorization-server': {
+    tag: 'Sign-in',
+    description: 'RFC 8414. Clients register nowhere: their id is the address of their description.',
+    answer: authorizationServer,
+    headers: revision,
+  },
+  authorize: {
+    tag: 'Sign-in',
+    description:
+      "For browsers. Leads to the sign-in page of the user pool, then shows the policy. Refusals are shown as a page, until it is known that the redirect URI is the client's own.",
+    query: authorizationParameters,
+    answer: z.string(),
+    mediaType: 'text/html',
+    others: { 302: { description: 'To the sign-in page, or back to the client with a code or an error.' }, 400: refusedPage },
+  },
+  'finish-sign-in': {
+    tag: 'Sign-in',
+    description: 'For browsers, on their way back from the user pool to the page with the policy.',
+    others: { 400: refusedPage },
+  },
+  'accept-policy': {
+    tag: 'Sign-in',
+    description: 'The form of the page with the policy. The answer leads on to the client, with a code that is valid for a minute.',
+    body: acceptForm,
+    bodyType: form,
+    answer: z.string(),
+    mediaType: 'text/html',
+    others: { 303: { description: 'The policy has changed: to the page that shows it.' }, 400: refusedPage, 403: refusedPage },
+  },
+  'issue-token': {
+    tag: 'Sign-in',
+    description: 'Takes a code once. The token is a PAT: it ends with the policy, and there is none to refresh it with.',
+    body: tokenForm,
+    bodyType: form,
+    answer: tokenResponse,
+    headers: limited,
+    others: { 400: refusedToken, 401: refusedToken, 429: refusedToken, 503: refusedToken },
+  },
   mcp: {
     tag: 'Discovery',
     description: 'JSON-RPC messages of the Model Context Protocol, without sessions.',

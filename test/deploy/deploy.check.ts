@@ -26,7 +26,7 @@ import { obtainNamedKey } from '../../client/keys.ts';
 import type { Signer } from '../../client/pats.ts';
 import { addressIn, fetchPolicy } from '../../client/policy.ts';
 import { keys } from '../../functions/core/store/keys.ts';
-import { backgroundFunctions, endpoints } from '../../lib/endpoints.ts';
+import { backgroundFunctions, endpointsWith } from '../../lib/endpoints.ts';
 import type { Settings } from '../../lib/settings.ts';
 import { account, credentials, type Emulator, installEmulator, region, startEmulator } from './emulator.ts';
 import { accessKeyOf, type Gateway, startGateway } from './gateway.ts';
@@ -43,7 +43,7 @@ const settings = {
 };
 /** Command-line options of the smoke test. */
 const smokeOptions = { protocol: 'proto', intentUid: 'world.example:get-country:v1', parameters: { code: 'CH' } };
-const rows = [...endpoints, ...backgroundFunctions];
+const rows = [...endpointsWith({ signIn: false }), ...backgroundFunctions];
 
 interface Account {
   /** ARN and role by name */
@@ -207,6 +207,7 @@ describe('a deployment', () => {
       'AdminClientId',
       'ApiUrl',
       'DashboardUrl',
+      'ConsoleUrl',
       'DocsUrl',
       'JwksUrl',
       'RegistryTable',

@@ -23,6 +23,16 @@ const pat: string = bodyOf(await api.call('POST', '/api/pat/issue', { body: awai
 const forged = `${pat.slice(0, -8)}AAAAAAAA`;
 const tool = (name: string, args: object) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
 
+const form = { headers: { 'Content-Type': 'application/x-www-form-urlencoded' } };
+const authorizePath = `/oauth/authorize?${new URLSearchParams({
+  response_type: 'code',
+  client_id: 'https://host.example/client.json',
+  redirect_uri: 'https://host.example/callback',
+  code_challenge: 'a'.repeat(43),
+  code_challenge_method: 'S256',
+  resource: `${api.stack.base_url}/mcp`,
+})}`;
+
 type Request = [method: string, path: string, call?: Parameters<typeof api.call>[2]];
 
 /** What somebody without any rights may ask, by its name in docs/security.md. */
@@ -68,6 +78,21 @@ const requests: Record<string, () => Request | Promise<Request>> = {
   'GET /console': () => ['GET', '/console'],
   'GET /health': () => ['GET', '/health'],
   'GET /.well-known/jwks.json': () => ['GET', '/.well-known/jwks.json'],
+  'GET /.well-known/oauth-protected-resource': () => ['GET', '/.well-known/oauth-protected-resource'],
+  'GET /.well-known/oauth-protected-resource/mcp': () => ['GET', '/.well-known/oauth-protected-resource/mcp'],
+  'GET /.well-known/oauth-authorization-server': () => ['GET', '/.well-known/oauth-authorization-server'],
+  'GET /oauth/authorize': () => ['GET', authorizePath],
+  'GET /oauth/authorize, with a made-up session': () => ['GET', authorizePath, { headers: { Cookie: `intent-gate-sign-in=${'a'.repeat(43)}` } }],
+  'GET /oauth/signed-in': () => ['GET', '/oauth/signed-in?code=made-up&state=made-up'],
+  'POST /oauth/accept': () => ['POST', '/oauth/accept', { ...form, body: `${authorizePath.split('?')[1]}&decision=accept&policy=p&form_token=t` }],
+  'POST /oauth/token, with a made-up code': () => [
+    'POST',
+    '/oauth/token',
+    {
+      ...form,
+      body: `grant_type=authorization_code&code=made-up&client_id=intent-gate-public&redirect_uri=x&resource=x&code_verifier=${'a'.repeat(43)}`,
+    },
+  ],
   'anything for admins, without a token or with a wrong one': () => ['POST', '/api/services', { token: forged, body: {} }],
 };
 
@@ -84,11 +109,10 @@ async function countWork(make: () => Request | Promise<Request>): Promise<string
 }
 
 /** Some of these answers are no JSON. */
-const fetchQuietly = async (method: string, path: string, { token, body }: NonNullable<Request[2]> = {}): Promise<void> => {
-  const headers = { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }) };
-  await (
-    await fetch(`${api.stack.base_url}${path}`, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
-  ).text();
+const fetchQuietly = async (method: string, path: string, { token, body, headers: more }: NonNullable<Request[2]> = {}): Promise<void> => {
+  const headers = { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }), ...more };
+  const content = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) };
+  await (await fetch(`${api.stack.base_url}${path}`, { method, headers, ...content, redirect: 'manual' })).text();
 };
 
 const documented = new Map(
@@ -99,7 +123,7 @@ const documented = new Map(
 
 test('the tests that docs/security.md names are there', () => {
   const named = [...readFileSync('docs/security.md', 'utf8').matchAll(/^\|.*\|([^|]+)\|$/gm)].flatMap(([, cell = '']) =>
-    [...cell.matchAll(/`((?:functions|client|bin|e2e|lib|schemas)\/[^`]+)`/g)].map(([, name = '']) => `test/${name}`),
+    [...cell.matchAll(/`((?:functions|client|bin|browser|e2e|lib|schemas)\/[^`]+)`/g)].map(([, name = '']) => `test/${name}`),
   );
   expect(named.length).toBeGreaterThan(30);
   expect(named.filter((name) => !existsSync(name) && !existsSync(`${name}.test.ts`))).toEqual([]);

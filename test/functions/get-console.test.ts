@@ -28,6 +28,13 @@ test('the console is HTML that may run its own files and call this gate, and not
   expect(body).toContain('data-deployment="{&quot;publicUrl&quot;:&quot;https://api.example/test&quot;}"');
 });
 
+test('where admins may sign in, it may also ask the user pool for tokens', async () => {
+  const signIn = { domain: 'https://pool.example', clientId: 'console' };
+  const { headers, body } = await answer(createAction({ readConsole: () => html, signIn }), { path: '/console' });
+  expect(headers).toMatchObject({ 'Content-Security-Policy': expect.stringContaining("connect-src 'self' https://pool.example;") });
+  expect(body).toContain('&quot;signIn&quot;:{&quot;domain&quot;:&quot;https://pool.example&quot;,&quot;clientId&quot;:&quot;console&quot;}');
+});
+
 test('it has only relative addresses, of existing files', () => {
   const addresses = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, address = '']) => address);
   expect(addresses.filter((address) => /^(\/|https?:)/.test(address))).toEqual([]);

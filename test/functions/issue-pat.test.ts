@@ -16,6 +16,7 @@ import { createAction as createGetJwks } from '../../functions/get-jwks.ts';
 import { createAction as createGetPolicy } from '../../functions/get-policy.ts';
 import { createAction, type Settings } from '../../functions/issue-pat.ts';
 import { errorBody } from '../../schemas/errors.ts';
+import { keyPatClaims } from '../../schemas/pat.ts';
 import { type Policy, policyWords } from '../../schemas/policy.ts';
 import { keyForms, kinds, makeAgent, signDetached, signJws, signProof, type TestAgent } from '../support/agents.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
@@ -113,7 +114,7 @@ async function readClaims({ status, body }: Answer) {
   const claims = await openPatVerifier({ findKey: signingKeys.find })(body['proto-pat'], { baseUrl: address, nowMs });
   const { body: jwks } = await invoke(createGetJwks({ signingKeys }), { path: '/.well-known/jwks.json' });
   expect(judgePat(body['proto-pat'], { jwks, address, now: Math.floor(nowMs / 1000) })).toEqual({ claims });
-  return claims;
+  return keyPatClaims.parse(claims);
 }
 
 describe('GET /api/policy', () => {

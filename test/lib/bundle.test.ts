@@ -11,7 +11,7 @@ import { backgroundFunctions, endpoints } from '../../lib/endpoints.ts';
 import { logicalPrefix, type Resource, type Template } from './synthesize.ts';
 
 const rows = [...endpoints, ...backgroundFunctions];
-const folder = await synthesize({});
+const folder = await synthesize({ signIn: true, publicBaseUrl: 'https://gate.example' });
 
 const bundle = (name: string): string => bundleOf(readTemplate(folder), folder, name);
 

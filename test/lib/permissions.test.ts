@@ -11,7 +11,7 @@ let standard: Synthesis;
 
 beforeAll(() => {
   // with two keys, so that permissions for only one of them show
-  standard = synthesize({ signingKeys: 'b,a' });
+  standard = synthesize({ signingKeys: 'b,a', signIn: true, publicBaseUrl: 'https://gate.example' });
 });
 
 interface Statement {
@@ -72,9 +72,9 @@ describe('roles', () => {
     ]);
   });
 
-  test('PATs are signed with one key, only by the function that issues them', () => {
+  test('PATs are signed with one key, only by the functions that issue them', () => {
     const signers = [...endpoints, ...backgroundFunctions].filter(({ needs }) => needs.kms?.includes('sign'));
-    expect(signers.map(({ name }) => name)).toEqual(['issue-pat']);
+    expect(signers.map(({ name }) => name)).toEqual(['issue-pat', 'issue-token']);
     const statements: Statement[] = Object.values(standard.resources('AWS::IAM::Policy')).flatMap(
       ({ Properties }) => Properties.PolicyDocument.Statement,
     );
@@ -103,6 +103,9 @@ test('the partitions are those of the keys', () => {
     feed: keys.feed('1'),
     jti: keys.jti('1', '2'),
     stats: keys.stats('day', 0, '1'),
+    session: keys.session('1'),
+    consent: keys.consent('1', '2'),
+    signInCode: keys.signInCode('1'),
   };
   for (const [kind, { table, prefix }] of Object.entries(partitions)) {
     const { pk } = made[kind as RecordKind];

@@ -13,6 +13,8 @@ const defaults = {
   agents: 'open',
   requireFreshSignature: false,
   requireProofOfPossession: false,
+  signIn: false,
+  signInRedirectUris: ['http://127.0.0.1/callback', 'http://[::1]/callback'],
   egressPorts: [443],
   expectedIntents: 100_000,
   allowLoopback: false,

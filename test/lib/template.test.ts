@@ -2,11 +2,14 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { ResponseType } from 'aws-cdk-lib/aws-apigateway';
-import { backgroundFunctions, endpoints } from '../../lib/endpoints.ts';
+import { backgroundFunctions, endpointsWith } from '../../lib/endpoints.ts';
 import { errorBody } from '../../schemas/errors.ts';
 import { logicalPrefix, type Resource, type Synthesis, synthesize } from './synthesize.ts';
 
 let standard: Synthesis;
+
+const deployed = endpointsWith({ signIn: false });
+const withSignIn = { signIn: true, publicBaseUrl: 'https://gate.example' };
 
 const adopt = {
   registryTable: 'IntentGate-Registry4DB9CCA5-ABC',
@@ -51,7 +54,7 @@ const functionOf = (name: string, { resources }: Synthesis = standard): Resource
 };
 
 describe('functions', () => {
-  test.each([...endpoints, ...backgroundFunctions])('$name runs as its row says', ({ name, timeoutSeconds, memoryMb, summary }) => {
+  test.each([...deployed, ...backgroundFunctions])('$name runs as its row says', ({ name, timeoutSeconds, memoryMb, summary }) => {
     const { Properties } = functionOf(name);
     expect(Properties).toMatchObject({
       Runtime: 'nodejs24.x',
@@ -67,11 +70,11 @@ describe('functions', () => {
   });
 
   test('no endpoint waits longer than API Gateway does', () => {
-    for (const { name, timeoutSeconds } of endpoints) expect([name, timeoutSeconds <= 29]).toEqual([name, true]);
+    for (const { name, timeoutSeconds } of deployed) expect([name, timeoutSeconds <= 29]).toEqual([name, true]);
   });
 
   test('there is no other function', () => {
-    expect(Object.keys(standard.resources('AWS::Lambda::Function'))).toHaveLength(endpoints.length + backgroundFunctions.length);
+    expect(Object.keys(standard.resources('AWS::Lambda::Function'))).toHaveLength(deployed.length + backgroundFunctions.length);
   });
 
   test('every log is kept for as long as the setting says', () => {
@@ -112,17 +115,17 @@ describe('functions', () => {
 describe('the API', () => {
   test('has the methods of the endpoint table, each with its own function, and an answer to every other method', () => {
     const methods = listMethods(standard);
-    const expected = endpoints.flatMap(({ method, path }) => [
+    const expected = deployed.flatMap(({ method, path }) => [
       `${method} ${path}`,
       `ANY ${path}`,
       ...(method === 'GET' ? [`HEAD ${path}`] : []),
     ]);
     const bare = ['/{proxy+}', '/api', '/api/agents', '/api/intents', '/api/pat', '/.well-known'].map((path) => `ANY ${path}`);
     expect([...methods.keys()].sort()).toEqual([...new Set([...expected, ...bare])].sort());
-    for (const { method, path } of endpoints.filter((row) => row.method === 'GET')) {
+    for (const { method, path } of deployed.filter((row) => row.method === 'GET')) {
       expect(methods.get(`HEAD ${path}`)?.Properties.Integration).toEqual(methods.get(`${method} ${path}`)?.Properties.Integration);
     }
-    for (const { method, path, name } of endpoints) {
+    for (const { method, path, name } of deployed) {
       const { Integration } = methods.get(`${method} ${path}`)?.Properties ?? {};
       expect(Integration.Type).toBe('AWS_PROXY');
       expect(flatten(Integration.Uri)).toContain(`<${logicalPrefix(name)}Function`);
@@ -131,7 +134,7 @@ describe('the API', () => {
 
   test('has one path variable name at each place: AWS refuses a second one when it is deployed', () => {
     const names = new Map<string, Set<string>>();
-    for (const { path } of endpoints) {
+    for (const { path } of deployed) {
       const segments = path.split('/');
       for (const [index, segment] of segments.entries()) {
         if (!segment.startsWith('{')) continue;
@@ -387,12 +390,47 @@ describe('admins', () => {
   });
 });
 
+describe('sign-in', () => {
+  test('is a public client of the user pool, whose tokens are no admin tokens', () => {
+    const made = synthesize(withSignIn);
+    const [[id, client] = []] = Object.entries(made.resources('AWS::Cognito::UserPoolClient')).filter(([, { Properties }]) => Properties.CallbackURLs);
+    expect(client?.Properties).toMatchObject({
+      AllowedOAuthFlows: ['code'],
+      AllowedOAuthScopes: ['openid'],
+      CallbackURLs: ['https://gate.example/oauth/signed-in'],
+      WriteAttributes: ['name'],
+    });
+    expect(client?.Properties.GenerateSecret).toBeUndefined();
+    const { Variables } = functionOf('authorize', made).Properties.Environment;
+    expect(flatten(Variables.SIGN_IN_CLIENT_ID)).toBe(`<${id}>`);
+    expect(flatten(Variables.SIGN_IN_DOMAIN)).toMatch(/^https:\/\/<AdminsPoolDomain\w+>\.auth\.<AWS::Region>\.amazoncognito\.com$/);
+    expect(flatten(functionOf('create-service', made).Properties.Environment.Variables.ADMIN_CLIENT_IDS)).not.toContain(`<${id}>`);
+    expect(Variables).not.toHaveProperty('SIGNING_KEY_IDS');
+  });
+
+  test('adds its endpoints, and lets the function sign that exchanges codes', () => {
+    const made = synthesize(withSignIn);
+    expect([...listMethods(made).keys()]).toEqual(expect.arrayContaining(['GET /oauth/authorize', 'POST /oauth/token', 'ANY /oauth']));
+    expect(flatten(functionOf('mcp', made).Properties.Environment.Variables.SIGN_IN_CLIENT_ID)).toMatch(/^<AdminsPoolSignIn/);
+    const { Statement } = made.only('AWS::KMS::Key').Properties.KeyPolicy;
+    const signers = Statement.slice(1).flatMap(({ Principal }: { Principal: { AWS: unknown } }) => [Principal.AWS].flat().map(flatten));
+    expect(signers).toEqual([expect.stringMatching(/^<issuepatRole/), expect.stringMatching(/^<issuetokenRole/)]);
+  });
+
+  test('is not there without the setting', () => {
+    expect(Object.keys(standard.resources('AWS::Cognito::UserPoolDomain'))).toEqual([]);
+    expect([...listMethods(standard).keys()].filter((name) => /oauth/.test(name))).toEqual([]);
+    expect(functionOf('mcp').Properties.Environment.Variables).not.toHaveProperty('SIGN_IN_CLIENT_ID');
+  });
+});
+
 test('outputs are few, and their names stay', () => {
   expect(Object.keys(standard.template.Outputs).sort()).toEqual([
     'ActivityTable',
     'AdminClientId',
     'ApiUrl',
     'DashboardUrl',
+    'ConsoleUrl',
     'DocsUrl',
     'JwksUrl',
     'RegistryTable',
@@ -426,6 +464,7 @@ describe("cdk-nag and CloudFormation's own rules are satisfied", () => {
       hostedZoneName: 'example.com',
     },
     'with as little as possible': { stage: 'test', tracing: false },
+    'with sign-in': withSignIn,
     'with a search collection': { search: 'opensearch' },
     'with what a deleted stack left': { adopt },
     'on the local stage': { stage: 'local', allowLoopback: true },
@@ -488,7 +527,7 @@ test('a deployment begins with a look at the signing keys, on which every other 
     VoidPats: 'false',
   });
   const waiting = Object.values(resources('AWS::Lambda::Function')).filter(({ DependsOn = [] }) => DependsOn.includes('SigningKeyGuard'));
-  expect(waiting).toHaveLength(endpoints.length + backgroundFunctions.length - 1);
+  expect(waiting).toHaveLength(deployed.length + backgroundFunctions.length - 1);
   for (const type of ['AWS::DynamoDB::GlobalTable', 'AWS::KMS::Key', 'AWS::Cognito::UserPool', 'AWS::Cognito::UserPoolDomain']) {
     for (const { DependsOn } of Object.values(resources(type)))
       expect([type, DependsOn]).toEqual([type, expect.arrayContaining(['SigningKeyGuard'])]);
@@ -603,7 +642,7 @@ describe('alarms', () => {
         '{ ($.message = "access") && ($.status >= 500) && ($.refusal != "-") }',
       ]),
     );
-    expect(patterns).toHaveLength(endpoints.length + backgroundFunctions.length + 1);
+    expect(patterns).toHaveLength(deployed.length + backgroundFunctions.length + 1);
     expect(alarmOf('ApiErrors')).toMatchObject({ MetricName: 'Failures', Namespace: 'IntentGate', Threshold: 10, EvaluationPeriods: 2 });
   });
 

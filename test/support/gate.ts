@@ -23,9 +23,11 @@ import { openPolicyArchive } from '../../functions/core/store/policy-archive.ts'
 import { openServices } from '../../functions/core/store/services.ts';
 import type { ExecutionStats } from '../../functions/core/store/stats.ts';
 import type { Table } from '../../functions/core/store/table.ts';
+import { openSignIns } from '../../functions/core/store/sign-ins.ts';
 import { openUsedJtis } from '../../functions/core/store/used-jti.ts';
 import { createAction as createExecuteIntent } from '../../functions/execute-intent.ts';
 import { createAction as createIssuePat } from '../../functions/issue-pat.ts';
+import { createAction as createIssueToken } from '../../functions/issue-token.ts';
 import { type Answer, invoke } from './invoke.ts';
 import { startTable, type TestTable } from './table.ts';
 
@@ -74,6 +76,21 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
     });
   };
 
+  const signIns = openSignIns(table);
+
+  /** A new instance of the endpoint that exchanges codes. */
+  const openToken = (template: PolicyTemplate = loadPolicyTemplate(), isApprovalRequired = false): Action =>
+    createIssueToken({
+      findPolicy: openPolicy(template),
+      agents: openAgents(table),
+      archive: openPolicyArchive(table),
+      signIns,
+      usedJtis: openUsedJtis(table),
+      limits: openRateLimiter(table),
+      signingKeys,
+      settings: { patLifeSeconds: 3_600, issueLimitPerHour: 60, isApprovalRequired },
+    });
+
   /** A new instance of endpoint 3. */
   const openExecute = ({
     template = loadPolicyTemplate(),
@@ -111,7 +128,10 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
     services: openServices(table),
     intents: openIntents(table),
     agents: openAgents(table),
+    signingKeys,
+    signIns,
     openIssue,
+    openToken,
     openExecute,
     stop: async () => {
       await relay.close();

@@ -27,20 +27,10 @@ export type VerifyAdmin = (request: ApiRequest) => Promise<Admin>;
  * @returns a check that throws ApiError UNAUTHORIZED (no token or a bad one), FORBIDDEN (not an admin) or SERVICE_UNAVAILABLE (no key set)
  */
 export function openAdminVerifier({ userPool, clientIds, adminScope }: AdminSettings): VerifyAdmin {
-  const verifier = CognitoJwtVerifier.create(
-    { userPoolId: userPool, tokenUse: 'access', clientId: clientIds },
-    { jwksCache: openKeySet() },
-  );
+  const verify = openAccessTokenVerifier(userPool, clientIds, badToken);
 
   return async (request) => {
-    const token = bearerToken(request);
-    const claims = await verifier.verify(token).catch((error: unknown) => {
-      throw error instanceof KeySetError
-        ? unavailable('The key set of the admin tokens cannot be fetched. Try again after Retry-After.', error)
-        : badToken(error);
-    });
-    // to the library, a token without an expiry never expires
-    if (!Number.isSafeInteger(claims.exp)) throw badToken();
+    const claims = await verify(bearerToken(request));
     const grant = readGrant(claims, adminScope);
     if (!grant) {
       throw new ApiError('FORBIDDEN', `The token is genuine, but it is not an admin's. Ask for membership of the group ${adminGroup}.`, {
@@ -48,6 +38,25 @@ export function openAdminVerifier({ userPool, clientIds, adminScope }: AdminSett
       });
     }
     return { actor: toActor(claims), ...grant, requestId: request.requestId };
+  };
+}
+
+/**
+ * Verifies access tokens that a user pool has issued to certain app clients.
+ * @param refuse - makes the error for a token that is not such a one
+ * @returns a check that throws what `refuse` makes, or ApiError SERVICE_UNAVAILABLE (no key set)
+ */
+export function openAccessTokenVerifier(userPoolId: string, clientId: string[], refuse: (cause?: unknown) => Error) {
+  const verifier = CognitoJwtVerifier.create({ userPoolId, tokenUse: 'access', clientId }, { jwksCache: openKeySet() });
+  return async (token: string) => {
+    const claims = await verifier.verify(token).catch((error: unknown) => {
+      throw error instanceof KeySetError
+        ? unavailable('The key set of the user pool, which verifies the token, cannot be fetched. Try again after Retry-After.', error)
+        : refuse(error);
+    });
+    // to the library, a token without an expiry never expires
+    if (!Number.isSafeInteger(claims.exp)) throw refuse();
+    return claims;
   };
 }
 

@@ -7,6 +7,12 @@ export const deploymentPlace = '<!-- deployment -->';
 export interface Deployment {
   /** the gate's address for itself, which policies and proofs name */
   publicUrl: string;
+  /** where admins sign in; none if they cannot here */
+  signIn?: {
+    /** of the user pool's sign-in pages, for example `https://<prefix>.auth.<region>.amazoncognito.com` */
+    domain: string;
+    clientId: string;
+  };
 }
 
 /** The console, with what it has to know in an attribute. */

@@ -29,6 +29,8 @@ export interface ApiRequest {
   json(): JsonValue;
   /** the body, parsed with `schema` */
   body<T extends z.ZodType>(schema: T): z.output<T>;
+  /** the fields of a form, parsed with `schema`; the empty ones are left out, a repeated one that `schema` knows is refused with 400 */
+  form<T extends z.ZodObject>(schema: T): z.output<T>;
   /** whether the caller knows the record with one of these entity tags: from `If-Match`, and true without it */
   ifMatch(...etags: string[]): boolean;
   /** how long the invocation may still run, in milliseconds */
@@ -56,10 +58,22 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, publi
     pathParameter: (name) => decodeSegment(event.pathParameters?.[name] ?? ''),
     header,
     headerValues: (name) => headerValues(event, name),
-    query: (schema) => parse(schema, singleValues(event, Object.keys(schema.shape))),
+    query: (schema) =>
+      parse(
+        schema,
+        singleValues((name) => event.multiValueQueryStringParameters?.[name] ?? [], Object.keys(schema.shape)),
+      ),
     queryValues: () => ({ ...(event.queryStringParameters as Record<string, string> | null) }),
     json,
     body: (schema) => parse(schema, requireObject(json())),
+    form: (schema) => {
+      checkFormType(header('content-type'));
+      const fields = [...new URLSearchParams(decodeBody(event))];
+      return parse(
+        schema,
+        singleValues((name) => fields.flatMap(([given, value]) => (given === name ? [value] : [])), Object.keys(schema.shape)),
+      );
+    },
     ifMatch: (...etags) => matchesEntityTags(headerValues(event, 'if-match')[0], etags),
     remainingMs: () => context.getRemainingTimeInMillis(),
   };
@@ -87,10 +101,10 @@ function decodeSegment(segment: string): string {
   }
 }
 
-function singleValues(event: APIGatewayProxyEvent, names: string[]): Record<string, string> {
+function singleValues(valuesOf: (name: string) => string[], names: string[]): Record<string, string> {
   const values: Record<string, string> = {};
   for (const name of names) {
-    const given = event.multiValueQueryStringParameters?.[name] ?? [];
+    const given = valuesOf(name);
     if (given.length > 1) throw invalidParameter([{ path: pointer([name]), problem: 'must be given once' }]);
     if (given[0] !== undefined && given[0] !== '') values[name] = given[0];
   }
@@ -105,6 +119,11 @@ function checkMediaType(contentType: string | undefined): void {
   const charset = attributes.find((attribute) => attribute.startsWith('charset='));
   if (mediaType === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset))) return;
   throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as JSON in UTF-8, with the header Content-Type: application/json.');
+}
+
+function checkFormType(contentType = ''): void {
+  if (/^application\/x-www-form-urlencoded *(;|$)/i.test(contentType.trim())) return;
+  throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as a form, with the header Content-Type: application/x-www-form-urlencoded.');
 }
 
 function decodeBody({ body, isBase64Encoded }: APIGatewayProxyEvent): string {

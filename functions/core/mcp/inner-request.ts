@@ -32,6 +32,7 @@ export function innerRequest(
     queryValues: () => query,
     json: () => body,
     body: (schema) => parse(schema, body),
+    form: (schema) => parse(schema, {}),
     ifMatch: (...etags) => matchesEntityTags(headerValues('if-match')[0], etags),
   };
 }

@@ -12,12 +12,14 @@ export interface Grant {
   policy: CurrentPolicy;
   /** whether the PAT was asked for with a proof of possession, and so needs one at every use */
   hasProof: boolean;
+  /** the client that a person has signed in for; none if the agent has a key */
+  clientId?: string;
   nowMs: number;
   lifeSeconds: number;
 }
 
-/** The claims of a new PAT (specification section 2.4): what the policy in force grants, to the agent and its key. */
-export function newClaims({ baseUrl, agent, policy, hasProof, nowMs, lifeSeconds }: Grant): PatClaims {
+/** The claims of a new PAT (specification section 2.4): what the policy in force grants, to the agent and its key or person. */
+export function newClaims({ baseUrl, agent, policy, hasProof, clientId, nowMs, lifeSeconds }: Grant): PatClaims {
   const { scope, lmt, bil } = policy.grants;
   const iat = Math.floor(nowMs / 1000);
   return {
@@ -30,9 +32,10 @@ export function newClaims({ baseUrl, agent, policy, hasProof, nowMs, lifeSeconds
     jti: randomUUID(),
     scope,
     pol: policy.reference,
-    cnf: { jkt: agent.thumbprint },
     gen: agent.generation,
-    ...(hasProof && { dpop: true }),
+    ...(clientId === undefined
+      ? { cnf: { jkt: agent.thumbprint }, ...(hasProof && { dpop: true as const }) }
+      : { person: agent.thumbprint, client_id: clientId }),
     ...(lmt && { lmt }),
     ...(bil && { bil }),
   };

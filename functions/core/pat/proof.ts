@@ -70,6 +70,7 @@ export function openProofs(usedJtis: UsedJtis, isRequired: boolean): Proofs {
     },
     checkAtUse: async (request, token, claims, nowMs) => {
       const proof = request.header('dpop');
+      if (!('cnf' in claims)) return refuseWithoutKey(request, proof, isRequired);
       const { jkt: thumbprint } = claims.cnf;
       if (proof !== undefined) return check(request, proof, { thumbprint, token, nowMs, refuse: invalidProof });
       const [credential = ''] = request.headerValues('authorization');
@@ -79,6 +80,17 @@ export function openProofs(usedJtis: UsedJtis, isRequired: boolean): Proofs {
       return undefined;
     },
   };
+}
+
+/** For the PAT of a signed-in person, which no key belongs to: whoever asks for a proof, or sends one, is told so. */
+function refuseWithoutKey(request: ApiRequest, proof: string | undefined, isRequired: boolean): undefined {
+  const [credential = ''] = request.headerValues('authorization');
+  if (proof === undefined && !isRequired && !/^dpop /i.test(credential)) return undefined;
+  throw invalidProof(
+    isRequired
+      ? 'This gate asks for proof of possession, and the PAT is bound to no key. Get one with a key of your own at POST /api/pat/issue.'
+      : 'The PAT is bound to no key, so no proof can go with it. Send it as Authorization: Bearer, without a DPoP header.',
+  );
 }
 
 /**

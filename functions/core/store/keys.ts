@@ -27,6 +27,9 @@ export const partitions = {
   call: { table: 'activity', prefix: 'CALL#' },
   jti: { table: 'activity', prefix: 'JTI#' },
   stats: { table: 'activity', prefix: 'STATS#' },
+  session: { table: 'activity', prefix: 'SESSION#' },
+  consent: { table: 'activity', prefix: 'CONSENT#' },
+  signInCode: { table: 'activity', prefix: 'CODE#' },
 } as const satisfies Record<string, { table: TableName; prefix: string }>;
 
 export type RecordKind = keyof typeof partitions;
@@ -112,4 +115,10 @@ export const keys = {
     const from = new Date(slotMs).toISOString();
     return key('stats', `${period}#${from.slice(0, period === 'day' ? 10 : 7)}`, `${from}#${serviceId}`);
   },
+  /** @param digest - of the secret in the person's cookie */
+  session: (digest: string): Key => key('session', digest, 'SESSION'),
+  /** the policy that a person has accepted for a client */
+  consent: (person: string, clientId: string): Key => key('consent', person, toSortKey(clientId)),
+  /** @param digest - of an authorization code */
+  signInCode: (digest: string): Key => key('signInCode', digest, 'CODE'),
 };

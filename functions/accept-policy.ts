@@ -1,0 +1,57 @@
+import { acceptForm } from '../schemas/sign-in.ts';
+import { readEnvironment, splitList } from './core/environment.ts';
+import { type Action, serve } from './core/http/serve.ts';
+import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
+import { egressRulesFromEnvironment } from './core/relay/egress.ts';
+import { openDocumentReader } from './core/relay/fetch-document.ts';
+import { answerAddress, checkAuthorizationRequest, requireRedirectUri, toQuery } from './core/sign-in/authorization-request.ts';
+import { type Clients, documentLimits, openClients } from './core/sign-in/clients.ts';
+import { formToken, isFormToken } from './core/sign-in/cookie.ts';
+import { OAuthError } from './core/sign-in/oauth-error.ts';
+import { continuePage, showErrors } from './core/sign-in/pages.ts';
+import { findSession } from './core/sign-in/session.ts';
+import { openSignIns, type SignIns } from './core/store/sign-ins.ts';
+import { tableFromEnvironment } from './core/store/table.ts';
+
+export interface Deps {
+  clients: Clients;
+  signIns: Pick<SignIns, 'findSession' | 'rememberConsent' | 'keepGrant'>;
+  findPolicy: FindPolicy;
+}
+
+/**
+ * `POST /oauth/accept`: the form of the consent page. It counts only from that very page: shown to this session, with this request and this policy.
+ * All the same, the request is checked anew, since people can alter their own pages.
+ */
+export const createAction = ({ clients, signIns, findPolicy }: Deps): Action =>
+  showErrors(async (request) => {
+    const { baseUrl } = request;
+    const nowMs = Date.now();
+    const { policy: shown, form_token, decision, ...asked } = request.form(acceptForm);
+    const session = await findSession(request, signIns, nowMs);
+    if (!session || !isFormToken(form_token, formToken(session.secret, [asked, shown]))) {
+      throw new OAuthError('access_denied', 'The form is not of a page that was shown to you, or your session has ended.', { status: 403 });
+    }
+    const client = await clients.find(asked.client_id, baseUrl);
+    requireRedirectUri(client, asked);
+    const checked = checkAuthorizationRequest(asked, baseUrl);
+    const goOn = (answer: Parameters<typeof answerAddress>[2]) => continuePage(client, answerAddress(asked, baseUrl, answer));
+    if (decision === 'decline') return goOn(new OAuthError('access_denied', 'The person has declined.'));
+
+    const policy = findPolicy(baseUrl).reference;
+    // another policy has come into force since: it has to be read first
+    if (policy !== shown) return { status: 303, headers: { Location: `${baseUrl}/oauth/authorize?${toQuery(asked)}` } };
+    const grant = { ...checked, person: session.person, policy };
+    const [code] = await Promise.all([signIns.keepGrant(grant, nowMs), signIns.rememberConsent(grant, nowMs)]);
+    return goOn({ code });
+  });
+
+const { signInRedirects } = readEnvironment([], ['signInRedirects']);
+
+export const handler = serve(
+  createAction({
+    clients: openClients(splitList(signInRedirects), openDocumentReader({ rules: egressRulesFromEnvironment(), ...documentLimits })),
+    signIns: openSignIns(tableFromEnvironment()),
+    findPolicy: openPolicy(loadPolicyTemplate()),
+  }),
+);

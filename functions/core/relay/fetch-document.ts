@@ -1,0 +1,33 @@
+import { bounded } from '../invocation.ts';
+import { type JsonValue, parseJson } from '../json.ts';
+import { type DialOptions, dial, resolveBySystem } from './dial.ts';
+import { checkOrigin, withOwnHost } from './egress.ts';
+import { openHttpClient } from './http-client.ts';
+
+export interface DocumentOptions extends Pick<DialOptions, 'rules'>, Partial<Pick<DialOptions, 'resolve' | 'trustedCertificate'>> {
+  maxBytes: number;
+  /** longest time for the whole request */
+  timeoutMs: number;
+}
+
+const connectTimeoutMs = 3_000;
+
+/**
+ * Reads JSON documents at addresses that strangers name, under the same guard as the calls of intents: checked addresses only, no redirects,
+ * nothing that identifies anybody.
+ * @returns a reader that throws whatever went wrong
+ */
+export function openDocumentReader({ maxBytes, timeoutMs, resolve = resolveBySystem, ...options }: DocumentOptions) {
+  const client = openHttpClient((target) => dial(target, { ...options, resolve, connectTimeoutMs }), maxBytes);
+  return async (url: URL, baseUrl: string): Promise<JsonValue> => {
+    if (checkOrigin(url.origin, withOwnHost(options.rules, baseUrl)).length > 0) throw new TypeError('the address may not be called');
+    const headers = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'intent-gate' };
+    const answer = await bounded(timeoutMs, (signal) => client.send({ method: 'GET', url, headers, signal }));
+    const mediaType = String(answer.headers['content-type']).split(';')[0]?.trim().toLowerCase() ?? '';
+    if (answer.status !== 200) throw new TypeError('the answer is not 200');
+    if (!/^application\/([a-z0-9.-]+\+)?json$/.test(mediaType)) throw new TypeError('the answer is not JSON');
+    return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(answer.body));
+  };
+}
+
+export type ReadDocument = ReturnType<typeof openDocumentReader>;

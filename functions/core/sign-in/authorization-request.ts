@@ -1,0 +1,59 @@
+import type * as z from 'zod';
+import type { authorizationParameters } from '../../../schemas/sign-in.ts';
+import type { Client } from './clients.ts';
+import { describeOAuthError, OAuthError } from './oauth-error.ts';
+import { matchesRedirectUri } from './redirect-uri.ts';
+
+export type AuthorizationRequest = z.infer<typeof authorizationParameters>;
+
+/** What of a request has been checked, and is all that a grant needs. */
+export interface CheckedRequest {
+  clientId: string;
+  redirectUri: string;
+  codeChallenge: string;
+  resource: string;
+}
+
+/** The texts that name this gate as a resource: what is issued for one of them is valid for both. */
+export const resourcesOf = (baseUrl: string): string[] => [`${baseUrl}/mcp`, baseUrl];
+
+/** 32 bytes of SHA-256 in base64url. */
+const challenge = /^[A-Za-z0-9_-]{43}$/;
+
+/** @throws OAuthError if the client may not be answered there: such an error must not be sent to that address */
+export function requireRedirectUri({ redirectUris }: Client, { redirect_uri }: AuthorizationRequest): void {
+  if (redirectUris.some((registered) => matchesRedirectUri(registered, redirect_uri))) return;
+  throw new OAuthError('invalid_request', 'The redirect_uri must be one of those that the client has registered, character by character.');
+}
+
+/** @throws OAuthError */
+export function checkAuthorizationRequest(asked: AuthorizationRequest, baseUrl: string): CheckedRequest {
+  const { response_type, code_challenge = '', code_challenge_method, resource = '', prompt } = asked;
+  if (response_type !== 'code') throw new OAuthError('unsupported_response_type', 'The response_type must be code.');
+  if (code_challenge_method !== 'S256' || !challenge.test(code_challenge)) {
+    throw new OAuthError('invalid_request', 'The request must have a code_challenge with the code_challenge_method S256 (RFC 7636).');
+  }
+  if (!resourcesOf(baseUrl).includes(resource)) {
+    throw new OAuthError('invalid_target', `The resource (RFC 8707) must be ${resourcesOf(baseUrl).join(' or ')}.`);
+  }
+  if (prompt !== undefined && prompt !== 'none' && prompt !== 'consent') {
+    throw new OAuthError('invalid_request', 'The prompt must be none or consent, or be left out.');
+  }
+  return { clientId: asked.client_id, redirectUri: asked.redirect_uri, codeChallenge: code_challenge, resource };
+}
+
+/**
+ * The address at which the client gets the answer, which says who answers (RFC 9207).
+ * @param answer - the code, or what went wrong
+ */
+export function answerAddress(asked: AuthorizationRequest, baseUrl: string, answer: { code: string } | OAuthError): string {
+  const query = new URLSearchParams({
+    ...(answer instanceof OAuthError ? describeOAuthError(answer) : answer),
+    ...(asked.state !== undefined && { state: asked.state }),
+    iss: baseUrl,
+  });
+  return `${asked.redirect_uri}${asked.redirect_uri.includes('?') ? '&' : '?'}${query}`;
+}
+
+/** The request as the query of an address. */
+export const toQuery = (asked: AuthorizationRequest): URLSearchParams => new URLSearchParams(JSON.parse(JSON.stringify(asked)));

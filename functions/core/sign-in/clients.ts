@@ -1,0 +1,108 @@
+import QuickLRU from 'quick-lru';
+import * as z from 'zod';
+import { maxClientIdLength } from '../../../schemas/sign-in.ts';
+import { name } from '../../../schemas/text.ts';
+import type { ReadDocument } from '../relay/fetch-document.ts';
+import { OAuthError } from './oauth-error.ts';
+import { isRedirectUri } from './redirect-uri.ts';
+
+/** A program that asks for PATs in the name of people. All are public clients: none has a secret. */
+export interface Client {
+  clientId: string;
+  /** how it calls itself */
+  name: string;
+  /** the host that vouches for it; none for the client that is registered here */
+  host?: string;
+  redirectUris: readonly string[];
+}
+
+export interface Clients {
+  /** The client that is registered here, without asking anybody. */
+  findRegistered(clientId: string): Client | undefined;
+  /**
+   * The client of this id, which is the one registered here or the address of a document that describes the client
+   * (OAuth Client ID Metadata Document).
+   * @throws OAuthError invalid_client
+   */
+  find(clientId: string, baseUrl: string): Promise<Client>;
+}
+
+/** The client id for hosts that publish no document. */
+export const registeredClientId = 'intent-gate-public';
+
+export const documentLimits = { maxBytes: 10 * 1_024, timeoutMs: 5_000 };
+
+/** How long a document is not read again, in milliseconds. */
+const keptMs = 5 * 60 * 1_000;
+const maxKept = 200;
+
+const includes = (wanted: string) =>
+  z
+    .array(z.string())
+    .refine((values) => values.includes(wanted))
+    .optional();
+
+/** What of a document (RFC 7591 section 2) counts here; other members are left alone. */
+const documentSchema = z.object({
+  client_id: z.string(),
+  client_name: name(100).optional(),
+  redirect_uris: z.array(z.string().max(2_048)).min(1).max(50),
+  token_endpoint_auth_method: z.literal('none').optional(),
+  grant_types: includes('authorization_code'),
+  response_types: includes('code'),
+});
+
+const refuse = (message: string) => new OAuthError('invalid_client', message);
+
+const wrongId = () =>
+  refuse(
+    `The client_id must be ${registeredClientId}, or the https address of a client metadata document in its usual spelling, with a path.`,
+  );
+
+/** An address that is spelt in the one way that its readers agree on. Over http only on loopback, where the egress rules of the local stack allow it. */
+function readClientId(clientId: string): URL {
+  const url = URL.parse(clientId);
+  const isCanonical = url !== null && url.href === clientId && clientId.length <= maxClientIdLength;
+  const isAddress = isCanonical && /^https?:$/.test(url.protocol) && url.pathname !== '/' && url.username === '' && url.password === '';
+  if (!isAddress || /[#"'\\]/.test(clientId)) throw wrongId();
+  return url;
+}
+
+/** @param redirectUris - of the client that is registered here */
+export function openClients(redirectUris: readonly string[], readDocument: ReadDocument, now: () => number = Date.now): Clients {
+  const registered: Client = { clientId: registeredClientId, name: 'a program without a description', redirectUris };
+  const kept = new QuickLRU<string, { client: Client; untilMs: number }>({ maxSize: maxKept });
+
+  async function read(clientId: string, baseUrl: string): Promise<Client> {
+    const url = readClientId(clientId);
+    const document = await readDocument(url, baseUrl).catch(() => {
+      throw refuse(
+        'The client metadata document cannot be read: it must be JSON of at most 10 KiB at a public https address, without redirects.',
+      );
+    });
+    const result = documentSchema.safeParse(document);
+    if (!result.success) {
+      throw refuse(
+        'The client metadata document must have client_id and redirect_uris, a short client_name if any, and describe a public client: token_endpoint_auth_method none, authorization_code, code.',
+      );
+    }
+    const { client_id, client_name = url.host, redirect_uris } = result.data;
+    if (client_id !== clientId) throw refuse('The client_id in the client metadata document must be the address of that document.');
+    return { clientId, name: client_name, host: url.host, redirectUris: redirect_uris.filter(isRedirectUri) };
+  }
+
+  const findRegistered = (clientId: string) => (clientId === registered.clientId ? registered : undefined);
+
+  return {
+    findRegistered,
+    find: async (clientId, baseUrl) => {
+      const local = findRegistered(clientId);
+      if (local) return local;
+      const known = kept.get(clientId);
+      if (known && known.untilMs > now()) return known.client;
+      const client = await read(clientId, baseUrl);
+      kept.set(clientId, { client, untilMs: now() + keptMs });
+      return client;
+    },
+  };
+}

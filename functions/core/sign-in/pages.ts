@@ -1,0 +1,169 @@
+import { createHash } from 'node:crypto';
+import type { Policy } from '../../../schemas/policy.ts';
+import { escapeHtml } from '../documents/policy-page.ts';
+import type { ApiResponse } from '../http/response.ts';
+import type { Action } from '../http/serve.ts';
+import { describePolicy } from '../policy/describe.ts';
+import { type Person, sessionSeconds } from '../store/sign-ins.ts';
+import type { AuthorizationRequest } from './authorization-request.ts';
+import type { Client } from './clients.ts';
+import { toOAuthError } from './oauth-error.ts';
+import { isLoopback } from './redirect-uri.ts';
+
+const style = `
+:root { color-scheme: light dark; --ink: #1d2733; --quiet: #4d5966; --paper: #ffffff; --shade: #f4f6f8; --line: #d9dfe5; --accent: #1458a8; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e4e9ee; --quiet: #a9b5c1; --paper: #1c2022; --shade: #262b2f; --line: #3b4349; --accent: #8ab8f0; }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem / 1.6 system-ui, sans-serif; }
+main { max-width: 44rem; margin: 0 auto; padding: 1.5rem 1rem 3rem; overflow-wrap: anywhere; }
+h1, h2 { line-height: 1.25; text-wrap: balance; }
+h1 { font-size: clamp(1.5rem, 5vw, 2rem); }
+h2 { font-size: 1.2rem; margin-top: 2rem; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.35rem 1.25rem; padding: 1rem; background: var(--shade); border-radius: 0.5rem; }
+dt { color: var(--quiet); }
+dd { margin: 0; font-weight: 600; }
+li { margin: 0.35rem 0; }
+a { color: var(--accent); }
+form { display: flex; flex-wrap: wrap; gap: 1rem; margin-top: 2rem; }
+button { font: inherit; font-weight: 600; padding: 0.6rem 1.5rem; border: 2px solid var(--accent); border-radius: 0.375rem; cursor: pointer; }
+button[value="accept"] { background: var(--accent); color: var(--paper); }
+button[value="decline"] { background: transparent; color: var(--accent); }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 3px; }
+@media (max-width: 30rem) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: 0.5rem; } }
+`;
+
+/** Nothing is loaded, nothing runs, nobody frames it, and its form goes nowhere else. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+function page(
+  title: string,
+  content: string,
+  { status = 200, headers = {} }: Partial<Pick<ApiResponse, 'status' | 'headers'>> = {},
+): ApiResponse {
+  const text = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)} - Intent Gate</title>
+<link rel="icon" href="data:,">
+<style>${style}</style>
+</head>
+<body>
+<main>
+<h1>${escapeHtml(title)}</h1>
+${content}
+</main>
+</body>
+</html>
+`;
+  return {
+    status,
+    text,
+    headers: {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': contentSecurityPolicy,
+      'X-Frame-Options': 'DENY',
+      'Referrer-Policy': 'no-referrer',
+      ...headers,
+    },
+  };
+}
+
+/** Shows refusals to the person: the program cannot be told, because it is not known where. */
+export const showErrors =
+  (action: Action): Action =>
+  async (request) => {
+    try {
+      return await action(request);
+    } catch (error) {
+      const refusal = toOAuthError(error);
+      if (!refusal) throw error;
+      const { message, status, headers } = refusal;
+      return page(
+        'This sign-in cannot go on',
+        `<p>${escapeHtml(message)}</p>
+<p>Close this page, and begin again in the program that you came from. Nothing has been accepted.</p>`,
+        { status, headers },
+      );
+    }
+  };
+
+/**
+ * Sends the person on. Not a redirect: to browsers, that would still be the submission of the form, which may only lead to this gate itself, and to
+ * whatever address the program then redirects to.
+ */
+export const continuePage = (client: Client, address: string): ApiResponse =>
+  page('Back to the program', `<p>If this page stays, <a href="${escapeHtml(address)}">continue to ${escapeHtml(client.name)}</a>.</p>`, {
+    headers: { Refresh: `0;url=${address}` },
+  });
+
+export interface Consent {
+  client: Client;
+  asked: AuthorizationRequest;
+  person: Person;
+  policy: Policy;
+  policyReference: string;
+  baseUrl: string;
+  patLifeSeconds: number;
+  formToken: string;
+}
+
+const inWords = (seconds: number): string => {
+  const [amount, unit] = seconds % 3_600 === 0 ? [seconds / 3_600, 'hour'] : [Math.round(seconds / 60), 'minute'];
+  return `${amount} ${unit}${amount === 1 ? '' : 's'}`;
+};
+
+const facts = (entries: [name: string, value: string][]): string =>
+  `<dl>\n${entries.map(([name, value]) => `<dt>${name}</dt><dd>${escapeHtml(value)}</dd>`).join('\n')}\n</dl>`;
+
+const hidden = (fields: Record<string, string | undefined>): string =>
+  Object.entries(fields)
+    .flatMap(([name, value]) => (value === undefined ? [] : [`<input type="hidden" name="${name}" value="${escapeHtml(value)}">`]))
+    .join('\n');
+
+/** The policy, who asks, what for and for how long; with a form that accepts exactly this. */
+export function consentPage({ client, asked, person, policy, policyReference, baseUrl, patLifeSeconds, formToken }: Consent): ApiResponse {
+  const isLocal = isLoopback(asked.redirect_uri);
+  const target = new URL(asked.redirect_uri);
+  const life = inWords(patLifeSeconds);
+  return page(
+    `Let ${client.name} act for you?`,
+    `${facts([
+      ['Program', client.name],
+      ['Vouched for by', client.host ?? 'nobody'],
+      ['Answer goes to', isLocal ? `a program on this computer (${target.host})` : target.host],
+      ['You are', person.userName],
+      ['Gate', new URL(baseUrl).host],
+    ])}
+<p>The name is what the program calls itself. Go on only if you have just asked it to connect.</p>
+<h2>The policy</h2>
+<p>If you accept, the program may find and run operations of the services behind this gate in your name, within this policy. “You” in it is whoever acts under it:</p>
+<ul>
+${describePolicy(policy, baseUrl)
+  .map((sentence) => `<li>${escapeHtml(sentence)}</li>`)
+  .join('\n')}
+</ul>
+<p>Where the policy asks for a signature, accepting it here takes its place. The <a href="${escapeHtml(baseUrl)}/api/policy">policy itself</a> is for machines.</p>
+<h2>For how long</h2>
+<p>For ${life}. ${
+      isLocal
+        ? 'After that, the program has to ask you again.'
+        : `While this policy is in force and you are signed in here (${inWords(sessionSeconds)} at most), the program may renew that without asking you.`
+    } It ends at once if the policy changes, or if the operators of this gate block it.</p>
+<form method="post" action="${escapeHtml(baseUrl)}/oauth/accept">
+${hidden({ ...asked, policy: policyReference, form_token: formToken })}
+<button type="submit" name="decision" value="accept">Accept</button>
+<button type="submit" name="decision" value="decline">Decline</button>
+</form>`,
+  );
+}

@@ -1,0 +1,89 @@
+import { createHash, randomBytes } from 'node:crypto';
+import * as z from 'zod';
+import { openAccessTokenVerifier } from '../admin/verify-admin.ts';
+import { unavailable } from '../api-error.ts';
+import { readEnvironment } from '../environment.ts';
+import { bounded } from '../invocation.ts';
+import type { Person } from '../store/sign-ins.ts';
+import { OAuthError } from './oauth-error.ts';
+
+/** What has to be remembered while a person is at the user pool's sign-in page. */
+export interface Attempt {
+  state: string;
+  verifier: string;
+}
+
+/** The user pool, where people sign in: this gate is its client, by authorization code with PKCE. */
+export interface UserPool {
+  begin(): Attempt;
+  /** The address of the sign-in page. */
+  signInAddress(attempt: Attempt, baseUrl: string): string;
+  /**
+   * Who has signed in.
+   * @throws OAuthError if the code does not hold, ApiError SERVICE_UNAVAILABLE if the pool does not answer
+   */
+  finish(code: string, attempt: Attempt, baseUrl: string): Promise<Person>;
+}
+
+export interface UserPoolSettings {
+  userPool: string;
+  /** where its sign-in pages are, for example `https://<prefix>.auth.<region>.amazoncognito.com` */
+  domain: string;
+  clientId: string;
+}
+
+const timeoutMs = 5_000;
+
+const answerSchema = z.object({ access_token: z.string() });
+
+const notSignedIn = () =>
+  new OAuthError('access_denied', 'The user pool does not confirm the sign-in. Begin again in the program that you came from.');
+
+const callback = (baseUrl: string): string => `${baseUrl}/oauth/signed-in`;
+
+export function openUserPool({ userPool, domain, clientId }: UserPoolSettings): UserPool {
+  const verify = openAccessTokenVerifier(userPool, [clientId], notSignedIn);
+
+  return {
+    begin: () => ({ state: randomBytes(32).toString('base64url'), verifier: randomBytes(32).toString('base64url') }),
+
+    signInAddress: ({ state, verifier }, baseUrl) => {
+      const query = new URLSearchParams({
+        response_type: 'code',
+        client_id: clientId,
+        redirect_uri: callback(baseUrl),
+        scope: 'openid',
+        state,
+        code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+        code_challenge_method: 'S256',
+      });
+      return `${domain}/oauth2/authorize?${query}`;
+    },
+
+    finish: async (code, { verifier }, baseUrl) => {
+      const body = new URLSearchParams({
+        grant_type: 'authorization_code',
+        client_id: clientId,
+        redirect_uri: callback(baseUrl),
+        code,
+        code_verifier: verifier,
+      });
+      const exchange = async (signal: AbortSignal) => {
+        const answer = await fetch(`${domain}/oauth2/token`, { method: 'POST', body, redirect: 'error', signal });
+        return { status: answer.status, text: await answer.text() };
+      };
+      const { status, text } = await bounded(timeoutMs, exchange).catch((error) => {
+        throw unavailable('The user pool cannot be reached. Try again after Retry-After.', error);
+      });
+      if (status >= 500) throw unavailable('The user pool does not answer. Try again after Retry-After.');
+      if (status !== 200) throw notSignedIn();
+      const { sub, username } = await verify(answerSchema.parse(JSON.parse(text)).access_token);
+      return { subject: sub, userName: String(username) };
+    },
+  };
+}
+
+export function userPoolFromEnvironment(): UserPool {
+  const { userPool, signInDomain, signInClient } = readEnvironment(['userPool', 'signInDomain', 'signInClient']);
+  return openUserPool({ userPool, domain: signInDomain, clientId: signInClient });
+}

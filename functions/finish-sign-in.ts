@@ -1,0 +1,46 @@
+import * as z from 'zod';
+import { authorizationParameters } from '../schemas/sign-in.ts';
+import { type Action, serve } from './core/http/serve.ts';
+import { toQuery } from './core/sign-in/authorization-request.ts';
+import { readCookie, writeCookie } from './core/sign-in/cookie.ts';
+import { OAuthError } from './core/sign-in/oauth-error.ts';
+import { showErrors } from './core/sign-in/pages.ts';
+import { type UserPool, userPoolFromEnvironment } from './core/sign-in/user-pool.ts';
+import { openSignIns, type SignIns, sessionSeconds } from './core/store/sign-ins.ts';
+import { tableFromEnvironment } from './core/store/table.ts';
+
+export interface Deps {
+  signIns: Pick<SignIns, 'startSession'>;
+  userPool: Pick<UserPool, 'finish'>;
+}
+
+const answerOfPool = z.object({ code: z.string().max(2_048).optional(), state: z.string().max(100).optional() });
+
+/** What `GET /oauth/authorize` has left in the cookie. */
+const rememberedSchema = authorizationParameters.extend({ attempt: z.string(), verifier: z.string() });
+
+/**
+ * `GET /oauth/signed-in`: the user pool sends people back here. Whoever began the sign-in in another browser, or has been led here, is not signed in.
+ */
+export const createAction = ({ signIns, userPool }: Deps): Action =>
+  showErrors(async (request) => {
+    const { baseUrl } = request;
+    const { code, state } = request.query(answerOfPool);
+    const remembered = rememberedSchema.safeParse(Object.fromEntries(new URLSearchParams(readCookie(request))));
+    if (!remembered.success || remembered.data.attempt !== state) {
+      throw new OAuthError(
+        'access_denied',
+        'This sign-in was not begun in this browser, or too long ago, or in another window since then.',
+      );
+    }
+    const { attempt, verifier, ...asked } = remembered.data;
+    if (code === undefined) throw new OAuthError('access_denied', 'The user pool has not signed you in.');
+    const person = await userPool.finish(code, { state: attempt, verifier }, baseUrl);
+    const secret = await signIns.startSession(person, Date.now());
+    return {
+      status: 302,
+      headers: { Location: `${baseUrl}/oauth/authorize?${toQuery(asked)}`, ...writeCookie(request, secret, sessionSeconds) },
+    };
+  });
+
+export const handler = serve(createAction({ signIns: openSignIns(tableFromEnvironment()), userPool: userPoolFromEnvironment() }));

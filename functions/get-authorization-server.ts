@@ -1,0 +1,24 @@
+import { revalidated } from './core/http/response.ts';
+import { type Action, serve } from './core/http/serve.ts';
+
+/** `GET /.well-known/oauth-authorization-server`: what sign-in supports, which is one way of doing it (RFC 8414). */
+export const createAction =
+  (): Action =>
+  async ({ baseUrl }) =>
+    revalidated({
+      issuer: baseUrl,
+      authorization_endpoint: `${baseUrl}/oauth/authorize`,
+      token_endpoint: `${baseUrl}/oauth/token`,
+      jwks_uri: `${baseUrl}/.well-known/jwks.json`,
+      response_types_supported: ['code'],
+      response_modes_supported: ['query'],
+      grant_types_supported: ['authorization_code'],
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: ['none'],
+      prompt_values_supported: ['none', 'consent'],
+      client_id_metadata_document_supported: true,
+      authorization_response_iss_parameter_supported: true,
+      service_documentation: `${baseUrl}/docs`,
+    });
+
+export const handler = serve(createAction());

@@ -1,0 +1,78 @@
+import * as z from 'zod';
+
+/** Who issues tokens for a resource (RFC 9728 section 2). */
+export const protectedResource = z
+  .strictObject({
+    resource: z.url(),
+    resource_name: z.string(),
+    authorization_servers: z.array(z.url()),
+    bearer_methods_supported: z.array(z.literal('header')),
+    resource_documentation: z.url(),
+    resource_policy_uri: z.url(),
+  })
+  .meta({ id: 'ProtectedResource', description: 'How to get a token for a resource (RFC 9728).' });
+
+/** What the gate supports as an authorization server (RFC 8414 section 2, RFC 9207, OAuth Client ID Metadata Document). */
+export const authorizationServer = z
+  .strictObject({
+    issuer: z.url(),
+    authorization_endpoint: z.url(),
+    token_endpoint: z.url(),
+    jwks_uri: z.url(),
+    response_types_supported: z.array(z.literal('code')),
+    response_modes_supported: z.array(z.literal('query')),
+    grant_types_supported: z.array(z.literal('authorization_code')),
+    code_challenge_methods_supported: z.array(z.literal('S256')),
+    token_endpoint_auth_methods_supported: z.array(z.literal('none')),
+    prompt_values_supported: z.array(z.enum(['none', 'consent'])),
+    client_id_metadata_document_supported: z.literal(true),
+    authorization_response_iss_parameter_supported: z.literal(true),
+    service_documentation: z.url(),
+  })
+  .meta({ id: 'AuthorizationServer', description: 'What sign-in supports (RFC 8414).' });
+
+/** The answer of the token endpoint (RFC 6749 section 5.1). */
+export const tokenResponse = z
+  .strictObject({ access_token: z.string(), token_type: z.literal('Bearer'), expires_in: z.int(), scope: z.string() })
+  .meta({ id: 'TokenResponse', description: 'A PAT, as clients of OAuth expect it.' });
+
+/** A refusal of the token endpoint (RFC 6749 section 5.2). */
+export const tokenRefusal = z
+  .strictObject({ error: z.string(), error_description: z.string() })
+  .meta({ id: 'TokenRefusal', description: 'A refusal, as clients of OAuth expect it.' });
+
+const text = (maximum: number) => z.string().max(maximum, `must have at most ${maximum} characters`);
+
+/** Longest client id, in characters: a PAT holds it, and has to fit into a header. */
+export const maxClientIdLength = 1_024;
+
+/** The parameters of an authorization request (RFC 6749 section 4.1.1, RFC 7636 section 4.3, RFC 8707 section 2); others are ignored. */
+export const authorizationParameters = z.object({
+  response_type: text(100).optional().describe('`code`'),
+  client_id: text(maxClientIdLength).describe(
+    'the https address of a client metadata document, or the name of the client that is registered here',
+  ),
+  redirect_uri: text(2_048).describe('one of those that the client has registered'),
+  code_challenge: text(128).optional().describe('SHA-256 of a code_verifier, in base64url'),
+  code_challenge_method: text(20).optional().describe('`S256`'),
+  resource: text(2_048).optional().describe('the address of the gate, or of its `/mcp`'),
+  state: text(1_024).optional().describe('comes back with the answer'),
+  prompt: text(100).optional().describe('`none` to renew without asking, if the policy has been accepted and is unchanged'),
+});
+
+/** The form of the consent page. */
+export const acceptForm = authorizationParameters.extend({
+  policy: text(4_096).describe('reference to the policy that the page has shown'),
+  form_token: text(100).describe('says that the form is of a page that was shown to this person'),
+  decision: z.enum(['accept', 'decline']),
+});
+
+/** RFC 6749 section 4.1.3, RFC 7636 section 4.5, RFC 8707 section 2.2. */
+export const tokenForm = z.object({
+  grant_type: z.string().describe('`authorization_code`'),
+  code: text(200),
+  client_id: text(maxClientIdLength),
+  redirect_uri: text(2_048),
+  code_verifier: z.string().regex(/^[A-Za-z0-9._~-]{43,128}$/, 'must be 43 to 128 letters, digits, and - . _ ~'),
+  resource: text(2_048).describe('as in the authorization request'),
+});

@@ -1,0 +1,183 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import {
+  Client,
+  type OAuthClientProvider,
+  type OAuthDiscoveryState,
+  type OAuthTokens,
+  type StoredOAuthClientInformation,
+  StreamableHTTPClientTransport,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client';
+import type { StackDescription } from '../../bin/local/stack-file.ts';
+import { makeCertificate } from '../support/certificate.ts';
+import { decide, openAuthorization, openBrowser, startClientHost } from '../support/sign-in.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { startApi } from './api.ts';
+
+const [api, clientHost] = await Promise.all([startApi({ demo: true }), startClientHost()]);
+const folder = mkdtempSync(join(tmpdir(), 'sign-in-'));
+const tls = makeCertificate('localhost');
+const secureHost = await startUpstream(({ url }, response) => {
+  const client_id = `https://localhost:${secureHost.port}${url}`;
+  response
+    .writeHead(200, { 'Content-Type': 'application/json' })
+    .end(JSON.stringify({ client_id, client_name: 'Test host', redirect_uris: ['http://127.0.0.1/callback'] }));
+}, tls);
+/** `npm start`, but that it trusts the certificate of the host of the client's description: what it trusts, a process decides when it starts. */
+const started = await startTrusting(tls.cert);
+afterAll(async () => {
+  const ended = once(started.child, 'exit');
+  started.child.kill();
+  await Promise.all([api.stop(), clientHost.stop(), secureHost.stop(), ended]);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function startTrusting(certificate: string) {
+  const file = join(folder, 'certificate.pem');
+  writeFileSync(file, certificate);
+  const child = spawn(process.execPath, [resolve('bin/local.ts')], {
+    cwd: folder,
+    env: { ...process.env, PORT: '0', NODE_OPTIONS: '', NODE_EXTRA_CA_CERTS: file },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await new Promise<void>((ready, fail) => {
+    child.stdout.on('data', (chunk) => String(chunk).includes('Ctrl-C stops all of it.') && ready());
+    child.once('exit', () => fail(new Error('it did not start')));
+  });
+  const description: StackDescription = JSON.parse(readFileSync(join(folder, '.local', 'stack.json'), 'utf8'));
+  return { child, description };
+}
+
+const redirectUri = 'http://127.0.0.1:43117/callback';
+const country = { intent_uid: 'world.example:get-country:v1', parameters: { code: 'JP' } };
+
+/** What a host keeps for the official client: who it is itself, and nothing of the gate. */
+function openProvider(who: Pick<OAuthClientProvider, 'clientMetadataUrl' | 'clientInformation' | 'saveClientInformation'>) {
+  let tokens: OAuthTokens | undefined;
+  let discovered: OAuthDiscoveryState | undefined;
+  let verifier = '';
+  let address: URL | undefined;
+  const provider: OAuthClientProvider = {
+    ...who,
+    saveDiscoveryState: (state) => {
+      discovered = state;
+    },
+    discoveryState: () => discovered,
+    redirectUrl: redirectUri,
+    clientMetadata: { client_name: 'Test host', redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' },
+    state: () => 'state-of-the-host',
+    tokens: () => tokens,
+    saveTokens: (saved) => {
+      tokens = saved;
+    },
+    redirectToAuthorization: (url) => {
+      address = url;
+    },
+    saveCodeVerifier: (text) => {
+      verifier = text;
+    },
+    codeVerifier: () => verifier,
+  };
+  return { provider, tokens: () => tokens, addressToOpen: () => address?.href ?? '' };
+}
+
+async function connect({ base_url }: StackDescription, provider: OAuthClientProvider) {
+  const transport = new StreamableHTTPClientTransport(new URL(`${base_url}/mcp`), { authProvider: provider });
+  const client = new Client({ name: 'host', version: '1' });
+  await client.connect(transport);
+  return { client, transport };
+}
+
+/** A host without an id of its own but the address of its description: the client finds out that it can be used. */
+function byDescription(): Parameters<typeof openProvider>[0] {
+  let information: StoredOAuthClientInformation | undefined;
+  return {
+    clientMetadataUrl: `https://localhost:${secureHost.port}/client.json`,
+    clientInformation: () => information,
+    saveClientInformation: (saved) => {
+      information = saved;
+    },
+  };
+}
+
+const local = clientHost.publish(['http://127.0.0.1/callback']);
+const registered = { clientInformation: () => ({ client_id: 'intent-gate-public' }) };
+
+describe.each<[string, StackDescription, () => Parameters<typeof openProvider>[0]]>([
+  ['a client that publishes its description over https', started.description, byDescription],
+  ['a client with a description on this machine', api.stack, () => ({ clientInformation: () => ({ client_id: local }) })],
+  ['the client that is registered here', api.stack, () => registered],
+])('the official client, as %s', (_, stack, who) => {
+  test('searches without signing in, signs in when it executes, and executes', async () => {
+    const { provider, tokens, addressToOpen } = openProvider(who());
+    const { client, transport } = await connect(stack, provider);
+    const found = await client.callTool({ name: 'search_intents', arguments: { query: 'which country has this code' } });
+    expect(found.isError).toBe(false);
+    expect(addressToOpen()).toBe('');
+
+    await expect(client.callTool({ name: 'execute_intent', arguments: country })).rejects.toThrow(UnauthorizedError);
+    const asked = new URL(addressToOpen()).searchParams;
+    expect(Object.fromEntries(asked)).toMatchObject({
+      resource: `${stack.base_url}/mcp`,
+      code_challenge_method: 'S256',
+      state: 'state-of-the-host',
+    });
+
+    const browser = openBrowser();
+    const page = await openAuthorization(browser, stack, addressToOpen());
+    expect(page.text).toContain('You may execute every intent, at most 60 times a minute.');
+    const answer = new URL((await decide(browser, stack, page)).next ?? '');
+    expect(`${answer.origin}${answer.pathname}`).toBe(redirectUri);
+    expect(Object.fromEntries(answer.searchParams)).toEqual({ code: expect.any(String), state: 'state-of-the-host', iss: stack.base_url });
+
+    await transport.finishAuth(answer.searchParams);
+    expect(tokens()).toEqual({
+      access_token: expect.stringMatching(/^ey/),
+      token_type: 'Bearer',
+      expires_in: 3_600,
+      scope: '*:*:*:execute',
+      issuer: stack.base_url,
+    });
+    const executed = await client.callTool({ name: 'execute_intent', arguments: country });
+    expect(executed).toMatchObject({ isError: false, structuredContent: { name: 'Japan' } });
+    await client.close();
+  });
+});
+
+test('an answer in the name of another issuer is recognised by the official client', async () => {
+  const { provider, tokens, addressToOpen } = openProvider(registered);
+  const { stack } = api;
+  const { client, transport } = await connect(stack, provider);
+  await expect(client.callTool({ name: 'execute_intent', arguments: country })).rejects.toThrow(UnauthorizedError);
+  const browser = openBrowser();
+  const answer = new URL((await decide(browser, stack, await openAuthorization(browser, stack, addressToOpen()))).next ?? '').searchParams;
+  answer.set('iss', 'https://other.example');
+  await expect(transport.finishAuth(answer)).rejects.toThrow(/iss/i);
+  expect(tokens()).toBeUndefined();
+  await client.close();
+});
+
+test('/mcp asks for a sign-in only if a tool needs a PAT', async () => {
+  const challenge = `Bearer realm="intent-gate", resource_metadata="${api.stack.base_url}/.well-known/oauth-protected-resource/mcp"`;
+  const call = (name: string, args: object) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
+  for (const [name, args] of [
+    ['search_intents', { query: 'country' }],
+    ['get_intent', { intent_uid: country.intent_uid }],
+    ['accept_policy', {}],
+  ] as const) {
+    expect(await api.call('POST', '/mcp', { body: call(name, args) })).toMatchObject({ status: 200, body: { result: { isError: false } } });
+  }
+  const missing = await api.call('POST', '/mcp', { body: call('execute_intent', country) });
+  expect(missing).toMatchObject({ status: 401, body: { error: { code: 'UNAUTHORIZED' } } });
+  expect(missing.headers.get('www-authenticate')).toBe(challenge);
+  const invalid = await api.call('POST', '/mcp', { token: 'not.a.pat', body: call('execute_intent', country) });
+  expect(invalid.status).toBe(401);
+  expect(invalid.headers.get('www-authenticate')).toBe(challenge.replace('", resource', '", error="invalid_token", resource'));
+  const argument = await api.call('POST', '/mcp', { body: call('execute_intent', { ...country, pat: 'not.a.pat' }) });
+  expect(argument).toMatchObject({ status: 200, body: { result: { isError: true } } });
+});

@@ -1,0 +1,461 @@
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { createAction as createAccept } from '../../functions/accept-policy.ts';
+import { createAction as createAuthorize } from '../../functions/authorize.ts';
+import { openClients } from '../../functions/core/sign-in/clients.ts';
+import { openUserPool } from '../../functions/core/sign-in/user-pool.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import { openSignIns } from '../../functions/core/store/sign-ins.ts';
+import { createAction as createFinish } from '../../functions/finish-sign-in.ts';
+import { startApi } from '../e2e/api.ts';
+import { invoke } from '../support/invoke.ts';
+import { decide, makeVerifier, openAuthorization, openBrowser, type Page, readForm, startClientHost, type TestBrowser } from '../support/sign-in.ts';
+import { startTable } from '../support/table.ts';
+
+const [database, clientHost] = await Promise.all([startTable(), startClientHost()]);
+const api = await startApi({ demo: true, dynamodbEndpoint: database.endpoint });
+const { stack } = api;
+const base = stack.base_url;
+afterAll(async () => {
+  await api.stop();
+  await Promise.all([database.stop(), clientHost.stop()]);
+});
+
+const redirectUri = 'https://host.example/callback';
+const clientId = clientHost.publish([redirectUri, 'http://127.0.0.1/callback', 'http://localhost:7777/callback']);
+const { verifier, challenge } = makeVerifier();
+
+/** An authorization request; `null` leaves a parameter out. */
+const addressOf = (changes: Record<string, string | null> = {}): string => {
+  const parameters = {
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+    resource: `${base}/mcp`,
+    state: 'state-of-the-host',
+    ...changes,
+  };
+  const query = Object.entries(parameters).flatMap(([name, value]) => (value === null ? [] : [`${name}=${encodeURIComponent(value)}`]));
+  return `${base}/oauth/authorize?${query.join('&')}`;
+};
+
+const open = (browser: TestBrowser, changes?: Record<string, string | null>): Promise<Page> =>
+  openAuthorization(browser, stack, addressOf(changes));
+
+/** A browser in which the ordinary user has signed in. */
+const browser = openBrowser();
+const consent = await open(browser);
+
+const answerOf = ({ next = '' }: Page): Record<string, string> => Object.fromEntries(new URL(next).searchParams);
+
+async function exchange(code: string, more: Record<string, string> = {}) {
+  const form = { grant_type: 'authorization_code', code, client_id: clientId, redirect_uri: redirectUri, code_verifier: verifier, resource: `${base}/mcp`, ...more };
+  const response = await fetch(`${base}/oauth/token`, { method: 'POST', body: new URLSearchParams(form) });
+  return { status: response.status, body: JSON.parse(await response.text()) };
+}
+
+async function obtainPat(changes: Record<string, string> = {}): Promise<string> {
+  const answer = answerOf(await decide(browser, stack, await open(browser, changes)));
+  const { status, body } = await exchange(answer.code ?? '', changes);
+  expect({ status, body }).toMatchObject({ status: 200 });
+  return body.access_token;
+}
+
+/** Everything that a page of sign-in must have, whatever it says. */
+function checkPage({ headers, text }: Page): void {
+  const policy = headers.get('content-security-policy') ?? '';
+  expect(policy).toMatch(
+    /^default-src 'none'; style-src 'sha256-[\w+/=]+'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'$/,
+  );
+  expect(Object.fromEntries(headers)).toMatchObject({
+    'content-type': 'text/html; charset=utf-8',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  expect(text).not.toMatch(/<script|javascript:|\son\w+=|style="/i);
+}
+
+const problemOf = ({ text }: Page): string => /<h1>This sign-in cannot go on<\/h1>\n<p>(.*?)<\/p>/.exec(text)?.[1] ?? '';
+
+/** A refusal that the person sees, and that leads nowhere. */
+function expectRefused(page: Page, problem: RegExp, status = 400): void {
+  expect({ status: page.status, problem: problemOf(page), next: page.next }).toEqual({ status, problem: expect.stringMatching(problem), next: undefined });
+  checkPage(page);
+}
+
+describe('the page with the policy', () => {
+  test('says who asks, what for and for how long', () => {
+    expect(consent.status).toBe(200);
+    checkPage(consent);
+    const words = consent.text.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+    for (const part of [
+      'Let Test host act for you?',
+      `Vouched for by ${new URL(clientHost.origin).host}`,
+      'Answer goes to host.example',
+      'You are user',
+      'You may execute every intent, at most 60 times a minute.',
+      'You must not execute the intent world.example:export-countries:v1, whatever else is permitted.',
+      'For 1 hour.',
+      'the program may renew that without asking you',
+    ]) {
+      expect(words).toContain(part);
+    }
+  });
+
+  test('says that a program on this computer gets the answer, and that it has to ask again', async () => {
+    const { text } = await open(browser, { redirect_uri: 'http://127.0.0.1:5123/callback' });
+    expect(text).toContain('a program on this computer (127.0.0.1:5123)');
+    expect(text).toContain('the program has to ask you again');
+  });
+
+  test('shows what a client calls itself as a text, and refuses names that hide something', async () => {
+    const named = (client_name: string) => open(browser, { client_id: clientHost.publish([redirectUri], { client_name }) });
+    const page = await named('<b onclick=x>"Acme"</b>');
+    expect(page.text).toContain('Let &lt;b onclick=x&gt;&quot;Acme&quot;&lt;/b&gt; act for you?');
+    expectRefused(await named('Ac\u202eme'), /must have client_id and redirect_uris, a short client_name/);
+    expectRefused(await named('x'.repeat(101)), /a short client_name/);
+  });
+
+  test('leads back with a code if the person accepts, and without if not', async () => {
+    const accepted = await decide(browser, stack, await open(browser));
+    checkPage(accepted);
+    expect(accepted.next).toMatch(/^https:\/\/host\.example\/callback\?code=/);
+    expect(answerOf(accepted)).toEqual({ code: expect.stringMatching(/^[\w-]{43}$/), state: 'state-of-the-host', iss: base });
+    const declined = await decide(browser, stack, await open(browser), 'decline');
+    expect(answerOf(declined)).toEqual({ error: 'access_denied', error_description: 'The person has declined.', state: 'state-of-the-host', iss: base });
+  });
+});
+
+describe('clients', () => {
+  const invalid = 'https://host.example';
+  test.each<[string, string, RegExp]>([
+    ['no address', 'some-client', /^The client_id must be intent-gate-public, or the https address/],
+    ['an address without a path', `${invalid}/`, /^The client_id must be/],
+    ['an address with a fragment', `${invalid}/client.json#a`, /^The client_id must be/],
+    ['an address with user information', 'https://user@host.example/client.json', /^The client_id must be/],
+    ['an address in another spelling', 'https://HOST.example/client.json', /^The client_id must be/],
+    ['an address with dot segments', `${invalid}/a/../client.json`, /^The client_id must be/],
+    ['a file', 'file:///etc/passwd', /^The client_id must be/],
+    ['instance metadata', 'https://169.254.169.254/latest/meta-data', /^The client metadata document cannot be read/],
+    ['a private address', 'https://10.0.0.1/client.json', /cannot be read/],
+    ['an IPv6 address that holds a private one', 'https://[::ffff:a00:1]/client.json', /cannot be read/],
+    ['this gate itself', `${base}/openapi.json`, /cannot be read/],
+    ['a host that is not there', 'http://127.0.0.1:1/client.json', /cannot be read/],
+    ['a document that is not there', `${clientHost.origin}/none.json`, /cannot be read/],
+    ['a document that leads elsewhere', clientHost.publish([redirectUri], {}, { status: 302, headers: { Location: clientId } }), /without redirects/],
+    ['a document that is too large', clientHost.publish([redirectUri], { padding: 'x'.repeat(11_000) }), /at most 10 KiB/],
+    ['a document that is compressed', clientHost.publish([redirectUri], {}, { headers: { 'Content-Encoding': 'gzip' } }), /cannot be read/],
+    ['a page', clientHost.publish([redirectUri], {}, { headers: { 'Content-Type': 'text/html' } }), /cannot be read/],
+    ['a document with another client_id', clientHost.publish([redirectUri], { client_id: clientId }), /must be the address of that document/],
+    ['a document without redirect URIs', clientHost.publish([]), /must have client_id and redirect_uris/],
+    ['a client with a secret', clientHost.publish([redirectUri], { token_endpoint_auth_method: 'client_secret_basic' }), /a public client/],
+    ['a client of another flow', clientHost.publish([redirectUri], { grant_types: ['client_credentials'] }), /authorization_code/],
+  ])('%s', async (_, client_id, problem) => {
+    expectRefused(await open(browser, { client_id }), problem);
+  });
+
+  test('a document is read once in five minutes', async () => {
+    const client_id = clientHost.publish([redirectUri]);
+    const path = new URL(client_id).pathname;
+    for (let times = 0; times < 3; times++) expect((await open(browser, { client_id })).status).toBe(200);
+    expect(clientHost.seen.filter(({ url }) => url === path)).toHaveLength(1);
+    expect(clientHost.seen.at(-1)?.headers).not.toHaveProperty('cookie');
+  });
+});
+
+describe('redirect URIs are compared character by character', () => {
+  test.each([
+    'https://host.example/callback/',
+    'https://host.example/callback?x=1',
+    'https://host.example/callback#x',
+    'https://host.example:443/callback',
+    'https://host.example:8443/callback',
+    'https://HOST.example/callback',
+    'http://host.example/callback',
+    'https://host.example.evil.example/callback',
+    'https://host.example@evil.example/callback',
+    'https://user@host.example/callback',
+    'https://host.example/./callback',
+    'https://host.example/%63allback',
+    'https://host.example/callback ',
+    'https://host.example\\@evil.example/callback',
+    'http://localhost:7778/callback',
+    'http://127.0.0.1:5123/callback/',
+    'http://127.0.0.1:5123/callback#x',
+    'http://user@127.0.0.1:5123/callback',
+    'http://127.0.0.1:80@evil.example/callback',
+    'http://127.0.0.1.evil.example/callback',
+    'http://127.0.0.2:5123/callback',
+    'http://[::1]:5123/callback',
+    'https://127.0.0.1:5123/callback',
+    'http://127.0.0.1:99999/callback',
+    'javascript:alert(1)',
+    '//host.example/callback',
+  ])('%s is refused', async (redirect_uri) => {
+    expectRefused(await open(browser, { redirect_uri }), /^The redirect_uri must be one of those/);
+    // not even an error is sent there
+    expectRefused(await open(browser, { redirect_uri, response_type: 'token', prompt: 'none' }), /^The redirect_uri must be/);
+  });
+
+  test.each([redirectUri, 'http://127.0.0.1/callback', 'http://127.0.0.1:5123/callback', 'http://localhost:7777/callback'])(
+    '%s is taken',
+    async (redirect_uri) => {
+      expect((await open(browser, { redirect_uri })).text).toContain('Let Test host act for you?');
+    },
+  );
+
+  test('that a client has registered but nobody may use are left out', async () => {
+    const unusable = ['javascript:alert(1)', 'http://host.example/callback', 'https://user@host.example/callback', 'host:callback'];
+    const client_id = clientHost.publish([redirectUri, ...unusable]);
+    expect((await open(browser, { client_id })).status).toBe(200);
+    for (const redirect_uri of unusable) expectRefused(await open(browser, { client_id, redirect_uri }), /^The redirect_uri must be/);
+  });
+});
+
+describe('what is wrong with the rest is told to the client', () => {
+  test.each<[string, Record<string, string | null>, string]>([
+    ['an implicit grant', { response_type: 'token' }, 'unsupported_response_type'],
+    ['no response type', { response_type: null }, 'unsupported_response_type'],
+    ['no PKCE', { code_challenge: null, code_challenge_method: null }, 'invalid_request'],
+    ['plain PKCE', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['PKCE without a method, which would be plain', { code_challenge_method: null }, 'invalid_request'],
+    ['a challenge that is no digest', { code_challenge: 'abc' }, 'invalid_request'],
+    ['no resource', { resource: null }, 'invalid_target'],
+    ['the resource of another gate', { resource: 'https://other.example/mcp' }, 'invalid_target'],
+    ['a resource with a slash more', { resource: `${base}/mcp/` }, 'invalid_target'],
+    ['another prompt', { prompt: 'login' }, 'invalid_request'],
+  ])('%s', async (_, changes, error) => {
+    const page = await open(browser, changes);
+    expect([page.status, page.next?.startsWith(`${redirectUri}?`)]).toEqual([302, true]);
+    expect(answerOf(page)).toEqual({ error, error_description: expect.any(String), state: 'state-of-the-host', iss: base });
+  });
+
+  test('or to the person, while it is not known who the client is', async () => {
+    expectRefused(await openBrowser().request(addressOf({ code_challenge: null })), /code_challenge/);
+  });
+
+  test.each(['client_id', 'redirect_uri', 'state', 'resource'])('a second %s is told to the person', async (name) => {
+    expectRefused(await browser.request(`${addressOf()}&${name}=x`), new RegExp(`^${name} must be given once`));
+  });
+});
+
+describe('who has not signed in', () => {
+  test('causes no write, and no call of an address', async () => {
+    await openBrowser().request(addressOf());
+    database.operations.length = 0;
+    const seen = clientHost.seen.length;
+    for (const changes of [{}, { prompt: 'none' }, { client_id: clientHost.publish([redirectUri]) }, { code_challenge: '' }]) {
+      await openBrowser().request(addressOf(changes));
+    }
+    expect({ operations: database.operations, calls: clientHost.seen.length - seen }).toEqual({ operations: [], calls: 0 });
+  });
+
+  test('is led to the user pool with a state and a challenge of the gate\u2019s own', async () => {
+    const stranger = openBrowser();
+    const { status, next = '' } = await stranger.request(addressOf());
+    const { origin, pathname, searchParams } = new URL(next);
+    expect([status, pathname]).toEqual([302, '/oauth2/authorize']);
+    expect(origin).not.toBe(base);
+    expect(Object.fromEntries(searchParams)).toEqual({
+      response_type: 'code',
+      client_id: expect.any(String),
+      redirect_uri: `${base}/oauth/signed-in`,
+      scope: 'openid',
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: 'S256',
+    });
+    expect(searchParams.get('code_challenge')).not.toBe(challenge);
+  });
+
+  test('is refused if the sign-in was begun in another browser, or is used again', async () => {
+    const attacker = openBrowser();
+    const begun = await attacker.request(addressOf());
+    const form = readForm(await attacker.request(begun.next ?? ''));
+    form.set('username', 'user');
+    form.set('password', stack.user_password);
+    const back = (await attacker.request(new URL('/oauth2/authorize', begun.next).href, form)).next ?? '';
+    const victim = openBrowser();
+    expectRefused(await victim.request(back), /not begun in this browser/);
+    await victim.request(addressOf());
+    expectRefused(await victim.request(back), /not begun in this browser/);
+    expect(victim.cookiesOf(base).get('intent-gate-sign-in')).toContain('attempt=');
+    expect((await attacker.request(back)).status).toBe(302);
+    expectRefused(await attacker.request(back), /not begun in this browser/);
+  });
+
+  test('is refused if the user pool does not know the code', async () => {
+    const stranger = openBrowser();
+    const state = new URL((await stranger.request(addressOf())).next ?? '').searchParams.get('state');
+    expectRefused(await stranger.request(`${base}/oauth/signed-in?code=made-up&state=${state}`), /does not confirm the sign-in/);
+    expectRefused(await stranger.request(`${base}/oauth/signed-in?error=access_denied&state=${state}`), /has not signed you in/);
+  });
+
+  test('cannot have a program renewed in silence', async () => {
+    expectRefused(await openBrowser().request(addressOf({ prompt: 'none' })), /has to sign in/);
+    const page = await openBrowser().request(addressOf({ client_id: 'intent-gate-public', redirect_uri: 'http://127.0.0.1:5123/callback', prompt: 'none' }));
+    expect(answerOf(page)).toMatchObject({ error: 'login_required', state: 'state-of-the-host', iss: base });
+  });
+});
+
+describe('prompt=none', () => {
+  test('renews while the policy is the one that was accepted', async () => {
+    const client_id = clientHost.publish([redirectUri]);
+    expect(answerOf(await open(browser, { client_id, prompt: 'none' }))).toMatchObject({ error: 'consent_required', iss: base });
+    await decide(browser, stack, await open(browser, { client_id }));
+    const silent = await open(browser, { client_id, prompt: 'none' });
+    expect(silent.status).toBe(302);
+    expect((await exchange(answerOf(silent).code ?? '', { client_id })).status).toBe(200);
+  });
+
+  test('is not for programs on the machine of the person, which others may stand in for', async () => {
+    const redirect_uri = 'http://127.0.0.1:5123/callback';
+    await decide(browser, stack, await open(browser, { redirect_uri }));
+    expect(answerOf(await open(browser, { redirect_uri, prompt: 'none' }))).toMatchObject({ error: 'consent_required' });
+  });
+});
+
+describe('the form', () => {
+  const accept = (from: TestBrowser, form: URLSearchParams) => from.request(`${base}/oauth/accept`, form);
+  const formWith = async (changes: Record<string, string>) => {
+    const form = readForm(await open(browser));
+    form.set('decision', 'accept');
+    for (const [name, value] of Object.entries(changes)) form.set(name, value);
+    return form;
+  };
+  const forged = /^The form is not of a page that was shown to you/;
+
+  test('does not count without the session, or in the session of somebody else', async () => {
+    const form = await formWith({});
+    expectRefused(await accept(openBrowser(), form), forged, 403);
+    const other = openBrowser();
+    await open(other);
+    expectRefused(await accept(other, form), forged, 403);
+    expect((await accept(browser, form)).status).toBe(200);
+  });
+
+  test.each(['client_id', 'redirect_uri', 'code_challenge', 'resource', 'state', 'policy', 'form_token', 'response_type', 'prompt'])(
+    'does not count with another %s',
+    async (name) => {
+      expectRefused(await accept(browser, await formWith({ [name]: 'consent' })), forged, 403);
+    },
+  );
+
+  test('does not count as JSON, or without a decision', async () => {
+    const response = await fetch(`${base}/oauth/accept`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' });
+    expect(response.status).toBe(400);
+    expectRefused(await accept(browser, await formWith({ decision: 'perhaps' })), /decision must be one of/);
+  });
+
+  test('a cookie is not sent by other sites, read by scripts, or taken twice', async () => {
+    const stranger = openBrowser();
+    const { headers } = await stranger.request(addressOf());
+    expect(headers.getSetCookie()).toEqual([expect.stringMatching(/; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900$/)]);
+    const session = browser.cookiesOf(base).get('intent-gate-sign-in');
+    const response = await fetch(addressOf(), {
+      headers: { Cookie: `intent-gate-sign-in=${session}; intent-gate-sign-in=${session}` },
+      redirect: 'manual',
+    });
+    expect(response.headers.get('location')).toContain('/oauth2/authorize?');
+  });
+});
+
+describe('what a PAT of a person allows', () => {
+  const country = { code: 'JP' };
+  const execute = (pat: string) => api.execute(pat, 'world.example:get-country:v1', country);
+
+  test('one quota for a person and a client, however many PATs; another client has its own', async () => {
+    const client_id = clientHost.publish([redirectUri]);
+    const [first, second] = [await obtainPat({ client_id }), await obtainPat({ client_id })];
+    const answers = [];
+    for (let round = 0; round < 10; round++) {
+      answers.push(...(await Promise.all(Array.from({ length: 7 }, (_, at) => execute(at % 2 ? first : second)))));
+    }
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(10);
+    expect((await execute(await obtainPat({ client_id: clientHost.publish([redirectUri]) }))).status).toBe(200);
+  });
+
+  test('nothing once an admin has revoked it, or has blocked it under any client', async () => {
+    const pat = await obtainPat({ client_id: clientHost.publish([redirectUri]) });
+    const { sub } = JSON.parse(Buffer.from(pat.split('.')[1] ?? '', 'base64url').toString());
+    expect(await api.asAdmin('GET', `/api/agents/${encodeURIComponent(sub)}`)).toMatchObject({ status: 200, body: { agent_id: sub, state: 'active' } });
+    await api.asAdmin('POST', `/api/agents/${encodeURIComponent(sub)}/revoke`);
+    expect(await execute(pat)).toMatchObject({ status: 401 });
+    const other = await obtainPat({ client_id: clientHost.publish([redirectUri]) });
+    expect(await execute(other)).toMatchObject({ status: 200 });
+    expect((await api.asAdmin('PUT', `/api/agents/${encodeURIComponent(sub)}/block`, { reason: 'a test' })).status).toBe(200);
+    // the block holds for the person, under the other client, too
+    expect(await execute(other)).toMatchObject({ status: 403, body: { error: { details: { reason: 'agent_blocked' } } } });
+    expect((await api.asAdmin('DELETE', `/api/agents/${encodeURIComponent(sub)}/block`)).status).toBe(204);
+    expect(await execute(other)).toMatchObject({ status: 200 });
+  });
+});
+
+describe('over https, in one process', () => {
+  const address = 'https://api.example/test';
+  const template = loadPolicyTemplate();
+  const signIns = openSignIns(database.table);
+  const clients = openClients(['http://127.0.0.1/callback'], async () => ({}));
+  const userPool = openUserPool({ userPool: 'eu-west-1_Abc123', domain: 'https://pool.example', clientId: 'gate' });
+  const authorizeWith = (policy = template) =>
+    createAuthorize({ clients, signIns, userPool, findPolicy: openPolicy(policy), patLifeSeconds: 900 });
+  const query = {
+    response_type: 'code',
+    client_id: 'intent-gate-public',
+    redirect_uri: 'http://127.0.0.1:5123/callback',
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+    resource: address,
+  };
+  const cookieOf = async () => `__Host-intent-gate-sign-in=${await signIns.startSession({ subject: '1', userName: 'user' }, Date.now())}`;
+
+  test('the cookie is for this host alone', async () => {
+    const { headers } = await invoke(authorizeWith(), { path: '/oauth/authorize', query });
+    const cookie = String(headers['Set-Cookie']);
+    expect(cookie).toMatch(/^__Host-intent-gate-sign-in=.*; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900; Secure$/);
+    const remembered = cookie.split(';')[0] ?? '';
+    const finish = createFinish({ signIns, userPool: { finish: async () => ({ subject: '1', userName: 'user' }) } });
+    const state = new URL(String(headers.Location)).searchParams.get('state') ?? '';
+    const back = await invoke(finish, { path: '/oauth/signed-in', query: { code: 'c', state }, headers: { Cookie: remembered } });
+    expect(back).toMatchObject({ status: 302, headers: { Location: expect.stringContaining(`${address}/oauth/authorize?response_type=code&`) } });
+    expect(back.headers['Set-Cookie']).toMatch(/^__Host-intent-gate-sign-in=[\w-]{43}; .*; Max-Age=43200; Secure$/);
+    const unprefixed = remembered.replace('__Host-', '');
+    expect((await invoke(finish, { path: '/oauth/signed-in', query: { code: 'c', state }, headers: { Cookie: unprefixed } })).status).toBe(400);
+  });
+
+  test('a session ends after twelve hours', async () => {
+    const secret = await signIns.startSession({ subject: '1', userName: 'user' }, Date.now() - 12 * 3_600_000);
+    const { status } = await invoke(authorizeWith(), { path: '/oauth/authorize', query, headers: { Cookie: `__Host-intent-gate-sign-in=${secret}` } });
+    expect(status).toBe(302);
+  });
+
+  test('a policy that has changed since the page was shown is shown first', async () => {
+    const Cookie = await cookieOf();
+    const page = await invoke(authorizeWith(), { path: '/oauth/authorize', query, headers: { Cookie } });
+    expect(page.body).toContain('For 15 minutes.');
+    const form = readForm({ text: page.body } as Page);
+    form.set('decision', 'accept');
+    const accept = (policy: typeof template) =>
+      invoke(createAccept({ clients, signIns, findPolicy: openPolicy(policy) }), {
+        method: 'POST',
+        path: '/oauth/accept',
+        headers: { Cookie, 'Content-Type': 'application/x-www-form-urlencoded' },
+        body: form.toString(),
+      });
+    const changed = await accept({ ...template, uid: `${template.uid}/next` });
+    expect(changed).toMatchObject({ status: 303, headers: { Location: expect.stringMatching(/\/oauth\/authorize\?response_type=code&client_id=intent-gate-public&/) } });
+    expect((await accept(template)).headers.Refresh).toMatch(/^0;url=http:\/\/127\.0\.0\.1:5123\/callback\?code=/);
+  });
+
+  test('a request that no cookie can hold is refused', async () => {
+    const { status, headers } = await invoke(authorizeWith(), {
+      path: '/oauth/authorize',
+      query: { ...query, redirect_uri: `http://127.0.0.1:5123/callback`, state: '\u00fc'.repeat(1_000) },
+    });
+    expect([status, headers.Location]).toEqual([302, expect.stringContaining('error=invalid_request')]);
+  });
+});

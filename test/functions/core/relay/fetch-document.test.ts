@@ -1,0 +1,77 @@
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import type { Resolve } from '../../../../functions/core/relay/dial.ts';
+import { openDocumentReader } from '../../../../functions/core/relay/fetch-document.ts';
+import { makeCertificate } from '../../../support/certificate.ts';
+import { startUpstream, watchSockets } from '../../../support/upstream.ts';
+
+const hostname = 'host.example';
+const tls = makeCertificate(hostname);
+const upstream = await startUpstream(async ({ url }, response) => {
+  if (url === '/slow') await setTimeout(3_000);
+  if (url === '/moved') response.writeHead(302, { Location: '/document' });
+  else response.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' });
+  response.end(url === '/large' ? JSON.stringify({ a: 'x'.repeat(1_000) }) : url === '/double' ? '{"a":1,"a":2}' : '{"a":1}');
+}, tls);
+afterAll(() => upstream.stop());
+
+const sockets = watchSockets();
+afterAll(sockets.stop);
+let before = 0;
+afterEach(() => {
+  before = sockets.opened();
+});
+
+const at =
+  (...addresses: string[]): Resolve =>
+  async () =>
+    addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+
+const limits = { maxBytes: 500, timeoutMs: 1_000 };
+const gate = 'https://gate.example';
+
+describe('on loopback, as in the local stack', () => {
+  const read = openDocumentReader({
+    rules: { ports: [443], allowLoopback: true, ownHosts: [] },
+    resolve: at('127.0.0.1'),
+    trustedCertificate: tls.cert,
+    ...limits,
+  });
+  const address = (path: string) => new URL(`https://${hostname}:${upstream.port}${path}`);
+
+  test('reads a document, and says nothing of anybody', async () => {
+    expect(await read(address('/document'), gate)).toEqual({ a: 1 });
+    expect(upstream.seen.at(-1)).toMatchObject({ method: 'GET', headers: { accept: 'application/json', 'user-agent': 'intent-gate' } });
+    expect(Object.keys(upstream.seen.at(-1)?.headers ?? {}).sort()).toEqual(['accept', 'accept-encoding', 'connection', 'host', 'user-agent']);
+  });
+
+  test.each(['/moved', '/large', '/double', '/slow'])('refuses what is %s', async (path) => {
+    await expect(read(address(path), gate)).rejects.toThrow();
+  });
+});
+
+describe('deployed', () => {
+  const readAt = (...addresses: string[]) =>
+    openDocumentReader({ rules: { ports: [443], allowLoopback: false, ownHosts: [] }, resolve: at(...addresses), ...limits });
+
+  test.each([
+    ['127.0.0.1'],
+    ['169.254.169.254'],
+    ['10.1.2.3'],
+    ['fd00::1'],
+    ['::ffff:10.0.0.1'],
+    ['203.0.113.9', '10.0.0.1'],
+    ['100.64.0.1'],
+  ])('calls no name that leads to %s', async (...addresses) => {
+    await expect(readAt(...addresses)(new URL('https://host.example/client.json'), gate)).rejects.toThrow();
+    expect(sockets.opened()).toBe(before);
+  });
+
+  test.each(['https://gate.example/x', 'https://127.0.0.1/x', 'https://localhost/x', 'http://host.example/x', 'https://host.example:8443/x', 'https://host/x'])(
+    'does not call %s',
+    async (address) => {
+      await expect(readAt('127.0.0.1')(new URL(address), gate)).rejects.toThrow(new TypeError('the address may not be called'));
+      expect(sockets.opened()).toBe(before);
+    },
+  );
+});

@@ -1,0 +1,255 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { openProofs } from '../../functions/core/pat/proof.ts';
+import { signedInAgentId } from '../../functions/core/pat/holder.ts';
+import { signPat } from '../../functions/core/pat/token.ts';
+import { openPatVerifier } from '../../functions/core/pat/verify.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import type { Grant } from '../../functions/core/store/sign-ins.ts';
+import { openUsedJtis } from '../../functions/core/store/used-jti.ts';
+import type { createAction } from '../../functions/issue-token.ts';
+import { agentId } from '../../schemas/agent.ts';
+import { type PatClaims, patClaims, personPatClaims } from '../../schemas/pat.ts';
+import { tokenRefusal, tokenResponse } from '../../schemas/sign-in.ts';
+import { baseUrl, newAgent, requestPat, startGate } from '../support/gate.ts';
+import { type Answer, invoke } from '../support/invoke.ts';
+import { makeVerifier } from '../support/sign-in.ts';
+
+const gate = await startGate();
+afterAll(() => gate.stop());
+
+const exchange: ReturnType<typeof createAction> = gate.openToken();
+const template = loadPolicyTemplate();
+const verifyPat = openPatVerifier({ findKey: gate.signingKeys.find });
+const { verifier, challenge } = makeVerifier();
+
+let grant: Grant;
+beforeEach(() => {
+  grant = {
+    person: { subject: randomUUID(), userName: 'user' },
+    clientId: 'https://host.example/client.json',
+    redirectUri: 'https://host.example/callback',
+    codeChallenge: challenge,
+    resource: `${baseUrl}/mcp`,
+    policy: openPolicy(template)(baseUrl).reference,
+  };
+});
+
+const keepCode = (nowMs = Date.now()) => gate.signIns.keepGrant(grant, nowMs);
+
+/** What the client of the grant sends; `null` leaves a field out. */
+const formOf = (code: string, changes: Record<string, string | null> = {}): string =>
+  Object.entries({
+    grant_type: 'authorization_code',
+    code,
+    client_id: grant.clientId,
+    redirect_uri: grant.redirectUri,
+    code_verifier: verifier,
+    resource: grant.resource,
+    ...changes,
+  })
+    .flatMap(([name, value]) => (value === null ? [] : [`${name}=${encodeURIComponent(value)}`]))
+    .join('&');
+
+const send = (body: string, headers: Record<string, string> = {}, steps = exchange): Promise<Answer> =>
+  invoke(steps, { method: 'POST', path: '/oauth/token', headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers }, body });
+
+async function claimsOf({ status, body }: Answer): Promise<PatClaims> {
+  expect({ status, body }).toEqual({ status: 200, body: expect.any(Object) });
+  return verifyPat(tokenResponse.parse(body).access_token, { baseUrl, nowMs: Date.now() });
+}
+
+/** A refusal in the form of RFC 6749: nothing else, and not to be kept. */
+function refusalOf({ status, headers, body }: Answer) {
+  tokenRefusal.parse(body);
+  expect(headers).toMatchObject({ 'Content-Type': 'application/json', 'Cache-Control': 'no-store', Pragma: 'no-cache' });
+  return [status, body.error];
+}
+
+test('the token is a PAT of the policy in force, that holds person and client in the place of a key', async () => {
+  const answer = await send(formOf(await keepCode()));
+  const claims = await claimsOf(answer);
+  expect(answer.body).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 3_600, scope: '*:*:*:execute' });
+  expect(answer.headers).toMatchObject({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
+  expect(personPatClaims.parse(claims)).toEqual({
+    iss: baseUrl,
+    aud: baseUrl,
+    sub: signedInAgentId(grant.person.subject, grant.clientId),
+    iat: expect.any(Number),
+    nbf: claims.iat - 10,
+    exp: claims.iat + 3_600,
+    jti: expect.any(String),
+    scope: ['*:*:*:execute'],
+    pol: grant.policy,
+    gen: expect.any(String),
+    lmt: { rate: 60, period: 60 },
+    person: expect.stringMatching(/^person\./),
+    client_id: grant.clientId,
+  });
+  expect(await gate.agents.find(claims.sub)).toMatchObject({ agent_id: claims.sub, generation: claims.gen });
+});
+
+test('of 200 requests with one code at once, one gets a PAT', async () => {
+  const form = formOf(await keepCode());
+  const instances = Array.from({ length: 4 }, () => gate.openToken());
+  const answers = await Promise.all(Array.from({ length: 200 }, (_, at) => send(form, {}, instances[at % 4])));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  expect(new Set(answers.filter(({ status }) => status !== 200).map((answer) => refusalOf(answer).join()))).toEqual(new Set(['400,invalid_grant']));
+});
+
+describe('refuses', () => {
+  const other = makeVerifier().verifier;
+  const cases: [title: string, changes: Record<string, string | null>, error: string][] = [
+    ['a grant of another type', { grant_type: 'refresh_token' }, 'unsupported_grant_type'],
+    ['no grant type', { grant_type: null }, 'invalid_request'],
+    ['no code', { code: null }, 'invalid_request'],
+    ['an unknown code', { code: 'a'.repeat(43) }, 'invalid_grant'],
+    ['no code_verifier', { code_verifier: null }, 'invalid_request'],
+    ['an empty code_verifier', { code_verifier: '' }, 'invalid_request'],
+    ['a short code_verifier', { code_verifier: 'abc' }, 'invalid_request'],
+    ['the challenge as code_verifier', { code_verifier: challenge }, 'invalid_grant'],
+    ['another code_verifier', { code_verifier: other }, 'invalid_grant'],
+    ['no client_id', { client_id: null }, 'invalid_request'],
+    ['another client_id', { client_id: 'https://host.example/client.json2' }, 'invalid_grant'],
+    ['no redirect_uri', { redirect_uri: null }, 'invalid_request'],
+    ['a redirect_uri with a slash more', { redirect_uri: 'https://host.example/callback/' }, 'invalid_grant'],
+    ['no resource', { resource: null }, 'invalid_request'],
+    ['the resource of another gate', { resource: 'https://other.example/mcp' }, 'invalid_target'],
+    ['another resource than was asked for', { resource: baseUrl }, 'invalid_target'],
+  ];
+
+  test.each(cases)('%s, and leaves the code to its client', async (_, changes, error) => {
+    const code = await keepCode();
+    expect(refusalOf(await send(formOf(code, changes)))).toEqual([400, error]);
+    expect((await send(formOf(code))).status).toBe(200);
+  });
+
+  test.each(['code', 'client_id', 'resource'])('a second %s', async (name) => {
+    const answer = await send(`${formOf(await keepCode())}&${name}=x`);
+    expect(refusalOf(answer)).toEqual([400, 'invalid_request']);
+    expect(answer.body.error_description).toBe(`${name} must be given once.`);
+  });
+
+  test('JSON', async () => {
+    expect(refusalOf(await send('{}', { 'Content-Type': 'application/json' }))).toEqual([400, 'invalid_request']);
+  });
+
+  test('clients that authenticate', async () => {
+    const answer = await send(formOf(await keepCode()), { Authorization: 'Basic YTpi' });
+    expect(refusalOf(answer)).toEqual([401, 'invalid_client']);
+    expect(answer.headers['WWW-Authenticate']).toMatch(/^Basic /);
+  });
+
+  test('a code after a minute', async () => {
+    expect(refusalOf(await send(formOf(await keepCode(Date.now() - 61_000))))).toEqual([400, 'invalid_grant']);
+  });
+
+  test('a code for a policy that has changed since', async () => {
+    const code = await keepCode();
+    const steps = gate.openToken({ ...template, uid: `${template.uid}/next` });
+    const answer = await send(formOf(code), {}, steps);
+    expect(refusalOf(answer)).toEqual([400, 'invalid_grant']);
+    expect(answer.body.error_description).toMatch(/^The policy has changed/);
+  });
+
+  test('more PATs an hour than the limit for person and client', async () => {
+    const codes = await Promise.all(Array.from({ length: 61 }, () => keepCode()));
+    const answers = await Promise.all(codes.map((code) => send(formOf(code))));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
+    const refused = answers.find(({ status }) => status !== 200) as Answer;
+    expect(refusalOf(refused)).toEqual([429, 'temporarily_unavailable']);
+    expect(Number(refused.headers['Retry-After'])).toBeGreaterThan(0);
+  });
+});
+
+describe('agents', () => {
+  test('a block of one of them holds for the person, with whatever client', async () => {
+    const { sub } = await claimsOf(await send(formOf(await keepCode())));
+    await gate.agents.block(sub, 'a test', Date.now());
+    expect(refusalOf(await send(formOf(await keepCode())))).toEqual([400, 'invalid_grant']);
+    grant.clientId = 'https://another.example/client.json';
+    const answer = await send(formOf(await keepCode()));
+    expect(refusalOf(answer)).toEqual([400, 'invalid_grant']);
+    expect(answer.body.error_description).toContain('have blocked this agent');
+    grant.person = { subject: randomUUID(), userName: 'other' };
+    expect((await send(formOf(await keepCode()))).status).toBe(200);
+  });
+
+  test('wait for approval where that is asked for', async () => {
+    const steps = gate.openToken(template, true);
+    const answer = await send(formOf(await keepCode()), {}, steps);
+    expect(refusalOf(answer)).toEqual([400, 'invalid_grant']);
+    expect(answer.body.error_description).toContain('approve each agent');
+    await gate.agents.approve(signedInAgentId(grant.person.subject, grant.clientId), undefined, Date.now());
+    expect((await send(formOf(await keepCode()), {}, steps)).status).toBe(200);
+  });
+
+  test.each(['signed-in:someone', ' Signed-In:someone', 'SIGNED-IN:someone', '\u017figned-in:someone', '\u00a0signed-in:x'])(
+    'with a key may not be called %j',
+    async (name) => {
+      expect(agentId.safeParse(name).success).toBe(false);
+      const { status, body } = await requestPat(gate.openIssue(), await newAgent(name));
+      expect([status, body.error.details.issues]).toEqual([
+        400,
+        [{ path: '/agent_id', problem: 'must not begin with signed-in:, as the ids of signed-in people do' }],
+      ]);
+    },
+  );
+
+  test('an id that a key came to have before is not given to a person', async () => {
+    const id = signedInAgentId(grant.person.subject, grant.clientId);
+    const presented = { agentId: id, thumbprint: 'a'.repeat(43), nowMs: Date.now() };
+    await gate.agents.bind({ ...presented, hasProof: false, mustBeKnown: false }, { agent: undefined, key: undefined });
+    const answer = await send(formOf(await keepCode()));
+    expect(refusalOf(answer)).toEqual([400, 'invalid_grant']);
+  });
+
+  test('two clients of one host are two agents', () => {
+    const ids = ['https://host.example/a', 'https://host.example/b', 'https://host.example/a?b'].map((id) => signedInAgentId('1', id));
+    expect(new Set(ids).size).toBe(3);
+    expect(ids[0]).toMatch(/^signed-in:1@host\.example:[\w-]{16}$/);
+    expect([...signedInAgentId(randomUUID(), `https://${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.example/x`)].length).toBeLessThan(256);
+  });
+});
+
+describe('a PAT is of one kind', () => {
+  test('and is refused if it is of both, or of none', async () => {
+    const { person, client_id, ...common } = personPatClaims.parse(await claimsOf(await send(formOf(await keepCode()))));
+    const cnf = { jkt: 'a'.repeat(43) };
+    const kinds: [object, boolean][] = [
+      [{ person, client_id }, true],
+      [{ cnf }, true],
+      [{}, false],
+      [{ person }, false],
+      [{ client_id }, false],
+      [{ cnf, person, client_id }, false],
+      [{ cnf, client_id }, false],
+      [{ person, client_id, dpop: true }, false],
+      [{ person: cnf.jkt, client_id }, false],
+      [{ cnf: {}, client_id }, false],
+    ];
+    for (const [kind, isGood] of kinds) {
+      const claims = { ...common, ...kind };
+      expect([kind, patClaims.safeParse(claims).success]).toEqual([kind, isGood]);
+      const verified = verifyPat(await signPat(gate.signingKeys, claims as PatClaims), { baseUrl, nowMs: Date.now() });
+      await (isGood ? expect(verified).resolves.toEqual(claims) : expect(verified).rejects.toMatchObject({ code: 'UNAUTHORIZED' }));
+    }
+  });
+
+  test.each<[string, Record<string, string>, boolean]>([
+    ['a proof is sent', { DPoP: 'a.b.c' }, false],
+    ['it comes as if it were bound to a key', { Authorization: 'DPoP a.b.c' }, false],
+    ['the gate asks for proofs', {}, true],
+  ])('a person\u2019s is refused if %s', async (_, headers, isRequired) => {
+    const claims = await claimsOf(await send(formOf(await keepCode())));
+    const proofs = openProofs(openUsedJtis(gate.database.table), isRequired);
+    const { status, body } = await invoke(
+      async (request) => {
+        await proofs.checkAtUse(request, 'token', claims, Date.now());
+        return { status: 204 };
+      },
+      { path: '/', headers: { Authorization: 'Bearer token', ...headers } },
+    );
+    expect([status, body?.error.code, body?.error.message]).toEqual([401, 'UNAUTHORIZED', expect.stringContaining('bound to no key')]);
+  });
+});
