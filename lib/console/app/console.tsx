@@ -8,6 +8,9 @@ import { IntentView } from './intent.tsx';
 import { Heading } from './parts.tsx';
 import { PolicyView } from './policy.tsx';
 import { linkTo, type Route, useRoute } from './route.ts';
+import { finishSignIn, session } from './session.ts';
+import { Account, ForAdmins, SignInNotice } from './signed-in.tsx';
+import { useStore } from './store.ts';
 
 /** The places that everybody can go to. */
 const places: [title: string, path: string[]][] = [
@@ -16,8 +19,19 @@ const places: [title: string, path: string[]][] = [
   ['Your calls', ['calls']],
 ];
 
+/** The places that admins can go to. */
+const adminPlaces: [title: string, path: string[]][] = [
+  ['Services', ['services']],
+  ['Agents', ['agents']],
+  ['History', ['history']],
+  ['Numbers', ['numbers']],
+];
+
+const forAdmins = ['import', ...adminPlaces.flatMap(([, path]) => path)];
+
 function Page() {
   const route = useRoute();
+  const isAdmin = useStore(session) !== undefined;
   const main = useRef<HTMLElement>(null);
   const [first = ''] = route.path;
   return (
@@ -30,14 +44,16 @@ function Page() {
           <a href={linkTo([])}>Intent Gate</a>
         </p>
         <nav aria-label="Places">
-          {places.map(([title, path]) => (
+          {[...places, ...(isAdmin ? adminPlaces : [])].map(([title, path]) => (
             <a key={title} href={linkTo(path)} aria-current={(path[0] ?? '') === first ? 'page' : undefined}>
               {title}
             </a>
           ))}
         </nav>
+        <Account />
       </header>
       <main ref={main}>
+        <SignInNotice />
         <View {...route} />
       </main>
       <footer>
@@ -52,8 +68,9 @@ function Page() {
 }
 
 function View({ path, query }: Route) {
-  const [first, second] = path;
+  const [first, second, third] = path;
   if (first === undefined) return <Catalogue query={query} />;
+  if (forAdmins.includes(first) || (first === 'intents' && third === 'edit')) return <ForAdmins path={path} query={query} />;
   if (first === 'intents' && second !== undefined) return <IntentView key={second} uid={second} query={query} />;
   if (first === 'policy') return <PolicyView />;
   if (first === 'calls') return <Calls />;
@@ -69,6 +86,7 @@ function View({ path, query }: Route) {
 
 const root = document.getElementById('console');
 if (root) {
+  await finishSignIn();
   root.replaceChildren();
   render(<Page />, root);
 }

@@ -20,3 +20,6 @@ export function createHash(_algorithm: 'sha256') {
   };
   return chain;
 }
+
+/** A random integer of at least 0 and less than `maximum`, which is at most 2^32. */
+export const randomInt = (maximum: number): number => (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) % maximum;
