@@ -1,5 +1,5 @@
 import { Duration, RemovalPolicy, Size } from 'aws-cdk-lib';
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   ApplicationLogLevel,
   Architecture,
@@ -33,6 +33,11 @@ export interface EndpointFunctionProps {
 export class EndpointFunction extends Construct {
   readonly lambda: LambdaFunction;
   readonly role: Role;
+  /**
+   * What the role may do, within the role itself: a policy beside each role would take the stack, with all settings made, over the 500 resources that
+   * CloudFormation allows.
+   */
+  readonly permissions: PolicyDocument;
   readonly logGroup: LogGroup;
 
   constructor(scope: Construct, id: string, props: EndpointFunctionProps) {
@@ -42,18 +47,26 @@ export class EndpointFunction extends Construct {
       retention: settings.logRetentionDays,
       removalPolicy: RemovalPolicy.DESTROY,
     });
+    this.permissions = new PolicyDocument({
+      statements: [
+        new PolicyStatement({ actions: ['logs:CreateLogStream', 'logs:PutLogEvents'], resources: [this.logGroup.logGroupArn] }),
+        ...(settings.tracing
+          ? [new PolicyStatement({ actions: ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], resources: ['*'] })]
+          : []),
+      ],
+    });
     this.role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
       description: `Intent Gate: ${props.name}`,
+      inlinePolicies: { own: this.permissions },
     });
-    this.logGroup.grantWrite(this.role);
     this.lambda = new LambdaFunction(this, 'Function', {
       description: `Intent Gate: ${props.summary}`,
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       handler: 'index.handler',
       code: props.code,
-      role: this.role,
+      role: this.role.withoutPolicyUpdates(),
       timeout: Duration.seconds(props.timeoutSeconds),
       memorySize: props.memoryMb,
       ...(props.storageMb && { ephemeralStorageSize: Size.mebibytes(props.storageMb) }),
@@ -66,10 +79,8 @@ export class EndpointFunction extends Construct {
       applicationLogLevelV2: ApplicationLogLevel.INFO,
       tracing: settings.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
     });
-    acknowledge(this.role, {
-      'AwsSolutions-IAM5[Resource::*]':
-        'X-Ray takes traces for no resource in particular; the two actions that write them are all that this grants.',
-    });
+    const traces = 'X-Ray takes traces for no resource in particular; the two actions that write them are all that this grants.';
+    acknowledge(this.role, { 'AwsSolutions-IAM5[Resource::*]': traces, 'Serverless-LambdaStarPermissions': traces });
     acknowledge(this.lambda, {
       'Serverless-LambdaTracing': 'A setting, tracing.',
       'Serverless-LambdaDLQ':

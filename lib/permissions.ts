@@ -1,9 +1,10 @@
 import { ArnFormat, Stack } from 'aws-cdk-lib';
-import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { partitions, type RecordKind, type TableName } from '../functions/core/store/keys.ts';
 import { acknowledge } from './acknowledge.ts';
+import type { EndpointFunction } from './endpoint-function.ts';
 import type { Needs, TableOperation } from './endpoints.ts';
 import type { SearchCollection } from './search-collection.ts';
 import type { Tables } from './tables.ts';
@@ -181,11 +182,18 @@ const arnsOf = ({ tables, signingKeys, snapshots, collection, credentialPrefix, 
 };
 
 /** Grants a function what it needs. */
-export function grantNeeds(role: Role, needs: Needs, resources: Resources): void {
+export function grantNeeds(
+  { role, permissions }: Pick<EndpointFunction, 'role' | 'permissions'>,
+  needs: Needs,
+  resources: Resources,
+): void {
   const arns = arnsOf(resources);
   for (const { actions, on, partitions } of permissionsOf(needs)) {
     const conditions = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } };
-    role.addToPolicy(new PolicyStatement({ actions, resources: arns[on], ...(partitions && { conditions }) }));
+    const statement = new PolicyStatement({ actions, resources: arns[on], ...(partitions && { conditions }) });
+    // The policies of the keys name the roles that sign: within such a role, the keys would wait for it, and it for them.
+    if (needs.kms?.includes('sign') && on.endsWith('signing key')) role.addToPolicy(statement);
+    else permissions.addStatements(statement);
   }
   if (needs.collection) resources.collection?.allow(needs.collection, role);
   acknowledge(role, wildcardReasons(resources));

@@ -108,7 +108,7 @@ export class IntentGate extends Stack {
         ...(row.needs.snapshots && indexSize(settings, row.memoryMb)),
         ...(isReserved(row.name) && { reservedConcurrency: settings.reservedConcurrency[row.name] }),
       });
-      grantNeeds(made.role, row.needs, { ...resources, issueFunctionArn: issue?.functionArn });
+      grantNeeds(made, row.needs, { ...resources, issueFunctionArn: issue?.functionArn });
       if (row.needs.kms?.includes('sign')) allowSigning(resources.signingKeys, made.role);
       return made;
     };

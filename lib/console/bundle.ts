@@ -9,6 +9,9 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 /** What the gate's own code takes from Node, and the page from what takes its place. */
 const inBrowser = (name: string): string => here(`in-browser/${name}.ts`);
 
+/** The page's policy forbids making code of text. zod would try whether it may when its first schema is made, which browsers report as an error. */
+const withoutEval = '(globalThis.__zod_globalConfig??={}).jitless=true;';
+
 /**
  * The scripts of the console. What only admins need, the importer and the engine of patterns are files of their own, which are loaded when they
  * are needed. Names contain a digest of the content, also where one script names another.
@@ -33,6 +36,7 @@ export function bundleConsole(): Record<string, string> {
       'node:module': inBrowser('module'),
       'node:net': inBrowser('net'),
     },
+    banner: { js: withoutEval },
     legalComments: 'none',
     metafile: true,
     write: false,

@@ -116,7 +116,7 @@ given('the console', () => {
   });
 
   test('blocks the agent of this page, which can run nothing afterwards', async () => {
-    await page.getByRole('link', { name: 'Agents' }).click();
+    await page.getByRole('link', { name: 'Agents', exact: true }).click();
     await page.getByRole('link', { name: /^page-/ }).first().click();
     await page.getByLabel('Reason').fill(hostileTexts.markup);
     await page.getByRole('button', { name: 'Block the agent' }).click();
@@ -135,11 +135,9 @@ given('the console', () => {
   });
 
   test('shows what is refused at its field, and what somebody else has changed', async () => {
-    const { service_id: id } = bodyOf(
-      (await api?.asAdmin('POST', '/api/services', { service_name: 'Shared', service_url: 'https://shared.example', description: 'One' })) ??
-        expect.fail('no stack'),
-      201,
-    );
+    const shared = { service_name: 'Shared', service_url: 'https://shared.example', description: 'One' };
+    const created = await api?.asAdmin('POST', '/api/services', shared);
+    const { service_id: id } = created && bodyOf(created, 201);
     await go(`#/services/${id}`);
     await page.getByLabel('Address (required)').fill('no address');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
@@ -147,11 +145,7 @@ given('the console', () => {
     expect(await page.evaluate('document.activeElement.id')).toBe('field-service_url');
     await page.getByLabel('Address (required)').fill('https://shared.example');
     await page.getByLabel('Description').fill('Mine');
-    await api?.asAdmin('PUT', `/api/services/${id}`, {
-      service_name: 'Shared',
-      service_url: 'https://shared.example',
-      description: hostileTexts.markup,
-    });
+    await api?.asAdmin('PUT', `/api/services/${id}`, { ...shared, description: hostileTexts.markup });
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Somebody else has changed this since you opened it.').waitFor();
     const row = page.getByRole('row', { name: /\/description/ });

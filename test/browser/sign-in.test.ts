@@ -10,7 +10,9 @@ import { type Browser, chromiumPath, startBrowser } from './chromium.ts';
 
 const given = chromiumPath === undefined ? describe.skip : describe;
 if (chromiumPath === undefined)
-  console.warn('The pages of sign-in are not tested: there is no Chromium. Install it (apt-get install chromium), or set CHROMIUM to its path.');
+  console.warn(
+    'The pages of sign-in are not tested: there is no Chromium. Install it (apt-get install chromium), or set CHROMIUM to its path.',
+  );
 
 const parts = chromiumPath === undefined ? undefined : await Promise.all([startApi({ demo: true }), startClientHost()]);
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -19,7 +21,9 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const host = createServer((request, response) => {
   const framed = new URL(request.url ?? '', 'http://host').searchParams.get('frame');
   response.writeHead(200, { 'Content-Type': 'text/html' });
-  response.end(`<!doctype html><title>Host</title><link rel="icon" href="data:,"><h1>Connected</h1>${framed ? `<iframe src="${framed.replaceAll('&', '&amp;')}"></iframe>` : ''}`);
+  response.end(
+    `<!doctype html><title>Host</title><link rel="icon" href="data:,"><h1>Connected</h1>${framed ? `<iframe src="${framed.replaceAll('&', '&amp;')}"></iframe>` : ''}`,
+  );
 });
 const hostPort = chromiumPath === undefined ? 0 : await listen(host);
 
@@ -83,23 +87,31 @@ given('the pages of sign-in', () => {
     ['light', true, 1_280],
     ['dark', true, 1_280],
     ['light', false, 320],
-  ] as const)('are used with the keyboard alone (%s, scripts: %s, %d pixels wide), and axe finds nothing', async (colorScheme, javaScriptEnabled, width) => {
-    browser = await startBrowser({ colorScheme, javaScriptEnabled, viewport: { width, height: 800 } });
-    const page = await browser.context.newPage();
-    await signIn(page);
-    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Let Test host act for you?');
-    expect(await page.getByRole('listitem').allTextContents()).toContain('You may execute every intent, at most 60 times a minute.');
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
-    if (javaScriptEnabled) expect(await findFaults(page)).toEqual([]);
+  ] as const)(
+    'are used with the keyboard alone (%s, scripts: %s, %d pixels wide), and axe finds nothing',
+    async (colorScheme, javaScriptEnabled, width) => {
+      browser = await startBrowser({ colorScheme, javaScriptEnabled, viewport: { width, height: 800 } });
+      const page = await browser.context.newPage();
+      await signIn(page);
+      expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Let Test host act for you?');
+      expect(await page.getByRole('listitem').allTextContents()).toContain('You may execute every intent, at most 60 times a minute.');
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+      if (javaScriptEnabled) expect(await findFaults(page)).toEqual([]);
 
-    await tabTo(page, 'decision Decline');
-    await page.keyboard.press('Shift+Tab');
-    expect(await focused(page)).toBe('decision Accept');
-    expect(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle")).toBe('solid');
-    await page.keyboard.press('Enter');
-    await page.waitForURL(`${callback}?*`);
-    expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({ code: expect.any(String), state: 'state-of-the-host', iss: base });
-  }, 60_000);
+      await tabTo(page, 'decision Decline');
+      await page.keyboard.press('Shift+Tab');
+      expect(await focused(page)).toBe('decision Accept');
+      expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(`${callback}?*`);
+      expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
+        code: expect.any(String),
+        state: 'state-of-the-host',
+        iss: base,
+      });
+    },
+    60_000,
+  );
 
   test('say what is wrong, and axe finds nothing', async () => {
     browser = await startBrowser();

@@ -82,9 +82,17 @@ const requests: Record<string, () => Request | Promise<Request>> = {
   'GET /.well-known/oauth-protected-resource/mcp': () => ['GET', '/.well-known/oauth-protected-resource/mcp'],
   'GET /.well-known/oauth-authorization-server': () => ['GET', '/.well-known/oauth-authorization-server'],
   'GET /oauth/authorize': () => ['GET', authorizePath],
-  'GET /oauth/authorize, with a made-up session': () => ['GET', authorizePath, { headers: { Cookie: `intent-gate-sign-in=${'a'.repeat(43)}` } }],
+  'GET /oauth/authorize, with a made-up session': () => [
+    'GET',
+    authorizePath,
+    { headers: { Cookie: `intent-gate-sign-in=${'a'.repeat(43)}` } },
+  ],
   'GET /oauth/signed-in': () => ['GET', '/oauth/signed-in?code=made-up&state=made-up'],
-  'POST /oauth/accept': () => ['POST', '/oauth/accept', { ...form, body: `${authorizePath.split('?')[1]}&decision=accept&policy=p&form_token=t` }],
+  'POST /oauth/accept': () => [
+    'POST',
+    '/oauth/accept',
+    { ...form, body: `${authorizePath.split('?')[1]}&decision=accept&policy=p&form_token=t` },
+  ],
   'POST /oauth/token, with a made-up code': () => [
     'POST',
     '/oauth/token',

@@ -1,14 +1,23 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createAction as createAccept } from '../../functions/accept-policy.ts';
 import { createAction as createAuthorize } from '../../functions/authorize.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { openClients } from '../../functions/core/sign-in/clients.ts';
 import { openUserPool } from '../../functions/core/sign-in/user-pool.ts';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { openSignIns } from '../../functions/core/store/sign-ins.ts';
 import { createAction as createFinish } from '../../functions/finish-sign-in.ts';
 import { startApi } from '../e2e/api.ts';
 import { invoke } from '../support/invoke.ts';
-import { decide, makeVerifier, openAuthorization, openBrowser, type Page, readForm, startClientHost, type TestBrowser } from '../support/sign-in.ts';
+import {
+  decide,
+  makeVerifier,
+  openAuthorization,
+  openBrowser,
+  type Page,
+  readForm,
+  startClientHost,
+  type TestBrowser,
+} from '../support/sign-in.ts';
 import { startTable } from '../support/table.ts';
 
 const [database, clientHost] = await Promise.all([startTable(), startClientHost()]);
@@ -50,7 +59,15 @@ const consent = await open(browser);
 const answerOf = ({ next = '' }: Page): Record<string, string> => Object.fromEntries(new URL(next).searchParams);
 
 async function exchange(code: string, more: Record<string, string> = {}) {
-  const form = { grant_type: 'authorization_code', code, client_id: clientId, redirect_uri: redirectUri, code_verifier: verifier, resource: `${base}/mcp`, ...more };
+  const form = {
+    grant_type: 'authorization_code',
+    code,
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    code_verifier: verifier,
+    resource: `${base}/mcp`,
+    ...more,
+  };
   const response = await fetch(`${base}/oauth/token`, { method: 'POST', body: new URLSearchParams(form) });
   return { status: response.status, body: JSON.parse(await response.text()) };
 }
@@ -82,7 +99,11 @@ const problemOf = ({ text }: Page): string => /<h1>This sign-in cannot go on<\/h
 
 /** A refusal that the person sees, and that leads nowhere. */
 function expectRefused(page: Page, problem: RegExp, status = 400): void {
-  expect({ status: page.status, problem: problemOf(page), next: page.next }).toEqual({ status, problem: expect.stringMatching(problem), next: undefined });
+  expect({ status: page.status, problem: problemOf(page), next: page.next }).toEqual({
+    status,
+    problem: expect.stringMatching(problem),
+    next: undefined,
+  });
   checkPage(page);
 }
 
@@ -125,7 +146,12 @@ describe('the page with the policy', () => {
     expect(accepted.next).toMatch(/^https:\/\/host\.example\/callback\?code=/);
     expect(answerOf(accepted)).toEqual({ code: expect.stringMatching(/^[\w-]{43}$/), state: 'state-of-the-host', iss: base });
     const declined = await decide(browser, stack, await open(browser), 'decline');
-    expect(answerOf(declined)).toEqual({ error: 'access_denied', error_description: 'The person has declined.', state: 'state-of-the-host', iss: base });
+    expect(answerOf(declined)).toEqual({
+      error: 'access_denied',
+      error_description: 'The person has declined.',
+      state: 'state-of-the-host',
+      iss: base,
+    });
   });
 });
 
@@ -145,11 +171,19 @@ describe('clients', () => {
     ['this gate itself', `${base}/openapi.json`, /cannot be read/],
     ['a host that is not there', 'http://127.0.0.1:1/client.json', /cannot be read/],
     ['a document that is not there', `${clientHost.origin}/none.json`, /cannot be read/],
-    ['a document that leads elsewhere', clientHost.publish([redirectUri], {}, { status: 302, headers: { Location: clientId } }), /without redirects/],
+    [
+      'a document that leads elsewhere',
+      clientHost.publish([redirectUri], {}, { status: 302, headers: { Location: clientId } }),
+      /without redirects/,
+    ],
     ['a document that is too large', clientHost.publish([redirectUri], { padding: 'x'.repeat(11_000) }), /at most 10 KiB/],
     ['a document that is compressed', clientHost.publish([redirectUri], {}, { headers: { 'Content-Encoding': 'gzip' } }), /cannot be read/],
     ['a page', clientHost.publish([redirectUri], {}, { headers: { 'Content-Type': 'text/html' } }), /cannot be read/],
-    ['a document with another client_id', clientHost.publish([redirectUri], { client_id: clientId }), /must be the address of that document/],
+    [
+      'a document with another client_id',
+      clientHost.publish([redirectUri], { client_id: clientId }),
+      /must be the address of that document/,
+    ],
     ['a document without redirect URIs', clientHost.publish([]), /must have client_id and redirect_uris/],
     ['a client with a secret', clientHost.publish([redirectUri], { token_endpoint_auth_method: 'client_secret_basic' }), /a public client/],
     ['a client of another flow', clientHost.publish([redirectUri], { grant_types: ['client_credentials'] }), /authorization_code/],
@@ -296,7 +330,9 @@ describe('who has not signed in', () => {
 
   test('cannot have a program renewed in silence', async () => {
     expectRefused(await openBrowser().request(addressOf({ prompt: 'none' })), /has to sign in/);
-    const page = await openBrowser().request(addressOf({ client_id: 'intent-gate-public', redirect_uri: 'http://127.0.0.1:5123/callback', prompt: 'none' }));
+    const page = await openBrowser().request(
+      addressOf({ client_id: 'intent-gate-public', redirect_uri: 'http://127.0.0.1:5123/callback', prompt: 'none' }),
+    );
     expect(answerOf(page)).toMatchObject({ error: 'login_required', state: 'state-of-the-host', iss: base });
   });
 });
@@ -382,7 +418,10 @@ describe('what a PAT of a person allows', () => {
   test('nothing once an admin has revoked it, or has blocked it under any client', async () => {
     const pat = await obtainPat({ client_id: clientHost.publish([redirectUri]) });
     const { sub } = JSON.parse(Buffer.from(pat.split('.')[1] ?? '', 'base64url').toString());
-    expect(await api.asAdmin('GET', `/api/agents/${encodeURIComponent(sub)}`)).toMatchObject({ status: 200, body: { agent_id: sub, state: 'active' } });
+    expect(await api.asAdmin('GET', `/api/agents/${encodeURIComponent(sub)}`)).toMatchObject({
+      status: 200,
+      body: { agent_id: sub, state: 'active' },
+    });
     await api.asAdmin('POST', `/api/agents/${encodeURIComponent(sub)}/revoke`);
     expect(await execute(pat)).toMatchObject({ status: 401 });
     const other = await obtainPat({ client_id: clientHost.publish([redirectUri]) });
@@ -421,15 +460,24 @@ describe('over https, in one process', () => {
     const finish = createFinish({ signIns, userPool: { finish: async () => ({ subject: '1', userName: 'user' }) } });
     const state = new URL(String(headers.Location)).searchParams.get('state') ?? '';
     const back = await invoke(finish, { path: '/oauth/signed-in', query: { code: 'c', state }, headers: { Cookie: remembered } });
-    expect(back).toMatchObject({ status: 302, headers: { Location: expect.stringContaining(`${address}/oauth/authorize?response_type=code&`) } });
+    expect(back).toMatchObject({
+      status: 302,
+      headers: { Location: expect.stringContaining(`${address}/oauth/authorize?response_type=code&`) },
+    });
     expect(back.headers['Set-Cookie']).toMatch(/^__Host-intent-gate-sign-in=[\w-]{43}; .*; Max-Age=43200; Secure$/);
     const unprefixed = remembered.replace('__Host-', '');
-    expect((await invoke(finish, { path: '/oauth/signed-in', query: { code: 'c', state }, headers: { Cookie: unprefixed } })).status).toBe(400);
+    expect((await invoke(finish, { path: '/oauth/signed-in', query: { code: 'c', state }, headers: { Cookie: unprefixed } })).status).toBe(
+      400,
+    );
   });
 
   test('a session ends after twelve hours', async () => {
     const secret = await signIns.startSession({ subject: '1', userName: 'user' }, Date.now() - 12 * 3_600_000);
-    const { status } = await invoke(authorizeWith(), { path: '/oauth/authorize', query, headers: { Cookie: `__Host-intent-gate-sign-in=${secret}` } });
+    const { status } = await invoke(authorizeWith(), {
+      path: '/oauth/authorize',
+      query,
+      headers: { Cookie: `__Host-intent-gate-sign-in=${secret}` },
+    });
     expect(status).toBe(302);
   });
 
@@ -447,7 +495,10 @@ describe('over https, in one process', () => {
         body: form.toString(),
       });
     const changed = await accept({ ...template, uid: `${template.uid}/next` });
-    expect(changed).toMatchObject({ status: 303, headers: { Location: expect.stringMatching(/\/oauth\/authorize\?response_type=code&client_id=intent-gate-public&/) } });
+    expect(changed).toMatchObject({
+      status: 303,
+      headers: { Location: expect.stringMatching(/\/oauth\/authorize\?response_type=code&client_id=intent-gate-public&/) },
+    });
     expect((await accept(template)).headers.Refresh).toMatch(/^0;url=http:\/\/127\.0\.0\.1:5123\/callback\?code=/);
   });
 

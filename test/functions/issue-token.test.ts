@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { openProofs } from '../../functions/core/pat/proof.ts';
 import { signedInAgentId } from '../../functions/core/pat/holder.ts';
+import { openProofs } from '../../functions/core/pat/proof.ts';
 import { signPat } from '../../functions/core/pat/token.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
@@ -52,7 +52,12 @@ const formOf = (code: string, changes: Record<string, string | null> = {}): stri
     .join('&');
 
 const send = (body: string, headers: Record<string, string> = {}, steps = exchange): Promise<Answer> =>
-  invoke(steps, { method: 'POST', path: '/oauth/token', headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers }, body });
+  invoke(steps, {
+    method: 'POST',
+    path: '/oauth/token',
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+    body,
+  });
 
 async function claimsOf({ status, body }: Answer): Promise<PatClaims> {
   expect({ status, body }).toEqual({ status: 200, body: expect.any(Object) });
@@ -94,7 +99,9 @@ test('of 200 requests with one code at once, one gets a PAT', async () => {
   const instances = Array.from({ length: 4 }, () => gate.openToken());
   const answers = await Promise.all(Array.from({ length: 200 }, (_, at) => send(form, {}, instances[at % 4])));
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-  expect(new Set(answers.filter(({ status }) => status !== 200).map((answer) => refusalOf(answer).join()))).toEqual(new Set(['400,invalid_grant']));
+  expect(new Set(answers.filter(({ status }) => status !== 200).map((answer) => refusalOf(answer).join()))).toEqual(
+    new Set(['400,invalid_grant']),
+  );
 });
 
 describe('refuses', () => {
@@ -208,7 +215,9 @@ describe('agents', () => {
     const ids = ['https://host.example/a', 'https://host.example/b', 'https://host.example/a?b'].map((id) => signedInAgentId('1', id));
     expect(new Set(ids).size).toBe(3);
     expect(ids[0]).toMatch(/^signed-in:1@host\.example:[\w-]{16}$/);
-    expect([...signedInAgentId(randomUUID(), `https://${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.example/x`)].length).toBeLessThan(256);
+    expect(
+      [...signedInAgentId(randomUUID(), `https://${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.example/x`)].length,
+    ).toBeLessThan(256);
   });
 });
 

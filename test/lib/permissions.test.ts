@@ -5,7 +5,7 @@ import { newUlid } from '../../functions/core/ulid.ts';
 import { backgroundFunctions, endpoints } from '../../lib/endpoints.ts';
 import { permissionsOf } from '../../lib/permissions.ts';
 import { renderPermissions } from '../../lib/permissions-table.ts';
-import { logicalPrefix, type Synthesis, synthesize } from './synthesize.ts';
+import { logicalPrefix, type Resource, type Synthesis, synthesize } from './synthesize.ts';
 
 let standard: Synthesis;
 
@@ -23,12 +23,21 @@ interface Statement {
 
 const listed = (value: string | string[]): string[] => [value].flat();
 
+const statementsIn = ({ Properties }: Resource): Statement[] =>
+  [...(Properties.Policies ?? []), ...(Properties.PolicyDocument ? [Properties] : [])].flatMap(
+    ({ PolicyDocument }) => PolicyDocument.Statement,
+  );
+
+/** Every statement of every role, within the role or beside it. */
+const allStatements = (): [id: string, Statement[]][] =>
+  [...Object.entries(standard.resources('AWS::IAM::Role')), ...Object.entries(standard.resources('AWS::IAM::Policy'))].map(
+    ([id, resource]) => [id, statementsIn(resource)],
+  );
+
 /** The statements of a function's role, except those that every function has: its log, and traces. */
 function statementsOf(name: string): Statement[] {
-  const prefix = `${logicalPrefix(name)}RoleDefaultPolicy`;
-  const policies = Object.entries(standard.resources('AWS::IAM::Policy')).filter(([id]) => id.startsWith(prefix));
-  expect(policies).toHaveLength(1);
-  const statements: Statement[] = policies[0]?.[1].Properties.PolicyDocument.Statement;
+  const isOwn = new RegExp(`^${logicalPrefix(name)}Role(DefaultPolicy)?[0-9A-F]{8}$`);
+  const statements = allStatements().flatMap(([id, own]) => (isOwn.test(id) ? own : []));
   expect(statements.filter(({ Action }) => listed(Action)[0]?.startsWith('logs:'))).toEqual([
     {
       Effect: 'Allow',
@@ -53,8 +62,8 @@ describe('roles', () => {
 
   test('no action is a wildcard, and only the documented resources are', () => {
     const wild = new Set<string>();
-    for (const { Properties } of Object.values(standard.resources('AWS::IAM::Policy'))) {
-      for (const { Action, Resource } of Properties.PolicyDocument.Statement as Statement[]) {
+    for (const [, statements] of allStatements()) {
+      for (const { Action, Resource } of statements) {
         expect(listed(Action).filter((action) => action.includes('*'))).toEqual([]);
         if (JSON.stringify(Resource).includes('*')) for (const action of listed(Action)) wild.add(action);
       }
@@ -75,9 +84,7 @@ describe('roles', () => {
   test('PATs are signed with one key, only by the functions that issue them', () => {
     const signers = [...endpoints, ...backgroundFunctions].filter(({ needs }) => needs.kms?.includes('sign'));
     expect(signers.map(({ name }) => name)).toEqual(['issue-pat', 'issue-token']);
-    const statements: Statement[] = Object.values(standard.resources('AWS::IAM::Policy')).flatMap(
-      ({ Properties }) => Properties.PolicyDocument.Statement,
-    );
+    const statements = allStatements().flatMap(([, own]) => own);
     const signing = statements.filter(({ Action }) => listed(Action).includes('kms:Sign'));
     const newest = { 'Fn::GetAtt': [expect.stringMatching(/^SigningKeyb/), 'Arn'] };
     expect(signing).toEqual(signers.map(() => ({ Effect: 'Allow', Action: 'kms:Sign', Resource: newest })));

@@ -122,6 +122,22 @@ describe('parseSettings', () => {
       { domainName: 'a.example.com', hostedZoneId: 'Z1', hostedZoneName: 'example.com', publicBaseUrl: 'https://b.example.com' },
       'publicBaseUrl: must be left out if domainName is given',
     ],
+    ...[{}, { publicBaseUrl: 'https://a.example/live' }, { publicBaseUrl: 'http://a.example' }].map(
+      (address): [Record<string, unknown>, string] => [
+        { signIn: true, ...address },
+        'signIn: needs domainName, or a publicBaseUrl that begins with https:// and has no path: clients look for its description at the root of a host',
+      ],
+    ),
+    [
+      { signIn: true, publicBaseUrl: 'https://a.example', requireProofOfPossession: true },
+      'signIn: must be left out with requireProofOfPossession: who signs in has no key',
+    ],
+    ...['http://host.example/callback', 'https://host.example/callback#x', 'host:callback'].map(
+      (uri): [Record<string, unknown>, string] => [
+        { signInRedirectUris: [uri] },
+        'signInRedirectUris.0: must be an https address, or http on 127.0.0.1, [::1] or localhost',
+      ],
+    ),
     [{ patLifetime: 1 }, 'patLifetime: is not a setting'],
     [{ adopt: {} }, 'adopt: must name what to take over, or be left out'],
     [{ adopt: '{"userPoolId":"eu-west-1_Abc123","pool":"x"}' }, 'adopt.pool: is not a setting'],

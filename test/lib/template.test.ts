@@ -393,7 +393,9 @@ describe('admins', () => {
 describe('sign-in', () => {
   test('is a public client of the user pool, whose tokens are no admin tokens', () => {
     const made = synthesize(withSignIn);
-    const [[id, client] = []] = Object.entries(made.resources('AWS::Cognito::UserPoolClient')).filter(([, { Properties }]) => Properties.CallbackURLs);
+    const [[id, client] = []] = Object.entries(made.resources('AWS::Cognito::UserPoolClient')).filter(
+      ([, { Properties }]) => Properties.CallbackURLs,
+    );
     expect(client?.Properties).toMatchObject({
       AllowedOAuthFlows: ['code'],
       AllowedOAuthScopes: ['openid'],
@@ -459,12 +461,12 @@ describe("cdk-nag and CloudFormation's own rules are satisfied", () => {
       alarmEmail: 'a@example.com',
       manageApiLogRole: true,
       machineClient: true,
+      signIn: true,
       domainName: 'a.example.com',
       hostedZoneId: 'Z1',
       hostedZoneName: 'example.com',
     },
     'with as little as possible': { stage: 'test', tracing: false },
-    'with sign-in': withSignIn,
     'with a search collection': { search: 'opensearch' },
     'with what a deleted stack left': { adopt },
     'on the local stage': { stage: 'local', allowLoopback: true },
@@ -578,7 +580,9 @@ describe('what a deleted stack left', () => {
   });
 
   test('is used under the same permissions', () => {
-    const texts = Object.values(adopting.resources('AWS::IAM::Policy')).map(({ Properties }) => JSON.stringify(Properties));
+    const texts = Object.values({ ...adopting.resources('AWS::IAM::Policy'), ...adopting.resources('AWS::IAM::Role') }).map(
+      ({ Properties }) => JSON.stringify(Properties),
+    );
     expect(texts.some((text) => text.includes('"kms:Sign"') && text.includes(adopt.signingKeys.first))).toBe(true);
     for (const table of [adopt.registryTable, adopt.activityTable])
       expect(texts.some((text) => text.includes(`:table/${table}`))).toBe(true);

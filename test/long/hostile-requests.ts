@@ -199,7 +199,20 @@ export function openHostileRequests({ document, known, tokens, canary }: Materia
     },
   });
 
+  const formType = 'application/x-www-form-urlencoded';
+
+  /** The fields of a form, some spoilt, some twice. */
+  function writeForm(schema: JsonSchema): string {
+    const fields = Object.entries(fitting(schema) as Record<string, unknown>).map(([name, value]) => {
+      const text = chance(0.3) ? pick(hostileTexts)() : String(value);
+      return `${name}=${encode(text.slice(0, 3_000))}`;
+    });
+    return (chance(0.1) ? [...fields, ...fields] : fields).join('&');
+  }
+
   function writeBody({ requestBody, operationId }: ApiOperation): string | undefined {
+    const form = requestBody?.content[formType];
+    if (form) return chance(0.1) ? pick(hostileBodies)() : writeForm(form.schema);
     const content = requestBody?.content['application/json'];
     if (!content) return chance(0.03) ? pick(hostileBodies)() : undefined;
     if (chance(0.1)) return pick(hostileBodies)();
@@ -214,7 +227,9 @@ export function openHostileRequests({ document, known, tokens, canary }: Materia
     const body = writeBody(operation);
     const isGuarded = operation.security.length > 0;
     const headers: [string, string][] = [
-      ...(body !== undefined ? [['Content-Type', 'application/json'] as [string, string]] : []),
+      ...(body !== undefined
+        ? [['Content-Type', operation.requestBody?.content[formType] ? formType : 'application/json'] as [string, string]]
+        : []),
       ...(chance(isGuarded ? 0.9 : 0.1) ? [['Authorization', `Bearer ${pick(tokens)}`] as [string, string]] : []),
       ...Array.from({ length: chance(0.3) ? below(3) : 0 }, () => pick(hostileHeaders)()),
     ];

@@ -21,5 +21,7 @@ for (const scenario of scenarios) {
   if (code !== 0) failed.push(scenario);
 }
 await stack.stop();
-console.log(`${scenarios.length - failed.length} scenarios passed, ${failed.length} failed${failed.length > 0 ? `: ${failed.join(', ')}` : ''}`);
+console.log(
+  `${scenarios.length - failed.length} scenarios passed, ${failed.length} failed${failed.length > 0 ? `: ${failed.join(', ')}` : ''}`,
+);
 process.exitCode = failed.length > 0 ? 1 : 0;

@@ -1,4 +1,3 @@
-import './without-eval.ts';
 import { render } from 'preact';
 import { useRef } from 'preact/hooks';
 import { Calls } from './calls.tsx';

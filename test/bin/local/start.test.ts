@@ -101,6 +101,7 @@ test('with --data, data, keys and users survive kill -9; a normal end leaves not
     'base_url',
     'admin_token',
     'user_token',
+    'user_password',
     'issuer',
     'client_id',
     'dynamodb_endpoint',

@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import type { Resolve } from '../../../../functions/core/relay/dial.ts';
 import { openDocumentReader } from '../../../../functions/core/relay/fetch-document.ts';
@@ -7,8 +6,8 @@ import { startUpstream, watchSockets } from '../../../support/upstream.ts';
 
 const hostname = 'host.example';
 const tls = makeCertificate(hostname);
-const upstream = await startUpstream(async ({ url }, response) => {
-  if (url === '/slow') await setTimeout(3_000);
+const upstream = await startUpstream(({ url }, response) => {
+  if (url === '/slow') return;
   if (url === '/moved') response.writeHead(302, { Location: '/document' });
   else response.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' });
   response.end(url === '/large' ? JSON.stringify({ a: 'x'.repeat(1_000) }) : url === '/double' ? '{"a":1,"a":2}' : '{"a":1}');
@@ -42,7 +41,13 @@ describe('on loopback, as in the local stack', () => {
   test('reads a document, and says nothing of anybody', async () => {
     expect(await read(address('/document'), gate)).toEqual({ a: 1 });
     expect(upstream.seen.at(-1)).toMatchObject({ method: 'GET', headers: { accept: 'application/json', 'user-agent': 'intent-gate' } });
-    expect(Object.keys(upstream.seen.at(-1)?.headers ?? {}).sort()).toEqual(['accept', 'accept-encoding', 'connection', 'host', 'user-agent']);
+    expect(Object.keys(upstream.seen.at(-1)?.headers ?? {}).sort()).toEqual([
+      'accept',
+      'accept-encoding',
+      'connection',
+      'host',
+      'user-agent',
+    ]);
   });
 
   test.each(['/moved', '/large', '/double', '/slow'])('refuses what is %s', async (path) => {
@@ -67,11 +72,15 @@ describe('deployed', () => {
     expect(sockets.opened()).toBe(before);
   });
 
-  test.each(['https://gate.example/x', 'https://127.0.0.1/x', 'https://localhost/x', 'http://host.example/x', 'https://host.example:8443/x', 'https://host/x'])(
-    'does not call %s',
-    async (address) => {
-      await expect(readAt('127.0.0.1')(new URL(address), gate)).rejects.toThrow(new TypeError('the address may not be called'));
-      expect(sockets.opened()).toBe(before);
-    },
-  );
+  test.each([
+    'https://gate.example/x',
+    'https://127.0.0.1/x',
+    'https://localhost/x',
+    'http://host.example/x',
+    'https://host.example:8443/x',
+    'https://host/x',
+  ])('does not call %s', async (address) => {
+    await expect(readAt('127.0.0.1')(new URL(address), gate)).rejects.toThrow(new TypeError('the address may not be called'));
+    expect(sockets.opened()).toBe(before);
+  });
 });
