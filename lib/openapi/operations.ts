@@ -22,7 +22,6 @@ import { policy, policyQuery, policyWords } from '../../schemas/policy.ts';
 import { searchQuery } from '../../schemas/search.ts';
 import { savedService, serviceInput, serviceList, servicesQuery, serviceUpdate, shownService } from '../../schemas/service.ts';
 import { serviceDescription } from '../../schemas/service-description.ts';
-import { stats, statsQuery } from '../../schemas/stats.ts';
 import {
   acceptForm,
   authorizationParameters,
@@ -32,6 +31,7 @@ import {
   tokenRefusal,
   tokenResponse,
 } from '../../schemas/sign-in.ts';
+import { stats, statsQuery } from '../../schemas/stats.ts';
 import { health, keySet } from '../../schemas/well-known.ts';
 import type { EndpointName } from '../endpoints.ts';
 import type { RequestHeader, ResponseHeader } from './headers.ts';

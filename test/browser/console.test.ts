@@ -15,7 +15,12 @@ given('the console', () => {
 
   beforeAll(async () => {
     browser = await startBrowser();
-    service = await startService({ pets: [{ name: 'Rex', kind: 'dog' }, { name: 'Tom', kind: 'cat' }] });
+    service = await startService({
+      pets: [
+        { name: 'Rex', kind: 'dog' },
+        { name: 'Tom', kind: 'cat' },
+      ],
+    });
     page = await browser.context.newPage();
   }, 90_000);
   afterAll(async () => {
@@ -86,9 +91,9 @@ given('the console', () => {
     await page.getByLabel('Drop the document here').setInputFiles(document());
     await page.getByText('1 intents are created').waitFor();
     await expectAccessible(page);
-    expect((await api?.call('GET', '/api/intents/search?query=pets'))?.body.intents.map((hit: { service_name: string }) => hit.service_name)).not.toContain(
-      'Pets of the town',
-    );
+    expect(
+      (await api?.call('GET', '/api/intents/search?query=pets'))?.body.intents.map((hit: { service_name: string }) => hit.service_name),
+    ).not.toContain('Pets of the town');
     await page.getByRole('button', { name: 'Import 1 intents' }).click();
     await page.getByRole('heading', { name: '1 created, 0 changed, 0 failed' }).waitFor();
     await page.getByRole('link', { name: 'See what can be done now' }).click();
@@ -117,7 +122,10 @@ given('the console', () => {
 
   test('blocks the agent of this page, which can run nothing afterwards', async () => {
     await page.getByRole('link', { name: 'Agents', exact: true }).click();
-    await page.getByRole('link', { name: /^page-/ }).first().click();
+    await page
+      .getByRole('link', { name: /^page-/ })
+      .first()
+      .click();
     await page.getByLabel('Reason').fill(hostileTexts.markup);
     await page.getByRole('button', { name: 'Block the agent' }).click();
     await page.getByRole('button', { name: 'Yes' }).click();
@@ -127,7 +135,10 @@ given('the console', () => {
     await go('#/intents/world.example%3Aget-country%3Av1');
     await page.getByLabel('code', { exact: false }).first().fill('JP');
     await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await page.getByRole('alert').getByText(/blocked/).waitFor();
+    await page
+      .getByRole('alert')
+      .getByText(/blocked/)
+      .waitFor();
     await go('#/history');
     await page.getByRole('cell', { name: 'block agent' }).first().waitFor();
     await expectAccessible(page);
@@ -186,7 +197,10 @@ given('the console', () => {
     await page.getByLabel('Name (required)').fill('Describe money');
     await page.getByLabel('What it takes').fill('[{"name": 1}]');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.locator('#field-input_parameters-problems').getByText(/0\/name must be/i).waitFor();
+    await page
+      .locator('#field-input_parameters-problems')
+      .getByText(/0\/name must be/i)
+      .waitFor();
     await page.getByLabel('What it takes').fill('[{"name": "code", "type": "string", "required": true}]');
     await page.getByLabel('Deprecated').check();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
@@ -196,7 +210,7 @@ given('the console', () => {
 
   test('says what a policy file would change', async () => {
     await go('#/policy');
-    const policy = JSON.stringify((await api?.call('GET', '/api/policy'))?.body).replace('60', '30');
+    const policy = JSON.stringify((await api?.call('GET', '/api/policy'))?.body).replace('"rightOperand":60', '"rightOperand":30');
     await page.getByLabel('Policy file').setInputFiles({ name: 'policy.json', mimeType: 'application/json', buffer: Buffer.from(policy) });
     await page.getByText('New: You may execute every intent, at most 30 times a minute.').waitFor();
   });

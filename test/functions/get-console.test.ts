@@ -32,7 +32,9 @@ test('where admins may sign in, it may also ask the user pool for tokens', async
   const signIn = { domain: 'https://pool.example', clientId: 'console' };
   const { headers, body } = await answer(createAction({ readConsole: () => html, signIn }), { path: '/console' });
   expect(headers).toMatchObject({ 'Content-Security-Policy': expect.stringContaining("connect-src 'self' https://pool.example;") });
-  expect(body).toContain('&quot;signIn&quot;:{&quot;domain&quot;:&quot;https://pool.example&quot;,&quot;clientId&quot;:&quot;console&quot;}');
+  expect(body).toContain(
+    '&quot;signIn&quot;:{&quot;domain&quot;:&quot;https://pool.example&quot;,&quot;clientId&quot;:&quot;console&quot;}',
+  );
 });
 
 test('it has only relative addresses, of existing files', () => {

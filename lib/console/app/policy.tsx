@@ -3,7 +3,7 @@ import { describeChanges } from '../../../functions/core/policy/describe.ts';
 import { type Policy, type PolicyWords, policy as policySchema } from '../../../schemas/policy.ts';
 import { Sentences } from './consent.tsx';
 import { deployment } from './deployment.ts';
-import { useRead } from './gate.ts';
+import { ask, useRead } from './gate.ts';
 import { Failure, Heading } from './parts.tsx';
 
 /** The policy in words. */
@@ -24,11 +24,11 @@ export function PolicyView() {
 
 /** What would change with the policy of a file, as in the repository of a deployment. The file stays in the browser. */
 function Comparison() {
-  const inForce = useRead<Policy>('/api/policy').answer?.value;
   const [said, setSaid] = useState<{ sentences?: string[]; error?: unknown }>();
   async function compare(file: File | undefined): Promise<void> {
-    if (file === undefined || inForce === undefined) return;
+    if (file === undefined) return;
     try {
+      const { value: inForce } = await ask<Policy>('GET', '/api/policy');
       const text = (await file.text()).replaceAll('{base_url}', deployment.publicUrl);
       const changes = describeChanges(inForce, policySchema.parse(JSON.parse(text)), deployment.publicUrl);
       setSaid({ sentences: changes.length > 0 ? changes : ['The file says the same.'] });

@@ -146,7 +146,8 @@ export function AgentView({ id }: { id: string }) {
 
 /** Whatever the gate tells of an agent, also its use of limits if it tells that. */
 function Facts({ agent }: { agent: Agent }) {
-  const { agent_id: _, state: __, ...facts } = agent;
+  const { agent_id: _, state: __, block, ...others } = agent;
+  const facts = { ...others, ...(block && { blocked_at: block.blocked_at, blocked_because: block.reason }) };
   return (
     <dl class="members">
       {Object.entries(facts).map(([name, value]) => (

@@ -55,7 +55,7 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
 
   async function save(known = etag): Promise<void> {
     setFailure(undefined);
-    const checked = schema.safeParse(body);
+    const checked = schema.safeParse(body, { reportInput: true });
     const found = [...unread, ...(unread.length > 0 || checked.success ? [] : issuesOf(checked.error))];
     setIssues(found);
     if (found.length > 0) return focusFirst();

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type * as z from 'zod';
+import { issuesOf } from '../../../../functions/core/json.ts';
 import type { credentialFacts } from '../../../../schemas/credential.ts';
 import { credentialInput } from '../../../../schemas/credential.ts';
 import { type ShownService, serviceInput, serviceUpdate } from '../../../../schemas/service.ts';
@@ -261,8 +262,8 @@ function Credential({
   const body = { header_name: values.header_name ?? '', header_value: values.header_value ?? '' };
   const [problems, setProblems] = useState<string[]>([]);
   const set = async () => {
-    const checked = credentialInput.safeParse(body);
-    setProblems(checked.success ? [] : checked.error.issues.map(({ path: [member], message }) => `${String(member ?? '')} ${message}`));
+    const checked = credentialInput.safeParse(body, { reportInput: true });
+    setProblems(checked.success ? [] : issuesOf(checked.error).map(({ path, problem }) => `${path.slice(1)} ${problem}`));
     if (!checked.success) return false;
     await ask('PUT', path, { body, as: 'admin' });
     setValues({});
