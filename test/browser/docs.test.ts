@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { endpoints } from '../../lib/endpoints.ts';
 import { errorTable } from '../../schemas/errors.ts';
 import { startApi } from '../e2e/api.ts';
-import { type Browser, chromiumPath, startBrowser } from './chromium.ts';
+import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
 import { expectAccessible } from './console-page.ts';
 
 const given = chromiumPath === undefined ? describe.skip : describe;

@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { close, listen } from '../../bin/local/http.ts';
 import { startApi } from '../e2e/api.ts';
 import { makeVerifier, startClientHost } from '../support/sign-in.ts';
-import { type Browser, chromiumPath, startBrowser } from './chromium.ts';
+import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
 
 const given = chromiumPath === undefined ? describe.skip : describe;
 if (chromiumPath === undefined)
