@@ -62,6 +62,7 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
       'functions/core/policy/',
       'functions/core/parameters/',
       'functions/core/documents/console-page.ts',
+      'bin/cli/api.ts',
       'bin/cli/import/',
       'bin/cli/registry/',
     ),
