@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
+import { warnOfPolicy } from '../lib/policy.ts';
 import { describeDecisions, readSettings, SettingsError } from '../lib/settings.ts';
 import { IntentGate } from '../lib/stack.ts';
 
@@ -11,7 +12,7 @@ try {
   const app = new App({ autoSynth: false, context: JSON.parse(readFileSync('cdk.json', 'utf8')).context });
   const settings = readSettings(app.node.getAllContext());
   new IntentGate(app, 'IntentGate', settings);
-  console.error(describeDecisions(settings));
+  for (const line of [describeDecisions(settings), ...warnOfPolicy(settings)]) console.error(line);
   // CloudFormation's own rules take longer than everything else, and the local stage is never deployed.
   if (settings.stage === 'local') process.env.CDK_VALIDATION = 'false';
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));

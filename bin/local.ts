@@ -6,19 +6,36 @@ import { showAnswered, showLog, showStart } from './local/show.ts';
 import { startStack } from './local/stack.ts';
 import { findOther, keepDescribed, stackFile } from './local/stack-file.ts';
 
-const usage = `npm start -- [--data DIR] [--policy FILE]
+const usage = `npm start -- [--data DIR] [--policy FILE] [-c NAME=VALUE ...]
 
 Starts the whole gate on this machine. PORT (8080; 0 takes a free one) and HOST (127.0.0.1) say where it listens.
   --data DIR     keeps data, keys and users there; without it nothing is kept
   --policy FILE  the usage policy; default: the shipped one and one prohibition more (bin/local/policy.json)
+  -c, --context NAME=VALUE
+                 a setting, as for "cdk deploy": -c protocol=uim; may be repeated. Settings in the context of cdk.json hold here too
 DYNAMODB_ENDPOINT and KMS_ENDPOINT put a DynamoDB or a KMS that stands elsewhere in the place of the local ones.`;
+
+const options = {
+  data: { type: 'string' },
+  policy: { type: 'string' },
+  context: { type: 'string', short: 'c', multiple: true },
+  help: { type: 'boolean', short: 'h' },
+} as const;
 
 function readOptions() {
   try {
-    return parseArgs({ options: { data: { type: 'string' }, policy: { type: 'string' }, help: { type: 'boolean', short: 'h' } } }).values;
-  } catch {
+    const { context = [], ...values } = parseArgs({ options }).values;
+    return { ...values, context: Object.fromEntries(context.map(readSetting)) };
+  } catch (error) {
+    if (error instanceof StartError) throw error;
     throw new StartError(`The options are not understood.\n${usage}`);
   }
+}
+
+function readSetting(text: string): [name: string, value: string] {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined) throw new StartError(`-c takes NAME=VALUE, for example -c protocol=uim.\n${usage}`);
+  return [name, value];
 }
 
 function readPort(text = '8080'): number {
@@ -49,7 +66,7 @@ function requireWritable(): void {
 }
 
 async function run(): Promise<void> {
-  const { data, policy, help } = readOptions();
+  const { data, policy, context, help } = readOptions();
   if (help) return console.log(usage);
   requireWritable();
   const giveUp = new AbortController();
@@ -61,6 +78,7 @@ async function run(): Promise<void> {
     signal: giveUp.signal,
     onAnswered: (answered) => isReady && showAnswered(answered),
     onLog: showLog,
+    context,
     ...(process.env.HOST && { host: process.env.HOST }),
     ...(data !== undefined && { dataFolder: data }),
     ...(policy !== undefined && { policyFile: policy }),

@@ -2,5 +2,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { toOpenApi } from '../lib/openapi/document.ts';
 
-const document = toOpenApi({ protocol: 'proto', policy: readFileSync('policy.json', 'utf8') });
+const document = toOpenApi({ protocol: 'proto', aliases: true, policy: readFileSync('policy.json', 'utf8') });
 writeFileSync('openapi.json', `${JSON.stringify(document, null, 2)}\n`);

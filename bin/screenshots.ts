@@ -20,7 +20,7 @@ if (chromiumPath === undefined) {
 }
 
 const stack = await startStack({ port: 0, quiet: true });
-const browser = await startBrowser({ viewport: { width: 1000, height: 640 }, deviceScaleFactor: 1 });
+const browser = await startBrowser({ viewport: { width: 1000, height: 900 }, deviceScaleFactor: 1 });
 const page = await browser.context.newPage();
 
 async function shoot(name: string): Promise<void> {
@@ -75,7 +75,7 @@ await page.getByLabel('Drop the document here').setInputFiles({
   ),
 });
 await page.getByRole('button', { name: /^Import / }).waitFor();
-await page.getByText('Created or changed').click();
+await page.evaluate('scrollTo(0, 0)');
 await shoot('console');
 
 await browser.close();

@@ -75,11 +75,14 @@ export class PolicyDeclined extends IntentGateError {
   override readonly name = 'PolicyDeclined';
   readonly policy: Policy;
   readonly inWords: string[];
+  /** the differences from the policy that was accepted before, as far as the gate has named them */
+  readonly changes: string[] | undefined;
 
-  constructor(policy: Policy, inWords: string[]) {
+  constructor(policy: Policy, inWords: string[], changes?: string[]) {
     super('POLICY_DECLINED', 'The usage policy was not accepted, so nothing was signed and no intent can be executed.');
     this.policy = policy;
     this.inWords = inWords;
+    this.changes = changes;
   }
 }
 

@@ -1,18 +1,27 @@
-import { PolicyDeclined, Refusal } from './errors.ts';
+import { IntentGateError, PolicyDeclined, RateLimited, Refusal } from './errors.ts';
 import type { Http } from './http.ts';
-import type { Pats } from './pats.ts';
+import { openMcpConsent } from './mcp-consent.ts';
+import { type Message, readMessage, refusalResult, revisionOf, toolResult } from './mcp-messages.ts';
+import { type AgreementStore, type OnPolicy, openPats, type Signer } from './pats.ts';
+import { fetchPolicyInWords } from './policy.ts';
 
 export interface McpBridgeOptions {
   http: Http;
-  pats: Pats;
-  /** what the person has to do to accept the policy */
-  howToAccept: string;
+  /** the gate's own address for itself */
+  publicUrl: string;
+  signer: Signer;
+  store: AgreementStore;
+  /** the command with which a person accepts the policy on a terminal */
+  acceptCommand: string;
+  /** sends the host a message that is not an answer */
+  send(message: object): void;
 }
 
-interface Message {
-  id?: string | number;
-  method?: string;
-  params?: { name?: string; arguments?: { pat?: string }; _meta?: Record<string, unknown> };
+export interface McpBridge {
+  /** Answers one line; nothing if the message needs no answer. */
+  answer(line: string): Promise<object | undefined>;
+  /** The host has gone. */
+  close(): void;
 }
 
 /** The relevant parts of an exchange. */
@@ -22,18 +31,34 @@ interface Answer {
   body: any;
 }
 
-const protocolVersionKey = 'io.modelcontextprotocol/protocolVersion';
+/** What a call ends with: a result of the tool, or an error of the protocol. */
+type Outcome = { result: object } | { error: object };
+
+/** How often one call may ask its person: again if the policy has changed while they were reading. */
+const maxQuestions = 3;
+
+/** What `accept_policy` is here: the bridge has a key of its own, and asks the person by itself. */
+const acceptTool = {
+  description:
+    'Shows the usage policy and lets the person whom you work for accept it. Afterwards execute_intent needs no PAT: it is added on the way. execute_intent asks by itself, so that calling this first is not necessary.',
+  inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+};
 
 /**
- * Forwards messages of the Model Context Protocol to the gate, and adds the PAT that executions need.
- * @returns a function that answers one line; nothing if the message needs no answer
+ * Forwards messages of the Model Context Protocol to the gate, adds the PAT that executions need, and asks the person for the consent
+ * that a PAT needs. Whatever stands in the way of a call is a result of its tool, which the model can read.
  */
-export function openMcpBridge({ http, pats, howToAccept }: McpBridgeOptions): (line: string) => Promise<object | undefined> {
-  async function post(line: string, { method = '', params }: Message, bearer?: string): Promise<Answer> {
-    const version = params?._meta?.[protocolVersionKey];
+export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, send }: McpBridgeOptions): McpBridge {
+  const consent = openMcpConsent({ url: http.url, agentId: signer.agentId, acceptCommand, send });
+  const onPolicy: OnPolicy = (policy) => consent.isAccepted(policy);
+  const pats = openPats({ ...signer, http, publicUrl, usesProofs: false, store, onPolicy });
+
+  async function post(line: string, message: Message, bearer?: string): Promise<Answer> {
+    const { method = '', params } = message;
+    const version = revisionOf(message);
     const headers = {
       Accept: 'application/json, text/event-stream',
-      ...(typeof version === 'string' && {
+      ...(version !== undefined && {
         'MCP-Protocol-Version': version,
         'Mcp-Method': method,
         ...(params?.name && { 'Mcp-Name': params.name }),
@@ -49,53 +74,110 @@ export function openMcpBridge({ http, pats, howToAccept }: McpBridgeOptions): (l
     return refusal ? post(line, message, (await pats.replace(pat, refusal)).text) : answer;
   }
 
-  return async (line) => {
-    const message = readMessage(line);
-    const { id, method, params } = message ?? {};
-    const fail = (text: string) => (id === undefined ? undefined : { jsonrpc: '2.0', id, error: { code: -32603, message: text } });
-    if (!message) return { jsonrpc: '2.0', error: { code: -32700, message: 'A line must hold one JSON-RPC message.' } };
-    const needsPat = method === 'tools/call' && params?.name === 'execute_intent' && params.arguments?.pat === undefined;
-    try {
-      const { status, body } = needsPat ? await execute(line, message) : await post(line, message);
-      if (id === undefined) return undefined;
-      return body?.jsonrpc === '2.0' ? body : fail(body?.error?.message ?? `The gate answered with status ${status}.`);
-    } catch (error) {
-      if (error instanceof PolicyDeclined && id !== undefined)
-        return { jsonrpc: '2.0', id, result: declined(error, howToAccept, params?._meta !== undefined) };
-      return fail((error as Error).message);
+  async function accept(): Promise<Outcome> {
+    await pats.obtain();
+    const { inWords } = await fetchPolicyInWords(http);
+    const lines = ['The usage policy is accepted:', ...inWords.map((sentence) => `- ${sentence}`)];
+    const next = 'Call execute_intent, without a pat: it is added on the way.';
+    return { result: toolResult([...lines, `Next: ${next}`].join('\n'), { agent_id: signer.agentId, in_words: inWords, next }) };
+  }
+
+  /** Makes a call, and asks the person if it needs the policy to be accepted. */
+  async function withConsent(message: Message, work: () => Promise<Outcome>): Promise<Outcome> {
+    for (let questions = 1; ; questions++) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof PolicyDeclined) || questions > maxQuestions) throw error;
+        const result = await consent.ask(message, error);
+        if (result !== undefined) return { result };
+      }
     }
+  }
+
+  /** Forwards a call of a tool, or answers it. */
+  async function call(line: string, message: Message): Promise<Outcome> {
+    const { name, arguments: given } = message.params ?? {};
+    if (name === 'accept_policy') return withConsent(message, accept);
+    if (name !== 'execute_intent' || given?.pat !== undefined) return readOutcome(await post(line, message));
+    return withConsent(message, async () => readOutcome(await execute(line, message)));
+  }
+
+  async function answerCall(line: string, message: Message): Promise<object> {
+    const outcome = await call(line, message).catch((error: unknown): Outcome => {
+      if (error instanceof IntentGateError) return { result: describe(error) };
+      throw error;
+    });
+    if ('error' in outcome) return outcome;
+    return { result: revisionOf(message) === undefined ? outcome.result : { resultType: 'complete', ...outcome.result } };
+  }
+
+  async function forward(line: string, message: Message): Promise<object> {
+    const { status, body } = await post(line, message);
+    if (body?.jsonrpc !== '2.0') throw new Error(body?.error?.message ?? `The gate answered with status ${status}.`);
+    if (message.method === 'tools/list') body.result?.tools?.forEach(describeHere);
+    return body;
+  }
+
+  return {
+    answer: async (line) => {
+      const message = readMessage(line);
+      if (!message) return { jsonrpc: '2.0', error: { code: -32700, message: 'A line must hold one JSON-RPC message.' } };
+      if (consent.read(message)) return undefined;
+      const { id, method } = message;
+      try {
+        if (id === undefined) {
+          await post(line, message);
+          return undefined;
+        }
+        if (method !== 'tools/call') return await forward(line, message);
+        return { jsonrpc: '2.0', id, ...(await answerCall(line, message)) };
+      } catch (error) {
+        return id === undefined ? undefined : { jsonrpc: '2.0', id, error: { code: -32603, message: (error as Error).message } };
+      }
+    },
+    close: consent.close,
   };
+}
+
+/** @throws Refusal if HTTP itself was refused */
+function readOutcome({ status, body }: Answer): Outcome {
+  if (body?.jsonrpc === '2.0') return body.error === undefined ? { result: body.result } : { error: body.error };
+  const { code = 'UNEXPECTED_ANSWER', message = `The gate answered with status ${status}.`, details = {} } = body?.error ?? {};
+  throw new Refusal({ status, code, message, details, requestId: undefined, retryAfterMs: undefined });
 }
 
 /** Why the PAT that was sent with a call is no longer accepted, if that is what was answered. */
 function readRefusal({ status, body }: Answer): Refusal | undefined {
   const error = body?.error?.code === undefined ? body?.result?.structuredContent?.error : body.error;
-  if (status !== 401 && error?.details?.reason !== 'policy_changed') return undefined;
+  if (status !== 401 && error?.code !== 'UNAUTHORIZED' && error?.details?.reason !== 'policy_changed') return undefined;
   const { code = 'UNAUTHORIZED', message = '', details = {} } = error ?? {};
   return new Refusal({ status, code, message, details, requestId: undefined, retryAfterMs: undefined });
 }
 
-function readMessage(line: string): Message | undefined {
-  try {
-    const message = JSON.parse(line);
-    return typeof message === 'object' && message !== null && !Array.isArray(message) ? message : undefined;
-  } catch {
-    return undefined;
-  }
+function describeHere(tool: { name?: string }): void {
+  if (tool.name === 'accept_policy') Object.assign(tool, acceptTool);
 }
 
-/** A result of the tool, so that the model can tell the person. */
-const declined = ({ inWords }: PolicyDeclined, howToAccept: string, isModern: boolean): object => ({
-  ...(isModern && { resultType: 'complete' }),
-  isError: true,
-  content: [
-    {
-      type: 'text',
-      text: [
-        'POLICY_DECLINED: The person whom you work for has not accepted the usage policy as it is now.',
-        ...inWords.map((sentence) => `- ${sentence}`),
-        `Next: show them this policy; they ${howToAccept}`,
-      ].join('\n'),
-    },
-  ],
-});
+/** What stood in the way of a call, as its result. */
+function describe(error: IntentGateError): object {
+  const { code, message } = error;
+  return refusalResult({ code, message, ...(error instanceof Refusal && { details: error.details }), next: nextStep(error) });
+}
+
+const tell = 'Tell the person whom you work for';
+
+function nextStep(error: IntentGateError): string {
+  const reason = error instanceof Refusal ? error.details.reason : undefined;
+  if (reason === 'agent_id_bound') return `${tell}: they choose another --agent-id for this server, or leave it out.`;
+  if (error.code === 'FOREIGN_POLICY')
+    return `${tell}: if they know that address to be the gate's own, they give it to this server as --public-url.`;
+  if (reason === 'agent_blocked') return `Stop: this agent is blocked. ${tell} to ask the operators of this gate.`;
+  if (reason === 'approval_pending')
+    return 'Wait until the operators of this gate have approved this agent, then make the same call again.';
+  if (error instanceof RateLimited) return `Make the same call again after ${Math.ceil(error.retryAfterMs / 1000)} seconds, not earlier.`;
+  if (error.code === 'UNREACHABLE')
+    return `Make the same call again later, with the same idempotency_key if it had one. If nothing answers still, ${tell.toLowerCase()}.`;
+  if (error instanceof Refusal && (error.status === 429 || error.status >= 500)) return 'Make the same call again later.';
+  return `${tell}.`;
+}

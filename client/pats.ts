@@ -110,8 +110,9 @@ export function openPats({ http, key, agentId, publicUrl, onPolicy, usesProofs, 
     requirePolicyOf(publicUrl, policy);
     const isOfThis = String(refusal?.details.policy).endsWith(`#sha-256=${digest}`);
     // a copy, so that nothing is signed but what was fetched
-    const isAllowed = await onPolicy(structuredClone(policy), inWords, isOfThis ? refusal?.changes : undefined);
-    if (isAllowed !== true) throw new PolicyDeclined(policy, inWords);
+    const changes = isOfThis ? refusal?.changes : undefined;
+    const isAllowed = await onPolicy(structuredClone(policy), inWords, changes);
+    if (isAllowed !== true) throw new PolicyDeclined(policy, inWords, changes);
     await store?.save(http.url, { digest });
     return { policy, digest };
   }

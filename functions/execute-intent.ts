@@ -6,20 +6,23 @@ import { type ApiResponse, ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { fingerprintOf, readIdempotencyKey, upstreamKeyOf } from './core/idempotency/idempotency.ts';
 import { type IdempotentCalls, openIdempotentCalls } from './core/idempotency/idempotent-call.ts';
-import { runOnce } from './core/idempotency/run-once.ts';
+import { isNotSent, runOnce } from './core/idempotency/run-once.ts';
 import { type JsonValue, parse } from './core/json.ts';
 import { openQuota } from './core/limit/quota.ts';
-import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
+import { countCalls, countExecution, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { openReplayMeter } from './core/limit/replay-meter.ts';
 import { openValidators } from './core/parameters/validators.ts';
 import { openAdmission } from './core/pat/admission.ts';
-import { type Authorize, openAuthorizer, requirePermission, requireStanding } from './core/pat/authorize.ts';
+import { type Authorize, openAuthorizer, requirePermission, requirePermittedCall, requireStanding } from './core/pat/authorize.ts';
 import { holderOf } from './core/pat/holder.ts';
 import { openPolicyRefusals } from './core/pat/policy-refusals.ts';
 import { openProofs } from './core/pat/proof.ts';
 import { signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 import { openPatVerifier } from './core/pat/verify.ts';
+import { chargesOf, rulesFor, rulesForAll } from './core/policy/judge.ts';
+import { isRate, tightest } from './core/policy/limits.ts';
 import { loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
+import type { Rule } from './core/policy/reading.ts';
 import { openReceipt, type Receipt } from './core/receipt.ts';
 import { mapAnswer } from './core/relay/answer.ts';
 import { openRelay, type Relay } from './core/relay/call.ts';
@@ -60,7 +63,14 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
     const { claims, policy, proof } = authorization;
     const { thumbprint, account } = holderOf(claims);
     const receipt = openReceipt(request, claims.sub, policy.digest);
-    const quota = openQuota(limits, { thumbprint: account, name: 'execute', variant: policy.templateDigest, limit: claims.lmt });
+    const counterFor = (rules: readonly Rule[]) =>
+      countExecution(account, chargesOf(rules), { lmt: claims.lmt, templateDigest: policy.templateDigest });
+    const quota = openQuota(limits, counterFor(rulesForAll(policy.grants)));
+
+    const giveBack = async (error: unknown): Promise<never> => {
+      await quota.giveBack();
+      throw error;
+    };
 
     const execute = async (): Promise<ApiResponse> => {
       const { intent_uid, parameters, fields } = parse(executionRequest, body);
@@ -74,7 +84,12 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
       const { intent, service } = live;
       receipt.note({ intent_uid, service_id: intent.service_id });
       requirePermission(authorization, intent_uid);
-      const upstreamRequest = buildRequest(intent, validate(intent, parameters));
+      quota.applyTo(counterFor(rulesFor(policy.grants.rules, intent_uid)));
+      const values = validate(intent, parameters);
+      const upstreamRequest = buildRequest(intent, values);
+      const rules = requirePermittedCall(policy, { intentUid: intent_uid, parameters: values, thumbprint: account, nowMs });
+      quota.applyTo(counterFor(rules), service.limit && countCalls(`service:${service.service_id}`, 'service', service.limit));
+      const replayLimit = claims.lmt ?? tightest(chargesOf(rules).filter(isRate));
       const idempotencyKey = readIdempotencyKey(request);
       const ids = { agentId: claims.sub, thumbprint: account, executionId: receipt.executionId };
 
@@ -86,27 +101,29 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
         refusal: findMismatch(request, live) ?? quota.knownRefusal(),
         useProof: async () => proof?.use(),
         replays: {
-          findRefusal: () => claims.lmt && replays.findRefusal({ thumbprint: account, limit: claims.lmt }),
-          count: () => claims.lmt && replays.count({ thumbprint: account, limit: claims.lmt }),
+          findRefusal: () => replayLimit && replays.findRefusal({ thumbprint: account, limit: replayLimit }),
+          count: () => replayLimit && replays.count({ thumbprint: account, limit: replayLimit }),
         },
         admit: async () => {
           await quota.consume();
-          await confirm();
+          await confirm().catch(giveBack);
         },
         act: async () => {
           const { host, origin } = new URL(upstreamRequest.url);
           receipt.note({ upstream_host: host });
           if (service.credential) receipt.note({ credential: carriesCredential(service, origin) ? 'sent' : 'withheld' });
-          const answer = await relay.call({
-            ...ids,
-            request: upstreamRequest,
-            intentUid: intent_uid,
-            service,
-            requestId: request.requestId,
-            ...(idempotencyKey !== undefined && { idempotencyKey: upstreamKeyOf(account, idempotencyKey) }),
-            baseUrl: request.baseUrl,
-            deadlineMs: request.remainingMs() - reservedMs,
-          });
+          const answer = await relay
+            .call({
+              ...ids,
+              request: upstreamRequest,
+              intentUid: intent_uid,
+              service,
+              requestId: request.requestId,
+              ...(idempotencyKey !== undefined && { idempotencyKey: upstreamKeyOf(account, idempotencyKey) }),
+              baseUrl: request.baseUrl,
+              deadlineMs: request.remainingMs() - reservedMs,
+            })
+            .catch((error: unknown) => (isNotSent(error) ? giveBack(error) : Promise.reject(error)));
           if (answer.isByNext) receipt.note({ credential: 'next' });
           receipt.note({ upstream_status: answer.status, upstream_ms: Math.round(answer.durationMs), answer_bytes: answer.body.length });
           return ok(mapAnswer(answer, intent));

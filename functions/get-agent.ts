@@ -3,23 +3,44 @@ import { requireFullAdmin } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { countExecution, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
+import { describeUsage } from './core/limit/usage.ts';
+import { chargesOf } from './core/policy/judge.ts';
+import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
 import { type Agents, noSuchAgent, openAgents, requireAgentId, stateOf } from './core/store/agent.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
   agents: Pick<Agents, 'find'>;
+  findPolicy: FindPolicy;
+  limits: Pick<RateLimiter, 'inspect'>;
 }
 
-/** `GET /api/agents/{agent_id}`: the key that an agent_id is bound to, when it was last issued a PAT, and whether it is blocked. */
+/**
+ * `GET /api/agents/{agent_id}`: the key that an agent_id is bound to, when it was last issued a PAT, whether it is blocked, and what it has used
+ * of the limits and budgets of the policy.
+ */
 export const createAction =
-  ({ verifyAdmin, agents }: Deps): Action =>
+  ({ verifyAdmin, agents, findPolicy, limits }: Deps): Action =>
   async (request) => {
     requireFullAdmin(await verifyAdmin(request));
     const agent = await agents.find(requireAgentId(request.pathParameter('agent_id')));
     const state = stateOf(agent, Date.now());
     if (!agent || !state) throw noSuchAgent();
-    return ok(toAgent(agent, state));
+    const charges = chargesOf(findPolicy(request.baseUrl).grants.rules);
+    const isCounted = agent.thumbprint !== undefined && charges.length > 0;
+    const { standings } = isCounted ? await limits.inspect(countExecution(agent.thumbprint ?? '', charges)) : { standings: [] };
+    return ok({ ...toAgent(agent, state), usage: standings.map(describeUsage) });
   };
 
-export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(tableFromEnvironment()) }));
+const table = tableFromEnvironment();
+
+export const handler = serve(
+  createAction({
+    verifyAdmin: adminVerifierFromEnvironment(),
+    agents: openAgents(table),
+    findPolicy: openPolicy(loadPolicyTemplate()),
+    limits: openRateLimiter(table),
+  }),
+);

@@ -3,9 +3,11 @@ import { toFullIntent, toIntentDetails, viewQuery } from '../schemas/intent.ts';
 import { intentUid } from '../schemas/intent-uid.ts';
 import { mayChange } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
-import { revalidated } from './core/http/response.ts';
+import { revalidated, withPolicy } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { parse } from './core/json.ts';
+import { describeTerms } from './core/policy/describe.ts';
+import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
 import { type Intents, intentTag, openIntents } from './core/store/intents.ts';
 import { noSuchIntent } from './core/store/refusals.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
@@ -14,11 +16,16 @@ export interface Deps {
   /** without it, nobody sees drafts */
   verifyAdmin?: VerifyAdmin;
   intents: Pick<Intents, 'find'>;
+  /** without it, nothing is said about the policy */
+  findPolicy?: FindPolicy;
 }
 
-/** `GET /api/intents/{intent_uid}` (endpoint 2); `?view=full` returns the full intent schema, and of drafts to their admins. */
+/**
+ * `GET /api/intents/{intent_uid}` (endpoint 2); `?view=full` returns the full intent schema, and of drafts to their admins. `terms` is what
+ * the policy says about this intent in particular.
+ */
 export const createAction =
-  ({ verifyAdmin, intents }: Deps): Action =>
+  ({ verifyAdmin, intents, findPolicy }: Deps): Action =>
   async (request) => {
     const { intent_uid } = parse(z.object({ intent_uid: intentUid }), { intent_uid: request.pathParameter('intent_uid') });
     const { view } = request.query(viewQuery);
@@ -29,12 +36,18 @@ export const createAction =
       if (!found || !admin || !mayChange(admin, found.service.namespace)) throw noSuchIntent();
     }
     const describe = view === 'full' ? toFullIntent : toIntentDetails;
-    return revalidated(describe(found.intent, found.service.service_name), intentTag(found, view));
+    const policy = findPolicy?.(request.baseUrl);
+    const terms = policy ? describeTerms(policy.grants, intent_uid) : [];
+    const shown = describe(found.intent, found.service.service_name);
+    if (!policy || terms.length === 0) return revalidated(shown, intentTag(found, view));
+    return revalidated({ ...shown, terms }, withPolicy(intentTag(found, view), policy.digest));
   };
 
 const intents = openIntents(tableFromEnvironment());
 
-/** For agents. */
-export const action = createAction({ intents });
+const findPolicy = openPolicy(loadPolicyTemplate());
 
-export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents }));
+/** For agents. */
+export const action = createAction({ intents, findPolicy });
+
+export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents, findPolicy }));

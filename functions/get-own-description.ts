@@ -1,35 +1,39 @@
-import type { ApiDocument } from '../schemas/openapi.ts';
-import { toServiceDescription } from '../schemas/service-description.ts';
-import { readApiDocument } from './core/documents/files.ts';
-import { listOwnIntents } from './core/documents/own-intents.ts';
+import { descriptionQuery, paginate } from '../schemas/pagination.ts';
+import { thisGate, toServiceDescription } from '../schemas/service-description.ts';
 import { readEnvironment } from './core/environment.ts';
+import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { publicKeyPem, type SigningKeys, signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
+import type { SearchEngine } from './core/search/search-engine.ts';
+import { engine } from './search-intents.ts';
 
 export interface Deps {
-  readDocument(): ApiDocument;
+  engine: Pick<SearchEngine, 'search'>;
   signingKeys: Pick<SigningKeys, 'newest'>;
   protocol: string;
 }
 
 /**
- * `GET /agents.json`: this gate in the form that it describes services in (specification section 2.6). Its intents are the operations that
- * agents use, starting with the search; the intents of the services behind the gate are found by that search.
+ * `GET /agents.json`: this gate in the form that it describes services in (specification section 2.6), where agents of the protocol begin. Its
+ * intents are those of all services, as a search without filters finds them: no drafts, and none that are deprecated.
  */
 export const createAction =
-  ({ readDocument, signingKeys, protocol }: Deps): Action =>
-  async ({ baseUrl }) => {
-    const document = readDocument();
-    const { title, summary } = document.info;
-    const self = { service_name: title, description: summary, service_url: baseUrl };
-    const publicKey = await publicKeyPem(signingKeys);
-    return revalidated(toServiceDescription(self, listOwnIntents(document, baseUrl), { protocol, baseUrl, publicKey }));
+  ({ engine, signingKeys, protocol }: Deps): Action =>
+  async (request) => {
+    const { baseUrl } = request;
+    const query = request.query(descriptionQuery);
+    const [{ hits, total }, publicKey] = await Promise.all([engine.search(query), publicKeyPem(signingKeys)]);
+    const self = { ...thisGate, service_url: baseUrl };
+    const intents = hits.map(({ intent }) => intent);
+    const body = toServiceDescription(self, intents, { protocol, baseUrl, publicKey });
+    const links = pageLinks(request, paginate(total, query.page, query.page_size), { after: intents.at(-1)?.intent_uid });
+    return revalidated(body, undefined, links);
   };
 
 export const handler = serve(
   createAction({
-    readDocument: readApiDocument,
+    engine,
     signingKeys: signingKeysFromEnvironment(),
     protocol: readEnvironment(['protocol']).protocol,
   }),

@@ -3,7 +3,8 @@ import { ApiError, invalidParameter, unavailable } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { limitExceeded, openRateLimiter, type RateLimiter, rateLimitHeaders } from './core/limit/rate-limiter.ts';
+import { limitExceeded, rateLimitHeaders } from './core/limit/limit-answers.ts';
+import { countCalls, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { log } from './core/log.ts';
 import { readAgentKey } from './core/pat/agent-key.ts';
 import { newClaims } from './core/pat/claims.ts';
@@ -22,6 +23,7 @@ import {
   isBlocked,
   openAgents,
   type Standing,
+  sharedIdOf,
 } from './core/store/agent.ts';
 import { openPolicyArchive, type PolicyArchive } from './core/store/policy-archive.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
@@ -34,6 +36,8 @@ export interface Settings {
   isFreshRequired: boolean;
   /** agents have to be approved before their first PAT */
   isApprovalRequired: boolean;
+  /** several keys may use one agent_id */
+  isSharingAllowed: boolean;
 }
 
 export interface Deps {
@@ -56,36 +60,33 @@ export const createAction =
   ({ findPolicy, agents, archive, refusals, usedJtis, proofs, limits, signingKeys, settings }: Deps): Action =>
   async (request) => {
     const nowMs = Date.now();
-    const { protocol, patLifeSeconds: lifeSeconds, issueLimitPerHour: rate, isFreshRequired, isApprovalRequired } = settings;
+    const { protocol, patLifeSeconds: lifeSeconds, issueLimitPerHour: rate, isFreshRequired } = settings;
     const { agent_id: agentId, signed_policy, agent_public_key } = request.body(patRequest);
     const { baseUrl } = request;
     const policy = findPolicy(baseUrl);
 
     const key = await readAgentKey(agent_public_key, (problem) => invalidParameter([{ path: '/agent_public_key', problem }]));
     const { thumbprint } = key;
-    const signed = verifySignedPolicy(signed_policy, key, policy, { baseUrl, nowMs, isFreshRequired });
+    const signed = verifySignedPolicy(signed_policy, key, policy, { baseUrl, nowMs, agentId, isFreshRequired });
     if (!signed.isCurrent) throw await refusals.rejectPolicy(signed.otherReference, policy, baseUrl);
     const proof = await proofs.checkAtIssue(request, thumbprint, nowMs);
-    const counter = { thumbprint, name: 'issue', limit: { rate, period: 3_600 } };
+    const counter = countCalls(thumbprint, 'issue', { rate, period: 3_600 });
     const known = limits.findRefusal(counter);
-    if (known) throw limitExceeded(known, tooManyIssued);
+    if (known) throw limitExceeded(known, { message: tooManyIssued });
     const presented = { agentId, thumbprint, nowMs, hasProof: proof !== undefined };
-    const standing = await agents.standingOf(agentId, thumbprint, nowMs);
-    requireIssuable(standing, presented, isApprovalRequired);
+    const seen = await findAgent(agents, presented, settings);
 
     await requireFirstUse(signed, key, usedJtis);
     await proof?.use();
     const decision = await limits.consume(counter);
-    if (!decision.isAdmitted) throw limitExceeded(decision, tooManyIssued);
-    const [agent] = await Promise.all([
-      bindAgent(agents, presented, standing, isApprovalRequired),
-      archive.keep(policy.reference, policy.policy),
-    ]);
+    if (!decision.isAdmitted) throw limitExceeded(decision, { message: tooManyIssued });
+    const [agent] = await Promise.all([bindAgent(agents, presented, seen, settings), archive.keep(policy.reference, policy.policy)]);
 
     const claims = newClaims({ baseUrl, agent, policy, hasProof: presented.hasProof, nowMs, lifeSeconds });
     const pat = await signPat(signingKeys, claims);
     log.info('issued', { request_id: request.requestId, agent_id: claims.sub, thumbprint, jti: claims.jti, policy_digest: policy.digest });
-    return ok({ [`${protocol}-pat`]: pat, expires_at: new Date(claims.exp * 1000).toISOString() }, rateLimitHeaders(decision));
+    const expiresAt = `${new Date(claims.exp * 1000).toISOString().slice(0, 19)}Z`;
+    return ok({ [`${protocol}-pat`]: pat, expires_at: expiresAt }, rateLimitHeaders(decision));
   };
 
 interface Presented {
@@ -95,29 +96,42 @@ interface Presented {
   hasProof: boolean;
 }
 
-/** @throws ApiError if what is known of the agent rules a PAT out: POLICY_REJECTED, or INVALID_SIGNATURE if a proof is missing */
-function requireIssuable(standing: Standing, { thumbprint, hasProof }: Presented, isApprovalRequired: boolean): void {
+/** What is known of an agent, and what it is called. */
+interface Found extends Presented {
+  standing: Standing;
+}
+
+/**
+ * Finds the agent that an id and a key mean: if ids may be shared, a key that presents the id of another is an agent of its own.
+ * @throws ApiError if what is known of the agent rules a PAT out: POLICY_REJECTED, or INVALID_SIGNATURE if a proof is missing
+ */
+async function findAgent(agents: Deps['agents'], presented: Presented, settings: Settings): Promise<Found> {
+  const { agentId, thumbprint, nowMs, hasProof } = presented;
+  const standing = await agents.standingOf(agentId, thumbprint, nowMs);
   const { agent, key } = standing;
+  const isTaken = agent?.thumbprint !== undefined && agent.thumbprint !== thumbprint;
   if (isBlocked(standing)) throw agentBlockedAtIssue();
-  if (agent?.thumbprint !== undefined && agent.thumbprint !== thumbprint) throw agentIdTaken();
+  if (isTaken && settings.isSharingAllowed) {
+    const own = sharedIdOf(agentId, thumbprint);
+    return findAgent(agents, { ...presented, agentId: own }, { ...settings, isSharingAllowed: false });
+  }
+  if (isTaken) throw agentIdTaken();
   if (!hasProof && (agent?.proof || key?.proof)) throw proofMissing();
-  if (isApprovalRequired && agent?.asked_at !== undefined) throw approvalPending();
+  if (settings.isApprovalRequired && agent?.asked_at !== undefined) throw approvalPending();
+  return { ...presented, standing };
 }
 
 /** Binds the agent_id to the key; or lets the agent wait for approval, if it needs one. */
-async function bindAgent(agents: Deps['agents'], presented: Presented, seen: Standing, isApprovalRequired: boolean): Promise<BoundAgent> {
-  const { agentId, thumbprint, nowMs } = presented;
-  for (let attempt = 0, standing = seen; attempt < maxAttempts; attempt++) {
-    if (attempt > 0) {
-      standing = await agents.standingOf(agentId, thumbprint, nowMs);
-      requireIssuable(standing, presented, isApprovalRequired);
-    }
+async function bindAgent(agents: Deps['agents'], presented: Presented, seen: Found, settings: Settings): Promise<BoundAgent> {
+  const { isApprovalRequired } = settings;
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const { standing, ...found } = attempt === 0 ? seen : await findAgent(agents, presented, settings);
     if (isApprovalRequired && standing.agent?.generation === undefined) {
-      const result = await agents.ask(presented);
+      const result = await agents.ask(found);
       if (result === 'waits') throw approvalPending();
       if (result === 'full') throw tooManyWait();
     } else {
-      const bound = await agents.bind({ ...presented, mustBeKnown: isApprovalRequired }, standing);
+      const bound = await agents.bind({ ...found, mustBeKnown: isApprovalRequired }, standing);
       if (bound) return bound;
     }
   }
@@ -151,7 +165,7 @@ const tooManyIssued = 'Too many PATs have been issued to this key. Use the one y
 
 const environment = readEnvironment(
   ['protocol', 'patLifeSeconds', 'issueLimitPerHour'],
-  ['billing', 'requireFreshSignature', 'requireProofOfPossession', 'agents'],
+  ['billing', 'requireFreshSignature', 'requireProofOfPossession', 'agents', 'agentIds'],
 );
 const table = tableFromEnvironment();
 const usedJtis = openUsedJtis(table);
@@ -173,6 +187,7 @@ export const handler = serve(
       issueLimitPerHour: Number(environment.issueLimitPerHour),
       isFreshRequired: environment.requireFreshSignature === 'true',
       isApprovalRequired: environment.agents === 'approved',
+      isSharingAllowed: environment.agentIds === 'shared',
     },
   }),
 );

@@ -5,7 +5,8 @@ import { ApiError, unavailable } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { limitExceeded, openRateLimiter, type RateLimiter, rateLimitHeaders } from './core/limit/rate-limiter.ts';
+import { limitExceeded, rateLimitHeaders } from './core/limit/limit-answers.ts';
+import { countCalls, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { log } from './core/log.ts';
 import { newClaims } from './core/pat/claims.ts';
 import { accountOf, personOf, signedInAgentId } from './core/pat/holder.ts';
@@ -58,19 +59,15 @@ export const createAction = ({ findPolicy, agents, archive, signIns, usedJtis, l
 
     const { subject } = grant.person;
     const thumbprint = personOf(subject);
-    const counter = {
-      thumbprint: accountOf(thumbprint, grant.clientId),
-      name: 'issue',
-      limit: { rate: settings.issueLimitPerHour, period: 3_600 },
-    };
+    const counter = countCalls(accountOf(thumbprint, grant.clientId), 'issue', { rate: settings.issueLimitPerHour, period: 3_600 });
     const known = limits.findRefusal(counter);
-    if (known) throw limitExceeded(known, tooManyIssued);
+    if (known) throw limitExceeded(known, { message: tooManyIssued });
     const presented = { agentId: signedInAgentId(subject, grant.clientId), thumbprint, nowMs };
     if (isBlocked(await agents.standingOf(presented.agentId, thumbprint, nowMs))) throw agentBlockedAtIssue();
 
     if (!(await usedJtis.consume('code', id, expiresAt))) throw invalidGrant();
     const decision = await limits.consume(counter);
-    if (!decision.isAdmitted) throw limitExceeded(decision, tooManyIssued);
+    if (!decision.isAdmitted) throw limitExceeded(decision, { message: tooManyIssued });
     const [agent] = await Promise.all([
       bindAgent(agents, presented, settings.isApprovalRequired),
       archive.keep(policy.reference, policy.policy),

@@ -43,6 +43,9 @@ function openEngine(): SearchEngine {
   return openSqliteEngine(openRegistry(tableFromEnvironment()), snapshotsFromEnvironment());
 }
 
-export const action = createAction({ engine: openEngine(), findPolicy: openPolicy(loadPolicyTemplate()) });
+/** The search engine of this deployment. */
+export const engine = openEngine();
+
+export const action = createAction({ engine, findPolicy: openPolicy(loadPolicyTemplate()) });
 
 export const handler = serve(action);

@@ -22,7 +22,7 @@ export const createAction =
   async (request) => {
     const admin = await verifyAdmin(request);
     const uid = request.pathParameter('intent_uid');
-    const { intent_id, service_id, service_name, ...input } = request.body(intentUpdate);
+    const { intent_id, service_id, service_name, terms: _, ...input } = request.body(intentUpdate);
     if (input.intent_uid !== uid) {
       throw invalidParameter([{ path: '/intent_uid', problem: 'must equal the intent_uid in the path; a new uid is a new intent' }]);
     }

@@ -17,7 +17,7 @@ import { errorTable } from '../schemas/errors.ts';
 import { acknowledge } from './acknowledge.ts';
 import { addRecords, domainOptions } from './domain.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
-import { type Endpoint, endpointsWith } from './endpoints.ts';
+import { aliasOf, type Endpoint, endpointsWith } from './endpoints.ts';
 import { bodyTemplate, type GatewayAnswer, gatewayAnswers, gatewayResponse, headerExpressions, noPath } from './error-answers.ts';
 import { protect } from './firewall.ts';
 import type { Settings } from './settings.ts';
@@ -37,15 +37,14 @@ export class Api extends Construct {
   /** a line for each request, with the reason if the gateway itself refused it */
   readonly accessLog: LogGroup;
   private readonly settings: Settings;
-  private readonly endpoints: readonly Endpoint[];
 
   constructor(scope: Construct, id: string, functions: ReadonlyMap<string, EndpointFunction>, settings: Settings) {
     super(scope, id);
     this.settings = settings;
-    this.endpoints = endpointsWith(settings);
     this.accessLog = new LogGroup(this, 'AccessLog', { retention: settings.logRetentionDays, removalPolicy: RemovalPolicy.DESTROY });
     this.rest = this.createRestApi();
-    for (const [path, group] of Map.groupBy(this.endpoints, ({ path }) => path)) {
+    const routes = listRoutes(settings);
+    for (const [path, group] of Map.groupBy(routes, ({ path }) => path)) {
       const resource = this.rest.root.resourceForPath(path);
       for (const { name, method, credential } of group) {
         const handler = functions.get(name);
@@ -60,7 +59,7 @@ export class Api extends Construct {
       if (settings.corsOrigins.length > 0) this.addPreflight(resource, allowed);
       this.refuseOtherMethods(resource, allowed);
     }
-    this.refuseOtherPaths();
+    this.refuseOtherPaths(routes.map(({ path }) => path));
     if (settings.domain) addRecords(this, settings.domain, this.rest);
     if (settings.waf) protect(this, this.rest.deploymentStage, settings);
   }
@@ -96,7 +95,7 @@ export class Api extends Construct {
   private stageOptions(): StageOptions {
     const { tracing, requestsPerSecond, burst, throttling } = this.settings;
     const logged = { loggingLevel: MethodLoggingLevel.ERROR, dataTraceEnabled: false };
-    const exceptions = this.endpoints.flatMap(({ name, path, method }) => {
+    const exceptions = listRoutes(this.settings).flatMap(({ name, path, method }) => {
       const limit = throttling[name];
       if (!limit) return [];
       return [[`${path}/${method}`, { ...logged, throttlingRateLimit: limit.requestsPerSecond, throttlingBurstLimit: limit.burst }]];
@@ -134,10 +133,10 @@ export class Api extends Construct {
    * 404 for every path that no endpoint has, whatever the request carries: without a method of its own, the gateway would take a bearer token
    * for a bad AWS signature.
    */
-  private refuseOtherPaths(): void {
+  private refuseOtherPaths(paths: readonly string[]): void {
     const { root } = this.rest;
-    const isBare = (resource: IResource) => !this.endpoints.some(({ path }) => path === resource.path);
-    const parents = this.endpoints.flatMap(({ path }) => {
+    const isBare = (resource: IResource) => !paths.includes(resource.path);
+    const parents = paths.flatMap((path) => {
       const segments = path.split('/').slice(1, -1);
       return segments.map((_, at) => root.resourceForPath(`/${segments.slice(0, at + 1).join('/')}`));
     });
@@ -167,6 +166,16 @@ export class Api extends Construct {
     acknowledge(added, { 'AwsSolutions-APIG4': whyRefusalIsOpen, 'AwsSolutions-COG4': whyRefusalIsOpen });
   }
 }
+
+/** What the API serves: the endpoints and, if they are wanted, those with a further path once more under that one. */
+const listRoutes = (settings: Settings): readonly Endpoint[] => {
+  const deployed = endpointsWith(settings);
+  const further = (settings.aliases ? deployed : []).flatMap((endpoint) => {
+    const path = aliasOf(endpoint, settings.protocol);
+    return path === undefined ? [] : [{ ...endpoint, path }];
+  });
+  return [...deployed, ...further];
+};
 
 /** HEAD is answered wherever GET is (RFC 9110 section 9.3.2). */
 const answeredTo = (method: Endpoint['method']): string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]);

@@ -46,6 +46,8 @@ interface Row {
   row?: number;
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
+  /** a further path, at which the protocol's guides look for it; see {@link aliasOf} */
+  alias?: string;
   summary: string;
   credential: 'none' | 'pat' | 'admin';
   success: 200 | 201 | 204 | 302;
@@ -87,6 +89,7 @@ const rows = [
     row: 1,
     method: 'GET',
     path: '/api/intents/search',
+    alias: '/{protocol}/intents/search',
     summary: 'Find intents by question, words and filters',
     success: 200,
     errors: ['INVALID_PARAMETER'],
@@ -103,13 +106,14 @@ const rows = [
     summary: 'Read one intent',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { intent: ['getAll'], service: ['get', 'getAll'] }, adminTokens: true },
+    needs: { table: { intent: ['getAll'], service: ['get', 'getAll'] }, adminTokens: true, policy: true },
   },
   {
     name: 'execute-intent',
     row: 3,
     method: 'POST',
     path: '/api/intents/execute',
+    alias: '/{protocol}/execute',
     summary: 'Run an intent with a PAT',
     credential: 'pat',
     success: 200,
@@ -153,6 +157,7 @@ const rows = [
     row: 4,
     method: 'GET',
     path: '/api/policy',
+    alias: '/{protocol}-policy.json',
     summary: 'Read the usage policy',
     success: 200,
     errors: ['INVALID_PARAMETER'],
@@ -164,6 +169,7 @@ const rows = [
     row: 5,
     method: 'POST',
     path: '/api/pat/issue',
+    alias: '/pat/issue',
     summary: 'Get a Policy Adherence Token for the signed policy',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'INVALID_SIGNATURE', 'POLICY_REJECTED', 'TOO_MANY_REQUESTS'],
@@ -343,10 +349,10 @@ const rows = [
     name: 'get-agent',
     method: 'GET',
     path: '/api/agents/{agent_id}',
-    summary: 'Read the key that an agent id is bound to, and whether it is blocked',
+    summary: 'Read the key that an agent id is bound to, whether it is blocked, and what it has used of its limits',
     success: 200,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: foundAgent } },
+    needs: { table: { agent: foundAgent, limit: ['get'] }, policy: true },
   },
   {
     ...admin,
@@ -445,9 +451,9 @@ const rows = [
     path: '/mcp',
     summary: 'Search, read, accept the policy and execute over the Model Context Protocol',
     success: 200,
-    errors: ['UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN'],
+    errors: ['UNSUPPORTED_MEDIA_TYPE', 'FORBIDDEN'],
     runs: ['search-intents', 'get-intent', 'get-policy', 'execute-intent'],
-    needs: { kms: ['publicKey'], invokesIssue: true, signIn: true },
+    needs: { invokesIssue: true, signIn: true },
     timeoutSeconds: 29,
     memoryMb: 1024,
   },
@@ -468,8 +474,10 @@ const rows = [
     path: '/agents.json',
     summary: 'Read what this gate publishes for agents',
     success: 200,
-    errors: [],
-    needs: { kms: ['publicKey'], documents: 'openapi' },
+    errors: ['INVALID_PARAMETER'],
+    runs: ['search-intents'],
+    needs: { kms: ['publicKey'] },
+    memoryMb: 1024,
   },
   {
     ...open,
@@ -668,6 +676,12 @@ function needsOfAll(own: Needs, run: readonly EndpointName[]): Pick<Endpoint, 'n
  * are derived from it or checked against it.
  */
 export const endpoints: readonly Endpoint[] = rows.map((row) => ('runs' in row ? { ...row, ...needsOfAll(row.needs, row.runs) } : row));
+
+/** The further path of an endpoint, unless an endpoint has that path: a protocol may be called `api`. */
+export function aliasOf({ alias }: Pick<Endpoint, 'alias'>, protocol: string): string | undefined {
+  const path = alias?.replace('{protocol}', protocol);
+  return endpoints.some((other) => other.path === path) ? undefined : path;
+}
 
 /** The endpoints that a deployment with these settings has. */
 export const endpointsWith = (settings: { signIn: boolean }): readonly Endpoint[] =>

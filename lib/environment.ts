@@ -62,8 +62,9 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
   };
 }
 
-const issueEnvironment = ({ patLifeSeconds, issueLimitPerHour, agents }: Settings) => ({
+const issueEnvironment = ({ patLifeSeconds, issueLimitPerHour, agents, agentIds }: Settings) => ({
   [variables.agents]: agents,
+  [variables.agentIds]: agentIds,
   [variables.patLifeSeconds]: String(patLifeSeconds),
   [variables.issueLimitPerHour]: String(issueLimitPerHour),
 });

@@ -3,8 +3,11 @@ import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
 import type { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
 
-/** Endpoints that anyone may call and that cost more than others: one verifies a signature and signs, one ranks, one does either. */
-const limitedPaths = { IssuePat: '/api/pat/issue', Search: '/api/intents/search', Mcp: '/mcp' };
+/**
+ * Endpoints that anyone may call and that cost more than others: one verifies a signature and signs, one ranks, one does either. What is
+ * compared is the end of a path, so that it stands for the further paths of an endpoint too.
+ */
+const limitedPaths = { IssuePat: '/pat/issue', Search: '/intents/search', Mcp: '/mcp' };
 
 const visibility = (metricName: string) => ({ metricName, cloudWatchMetricsEnabled: true, sampledRequestsEnabled: true });
 

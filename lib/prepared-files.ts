@@ -11,10 +11,13 @@ import type { Settings } from './settings.ts';
  * @param policy - text of the policy file
  * @returns finds the files of a function: their contents by their paths
  */
-export function prepareFiles(policy: string, { protocol, signIn }: Settings): (needs: Needs) => Record<string, string | Uint8Array> {
+export function prepareFiles(
+  policy: string,
+  { protocol, aliases, signIn }: Settings,
+): (needs: Needs) => Record<string, string | Uint8Array> {
   const assets = listAssets();
   const documents = {
-    openapi: { 'openapi.json': JSON.stringify(toOpenApi({ protocol, policy, signIn })) },
+    openapi: { 'openapi.json': JSON.stringify(toOpenApi({ protocol, aliases, policy, signIn })) },
     page: { 'page.html': renderPage(protocol, assets) },
     console: { 'console.html': renderConsole(assets) },
     assets: Object.fromEntries(assets.map(({ name, text }) => [`assets/${name}`, text])),

@@ -93,6 +93,11 @@ const settingsObject = z.strictObject({
     .regex(/^[a-z]{2,20}$/, 'must be 2 to 20 lower-case letters')
     .default('proto')
     .describe('name of the protocol: the prefix of members and error references'),
+  aliases: flag
+    .default(true)
+    .describe(
+      "search, policy, PAT issue and execution also have the paths of the [protocol's guides](docs/agents.md#from-the-protocols-guides)",
+    ),
   voidPats: flag
     .default(false)
     .describe(
@@ -131,6 +136,12 @@ const settingsObject = z.strictObject({
     .enum(['open', 'approved'], 'must be open or approved')
     .default('open')
     .describe('`approved`: an agent gets its first PAT once an admin has approved it'),
+  agentIds: z
+    .enum(['bound', 'shared'], 'must be bound or shared')
+    .default('bound')
+    .describe(
+      '`bound`: an agent id belongs to the first key that presents it; `shared`: [other keys may use it too](docs/authorisation.md#ids-and-keys)',
+    ),
   requireFreshSignature: flag
     .default(false)
     .describe(

@@ -2,11 +2,14 @@ import * as z from 'zod';
 import { listQuery } from './pagination.ts';
 import { characters, name } from './text.ts';
 
+/** What tells the keys of a shared id apart: the thumbprint. */
+const sharedSuffix = /~[\w-]{43}$/;
+
 /** An agent_id as admins write it: what was taken before invisible characters were refused can still be named. */
 export const agentIdInPath = z
   .string()
   .min(1)
-  .refine((text) => characters(text) <= 256)
+  .refine((text) => characters(text.replace(sharedSuffix, '')) <= 256)
   .transform((text) => text.normalize('NFC'));
 
 /** What the ids begin with that the gate itself gives to the agents of signed-in people. */
@@ -43,6 +46,27 @@ export const agent = z
   .meta({ id: 'Agent', description: 'An agent_id, the key that it is bound to, and whether it is blocked.' });
 
 export type Agent = z.infer<typeof agent>;
+
+const amount = z.union([z.int(), z.string()]);
+
+const usage = z.strictObject({
+  limit: z.string().describe('its name in RateLimit-Policy'),
+  rule: z.string().optional().describe('JSON pointer to what states it in the policy'),
+  of: amount.describe('calls; or money, as a decimal'),
+  used: amount.describe('of the last `period` seconds'),
+  left: amount,
+  period: z.int().optional().describe('in seconds; without it, calls are counted for as long as the policy states the limit'),
+  unit: z.string().optional().describe('ISO 4217 code of the currency, if it is a budget'),
+});
+
+export type Usage = z.infer<typeof usage>;
+
+/** What the read of one agent shows. */
+export const agentWithUsage = agent
+  .extend({ usage: z.array(usage).describe('how much of each limit of the policy in force the key has used') })
+  .meta({ id: 'AgentWithUsage', description: 'An agent, and how much of its limits and budgets is used.' });
+
+export type AgentWithUsage = z.infer<typeof agentWithUsage>;
 
 export const agentPage = z.strictObject({ agents: z.array(agent) }).meta({ id: 'AgentPage' });
 

@@ -2,11 +2,37 @@ import * as z from 'zod';
 
 export const intentUidPattern = /^[a-zA-Z0-9.-]+:[a-z0-9-]+:v[0-9]+([.][0-9]+)*$/;
 
+/** A slug in its kebab-case form: `searchProducts` is `search-products`. Empty if nothing of it can stand in a slug. */
+export const toSlug = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1-$2')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '');
+
+/** The uid that an almost right one stands for: its slug in kebab-case. Undefined if more than the slug is wrong with it. */
+export function suggestIntentUid(uid: string): string | undefined {
+  if (uid.length > 200) return undefined;
+  const { namespace, slug, version } = splitIntentUid(uid);
+  const suggested = `${namespace}:${toSlug(slug)}:${version}`;
+  return uid.split(':').length === 3 && suggested.length <= 200 && intentUidPattern.test(suggested) ? suggested : undefined;
+}
+
+function describeFault(uid: string): string {
+  const suggested = suggestIntentUid(uid);
+  return suggested === undefined
+    ? 'must have the form <namespace>:<intent-slug>:v<version>, for example example.com:convert-currency:v1'
+    : `must have a slug of lower-case letters, digits and hyphens, for example ${suggested}`;
+}
+
 /** `<namespace>:<slug>:v<version>` (specification section 2.2). */
 export const intentUid = z
   .string()
   .max(200, 'must have at most 200 characters')
-  .regex(intentUidPattern, 'must have the form <namespace>:<intent-slug>:v<version>, for example example.com:convert-currency:v1')
+  .regex(intentUidPattern, { error: ({ input }) => describeFault(String(input)) })
   .meta({ id: 'IntentUid', examples: ['world.example:get-country:v1'] });
 
 export const isIntentUid = (text: string): boolean => intentUid.safeParse(text).success;

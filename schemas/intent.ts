@@ -63,12 +63,16 @@ export const intentInput = z
 
 export type IntentInput = z.infer<typeof intentInput>;
 
+/** What the policy says about one intent in particular. */
+const terms = z.array(z.string()).describe('what the usage policy says about this intent in particular, in plain sentences');
+
 /** The body that replaces an intent: also what a read in full shows besides, if it is that of the record. */
 export const intentUpdate = intentInput
   .safeExtend({
     intent_id: z.string().optional().describe('must be the intent_uid'),
     service_id: z.string().optional().describe('must be that of the record'),
     service_name: z.string().optional().describe('must be that of the service'),
+    terms: terms.optional().describe('is ignored: it comes from the policy'),
   })
   .meta({ id: 'IntentUpdate', description: 'The body that replaces an intent, as a read in full shows it.' });
 
@@ -86,13 +90,20 @@ export const intentDetails = z
     description: z.string(),
     input_parameters: z.array(parameterSummary),
     output_parameters: z.array(parameterSummary),
-    endpoint: z.string(),
+    endpoint: z.string().meta({ format: 'uri' }).describe('a URI: places in the path are percent-encoded, those in the query are left out'),
     tags: z.array(z.string()),
     digest: intentDigest,
   })
   .meta({ id: 'Intent', description: 'An intent as search results and details show it.' });
 
 export type IntentDetails = z.infer<typeof intentDetails>;
+
+/** A URL template as a URI (RFC 3986), which holds no braces: `/countries/{code}{?view}` is `/countries/%7Bcode%7D`. */
+const toUri = (template: string): string =>
+  template
+    .replace(/\{[?&][^{}]*\}/g, '')
+    .replaceAll('{', '%7B')
+    .replaceAll('}', '%7D');
 
 export const toIntentDetails = (intent: IntentInput, serviceName: string): IntentDetails => ({
   intent_uid: intent.intent_uid,
@@ -101,10 +112,15 @@ export const toIntentDetails = (intent: IntentInput, serviceName: string): Inten
   description: intent.description,
   input_parameters: intent.input_parameters.map(summarizeParameter),
   output_parameters: intent.output_parameters.map(summarizeParameter),
-  endpoint: intent.endpoint.url,
+  endpoint: toUri(intent.endpoint.url),
   tags: intent.tags ?? [],
   digest: digestIntent(intent),
 });
+
+/** What endpoint 2 answers. */
+export const describedDetails = intentDetails
+  .extend({ terms: terms.optional() })
+  .meta({ id: 'IntentWithTerms', description: 'An intent, and what the policy says about it.' });
 
 export const viewQuery = z.object({
   view: z.enum(['full', 'details']).default('details').describe('full adds constraints, method, category, version, deprecated and draft'),
@@ -113,6 +129,7 @@ export const viewQuery = z.object({
 /** The full intent schema: `GET /api/intents/{intent_uid}?view=full`. */
 export const fullIntent = intentDetails
   .extend({
+    terms: terms.optional(),
     intent_id: intentUid,
     service_id: z.string(),
     input_parameters: z.array(recordedParameter),

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type Intent, type IntentDetails, intentDetails } from './intent.ts';
 import type { Service } from './service.ts';
 
-const describedIntent = intentDetails.omit({ digest: true }).extend({ deprecated: z.literal(true).optional() });
+const describedIntent = intentDetails.extend({ deprecated: z.literal(true).optional() });
 
 export type DescribedIntent = z.infer<typeof describedIntent>;
 
@@ -20,8 +20,9 @@ export const serviceDescription = (protocol: string) =>
       }),
       intents: z.array(describedIntent),
       [`${protocol}-public-key`]: z.string().describe('PEM of the key that signs the PATs with which the intents are executed'),
-      [`${protocol}-policy-file`]: z.url(),
+      [`${protocol}-policy-file`]: z.url().describe('the policy that agents sign'),
       [`${protocol}-api-discovery`]: z.url().optional().describe('where intents are searched'),
+      [`${protocol}-api-execute`]: z.url().optional().describe('where intents are executed'),
     })
     .meta({ id: 'ServiceDescription', description: 'A service, its intents, and what it takes to execute them.' });
 
@@ -35,18 +36,18 @@ export interface DescriptionContext {
 
 type Described = Pick<
   Service,
-  | 'service_name'
-  | 'description'
-  | 'service_url'
-  | 'policy_url'
-  | 'service_logo_url'
-  | 'service_terms_of_service_url'
-  | 'service_privacy_policy_url'
+  'service_name' | 'description' | 'service_url' | 'service_logo_url' | 'service_terms_of_service_url' | 'service_privacy_policy_url'
 >;
 
-/** The description of a service. Its policy file is its own if it names one, else the policy of this gate. */
+/** What this gate calls itself. */
+export const thisGate = {
+  service_name: 'Intent Gate',
+  description: 'Lets agents find, get authorised for, and execute intents: described operations of web services.',
+};
+
+/** The description of a service. Key and policy are the gate's, because agents execute the intents through it; a service's `policy_url` is for people. */
 export function toServiceDescription(service: Described, intents: DescribedIntent[], { protocol, baseUrl, publicKey }: DescriptionContext) {
-  const { service_name, description, service_url, policy_url = `${baseUrl}/api/policy` } = service;
+  const { service_name, description, service_url } = service;
   const addresses = ['service_logo_url', 'service_terms_of_service_url', 'service_privacy_policy_url'] as const;
   return {
     'service-info': {
@@ -57,13 +58,14 @@ export function toServiceDescription(service: Described, intents: DescribedInten
     },
     intents,
     [`${protocol}-public-key`]: publicKey,
-    [`${protocol}-policy-file`]: policy_url,
+    [`${protocol}-policy-file`]: `${baseUrl}/api/policy`,
     [`${protocol}-api-discovery`]: `${baseUrl}/api/intents/search`,
+    [`${protocol}-api-execute`]: `${baseUrl}/api/intents/execute`,
   };
 }
 
 /** An intent as a description shows it: with `deprecated` if it is deprecated. */
-export const toDescribedIntent = (intent: Pick<Intent, 'deprecated'>, { digest, ...details }: IntentDetails): DescribedIntent => ({
+export const toDescribedIntent = (intent: Pick<Intent, 'deprecated'>, details: IntentDetails): DescribedIntent => ({
   ...details,
   ...(intent.deprecated && { deprecated: true }),
 });

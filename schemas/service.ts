@@ -3,6 +3,7 @@ import { credentialFacts } from './credential.ts';
 import { openFields } from './header.ts';
 import { isNamespace } from './intent-uid.ts';
 import { pageQuery } from './pagination.ts';
+import { rateLimit } from './pat.ts';
 import { description, name, webAddress } from './text.ts';
 
 /** A namespace, short enough for the name of the group of its admins. */
@@ -10,6 +11,9 @@ export const namespace = z
   .string()
   .max(120, 'must have at most 120 characters')
   .refine(isNamespace, 'must be letters, digits, dots and hyphens, as before the first colon of an intent_uid');
+
+/** Longest period of a limit, in seconds. */
+const maxPeriod = 366 * 86_400;
 
 /** The body that registers or replaces a service (specification section 2.5). */
 export const serviceInput = z
@@ -25,6 +29,10 @@ export const serviceInput = z
       .optional()
       .describe('in which all its intents stand, and whose admins may change it; never changes once it is set'),
     headers: openFields.optional(),
+    limit: rateLimit
+      .extend({ period: rateLimit.shape.period.max(maxPeriod, `must be at most ${maxPeriod} seconds, a year`) })
+      .optional()
+      .describe('at most `rate` calls by all agents together in any `period` seconds'),
   })
   .meta({ id: 'ServiceInput', description: 'The body that registers or replaces a service.' });
 

@@ -21,7 +21,7 @@ const ground = ['api-error', 'aws-client', 'environment', 'invocation', 'json', 
 /** The rooms of `functions/core`, and which other rooms each may import besides itself, the base and the schemas. */
 const coreRooms: Record<string, readonly string[]> = {
   http: [],
-  policy: [],
+  policy: ['parameters'],
   parameters: [],
   credentials: [],
   store: ['admin', 'policy'],
@@ -30,7 +30,7 @@ const coreRooms: Record<string, readonly string[]> = {
   search: ['store'],
   'search/opensearch': ['search', 'store'],
   'search/sqlite': ['search', 'store'],
-  limit: ['store'],
+  limit: ['policy', 'store'],
   relay: ['credentials', 'parameters'],
   pat: ['http', 'policy', 'store'],
   idempotency: ['http', 'limit', 'policy', 'relay', 'store'],
@@ -47,7 +47,7 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
     within(`functions/core/${room}/[a-z-]+\\.ts`),
     within(...ground, 'schemas/', ...[room, ...others].map((other) => `functions/core/${other}/[a-z-]+\\.ts`)),
   ]),
-  [within('functions/mcp.ts'), within('functions/', 'schemas/')],
+  [within('functions/(mcp|get-own-description).ts'), within('functions/', 'schemas/')],
   [within('functions/[a-z-]+\\.ts'), within('functions/core/', 'schemas/')],
   // what runs in a browser
   [within('lib/console/in-browser/'), /^$/],

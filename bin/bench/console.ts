@@ -6,7 +6,8 @@ const rounds = 5;
 
 /** `npm run bench -- console`: what the console weighs, and how long somebody who opens it for the first time waits for the first result of a search. */
 export async function run(): Promise<void> {
-  if (chromiumPath === undefined) throw new Error('There is no Chromium. Install it (apt-get install chromium), or set CHROMIUM to its path.');
+  if (chromiumPath === undefined)
+    throw new Error('There is no Chromium. Install it (apt-get install chromium), or set CHROMIUM to its path.');
   const stack = await startStack({ port: 0, quiet: true });
   const browser = await startBrowser();
   try {
@@ -35,7 +36,9 @@ export async function run(): Promise<void> {
     for (const [path, bytes] of files) console.log(`${path.padEnd(40)} ${(bytes / 1000).toFixed(1).padStart(7)} KB compressed`);
     const total = [...files.values()].reduce((sum, bytes) => sum + bytes, 0);
     console.log(`${'all that is loaded at first'.padEnd(40)} ${(total / 1000).toFixed(1).padStart(7)} KB compressed`);
-    console.log(`the search field is there after ${median(shown)} ms, the first result of a search after ${median(found)} ms (median of ${rounds})`);
+    console.log(
+      `the search field is there after ${median(shown)} ms, the first result of a search after ${median(found)} ms (median of ${rounds})`,
+    );
   } finally {
     await browser.close();
     await stack.stop();

@@ -10,6 +10,7 @@ import { addHistory } from './commands/history.ts';
 import { addImport } from './commands/import.ts';
 import { addIntents } from './commands/intents.ts';
 import { addLogin } from './commands/login.ts';
+import { addMcp } from './commands/mcp.ts';
 import { addPolicy } from './commands/policy.ts';
 import { addRegistry } from './commands/registry.ts';
 import { addServices } from './commands/services.ts';
@@ -40,6 +41,7 @@ function createProgram() {
     addImport,
     addRegistry,
     addTry,
+    addMcp,
     addAgents,
     addHistory,
     addPolicy,

@@ -1,4 +1,4 @@
-import { openHttp } from '../../client/http.ts';
+import { type Http, openHttp } from '../../client/http.ts';
 import { isLoopback } from '../cli/context.ts';
 import { CliFailure } from '../cli/failure.ts';
 import { startUpstream } from '../local/upstream/server.ts';
@@ -14,7 +14,7 @@ import type { CheckOutcome, Report } from './report.ts';
 export interface ConformanceOptions {
   /** with it the checks of management and of execution are made; what they write is removed at the end */
   adminToken?: string | undefined;
-  /** what replaces `proto` in the names of members; default `proto` */
+  /** what replaces `proto` in the names of members; default: what the gate says in /agents.json */
   protocol?: string | undefined;
   /** a demo upstream that the gate can reach; by default one is started if the gate runs on this machine */
   upstreamUrl?: string | undefined;
@@ -41,7 +41,7 @@ export const checks: readonly Check[] = [
  * @throws Unreachable if nothing answers there, CliFailure if the admin token is refused
  */
 export async function runConformance(url: string, options: ConformanceOptions = {}): Promise<Report> {
-  const { adminToken, protocol = 'proto', only, onOutcome } = options;
+  const { adminToken, only, onOutcome } = options;
   const baseUrl = url.replace(/\/+$/, '');
   const http = openHttp({ url: baseUrl });
   // something harmless: deleting what does not exist, if there is a token for that
@@ -49,6 +49,7 @@ export async function runConformance(url: string, options: ConformanceOptions = 
   const { status } = await http.exchange(method, path, { bearer: adminToken });
   if (adminToken !== undefined && [401, 403].includes(status))
     throw new CliFailure('credentials', `The admin token is refused (${status}). Get a fresh one of an admin, or check without.`);
+  const protocol = options.protocol ?? (await findProtocol(http)) ?? 'proto';
   const own = options.upstreamUrl === undefined && adminToken !== undefined && isLoopback(baseUrl) ? await startUpstream() : undefined;
   const gate = openGate({ http, protocol, adminToken, upstreamUrl: options.upstreamUrl ?? own?.url });
   try {
@@ -71,6 +72,13 @@ export async function runConformance(url: string, options: ConformanceOptions = 
   } finally {
     await own?.stop();
   }
+}
+
+/** The name of the protocol, by the members of the description that the gate publishes; the specification does not say where that is. */
+async function findProtocol(http: Http): Promise<string | undefined> {
+  const { status, body } = await http.exchange('GET', '/agents.json', { query: { page_size: 1 } });
+  const names = status === 200 && typeof body === 'object' && body !== null ? Object.keys(body) : [];
+  return names.map((name) => /^(.+)-public-key$/.exec(name)?.[1]).find((name) => name !== undefined);
 }
 
 async function make({ id, clause, title, isAdmins, run }: Check, gate: Gate): Promise<CheckOutcome> {

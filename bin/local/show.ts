@@ -5,7 +5,6 @@ import type { StackDescription } from './stack-file.ts';
 /** Says where the stack is and what to do with it. */
 export function showStart({ base_url, user_password, admin_password }: StackDescription): void {
   const strong = (text: string) => style('bold', text);
-  const mcpHost = JSON.stringify({ mcpServers: { 'intent-gate': { type: 'http', url: `${base_url}/mcp` } } });
   printLine(`
 Intent Gate listens at ${strong(base_url)}
 
@@ -15,7 +14,7 @@ Watch an agent:   ${strong('npm run demo')}
 
 Look and try:     ${strong(base_url)}   (as an admin: user ${strong('admin')}, password ${strong(admin_password)})
 Reference:        ${strong(`${base_url}/docs`)}
-In an MCP host:   ${mcpHost}
+In an MCP host:   ${strong(`npx intent-gate mcp --config ${base_url}`)}   (or the address ${base_url}/mcp)
 Sign in there:    user ${strong('user')}, password ${strong(user_password)}
 Be an admin:      ${strong('npx intent-gate login --local')}
 An admin token:   ${strong('npm run --silent token')}   (good for an hour; addresses and tokens are in .local/stack.json)

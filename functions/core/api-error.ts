@@ -27,6 +27,12 @@ export class ApiError extends Error {
     this.headers = headers;
   }
 
+  /** The same refusal with more details; its own take precedence. */
+  withDetails(details: Record<string, unknown>): ApiError {
+    const { code, message, status, headers, cause } = this;
+    return new ApiError(code, message, { status, headers, cause, details: { ...details, ...this.details } });
+  }
+
   /** The same refusal with more headers; its own take precedence. */
   withHeaders(headers: Record<string, string>): ApiError {
     const { code, message, status, details, cause } = this;

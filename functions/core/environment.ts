@@ -31,6 +31,8 @@ export const variables = {
   requireProofOfPossession: 'REQUIRE_PROOF_OF_POSSESSION',
   /** `approved`: an admin approves each agent before its first PAT */
   agents: 'AGENTS',
+  /** `shared`: several keys may use one agent_id */
+  agentIds: 'AGENT_IDS',
   /** id of the Cognito user pool that issues admin tokens */
   userPool: 'USER_POOL_ID',
   /** ids of the app clients whose access tokens count, separated by commas */

@@ -1,7 +1,8 @@
 import { errorBody } from '../../schemas/errors.ts';
 import { intentUid } from '../../schemas/intent-uid.ts';
 import type { ApiContent, ApiDocument, ApiOperation, ApiParameter, ApiResponse, Reference } from '../../schemas/openapi.ts';
-import { type Endpoint, endpointsWith, type PathVariable } from '../endpoints.ts';
+import { thisGate } from '../../schemas/service-description.ts';
+import { aliasOf, type Endpoint, endpointsWith, type PathVariable } from '../endpoints.ts';
 import { version } from '../version.ts';
 import { openErrorResponses } from './errors.ts';
 import { type Example, exampleBaseUrl, listExamples } from './examples.ts';
@@ -12,6 +13,8 @@ import { openSchemas } from './schemas.ts';
 export interface DocumentOptions {
   /** what replaces `proto` */
   protocol: string;
+  /** endpoints have further paths */
+  aliases: boolean;
   /** the deployment's policy file, which the examples show */
   policy: string;
   /** whether the deployment has the endpoints with which people sign in; true by default */
@@ -22,7 +25,7 @@ export interface DocumentOptions {
  * The OpenAPI 3.1 document of the gate, from the table of endpoints and the schemas. Its server is an example: the address at which the
  * gate is called replaces it when the document is served.
  */
-export function toOpenApi({ protocol, policy, signIn = true }: DocumentOptions): ApiDocument {
+export function toOpenApi({ protocol, aliases, policy, signIn = true }: DocumentOptions): ApiDocument {
   const schemas = openSchemas();
   const errors = openErrorResponses(protocol);
   const texts = describeOperations(protocol);
@@ -84,10 +87,11 @@ export function toOpenApi({ protocol, policy, signIn = true }: DocumentOptions):
     const example = examples[name];
     const parameters = listParameters(endpoint, text, example);
     const isConditional = method === 'GET' && text.headers?.includes('ETag');
+    const alias = aliases ? aliasOf(endpoint, protocol) : undefined;
     return {
       operationId: name,
       summary,
-      description: text.description,
+      description: [text.description, ...(alias === undefined ? [] : [`Also at \`${alias}\`.`])].join('\n\n'),
       tags: [text.tag],
       security: credential !== 'none' ? [{ [credential]: [] }] : needs.adminTokens && !endpoint.runs ? [{}, { admin: [] }] : [],
       ...(parameters.length > 0 && { parameters }),
@@ -115,9 +119,9 @@ export function toOpenApi({ protocol, policy, signIn = true }: DocumentOptions):
   return {
     openapi: '3.1.1',
     info: {
-      title: 'Intent Gate',
+      title: thisGate.service_name,
       version,
-      summary: 'Lets agents find, get authorised for, and execute intents: described operations of web services.',
+      summary: thisGate.description,
       description: [
         'An agent finds an intent, signs the usage policy with a key of its own, gets a Policy Adherence Token (PAT) in return, and executes the intent with it.',
         `Every answer that is not 2xx is an \`Error\`: \`code\` says what kind it is, \`message\` what to do next, and \`details.issues\` names every place that is wrong.`,

@@ -2,6 +2,7 @@ import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { canonicalDigest } from '../../functions/core/policy/canonical.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
+import { thisGate } from '../../schemas/service-description.ts';
 import type { EndpointName } from '../endpoints.ts';
 
 /** A request that is answered as shown if these examples are played in order against a gate at {@link exampleBaseUrl}. */
@@ -68,7 +69,7 @@ const shown = {
     { name: 'time', type: 'string', required: true },
     { name: 'height', type: 'number', required: true },
   ],
-  endpoint: intent.endpoint.url,
+  endpoint: 'https://tides.example/harbours/%7Bharbour%7D/next',
   tags: intent.tags,
 };
 
@@ -100,7 +101,7 @@ const currencyIntent = {
     { name: 'short_symbol', type: 'string', required: true, description: 'Shortest symbol' },
     { name: 'decimal_places', type: 'integer', required: true, description: 'Digits after the decimal point' },
   ],
-  endpoint: 'https://world.example/currencies/{code}',
+  endpoint: 'https://world.example/currencies/%7Bcode%7D',
   tags: ['currency', 'money', 'symbols'],
 };
 const currency = { ...currencyIntent, digest: digestIntent(currencyIntent) };
@@ -141,6 +142,7 @@ const published = (protocol: string) => ({
   [`${protocol}-public-key`]: publicKeyPem,
   [`${protocol}-policy-file`]: `${exampleBaseUrl}/api/policy`,
   [`${protocol}-api-discovery`]: `${exampleBaseUrl}/api/intents/search`,
+  [`${protocol}-api-execute`]: `${exampleBaseUrl}/api/intents/execute`,
 });
 
 const protectedBy = (resource: string) => ({
@@ -198,7 +200,13 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
       },
     },
     'list-agents': { query: { page_size: '1' }, answer: { agents: [thumbprintedAgent] } },
-    'get-agent': { path: { agent_id: agentId }, answer: thumbprintedAgent },
+    'get-agent': {
+      path: { agent_id: agentId },
+      answer: {
+        ...thumbprintedAgent,
+        usage: [{ limit: 'execute', rule: '/permission/0/constraint/0', of: 60, used: 1, left: 59, period: 60 }],
+      },
+    },
     'approve-agent': {
       path: { agent_id: agentId },
       body: { key_thumbprint: thumbprintedAgent.key_thumbprint },
@@ -255,7 +263,7 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
           service_url: renamed.service_url,
           service_terms_of_service_url: renamed.service_terms_of_service_url,
         },
-        intents: [shown],
+        intents: [{ ...shown, digest: digestIntent(shown) }],
         ...published(protocol),
       },
     },
@@ -299,38 +307,11 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
     'get-own-description': {
       answer: {
         'service-info': {
-          name: 'Intent Gate',
-          description: 'Lets agents find, get authorised for, and execute intents: described operations of web services.',
+          name: thisGate.service_name,
+          description: thisGate.description,
           service_url: exampleBaseUrl,
         },
-        intents: [
-          {
-            intent_uid: 'intent-gate.example:get-policy:v1',
-            service_name: 'Intent Gate',
-            intent_name: 'Read the usage policy',
-            description:
-              'Sign these bytes, or a JWS with this document as its payload. A PAT is valid for exactly this policy and ends with it. With `view=words`, the same in plain sentences, to show to a person.',
-            input_parameters: [
-              {
-                name: 'view',
-                type: 'string',
-                required: false,
-                description: 'words answers what the policy says in plain sentences, in place of the policy',
-              },
-            ],
-            output_parameters: [
-              { name: '@context', type: 'string', required: true },
-              { name: 'uid', type: 'string', required: true },
-              { name: 'type', type: 'string', required: true },
-              { name: 'profile', type: 'string', required: false },
-              { name: 'permission', type: 'array', required: false },
-              { name: 'prohibition', type: 'array', required: false },
-              { name: 'obligation', type: 'array', required: false },
-            ],
-            endpoint: `${exampleBaseUrl}/api/policy{?view}`,
-            tags: ['Policy'],
-          },
-        ],
+        intents: [currency],
         ...published(protocol),
       },
     },

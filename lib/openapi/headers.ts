@@ -12,8 +12,15 @@ export const responseHeaders = {
   Link: header('`next` and `prev` pages (RFC 8288)'),
   Location: header('address of the new record'),
   'Retry-After': header('seconds to wait before trying again', seconds),
-  RateLimit: header('`r`: remaining quota, `t`: seconds until all of it is available again (draft-ietf-httpapi-ratelimit-headers)'),
-  'RateLimit-Policy': header('`q`: the quota, `w`: the length of the window in seconds'),
+  RateLimit: header(
+    'an item for each limit that applies, the scarcest first; `r`: how many more calls such as this one are possible, `t`: seconds until there are more (draft-ietf-httpapi-ratelimit-headers)',
+  ),
+  'RateLimit-Policy': header(
+    'an item for each limit that applies; `q`: the quota in calls such as this one, `w`: the length of the window in seconds',
+  ),
+  'Budget-Warning': header(
+    'an item for each budget of which four fifths are used: how much is `used` of the `budget`, in units of the currency `unit`',
+  ),
   'Execution-Id': header('identifies this execution, for the agent and for the operators of the upstream'),
   'Idempotent-Replayed': header('`true` if the answer is that of an earlier request with the same `Idempotency-Key`'),
   'WWW-Authenticate': header(

@@ -1,14 +1,14 @@
 import * as z from 'zod';
 import { jwsAlgorithmNames } from '../../functions/core/pat/signatures.ts';
-import { agent, agentPage, agentQuery, approvalInput, blockInput } from '../../schemas/agent.ts';
+import { agent, agentPage, agentQuery, agentWithUsage, approvalInput, blockInput } from '../../schemas/agent.ts';
 import { changePage, changesQuery } from '../../schemas/changes.ts';
 import { credentialInput, savedCredential } from '../../schemas/credential.ts';
 import { errorBody } from '../../schemas/errors.ts';
 import { executionRequest } from '../../schemas/execution.ts';
 import {
   briefPage,
+  describedDetails,
   fullIntent,
-  intentDetails,
   intentInput,
   intentList,
   intentPage,
@@ -98,19 +98,19 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'get-intent': {
     tag: 'Discovery',
     description:
-      'With `view=full`, everything that was registered, in the form that a PUT takes. A draft is there only with `view=full` and the token of an admin of its service.',
+      'With `view=full`, everything that was registered, in the form that a PUT takes. `terms` says what the policy asks for this intent in particular: conditions, limits and prices. A draft is there only with `view=full` and the token of an admin of its service.',
     query: viewQuery,
-    answer: z.union([intentDetails, fullIntent]),
+    answer: z.union([describedDetails, fullIntent]),
     headers: revision,
   },
   'execute-intent': {
     tag: 'Execution',
     description:
-      'Checks the PAT, the policy, the parameters and the rate limit, calls the endpoint of the intent, and returns its answer: the members are the output parameters of the intent. A request that is refused for its parameters does not count against the limit. Send an `Idempotency-Key` if you may have to send the request again: nothing is executed twice under one key. Send the `digest` that you read in `If-Match` (or an `ETag` of the intent) to execute the intent only as you know it: 409 names in `details.changed` what is different, and nothing is called or counted.',
+      'Checks the PAT, the policy, the parameters and the limits, calls the endpoint of the intent, and returns its answer: the members are the output parameters of the intent. A request that is refused for its parameters does not count against the limit. Send an `Idempotency-Key` if you may have to send the request again: nothing is executed twice under one key. Send the `digest` that you read in `If-Match` (or an `ETag` of the intent) to execute the intent only as you know it: 409 names in `details.changed` what is different, and nothing is called or counted.',
     body: executionRequest,
     requestHeaders: ['Idempotency-Key', 'If-Match', 'DPoP'],
     answer: z.record(z.string(), z.unknown()),
-    headers: [...limited, 'Execution-Id', 'Idempotent-Replayed'],
+    headers: [...limited, 'Budget-Warning', 'Execution-Id', 'Idempotent-Replayed'],
   },
   'get-policy': {
     tag: 'Policy',
@@ -125,7 +125,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     description: [
       `\`signed_policy\` is a compact JWS whose payload is the policy, a detached one (nothing between the dots), or a bare signature over the bytes of the policy in hex, base64 or base64url. Algorithms: ${jwsAlgorithmNames.join(', ')}.`,
       '`agent_public_key` is a public key as PEM, as base64 of PEM or DER, or as a JWK in JSON: RSA of 2048 bits or more, P-256, P-384 or Ed25519.',
-      'The first key that presents an `agent_id` keeps it; ids that differ only in case and white space are one. If a `DPoP` proof is sent, the PAT can only be used with one, and none is issued to the agent without one from then on. The gate may approve agents before their first PAT (403, `approval_pending`).',
+      'The first key that presents an `agent_id` keeps it; ids that differ only in case and white space are one. Where the gate lets other keys use it too, they are agents of their own, called `<agent_id>~<thumbprint>`. If a `DPoP` proof is sent, the PAT can only be used with one, and none is issued to the agent without one from then on. The gate may approve agents before their first PAT (403, `approval_pending`).',
     ].join('\n\n'),
     body: patRequest,
     requestHeaders: ['DPoP'],
@@ -196,8 +196,9 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'delete-intent': { tag: 'Intents', description: 'Its uid becomes free again.', requestHeaders: guarded },
   'get-agent': {
     tag: 'Agents',
-    description: 'When the agent was first seen, the key to which its id is bound, and whether it is blocked.',
-    answer: agent,
+    description:
+      'When the agent was first seen, the key to which its id is bound, whether it is blocked, and how much of each limit and budget of the policy its key has used.',
+    answer: agentWithUsage,
   },
   'list-agents': {
     tag: 'Agents',
@@ -271,9 +272,11 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   },
   'get-own-description': {
     tag: 'This gate',
-    description: 'The gate itself, in the form of a service description. Its intents are the operations with which agents start.',
+    description:
+      'Where agents begin: the gate in the form of a service description, with the intents of all services in the order of `intent_uid`, but for deprecated ones. If there are more than fit on a page, `Link` leads to the next one.',
+    query: descriptionQuery,
     answer: serviceDescription(protocol),
-    headers: revision,
+    headers: paged,
   },
   'get-jwks': {
     tag: 'This gate',

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { bodyOf, startApi } from '../e2e/api.ts';
 import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
+import { bodyOf, startApi } from '../e2e/api.ts';
 import { expectAccessible, expectToFit, hostileTexts, startService } from './console-page.ts';
 
 const given = chromiumPath === undefined ? describe.skip : describe;

@@ -2,10 +2,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
 import { endpoints } from '../../lib/endpoints.ts';
 import { errorTable } from '../../schemas/errors.ts';
 import { startApi } from '../e2e/api.ts';
-import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
 import { expectAccessible } from './console-page.ts';
 
 const given = chromiumPath === undefined ? describe.skip : describe;

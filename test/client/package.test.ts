@@ -130,6 +130,6 @@ test('the code blocks of its README do what they say', async () => {
     outputs.push((await runIn(process.execPath, [`block-${at}.ts`])).stdout);
   }
   expect(outputs[0]).toContain('You may execute every intent, at most 60 times a minute.\n');
-  expect(outputs[0]).toContain("name: 'Japan'");
+  expect(outputs[0]).toContain("time_zone: 'Asia/Tokyo'");
   expect(outputs[1]).toBe("[ 'Japan', 'France', 'Brazil' ]\n");
 });

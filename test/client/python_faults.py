@@ -79,12 +79,29 @@ print("read again:", gate.policy()[1] == ["0 permissions"])
 words["lag"] = 99
 try:
     gate.policy()
-except intent_gate.IntentGateError as error:
+except intent_gate.UnexpectedAnswer as error:
     print("not shown:", error.code)
+
+
+def agent(**options):
+    return intent_gate.IntentGate(f"http://127.0.0.1:{server.server_port}", "agent", key, **options)
+
+
+words["lag"] = 0
+for name, impatient in {
+    "declined": agent(on_policy=lambda *_: False),
+    "used up": agent(on_policy=lambda *_: True, max_wait=-1),
+    "refused": agent(on_policy=lambda *_: True),
+}.items():
+    script[:] = ["used up" if name == "used up" else "changed" for _ in range(4)]
+    try:
+        impatient.execute("a:b:v1", {})
+    except intent_gate.IntentGateError as error:
+        print(f"{name}:", type(error).__name__, error.code, error.retry_after_seconds)
 
 server.shutdown()
 server.server_close()
 try:
     gate.execute("a:b:v1", {})
-except intent_gate.IntentGateError as error:
+except intent_gate.Unreachable as error:
     print("gave up:", error.code)

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -30,9 +30,10 @@ afterAll(async () => {
 });
 
 const run = (program: string, words: readonly string[], environment: Record<string, string> = {}) =>
-  promisify(execFile)(program, [...words], { env: { ...process.env, ...environment }, cwd: environment.CWD ?? process.cwd() }).catch(
-    (error) => error,
-  );
+  promisify(execFile)(program, [...words], {
+    env: { ...process.env, HOME: folder, ...environment },
+    cwd: environment.CWD ?? process.cwd(),
+  }).catch((error) => error);
 const refusal = () => `The policy is not that of ${relay.url} but of ${stack.base_url}`;
 
 test('the TypeScript client signs nothing, whatever the agent says to the policy', async () => {
@@ -88,7 +89,9 @@ const blocksOf = async (page: string, isMeant: (block: string) => boolean) =>
 test.each(['README.md', 'docs/agents.md'])('what the commands in %s sign for one gate is refused by another', async (page) => {
   const before = relay.issueRequests().length;
   const [block = ''] = await blocksOf(page, (text) => text.includes('/api/pat/issue'));
-  await run('bash', ['-euo', 'pipefail', '-c', block], { BASE_URL: relay.url, CWD: folder });
+  const failed = await run('bash', ['-euo', 'pipefail', '-c', block], { BASE_URL: relay.url, CWD: folder });
+  // no refusal passes for a PAT
+  expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('PAT: {"error":{"code":"INVALID_SIGNATURE"') });
   const [body] = relay.issueRequests().slice(before);
   expect(body).toBeDefined();
   const answer = await fetch(`${stack.base_url}/api/pat/issue`, {
@@ -109,7 +112,11 @@ test('the commands that accept_policy gives a model sign for the gate that gives
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'accept_policy', arguments: {} } }),
   });
   const { how_to_sign } = ((await answer.json()) as { result: { structuredContent: { how_to_sign: string[] } } }).result.structuredContent;
-  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', how_to_sign.slice(1).join('\n')], { CWD: folder });
+  const repository = await mkdtemp(join(folder, 'repository-'));
+  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', how_to_sign.slice(1).join('\n')], { CWD: repository });
+  expect(await readdir(repository)).toEqual([]);
+  expect((await stat(join(folder, '.intent-gate'))).mode & 0o777).toBe(0o700);
+  expect((await stat(join(folder, '.intent-gate', 'agent-rsa-key.pem'))).mode & 0o777).toBe(0o600);
   const [signed = '', publicKey = ''] = stdout.trim().split('\n');
   const claims = JSON.parse(Buffer.from(signed.split('.')[0] ?? '', 'base64url').toString());
   expect(claims).toEqual({

@@ -6,8 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { build } from 'esbuild';
 import fc from 'fast-check';
 import { chromium } from 'playwright-core';
@@ -50,61 +48,6 @@ describe('in Node', () => {
     const error = await (await open()).execute(country, { code: 'JP' }).catch((caught) => caught);
     expect(error).toBeInstanceOf(Refusal);
     expect(error).toMatchObject({ code: 'POLICY_REJECTED', details: { reason: 'agent_id_bound' }, requestId: expect.any(String) });
-  });
-});
-
-describe('as a server of MCP on standard input and output', () => {
-  const program = (...args: string[]) => ['client/mcp-stdio.ts', ...args, '--folder', join(folder, 'mcp')];
-
-  async function open(version: string, ...args: string[]): Promise<Client> {
-    const mode = version === '2026-07-28' ? { pin: version } : 'legacy';
-    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
-    await client.connect(new StdioClientTransport({ command: process.execPath, args: program(baseUrl, ...args), stderr: 'inherit' }));
-    return client;
-  }
-  const execute = async (client: Client) => {
-    const { isError, content } = await client.callTool({
-      name: 'execute_intent',
-      arguments: { intent_uid: country, parameters: { code: 'JP' } },
-    });
-    return { isError, text: (content as { text: string }[])[0]?.text };
-  };
-
-  test('tells the person to accept the policy, then executes with a PAT of its own', async () => {
-    for (const version of ['2025-11-25', '2026-07-28']) {
-      const client = await open(version);
-      const { tools } = await client.listTools();
-      expect(tools).toHaveLength(4);
-      expect(await execute(client)).toEqual({
-        isError: true,
-        text: expect.stringContaining(`mcp-stdio.ts accept ${baseUrl}`),
-      });
-      await client.close();
-    }
-    const accepted = await run(process.execPath, program('accept', baseUrl, '--yes'));
-    expect(accepted.stderr).toContain('- You must not exceed the rate limit.');
-    for (const version of ['2025-11-25', '2026-07-28']) {
-      const client = await open(version);
-      expect(await execute(client)).toEqual({ isError: false, text: expect.stringContaining('Japan') });
-      await client.close();
-    }
-  });
-
-  test('sends nothing over http to another machine', async () => {
-    const failed = await run(process.execPath, program('http://gate.example')).catch((error) => error);
-    expect(failed).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(
-        'the address of the gate must begin with https://: only to this machine may tokens be sent over http\n',
-      ),
-    });
-  });
-
-  test('accepts nothing without consent', async () => {
-    const asked = run(process.execPath, ['client/mcp-stdio.ts', 'accept', baseUrl, '--folder', join(folder, 'nobody')]);
-    asked.child.stdin?.end('n\n');
-    const failed = await asked.catch((error) => error);
-    expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('Nothing was accepted.') });
   });
 });
 
@@ -155,7 +98,9 @@ describe('as a server of MCP on standard input and output', () => {
 
 const environment = await installPythonClient();
 const python = (...args: string[]) =>
-  run(join(environment?.folder ?? '', 'bin', 'python'), args, { env: { ...process.env, BASE_URL: baseUrl, PYTHONDONTWRITEBYTECODE: '1' } });
+  run(join(environment?.folder ?? '', 'bin', 'python'), args, {
+    env: { ...process.env, HOME: folder, INTENT_GATE_HOME: '', BASE_URL: baseUrl, PYTHONDONTWRITEBYTECODE: '1' },
+  });
 afterAll(() => environment?.remove());
 
 (environment ? describe : describe.skip)('in Python, as a package that is installed', () => {
@@ -196,8 +141,8 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
   });
 
   test('finds, reads and executes from a shell, with a key of its own', async () => {
-    const key = join(folder, 'python.key');
-    const command = (...args: string[]) => python('-m', 'intent_gate', '--key', key, ...args);
+    const key = join(folder, '.intent-gate', 'python.key');
+    const command = (...args: string[]) => python('-m', 'intent_gate', ...args);
     expect((await command('policy')).stdout).toContain('You may execute every intent, at most 60 times a minute.');
     expect((await command('search', 'which country has this code')).stdout).toContain(country);
     expect(JSON.parse((await command('get', country)).stdout).intent_uid).toBe(country);
@@ -215,6 +160,13 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     expect(failed.code).toBe(1);
     expect(failed.stderr).toContain('INVALID_PARAMETER: ');
     expect(failed.stderr).toContain('  /parameters/code is required');
+    for (const parameters of ['{code:JP}', '[]']) {
+      const unread = await python('-m', 'intent_gate', 'execute', country, parameters).catch((error) => error);
+      expect(unread).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(`argument parameters: must be a JSON object in quotes, for example '{"code":"JP"}'\n`),
+      });
+    }
   });
 
   test('takes no key that others can read, and sends nothing over http to another machine', async () => {
@@ -252,6 +204,9 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
       'asked twice: True',
       'read again: True',
       'not shown: UNEXPECTED_ANSWER',
+      'declined: PolicyDeclined POLICY_DECLINED None',
+      'used up: RateLimited TOO_MANY_REQUESTS 0',
+      'refused: Refusal FORBIDDEN None',
       'gave up: UNREACHABLE',
     ]);
   });

@@ -1,17 +1,14 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { makeCertificate } from '../support/certificate.ts';
+import { installRequirements } from '../support/python.ts';
 
-const run = promisify(execFile);
 const environmentFolder = '.venv';
-const requirements = 'test/deploy/requirements.txt';
 
 export interface Emulator {
   port: number;
@@ -19,14 +16,7 @@ export interface Emulator {
 }
 
 /** Installs the emulator into a virtual environment of the project, unless the required version is there already. */
-export async function installEmulator(): Promise<void> {
-  const stamp = join(environmentFolder, 'requirements.txt');
-  const wanted = await readFile(requirements, 'utf8');
-  if (existsSync(stamp) && (await readFile(stamp, 'utf8')) === wanted) return;
-  await run('python3', ['-m', 'venv', environmentFolder]);
-  await run(join(environmentFolder, 'bin', 'pip'), ['install', '--quiet', '--disable-pip-version-check', '-r', requirements]);
-  await writeFile(stamp, wanted);
-}
+export const installEmulator = (): Promise<void> => installRequirements(environmentFolder, 'test/deploy/requirements.txt');
 
 /**
  * Starts the emulator on a loopback port, over TLS (the bootstrap's bucket policy refuses anything else), with IAM in force.

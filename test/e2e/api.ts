@@ -32,11 +32,12 @@ export interface Api {
 }
 
 /**
- * Starts the local stack: the synthesized template, unmodified bundles, real HTTP. Test files start it before they define their tests, so that
+ * Starts the local stack with the settings of a deployment: the synthesized template, unmodified bundles, real HTTP. Test files start it before they define their tests, so that
  * an error at its start is reported once a file.
  */
 export async function startApi(options: Parameters<typeof startStack>[0] = {}): Promise<Api> {
-  const stack = await startStack({ port: 0, demo: false, quiet: true, signal: AbortSignal.timeout(120_000), ...options });
+  const context = { agentIds: 'bound', ...options.context };
+  const stack = await startStack({ port: 0, demo: false, quiet: true, signal: AbortSignal.timeout(120_000), ...options, context });
   const { base_url: baseUrl, admin_token: adminToken } = stack;
 
   async function call(method: string, path: string, { token, body, headers }: Call = {}): Promise<Answer> {

@@ -7,8 +7,9 @@ import { afterAll, expect, test } from '@jest/globals';
 import { startStack } from '../../bin/local/stack.ts';
 import { installPythonClient } from '../support/python.ts';
 
-/** Pages that test/bin/cli/stack.test.ts runs, with a logged-in command line, or test/client/package.test.ts, with the client as a package. */
-const elsewhere = ['docs/command-line.md', 'docs/import.md'];
+/** Pages that test/bin/cli/stack.test.ts runs, with a logged-in command line, test/client/package.test.ts, with the client as a package,
+ * or test/hosts, with the frameworks. */
+const elsewhere = ['docs/command-line.md', 'docs/import.md', 'docs/frameworks.md'];
 
 const python = await installPythonClient();
 
@@ -49,17 +50,19 @@ test.each(programs)(
       cwd: folder,
       env: {
         ...process.env,
+        // keys belong into the folder of a person, and a test has its own
+        HOME: folder,
         BASE_URL: stack.base_url,
         INTENT_GATE_URL: stack.base_url,
         INTENT_GATE_TOKEN: stack.admin_token,
         PROJECT: resolve('.'),
         PATH: [resolve('node_modules/.bin'), process.env.PATH].join(delimiter),
       },
-      timeout: 60_000,
+      timeout: 90_000,
     });
     expect(stdout).not.toContain('"error":');
   },
-  90_000,
+  120_000,
 );
 
 test('there are programs to run', () => {

@@ -153,7 +153,6 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
   'delete-agent': { NOT_FOUND: () => api.asAdmin('DELETE', '/api/agents/nobody') },
   mcp: {
     UNSUPPORTED_MEDIA_TYPE: () => api.call('POST', '/mcp', { body: '{}', headers: { 'Content-Type': 'text/plain' } }),
-    UNAUTHORIZED: () => api.call('POST', '/mcp', { token: 'not.a.pat', body: {} }),
     FORBIDDEN: () => api.call('POST', '/mcp', { body: {}, headers: { Origin: 'https://page.example' } }),
   },
   'create-service': {
@@ -174,6 +173,7 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
     CONFLICT: async () => api.asAdmin('DELETE', `/api/services/${await api.createService()}`, undefined, { 'If-Match': '"stale"' }),
   },
   'get-service': { NOT_FOUND: () => api.call('GET', `/api/services/${unknownService}`) },
+  'get-own-description': { INVALID_PARAMETER: () => api.call('GET', '/agents.json?page_size=101') },
   'list-services': { INVALID_PARAMETER: () => api.call('GET', '/api/services?page_size=101') },
   'list-service-intents': {
     INVALID_PARAMETER: async () => api.call('GET', `/api/services/${await api.createService()}/intents?page_size=101`),

@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { VerifyAdmin } from '../../functions/core/admin/verify-admin.ts';
 import { ApiError } from '../../functions/core/api-error.ts';
+import { countExecution, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { chargesOf } from '../../functions/core/policy/judge.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { openAgents } from '../../functions/core/store/agent.ts';
 import { openHistory } from '../../functions/core/store/history.ts';
 import { createAction as createDelete } from '../../functions/delete-agent.ts';
 import { createAction as createGet } from '../../functions/get-agent.ts';
 import { createAction as createRevoke } from '../../functions/revoke-agent.ts';
-import { agent as agentSchema } from '../../schemas/agent.ts';
+import { agent as agentSchema, agentWithUsage } from '../../schemas/agent.ts';
 import { someAdmin } from '../support/admins.ts';
 import { bindAgent } from '../support/bind-agent.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
@@ -37,7 +40,13 @@ const call = (
   agent_id = encodeURIComponent(agentId),
   verifyAdmin: VerifyAdmin = async () => someAdmin,
 ) => {
-  const deps = { verifyAdmin, agents: openAgents(store.table), history: openHistory(store.table) };
+  const deps = {
+    verifyAdmin,
+    agents: openAgents(store.table),
+    history: openHistory(store.table),
+    findPolicy: openPolicy(loadPolicyTemplate()),
+    limits: openRateLimiter(store.table),
+  };
   const steps = { get: createGet, revoke: createRevoke, delete: createDelete }[kind](deps);
   return invoke(steps, { path: `/api/agents/${agent_id}`, pathParameters: { agent_id } });
 };
@@ -50,11 +59,18 @@ const record = {
   last_issue: '2030-01-01T00:01:00.000Z',
 };
 
-test('an agent can be read', async () => {
+const unused = [{ limit: 'execute', rule: '/permission/0/constraint/0', of: 60, used: 0, left: 60, period: 60 }];
+
+test('an agent can be read, and what it has used', async () => {
   const { status, body } = await call('get');
-  expect({ status, body }).toEqual({ status: 200, body: record });
-  agentSchema.parse(body);
-  expect((await call('get', encodeURIComponent(agentId.normalize('NFD')))).body).toEqual(record);
+  expect({ status, body }).toEqual({ status: 200, body: { ...record, usage: unused } });
+  agentWithUsage.parse(body);
+  const { grants } = openPolicy(loadPolicyTemplate())('https://api.example/test');
+  await openRateLimiter(store.table).consume(countExecution('thumbprint', chargesOf(grants.rules)));
+  expect((await call('get', encodeURIComponent(agentId.normalize('NFD')))).body).toEqual({
+    ...record,
+    usage: [{ ...unused[0], used: 1, left: 59 }],
+  });
 });
 
 test('revoking returns the time, and makes a new generation every time', async () => {

@@ -120,7 +120,16 @@ test.each<[issues: [path: string, problem: string][], change: object]>([
     ],
     { intent_uid: undefined, input_parameters: undefined, endpoint: undefined },
   ],
-  [[['/intent_uid', uidForm]], { intent_uid: 'tides.example:Next:v1' }],
+  ...[
+    ['tides.example:nextHighTide:v1', 'tides.example:next-high-tide:v1'],
+    ['tides.example:GET_XMLTides2:v1.2', 'tides.example:get-xml-tides2:v1.2'],
+    ['tides.example: Maré :v1', 'tides.example:mare:v1'],
+  ].map(([intent_uid, form]): [issues: [string, string][], change: object] => [
+    [['/intent_uid', `must have a slug of lower-case letters, digits and hyphens, for example ${form}`]],
+    { intent_uid },
+  ]),
+  [[['/intent_uid', uidForm]], { intent_uid: 'tides example:Next:v1' }],
+  [[['/intent_uid', uidForm]], { intent_uid: 'tides.example:???:v1' }],
   [[['/intent_uid', uidForm]], { intent_uid: 'tides.example:next' }],
   [[['/version', 'must equal the version at the end of intent_uid, or be left out']], { version: 'v2' }],
   [[['/service_id', 'is not a known member; remove it']], { service_id: 'mine' }],

@@ -20,6 +20,7 @@ test('registers a service with all its members, and answers with its address', a
     service_logo_url: 'https://tides.example/logo.png',
     service_terms_of_service_url: 'https://tides.example/terms',
     service_privacy_policy_url: 'https://tides.example/privacy',
+    limit: { rate: 100, period: 60 },
   };
   const { status, headers, body } = await create(input);
   expect({ status, body }).toEqual({ status: 201, body: { service_id: expect.any(String), ...serviceNamed('Tides') } });
@@ -48,6 +49,17 @@ test('refuses a name that another service has, and says which', async () => {
 });
 
 const address = 'must be an absolute http or https URL without user information';
+
+test('refuses a limit that limits nothing that is known', async () => {
+  const refused = await create({ ...serviceNamed('Refused'), limit: { rate: 0, period: 40_000_000, burst: 5 } });
+  expect(refusalOf(refused).details).toMatchObject({
+    issues: expect.arrayContaining([
+      { path: '/limit/period', problem: 'must be at most 31622400 seconds, a year' },
+      { path: '/limit/burst', problem: 'is not a known member; remove it' },
+      { path: '/limit/rate', problem: expect.any(String) },
+    ]),
+  });
+});
 
 test.each<[issues: [path: string, problem: string][], change: object]>([
   [

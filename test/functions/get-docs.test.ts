@@ -97,7 +97,7 @@ describe('its files', () => {
 });
 
 test('the OpenAPI document names the address that it is read by as its server', async () => {
-  const document = toOpenApi({ protocol: 'proto', policy: policyText });
+  const document = toOpenApi({ protocol: 'proto', aliases: true, policy: policyText });
   const { status, headers, body } = await invoke(createOpenApi({ readDocument: () => document }), { path: '/openapi.json' });
   expect(status).toBe(200);
   expect(headers).toMatchObject({ 'Content-Type': 'application/json', 'Cache-Control': 'no-cache', ETag: expect.any(String) });

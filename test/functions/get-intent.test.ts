@@ -1,7 +1,9 @@
 import { afterAll, expect, test } from '@jest/globals';
+import { matchesEntityTags } from '../../functions/core/http/response.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { intentTag } from '../../functions/core/store/intents.ts';
 import { createAction } from '../../functions/get-intent.ts';
-import { fullIntent, intentDetails } from '../../schemas/intent.ts';
+import { describedDetails, fullIntent, intentDetails, intentUpdate } from '../../schemas/intent.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { type Headers, refusals, startRegistry } from '../support/registry.ts';
@@ -40,6 +42,40 @@ test('shows what an agent needs to know', async () => {
   intentDetails.parse(body);
   expect(headers).toMatchObject({ ETag: intentTag(found, 'details'), 'Cache-Control': 'no-cache' });
   expect(await get(uid, { view: 'details' })).toEqual({ status, headers, body });
+});
+
+test('shows what the policy says about it in particular, under a tag of its own that If-Match ignores', async () => {
+  const template = {
+    ...loadPolicyTemplate(),
+    permission: [
+      { target: '{base_url}/api/intents', action: 'execute' },
+      {
+        target: `{base_url}/api/intents/${uid}`,
+        action: 'execute',
+        constraint: [
+          { leftOperand: `{base_url}/api/intents/${uid}/parameters/code`, operator: 'neq' as const, rightOperand: 'XX' },
+          { leftOperand: 'v:rateLimit', operator: 'lte' as const, rightOperand: 5, unit: 'v:day' },
+        ],
+      },
+    ],
+  };
+  const ask = (view: string) =>
+    invoke(createAction({ ...registry, findPolicy: openPolicy(template) }), {
+      path: '/',
+      pathParameters: { intent_uid: uid },
+      query: { view },
+    });
+  const terms = [`You may execute the intent ${uid} if parameter code is not "XX", at most 5 times a day.`];
+  const [short, full] = [await ask('details'), await ask('full')];
+  expect(short).toMatchObject({ status: 200, body: { ...details, terms } });
+  describedDetails.parse(short.body);
+  expect(full.body.terms).toEqual(terms);
+  fullIntent.parse(full.body);
+  const tag = String(full.headers.ETag);
+  expect(tag).toMatch(/~[\w-]{8}"$/);
+  expect(matchesEntityTags(tag, [intentTag(found, 'full')])).toBe(true);
+  expect(matchesEntityTags(tag, [intentTag(found, 'details')])).toBe(false);
+  expect(intentUpdate.parse(full.body)).toMatchObject({ intent_uid: uid });
 });
 
 test('shows everything that was registered with view=full', async () => {

@@ -74,6 +74,7 @@ function openGate({ isProofRequired = false, findPolicy: find = findPolicy, ...s
       issueLimitPerHour: 60,
       isFreshRequired: false,
       isApprovalRequired: false,
+      isSharingAllowed: false,
       ...settings,
     },
   });
@@ -182,7 +183,10 @@ describe('POST /api/pat/issue', () => {
       lmt: { rate: 60, period: 60 },
     });
     expect(claims.iat).toBeGreaterThanOrEqual(before);
-    expect(answer.body).toEqual({ 'proto-pat': expect.any(String), expires_at: new Date(claims.exp * 1000).toISOString() });
+    expect(answer.body).toEqual({
+      'proto-pat': expect.any(String),
+      expires_at: new Date(claims.exp * 1000).toISOString().replace('.000Z', 'Z'),
+    });
     expect(answer.headers).toMatchObject({ 'Cache-Control': 'no-store', 'RateLimit-Policy': expect.stringContaining('"issue";q=60') });
     expect((await readClaims(await issue(request))).jti).not.toBe(claims.jti);
   });

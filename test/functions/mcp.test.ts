@@ -75,7 +75,10 @@ describe.each(revisions)('a client of revision %s', (revision) => {
       type: 'object',
       additionalProperties: false,
       required: ['intent_uid', 'parameters'],
-      properties: { intent_uid: { type: 'string', description: expect.any(String) }, parameters: { type: 'object' } },
+      properties: {
+        intent_uid: { type: 'string', description: expect.any(String) },
+        parameters: { type: 'object', additionalProperties: true },
+      },
     });
     expect(JSON.stringify(tools)).not.toContain('$ref');
     await client.close();
@@ -111,9 +114,23 @@ describe.each(revisions)('a client of revision %s', (revision) => {
     await client.close();
   });
 
-  test('is refused as HTTP if the PAT of its connection is not valid', async () => {
-    await expect(connect(revision, { Authorization: 'Bearer not.a.pat' })).rejects.toThrow();
-  });
+  test.each(['Bearer not.a.pat', 'Basic bm9ib2R5OnNlY3JldA=='])(
+    'finds and reads although its connection sends %s, and is told what to do instead',
+    async (Authorization) => {
+      const client = await connect(revision, { Authorization });
+      expect((await client.listTools()).tools).toHaveLength(4);
+      expect(await callTool(client, 'search_intents', { query: 'countries' })).toMatchObject({ isError: false });
+      expect(await callTool(client, 'get_intent', { intent_uid: country.intent_uid })).toMatchObject({ isError: false });
+      const refused = await callTool(client, 'execute_intent', country);
+      expect(refused).toMatchObject({ isError: true, data: { error: { code: 'UNAUTHORIZED', details: { reason: 'pat_of_connection' } } } });
+      expect(refused.data.next).toMatch(
+        /^The PAT that this connection is configured with does not hold\. Call accept_policy without arguments/,
+      );
+      const pat = await acceptPolicy(client);
+      expect(await callTool(client, 'execute_intent', { ...country, pat })).toMatchObject({ isError: false });
+      await client.close();
+    },
+  );
 });
 
 describe('a refusal says the next call', () => {
@@ -228,23 +245,25 @@ test('a PAT that is bound to its key needs a proof for this very request', async
       headers,
       body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'execute_intent', arguments: country } },
     });
-  expect(await executeWith({})).toMatchObject({ status: 401, body: { error: { code: 'UNAUTHORIZED' } } });
+  expect(await executeWith({})).toMatchObject({
+    status: 200,
+    body: { result: { isError: true, structuredContent: { error: { code: 'UNAUTHORIZED' } } } },
+  });
   const proven = await executeWith({ DPoP: await signProof(agent, { url, token }) });
   expect(proven).toMatchObject({ status: 200, body: { result: { isError: false, structuredContent: { name: 'Japan' } } } });
 });
 
-test('a revoked PAT of the connection is refused as HTTP, one in the arguments as a result', async () => {
+test('a revoked PAT is refused in a result, whether it is one of the connection or of the arguments', async () => {
   const agentId = `agent-${randomUUID()}`;
   const pat = await api.obtainPat(agentId);
   expect((await api.asAdmin('POST', `/api/agents/${agentId}/revoke`)).status).toBe(200);
   const call = (args: object) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'execute_intent', arguments: args } });
-  const refused = await api.call('POST', '/mcp', { token: pat, body: call(country) });
-  expect(refused).toMatchObject({ status: 401, body: { error: { code: 'UNAUTHORIZED' } } });
-  expect(refused.headers.get('www-authenticate')).toBe('Bearer realm="intent-gate", error="invalid_token"');
-  expect(await api.call('POST', '/mcp', { body: call({ ...country, pat }) })).toMatchObject({
-    status: 200,
-    body: { result: { isError: true } },
-  });
+  for (const sent of [{ token: pat, body: call(country) }, { body: call({ ...country, pat }) }]) {
+    expect(await api.call('POST', '/mcp', sent)).toMatchObject({
+      status: 200,
+      body: { result: { isError: true, structuredContent: { error: { code: 'UNAUTHORIZED' } } } },
+    });
+  }
 });
 
 const modernMeta = {

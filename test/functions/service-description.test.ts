@@ -1,7 +1,9 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { readApiDocument } from '../../functions/core/documents/files.ts';
+import type { SearchEngine } from '../../functions/core/search/search-engine.ts';
+import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
+import { openRegistry } from '../../functions/core/store/registry.ts';
 import { openServices } from '../../functions/core/store/services.ts';
 import { createAction as createOwn } from '../../functions/get-own-description.ts';
 import { createAction } from '../../functions/get-service-description.ts';
@@ -54,6 +56,7 @@ describe('the description of a service', () => {
       'proto-public-key': pem,
       'proto-policy-file': 'https://api.example/test/api/policy',
       'proto-api-discovery': 'https://api.example/test/api/intents/search',
+      'proto-api-execute': 'https://api.example/test/api/intents/execute',
     });
     expect(serviceDescription('proto').safeParse(body).error).toBeUndefined();
     expect(createPublicKey(body['proto-public-key']).equals(publicKey)).toBe(true);
@@ -70,7 +73,7 @@ describe('the description of a service', () => {
     expect((await ask({ page: '9' })).body.intents).toEqual([]);
   });
 
-  test('shows the addresses that the service names, its own policy among them', async () => {
+  test('shows the addresses that the service names, and the policy that agents sign: that of the gate', async () => {
     const addresses = {
       service_logo_url: 'https://sea.example/logo.svg',
       service_terms_of_service_url: 'https://sea.example/terms',
@@ -81,8 +84,9 @@ describe('the description of a service', () => {
       'service-info': { name: 'Sea', description: 'Facts about the world', service_url: 'https://world.example', ...addresses },
       intents: [],
       'uim-public-key': pem,
-      'uim-policy-file': 'https://sea.example/policy',
+      'uim-policy-file': 'https://api.example/test/api/policy',
       'uim-api-discovery': 'https://api.example/test/api/intents/search',
+      'uim-api-execute': 'https://api.example/test/api/intents/execute',
     });
   });
 
@@ -109,48 +113,65 @@ describe('the description of a service', () => {
 });
 
 describe('the description of the gate', () => {
-  const ask = (protocol = 'proto') => invoke(createOwn({ readDocument: readApiDocument, signingKeys, protocol }), { path: '/agents.json' });
+  let started: TestTable;
+  let engine: SearchEngine;
+  const registered = ['b.example:two:v1', 'a.example:three:v1', 'a.example:one:v1'].map((uid) => intentOf(uid, { tags: ['sea'] }));
+  const shown = (['a.example:one:v1', 'a.example:three:v1', 'b.example:two:v1'] as const).map((uid) =>
+    toIntentDetails(intentOf(uid, { tags: ['sea'] }), uid.startsWith('a') ? 'A' : 'B'),
+  );
 
-  test('has the operations that agents use for its intents', async () => {
-    const { status, headers, body } = await ask();
-    expect(status).toBe(200);
-    expect(headers).toMatchObject({ ETag: expect.any(String), 'Cache-Control': 'no-cache' });
-    expect(serviceDescription('proto').safeParse(body).error).toBeUndefined();
-    expect(body.intents.map(({ intent_uid, endpoint }: Record<string, string>) => [intent_uid, endpoint])).toEqual([
-      [
-        'api.example:search-intents:v1',
-        'https://api.example/test/api/intents/search{?query,service_name,intent_name,uid,namespace,description,tags,view,after,explain,page,page_size}',
-      ],
-      ['api.example:get-intent:v1', 'https://api.example/test/api/intents/{intent_uid}{?view}'],
-      ['api.example:get-policy:v1', 'https://api.example/test/api/policy{?view}'],
-      ['api.example:issue-pat:v1', 'https://api.example/test/api/pat/issue'],
-      ['api.example:execute-intent:v1', 'https://api.example/test/api/intents/execute'],
-    ]);
-    expect(body.intents[3]).toMatchObject({
-      input_parameters: [
-        { name: 'agent_id', type: 'string', required: true },
-        { name: 'signed_policy', type: 'string', required: true },
-        { name: 'agent_public_key', type: 'string', required: true },
-      ],
-      output_parameters: [
-        { name: 'proto-pat', type: 'string', required: true },
-        { name: 'expires_at', type: 'string', required: true },
-      ],
-    });
-    expect(body.intents[4].input_parameters).toEqual([
-      { name: 'intent_uid', type: 'string', required: true },
-      { name: 'parameters', type: 'object', required: true },
-      { name: 'fields', type: 'array', required: false, description: expect.any(String) },
-    ]);
+  beforeAll(async () => {
+    started = await startTable();
+    engine = openSqliteEngine(openRegistry(started.table));
+    const services = openServices(started.table);
+    const intents = openIntents(started.table);
+    for (const name of ['A', 'B', 'Gone']) {
+      const { service_id } = await services.create(serviceNamed(name));
+      for (const intent of registered.filter(({ intent_uid }) => intent_uid.startsWith(name.toLowerCase()))) {
+        await intents.create(service_id, intent);
+      }
+      if (name === 'A') {
+        await intents.create(service_id, intentOf('a.example:draft:v1', { draft: true }));
+        await intents.create(service_id, intentOf('a.example:old:v1', { deprecated: true }));
+      }
+      if (name === 'Gone') {
+        await intents.create(service_id, intentOf('gone.example:one:v1'));
+        await services.remove(service_id, () => true);
+      }
+    }
+  });
+  afterAll(async () => {
+    await engine.close();
+    await started.stop();
   });
 
-  test('uses the name of the protocol', async () => {
-    const { body } = await ask('uim');
-    expect(body).toMatchObject({
-      'service-info': { name: 'Intent Gate', service_url: 'https://api.example/test' },
+  const ask = (query: Record<string, string> = {}, protocol = 'proto') =>
+    invoke(createOwn({ engine, signingKeys, protocol }), { path: '/agents.json', query });
+
+  test('has the intents of all services that a search finds, and says where they are found and executed', async () => {
+    const { status, headers, body } = await ask({}, 'uim');
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({ ETag: expect.any(String), 'Cache-Control': 'no-cache' });
+    expect(headers).not.toHaveProperty('Link');
+    expect(body).toEqual({
+      'service-info': { name: 'Intent Gate', description: expect.any(String), service_url: 'https://api.example/test' },
+      intents: shown,
       'uim-public-key': pem,
       'uim-policy-file': 'https://api.example/test/api/policy',
       'uim-api-discovery': 'https://api.example/test/api/intents/search',
+      'uim-api-execute': 'https://api.example/test/api/intents/execute',
     });
+    expect(serviceDescription('uim').safeParse(body).error).toBeUndefined();
+  });
+
+  test('comes in pages, each of which leads to the next', async () => {
+    const base = 'https://api.example/test/agents.json';
+    const first = await ask({ page_size: '2' });
+    expect(first.body.intents).toEqual(shown.slice(0, 2));
+    expect(first.headers.Link).toBe(`<${base}?page_size=2&page=2&after=a.example%3Athree%3Av1>; rel="next"`);
+    const second = await ask({ page: '2', page_size: '2', after: 'a.example:three:v1' });
+    expect(second.body.intents).toEqual(shown.slice(2));
+    expect(second.headers.Link).toBe(`<${base}?page=1&page_size=2>; rel="prev"`);
+    expect(refusalOf(await ask({ page_size: '101' }))).toMatchObject({ status: 400, code: 'INVALID_PARAMETER' });
   });
 });

@@ -3,6 +3,7 @@ import type { JWK } from 'jose';
 import { createAction as createApprove } from '../../functions/approve-agent.ts';
 import { createAction as createBlock } from '../../functions/block-agent.ts';
 import type { Admin } from '../../functions/core/admin/admin.ts';
+import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { log } from '../../functions/core/log.ts';
 import { outwaitAdmissions } from '../../functions/core/pat/admission.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
@@ -11,7 +12,7 @@ import { keys } from '../../functions/core/store/keys.ts';
 import { createAction as createGet } from '../../functions/get-agent.ts';
 import { createAction as createList } from '../../functions/list-agents.ts';
 import { createAction as createUnblock } from '../../functions/unblock-agent.ts';
-import { agentPage, agent as agentSchema } from '../../schemas/agent.ts';
+import { agentPage, agentWithUsage } from '../../schemas/agent.ts';
 import { someAdmin } from '../support/admins.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
 import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, post, requestPat, startGate } from '../support/gate.ts';
@@ -53,7 +54,16 @@ const unblock = (agentId: string) =>
   invoke(createUnblock({ ...admin, agents: gate.agents }), { method: 'DELETE', ...pathOf(agentId, '/block') });
 const approve = (agentId: string, body: object = {}) =>
   invoke(createApprove({ ...admin, agents: gate.agents }), { method: 'POST', ...pathOf(agentId, '/approve'), ...json(body) });
-const show = (agentId: string) => invoke(createGet({ ...admin, agents: gate.agents }), pathOf(agentId));
+const show = (agentId: string) =>
+  invoke(
+    createGet({
+      ...admin,
+      agents: gate.agents,
+      findPolicy: openPolicy(loadPolicyTemplate()),
+      limits: openRateLimiter(gate.database.table),
+    }),
+    pathOf(agentId),
+  );
 const list = (query: Record<string, string>) => invoke(createList({ ...admin, agents: gate.agents }), { path: '/api/agents', query });
 const run = (pat: string, steps = gate.openExecute(), headers = {}) => execute(steps, pat, uid, { code: 'FR' }, headers);
 const thumbprintOf = async (agentId: string) => (await gate.agents.find(agentId))?.thumbprint;
@@ -213,9 +223,16 @@ describe('with approval', () => {
     expect(gate.database.operations).toEqual(['BatchGetItem']);
     expect(refusalOf(await ask({ ...(await newAgent()), agentId: agent.agentId }))).toEqual(bound);
 
-    const { body } = await show(agent.agentId);
-    expect(body).toEqual({ agent_id: agent.agentId, state: 'pending', key_thumbprint: expect.any(String), first_seen: expect.any(String) });
-    agentSchema.parse(body);
+    const shown = await show(agent.agentId);
+    agentWithUsage.parse(shown.body);
+    const { usage, ...body } = shown.body;
+    expect(usage).toEqual([expect.objectContaining({ limit: 'execute', used: 0, left: 60 })]);
+    expect(body).toEqual({
+      agent_id: agent.agentId,
+      state: 'pending',
+      key_thumbprint: expect.any(String),
+      first_seen: expect.any(String),
+    });
     expect(refusalOf(await approve(agent.agentId, { key_thumbprint: 'another' }))).toEqual({
       status: 409,
       code: 'CONFLICT',
@@ -430,6 +447,116 @@ test('a request for a PAT beyond the limit writes nothing once that is known', a
   expect((await ask('beyond')).status).toBe(429);
   expect(gate.database.operations).toEqual([]);
 }, 30_000);
+
+describe('an agent_id that several keys use', () => {
+  const share = (isApprovalRequired = false) => gate.openIssue(loadPolicyTemplate(), isApprovalRequired, true);
+  const subjectOf = (pat: string) => JSON.parse(Buffer.from(pat.split('.')[1] ?? '', 'base64url').toString()).sub;
+  const issued = async (agent: Agent, steps = share()): Promise<string> => {
+    const { status, body } = await requestPat(steps, agent);
+    expect({ status, body }).toEqual({ status: 200, body: { 'proto-pat': expect.any(String), expires_at: expect.any(String) } });
+    return body['proto-pat'];
+  };
+  /** Three keys under one id; the first has it. */
+  async function makeSharers() {
+    const first = await newAgent();
+    const others = [await newAgent(first.agentId), await newAgent(first.agentId.toUpperCase())];
+    return [first, ...others] as [Agent, Agent, Agent];
+  }
+
+  test('is told apart by key: each is an agent of its own, with PATs that hold side by side', async () => {
+    const sharers = await makeSharers();
+    const [first, second] = sharers;
+    const pats: string[] = [];
+    for (const agent of [...sharers, ...sharers]) pats.push(await issued(agent));
+    const names = pats.slice(0, 3).map(subjectOf);
+    expect(names).toEqual([
+      first.agentId,
+      `${first.agentId}~${await thumbprintOf(names[1])}`,
+      `${first.agentId.toUpperCase()}~${await thumbprintOf(names[2])}`,
+    ]);
+    expect(new Set(await Promise.all(names.map(thumbprintOf))).size).toBe(3);
+    expect(pats.slice(3).map(subjectOf)).toEqual(names);
+    const steps = gate.openExecute();
+    for (const pat of pats) expect((await run(pat, steps)).status).toBe(200);
+    expect(agentWithUsage.parse((await show(names[1])).body)).toMatchObject({ agent_id: names[1], state: 'active' });
+
+    await gate.agents.revoke(names[1], Date.now());
+    expect(await Promise.all(pats.map(async (pat) => (await run(pat, steps)).status))).toEqual([200, 401, 200, 200, 401, 200]);
+    expect((await run(await issued(second), steps)).status).toBe(200);
+  });
+
+  test('costs one read more, and belongs to the first key alone if ids are not shared', async () => {
+    const [first, second] = await makeSharers();
+    await issued(first);
+    expect(refusalOf(await requestPat(gate.openIssue(), second))).toEqual(bound);
+    const pat = await issued(second);
+    gate.database.operations.length = 0;
+    await issued(second);
+    expect(gate.database.operations.filter((name) => name === 'BatchGetItem')).toHaveLength(2);
+    // what was issued stays valid when the setting changes
+    expect(refusalOf(await requestPat(gate.openIssue(), second))).toEqual(bound);
+    expect((await run(pat)).status).toBe(200);
+  });
+
+  test('is blocked with all its keys, or for one of them', async () => {
+    const sharers = await makeSharers();
+    const [first, second, third] = sharers;
+    const pats: string[] = [];
+    for (const agent of sharers) pats.push(await issued(agent));
+    const steps = gate.openExecute();
+    const statuses = () => Promise.all(pats.map(async (pat) => (await run(pat, steps)).status));
+
+    await block(subjectOf(pats[1] ?? ''));
+    expect(await statuses()).toEqual([200, 403, 200]);
+    expect(refusalOf(await requestPat(share(), second))).toEqual(blockedAtIssue);
+    expect(refusalOf(await requestPat(share(), { ...second, agentId: 'another name' }))).toEqual(blockedAtIssue);
+    await unblock(subjectOf(pats[1] ?? ''));
+    expect(await statuses()).toEqual([200, 200, 200]);
+
+    await block(first.agentId);
+    expect(await statuses()).toEqual([403, 403, 403]);
+    gate.database.operations.length = 0;
+    for (const agent of [...sharers, await newAgent(first.agentId)]) {
+      expect(refusalOf(await requestPat(share(), agent))).toEqual(blockedAtIssue);
+    }
+    expect(gate.database.operations.filter((name) => !/Get/.test(name))).toEqual([]);
+    await unblock(first.agentId);
+    expect(await statuses()).toEqual([200, 200, 200]);
+    expect((await requestPat(share(), third)).status).toBe(200);
+  });
+
+  test('is approved for one key at a time', async () => {
+    const [first, second] = await makeSharers();
+    expect(refusalOf(await requestPat(share(true), first))).toEqual(pending);
+    expect(refusalOf(await requestPat(share(true), second))).toEqual(pending);
+    expect((await approve(first.agentId)).status).toBe(200);
+    expect((await requestPat(share(true), first)).status).toBe(200);
+    expect(refusalOf(await requestPat(share(true), second))).toEqual(pending);
+    const { body } = await list({ state: 'pending', page_size: '100' });
+    const waiting = body.agents.map(({ agent_id }: { agent_id: string }) => agent_id);
+    const name = waiting.find((id: string) => id.startsWith(`${first.agentId}~`));
+    expect((await approve(name)).status).toBe(200);
+    expect((await requestPat(share(true), second)).status).toBe(200);
+  });
+
+  test('is not obtained by writing the name of another key', async () => {
+    const [first, second] = await makeSharers();
+    await issued(first);
+    const name = subjectOf(await issued(second));
+    const impostor = await newAgent(name);
+    expect(subjectOf(await issued(impostor))).toBe(`${name}~${await thumbprintOf(subjectOf(await issued(impostor)))}`);
+    expect((await run(await issued(second))).status).toBe(200);
+  });
+
+  test('is given to each of many keys that ask at once', async () => {
+    const agentId = (await newAgent()).agentId;
+    const agents = await Promise.all(Array.from({ length: 6 }, () => newAgent(agentId)));
+    const steps = share();
+    const pats = await Promise.all(agents.map((agent) => issued(agent, steps)));
+    expect(new Set(pats.map(subjectOf)).size).toBe(6);
+    expect(pats.map(subjectOf)).toContain(agentId);
+  });
+});
 
 describe('replays', () => {
   test('read before they write, and end at ten for each call of the rate', async () => {

@@ -61,6 +61,8 @@ describe('bundles', () => {
   const budgets: Record<string, number> = {
     // the clients of DynamoDB, KMS and Secrets Manager
     'execute-intent': 600,
+    // the clients of DynamoDB and KMS, and all that a policy can say
+    'issue-pat': 460,
     // all that agents can do, and the protocol
     mcp: 900,
   };

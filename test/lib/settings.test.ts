@@ -4,6 +4,7 @@ import { describeChanges, describeDecisions, parseSettings, readSettings, Settin
 const defaults = {
   stage: 'production',
   protocol: 'proto',
+  aliases: true,
   policyFile: 'policy.json',
   patLifeSeconds: 3_600,
   historyDays: 400,
@@ -11,9 +12,11 @@ const defaults = {
   voidPats: false,
   signingKeys: ['first'],
   agents: 'open',
+  agentIds: 'bound',
   requireFreshSignature: false,
   requireProofOfPossession: false,
   signIn: false,
+  adminSignIn: false,
   signInRedirectUris: ['http://127.0.0.1/callback', 'http://[::1]/callback'],
   egressPorts: [443],
   expectedIntents: 100_000,
@@ -128,6 +131,7 @@ describe('parseSettings', () => {
         'signIn: needs domainName, or a publicBaseUrl that begins with https:// and has no path: clients look for its description at the root of a host',
       ],
     ),
+    [{ adminSignIn: true }, 'adminSignIn: needs domainName or publicBaseUrl: the user pool leads admins back there'],
     [
       { signIn: true, publicBaseUrl: 'https://a.example', requireProofOfPossession: true },
       'signIn: must be left out with requireProofOfPossession: who signs in has no key',

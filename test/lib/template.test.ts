@@ -104,17 +104,16 @@ describe('functions', () => {
         Properties.EphemeralStorage ? [[id.replace(/Function.*/, ''), Properties.EphemeralStorage.Size, Properties.MemorySize]] : [],
       );
     };
-    expect(sizes({ expectedIntents: 10 })).toEqual(['searchintents', 'mcp', 'snapshotsearchindex'].map((name) => [name, 512, 1_024]));
-    expect(sizes({ expectedIntents: 300_000 })).toEqual(
-      ['searchintents', 'mcp', 'snapshotsearchindex'].map((name) => [name, 1_717, 1_769]),
-    );
+    const searching = ['searchintents', 'mcp', 'getowndescription', 'snapshotsearchindex'];
+    expect(sizes({ expectedIntents: 10 })).toEqual(searching.map((name) => [name, 512, 1_024]));
+    expect(sizes({ expectedIntents: 300_000 })).toEqual(searching.map((name) => [name, 1_717, 1_769]));
     expect(sizes({ expectedIntents: 300_000, search: 'opensearch' })).toEqual([]);
   });
 });
 
 describe('the API', () => {
   test('has the methods of the endpoint table, each with its own function, and an answer to every other method', () => {
-    const methods = listMethods(standard);
+    const methods = listMethods(synthesize({ aliases: false }));
     const expected = deployed.flatMap(({ method, path }) => [
       `${method} ${path}`,
       `ANY ${path}`,
@@ -220,8 +219,42 @@ describe('the API', () => {
     expect(functionOf('issue-pat', { resources } as Synthesis).Properties.Environment.Variables.PROTOCOL).toBe('uim');
   });
 
+  test('has the paths of the guides besides, with the name of the protocol, each with the function of its endpoint', () => {
+    const plain = listMethods(synthesize({ aliases: false, protocol: 'uim' }));
+    const methods = listMethods(synthesize({ protocol: 'uim' }));
+    const added = [...methods.keys()].filter((name) => !plain.has(name)).sort();
+    const own = {
+      'GET /uim-policy.json': 'GET /api/policy',
+      'GET /uim/intents/search': 'GET /api/intents/search',
+      'HEAD /uim-policy.json': 'HEAD /api/policy',
+      'HEAD /uim/intents/search': 'HEAD /api/intents/search',
+      'POST /pat/issue': 'POST /api/pat/issue',
+      'POST /uim/execute': 'POST /api/intents/execute',
+    };
+    const refusing = ['/pat', '/pat/issue', '/uim', '/uim-policy.json', '/uim/execute', '/uim/intents', '/uim/intents/search'];
+    expect(added).toEqual([...refusing.map((path) => `ANY ${path}`), ...Object.keys(own)]);
+    for (const [alias, name] of Object.entries(own)) {
+      expect(methods.get(alias)?.Properties.Integration).toEqual(methods.get(name)?.Properties.Integration);
+    }
+  });
+
+  test('has every path once, whatever the protocol is called', () => {
+    for (const protocol of ['api', 'pat', 'docs', 'mcp']) {
+      const methods = listMethods(synthesize({ protocol }));
+      for (const { method, path } of deployed) expect(methods.has(`${method} ${path}`)).toBe(true);
+    }
+  });
+
   test('throttles each method, some with other rates', () => {
     const { only } = synthesize({ throttling: { 'issue-pat': { requestsPerSecond: 5, burst: 10 } } });
+    const forIssue = (path: string) => ({
+      HttpMethod: 'POST',
+      ResourcePath: path,
+      LoggingLevel: 'ERROR',
+      DataTraceEnabled: false,
+      ThrottlingRateLimit: 5,
+      ThrottlingBurstLimit: 10,
+    });
     expect(only('AWS::ApiGateway::Stage').Properties.MethodSettings).toEqual([
       {
         HttpMethod: '*',
@@ -231,14 +264,8 @@ describe('the API', () => {
         ThrottlingRateLimit: 200,
         ThrottlingBurstLimit: 400,
       },
-      {
-        HttpMethod: 'POST',
-        ResourcePath: '/~1api~1pat~1issue',
-        LoggingLevel: 'ERROR',
-        DataTraceEnabled: false,
-        ThrottlingRateLimit: 5,
-        ThrottlingBurstLimit: 10,
-      },
+      forIssue('/~1api~1pat~1issue'),
+      forIssue('/~1pat~1issue'),
     ]);
   });
 
@@ -261,8 +288,8 @@ describe('the API', () => {
       ({ Statement }: { Statement: { RateBasedStatement: object } }) => Statement.RateBasedStatement,
     );
     expect(rules).toMatchObject([
-      { Limit: 100, AggregateKeyType: 'IP', ScopeDownStatement: { ByteMatchStatement: { SearchString: '/api/pat/issue' } } },
-      { Limit: 100, AggregateKeyType: 'IP', ScopeDownStatement: { ByteMatchStatement: { SearchString: '/api/intents/search' } } },
+      { Limit: 100, AggregateKeyType: 'IP', ScopeDownStatement: { ByteMatchStatement: { SearchString: '/pat/issue' } } },
+      { Limit: 100, AggregateKeyType: 'IP', ScopeDownStatement: { ByteMatchStatement: { SearchString: '/intents/search' } } },
       { Limit: 100, AggregateKeyType: 'IP', ScopeDownStatement: { ByteMatchStatement: { SearchString: '/mcp' } } },
     ]);
     expect(flatten(only('AWS::WAFv2::WebACLAssociation').Properties.ResourceArn)).toContain('/stages/<ApiRestDeploymentStagelive');
@@ -723,7 +750,9 @@ describe('the setting search: opensearch', () => {
     const [readers, writers, ...others] = JSON.parse(flatten(only('AWS::OpenSearchServerless::AccessPolicy').Properties.Policy));
     expect(others).toEqual([]);
     expect(readers.Rules[0].Permission).toEqual(['aoss:DescribeIndex', 'aoss:ReadDocument']);
-    expect(readers.Principal).toEqual([expect.stringMatching(/^<searchintentsRole/), expect.stringMatching(/^<mcpRole/)]);
+    expect(readers.Principal).toEqual(
+      ['searchintents', 'mcp', 'getowndescription'].map((name) => expect.stringMatching(new RegExp(`^<${name}Role`))),
+    );
     expect(writers.Rules[0].Permission).toContain('aoss:WriteDocument');
     expect(writers.Principal).toEqual([expect.stringMatching(/^<feedsearchcollectionRole/)]);
   });

@@ -10,7 +10,7 @@ export interface Task {
   tableNames: Record<TableName, string>;
   /** executions at the same time */
   concurrency: number;
-  agents: { thumbprint: string; limit: RateLimit }[];
+  agents: { thumbprint: string; limits: RateLimit[] }[];
 }
 
 export interface Report {
@@ -31,9 +31,13 @@ process.once('message', async ({ endpoint, tableNames, agents, concurrency }: Ta
 
   const executeOnce = async () => {
     const index = Math.floor(Math.random() * agents.length);
-    const { thumbprint, limit } = agents[index] as Task['agents'][0];
+    const { thumbprint, limits } = agents[index] as Task['agents'][0];
     try {
-      const { isAdmitted } = await counter.consume({ thumbprint, name: 'execute', variant: 'long', limit });
+      const { isAdmitted } = await counter.consume({
+        holder: thumbprint,
+        counter: 'execute',
+        charges: limits.map(({ rate, period }) => ({ id: String(period), name: 'execute', rate, period, cost: 1 })),
+      });
       if (isAdmitted) report.executed.push([index, Date.now()]);
       else report.refused++;
       if (!isAdmitted) await setTimeout(1);

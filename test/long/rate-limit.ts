@@ -25,17 +25,22 @@ const { values } = parseArgs({
 });
 const executions = Number(values.executions);
 
-/** Rates that are used up all the time, and periods so short that buckets end all the time. */
-const limits: RateLimit[] = [
-  { rate: 1, period: 1 },
-  { rate: 20, period: 2 },
-  { rate: 100, period: 5 },
-  { rate: 300, period: 10 },
-  { rate: 1_000, period: 20 },
+/** Rates that are used up all the time, and periods so short that buckets end all the time; one limit, or several at once. */
+const policies: RateLimit[][] = [
+  [{ rate: 1, period: 1 }],
+  [{ rate: 20, period: 2 }],
+  [{ rate: 100, period: 5 }],
+  [{ rate: 300, period: 10 }],
+  [{ rate: 1_000, period: 20 }],
+  [
+    { rate: 10, period: 1 },
+    { rate: 15, period: 2 },
+    { rate: 30, period: 10 },
+  ],
 ];
 const agents = Array.from({ length: 30 }, (_, index) => ({
   thumbprint: `agent-${index}`,
-  limit: limits[index % limits.length] as RateLimit,
+  limits: policies[index % policies.length] as RateLimit[],
 }));
 
 const store = await startTable();
@@ -67,11 +72,13 @@ clearInterval(progress);
 await proxy.stop();
 await store.stop();
 
-/** How many calls began a window of `period` that contains more than `rate` calls. */
-const violations = made.map((timesMs, agent) => {
-  const { rate, period } = (agents[agent] as (typeof agents)[0]).limit;
+/** How many calls began a window of the `period` of any limit that contains more than its `rate` of calls. */
+const violations = made.flatMap((timesMs, agent) => {
   const sorted = timesMs.toSorted((a, b) => a - b);
-  return sorted.filter((timeMs, index) => (sorted[index + rate] ?? Number.POSITIVE_INFINITY) - timeMs < period * 1_000).length;
+  return (agents[agent] as (typeof agents)[0]).limits.map(
+    ({ rate, period }) =>
+      sorted.filter((timeMs, index) => (sorted[index + rate] ?? Number.POSITIVE_INFINITY) - timeMs < period * 1_000).length,
+  );
 });
 const total = violations.reduce((sum, count) => sum + count, 0);
 console.log(`${totals.executed} executions by ${processes.length} processes in ${Math.round((Date.now() - startedMs) / 1_000)} s`);

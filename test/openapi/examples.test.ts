@@ -57,7 +57,7 @@ test.each(played)('the example of $name is answered as shown', async ({ name, ..
   // the example shows one of the many intents of this description
   if (name === 'get-own-description')
     shown.intents = shown.intents.filter(
-      (intent: object) => 'intent_uid' in intent && intent.intent_uid === 'intent-gate.example:get-policy:v1',
+      (intent: object) => 'intent_uid' in intent && intent.intent_uid === 'world.example:get-currency:v1',
     );
   expect(align(shown, example.answer)).toEqual(example.answer);
 });

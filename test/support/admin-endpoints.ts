@@ -5,6 +5,8 @@ import { createAction as blockAgent } from '../../functions/block-agent.ts';
 import { openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
+import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { openAgents } from '../../functions/core/store/agent.ts';
 import { openHistory } from '../../functions/core/store/history.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
@@ -137,7 +139,11 @@ export const cases: Partial<Record<Endpoint['name'], Case>> = {
     },
     entry: { kind: 'service', action: 'credential' },
   },
-  'get-agent': { open: getAgent, prepare: newAgent, isFullAdminsOnly: true },
+  'get-agent': {
+    open: (world) => getAgent({ ...world, findPolicy: openPolicy(loadPolicyTemplate()), limits: openRateLimiter(world.table) }),
+    prepare: newAgent,
+    isFullAdminsOnly: true,
+  },
   'revoke-agent': { open: revokeAgent, prepare: newAgent, entry: { kind: 'agent', action: 'revoke' }, isFullAdminsOnly: true },
   'delete-agent': { open: deleteAgent, prepare: newAgent, entry: { kind: 'agent', action: 'unbind' }, isFullAdminsOnly: true },
   'list-agents': { open: listAgents, prepare: async () => ({}), isFullAdminsOnly: true },

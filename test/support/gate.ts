@@ -60,7 +60,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
   const { table } = database;
 
   /** A new instance of endpoint 5. */
-  const openIssue = (template: PolicyTemplate = loadPolicyTemplate(), isApprovalRequired = false): Action => {
+  const openIssue = (template: PolicyTemplate = loadPolicyTemplate(), isApprovalRequired = false, isSharingAllowed = false): Action => {
     const archive = openPolicyArchive(table);
     const usedJtis = openUsedJtis(table);
     return createIssuePat({
@@ -72,7 +72,14 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
       proofs: openProofs(usedJtis, false),
       limits: openRateLimiter(table),
       signingKeys,
-      settings: { protocol: 'proto', patLifeSeconds: 3_600, issueLimitPerHour: 60, isFreshRequired: false, isApprovalRequired },
+      settings: {
+        protocol: 'proto',
+        patLifeSeconds: 3_600,
+        issueLimitPerHour: 60,
+        isFreshRequired: false,
+        isApprovalRequired,
+        isSharingAllowed,
+      },
     });
   };
 

@@ -1,5 +1,5 @@
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import { type Agent, agent, agentPage, agentState } from '../../../schemas/agent.ts';
+import { type Agent, type AgentWithUsage, agent, agentPage, agentState, agentWithUsage } from '../../../schemas/agent.ts';
 import { readAnswer } from '../../probes.ts';
 import type { Api } from '../api.ts';
 import { openContext } from '../context.ts';
@@ -7,8 +7,8 @@ import { nextQuery } from '../registry/read.ts';
 
 const agentPath = (id: string): string => `/api/agents/${encodeURIComponent(id)}`;
 
-const findAgent = async (api: Api, id: string): Promise<Agent> =>
-  readAnswer(agent, await api.call('GET', agentPath(id), { isAdmin: true }));
+const findAgent = async (api: Api, id: string): Promise<AgentWithUsage> =>
+  readAnswer(agentWithUsage, await api.call('GET', agentPath(id), { isAdmin: true }));
 
 async function listAgents(api: Api, state: string): Promise<Agent[]> {
   const found: Agent[] = [];
@@ -45,7 +45,9 @@ export function addAgents(program: CommandUnknownOpts): void {
     });
   agents
     .command('show <agent_id>')
-    .description('Show the key that an agent is bound to, when it last got a PAT, and whether it is blocked')
+    .description(
+      'Show the key that an agent is bound to, when it last got a PAT, whether it is blocked, and what it has used of its limits',
+    )
     .action(async (id, _, command) => {
       const { api, terminal } = openContext(command);
       terminal.record(await findAgent(api, id));

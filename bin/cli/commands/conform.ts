@@ -11,7 +11,7 @@ export function addConform(program: CommandUnknownOpts): void {
       '--admin',
       'also make the checks of management and execution, as the admin that is signed in; what they write is removed at the end',
     )
-    .option('--protocol <name>', 'what replaces "proto" in the names of members')
+    .option('--protocol <name>', 'what replaces "proto" in the names of members; default: what the gate uses')
     .option('--upstream <url>', 'a demo upstream that the gate can reach')
     .option('--only <ids>', 'the checks to make, separated by commas')
     .action(async (address, options, command) => {

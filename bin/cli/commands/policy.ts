@@ -1,19 +1,25 @@
 import { readFileSync } from 'node:fs';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { addressIn, fetchPolicyInWords } from '../../../client/policy.ts';
-import { compilePolicy } from '../../../functions/core/policy/compile.ts';
+import { compareForRegistry } from '../../../functions/core/policy/compare.ts';
+import { compilePolicy, type Grants } from '../../../functions/core/policy/compile.ts';
+import { findContradictions } from '../../../functions/core/policy/contradictions.ts';
 import { describeChanges, describePolicy } from '../../../functions/core/policy/describe.ts';
+import { type Explanation, explainCall } from '../../../functions/core/policy/explain.ts';
+import { formatMoney } from '../../../functions/core/policy/money.ts';
+import { placeholder } from '../../../functions/core/policy/placeholder.ts';
 import { PolicyError } from '../../../functions/core/policy/reading.ts';
-import { fillTemplate, parsePolicyTemplate, placeholder } from '../../../functions/core/policy/template.ts';
-import { policy as policySchema } from '../../../schemas/policy.ts';
+import { fillTemplate, parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
+import { type Policy, policy as policySchema } from '../../../schemas/policy.ts';
 import { readDescription } from '../../local/stack-file.ts';
 import { readAnswer } from '../../probes.ts';
 import { type CliContext, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
-import type { Terminal } from '../terminal.ts';
+import { readRegistry } from '../registry/files.ts';
+import { listAllIntents, listServices } from '../registry/read.ts';
 
 export function addPolicy(program: CommandUnknownOpts): void {
-  const policy = program.command('policy').description('The usage policy: show, diff');
+  const policy = program.command('policy').description('The usage policy: show, diff, explain');
   policy
     .command('show [file]')
     .description('Show the policy that agents have to sign, in plain sentences; with a file what that says, and what it grants')
@@ -21,10 +27,30 @@ export function addPolicy(program: CommandUnknownOpts): void {
   policy
     .command('diff [file] [after]')
     .description('Show what a policy file would change of the policy in force, or of another file. Exit code 2 if it would')
-    .action((file, after, _, command) => {
+    .option('--registry [file]', 'name the intents that change: those of the gate, or of a registry file or folder')
+    .action(async (file, after, { registry }, command) => {
       const context = openContext(command);
-      if (file !== undefined && after !== undefined) return diffFiles(context, file, after);
-      return diffInForce(context, file ?? chooseFile(context.api.baseUrl));
+      const change =
+        file !== undefined && after !== undefined
+          ? betweenFiles(file, after)
+          : await fromInForce(context, file ?? chooseFile(context.api.baseUrl));
+      if (registry === undefined) return showChange(context, change);
+      return showForRegistry(context, change, await readUids(context, registry));
+    });
+  policy
+    .command('explain <intent_uid>')
+    .description('Show whether the policy permits a call, which of its rules decide, and why')
+    .option('-p, --param <name=value...>', 'a parameter of the call; what is valid JSON is taken as JSON, anything else as text')
+    .option('--file <file>', 'a policy file in place of the policy in force')
+    .option('--at <time>', 'when the call is made, such as 2026-02-28T12:00:00Z, if not now')
+    .option('--key <thumbprint>', "RFC 7638 thumbprint of the agent's key")
+    .action(async (uid, { param = [], file, at, key = '' }, command) => {
+      const context = openContext(command);
+      const nowMs = at === undefined ? Date.now() : Date.parse(at);
+      if (Number.isNaN(nowMs)) throw usageFailure('--at takes a date and time such as 2026-02-28T12:00:00Z.');
+      const { policy, address } = file === undefined ? await readInForce(context) : { policy: readTemplate(file), address: placeholder };
+      const call = { intentUid: uid, parameters: readPairs(param), thumbprint: key, nowMs };
+      showExplanation(context, explainCall(compile(policy, address, file).rules, call));
     });
 }
 
@@ -45,6 +71,8 @@ function showFile({ terminal }: CliContext, file: string): void {
   terminal.say(`\nscope of a PAT: ${scope.join(' ') || 'nothing'}`);
   if (prohibited.length > 0) terminal.say(`taken away:     ${prohibited.join(' ')}`);
   terminal.say(`lmt:            ${lmt ? `${lmt.rate} in any ${lmt.period} seconds` : 'none'}`);
+  for (const { path, problem } of readFile(file, (template) => findContradictions(template, placeholder)))
+    terminal.remark(`Warning: ${path} ${problem}`);
   terminal.json({ policy, sentences: inWords, ...grants });
 }
 
@@ -54,25 +82,115 @@ function chooseFile(baseUrl: string): string {
   return local?.base_url === baseUrl ? (local.policy_file ?? 'policy.json') : 'policy.json';
 }
 
-async function diffInForce({ api, terminal }: CliContext, file: string): Promise<void> {
-  const current = readAnswer(policySchema, await api.call('GET', '/api/policy'));
-  const address = addressIn(current, api.baseUrl);
-  const changes = readFile(file, (template) => describeChanges(current, fillTemplate(template, address), address));
-  showChanges(terminal, changes, `The policy in force is not that of ${file}. A deployment puts the file into effect.`);
-  terminal.say(`The policy in force is that of ${file}.`);
+/** A change from one policy to another, at the address that both are filled in for. */
+interface Change {
+  before: Policy;
+  after: Policy;
+  address: string;
+  /** what is said if there is a difference, and if there is none */
+  drift: string;
+  same: string;
 }
 
-function diffFiles({ terminal }: CliContext, before: string, after: string): void {
-  const earlier = readFile(before, (template) => template);
-  const changes = readFile(after, (template) => describeChanges(earlier, template, placeholder));
-  showChanges(terminal, changes, `The policy of ${after} is not that of ${before}.`);
-  terminal.say('The two say the same.');
+async function readInForce({ api }: CliContext): Promise<{ policy: Policy; address: string }> {
+  const policy = readAnswer(policySchema, await api.call('GET', '/api/policy'));
+  return { policy, address: addressIn(policy, api.baseUrl) };
 }
 
-function showChanges(terminal: Terminal, changes: string[], drift: string): void {
+async function fromInForce(context: CliContext, file: string): Promise<Change> {
+  const { policy: before, address } = await readInForce(context);
+  return {
+    before,
+    after: fillTemplate(readTemplate(file), address),
+    address,
+    drift: `The policy in force is not that of ${file}. A deployment puts the file into effect.`,
+    same: `The policy in force is that of ${file}.`,
+  };
+}
+
+const betweenFiles = (before: string, after: string): Change => ({
+  before: readTemplate(before),
+  after: readTemplate(after),
+  address: placeholder,
+  drift: `The policy of ${after} is not that of ${before}.`,
+  same: 'The two say the same.',
+});
+
+function showChange({ terminal }: CliContext, { before, after, address, drift, same }: Change): void {
+  const changes = describeChanges(before, after, address);
   for (const change of changes) terminal.say(change);
   terminal.json({ changes });
   if (changes.length > 0) throw new CliFailure('drift', drift);
+  terminal.say(same);
+}
+
+/** @param registry - true for that of the gate */
+async function readUids(context: CliContext, registry: string | true): Promise<string[]> {
+  const uids: string[] = [];
+  if (registry !== true) {
+    for (const { intents } of await readRegistry(registry)) uids.push(...intents.map(({ intent_uid }) => intent_uid));
+  } else {
+    // the gate is asked for its address only here
+    const { api } = context;
+    for await (const { service_id } of listServices(api)) {
+      uids.push(...(await listAllIntents(api, service_id)).map(({ intent_uid }) => intent_uid));
+    }
+  }
+  return uids.sort();
+}
+
+function showForRegistry({ terminal }: CliContext, { before, after, address, drift }: Change, uids: string[]): void {
+  const changes = compareForRegistry(compile(before, address), compile(after, address), uids);
+  const { gained, lost, limitedOtherwise } = changes;
+  for (const uid of gained) terminal.say(`gained  ${uid}`);
+  for (const uid of lost) terminal.say(`lost    ${uid}`);
+  for (const { intent_uid, before: earlier, after: now } of limitedOtherwise) {
+    terminal.say(`limited otherwise  ${intent_uid}`);
+    for (const sentence of earlier.filter((one) => !now.includes(one))) terminal.say(`  no longer: ${sentence}`);
+    for (const sentence of now.filter((one) => !earlier.includes(one))) terminal.say(`  new: ${sentence}`);
+  }
+  terminal.json({ gained, lost, limited_otherwise: limitedOtherwise });
+  if (gained.length + lost.length + limitedOtherwise.length > 0) throw new CliFailure('drift', drift);
+  terminal.say(`Nothing changes for the ${uids.length} intents of the registry.`);
+}
+
+function showExplanation({ terminal }: CliContext, { isPermitted, decidedBy, rules, charges }: Explanation): void {
+  terminal.say(
+    `${isPermitted ? 'Permitted' : 'Refused'}${decidedBy === undefined ? ': no permission names the intent' : ` by ${decidedBy}`}.`,
+  );
+  for (const { rule, sentence, applies, why } of rules) {
+    terminal.say(`${applies ? 'applies' : 'does not apply'}  ${rule}  ${sentence}`);
+    terminal.say(`  ${why}`);
+  }
+  for (const { name, rate, period, cost, currency } of charges) {
+    const show = (amount: number) => (currency === undefined ? `${amount}` : `${formatMoney(amount, currency)} ${currency}`);
+    const time = Number.isFinite(period) ? `in any ${period} seconds` : 'in all';
+    terminal.say(`takes ${show(cost)} of "${name}": ${show(rate)} ${time}`);
+  }
+  terminal.json({ is_permitted: isPermitted, decided_by: decidedBy ?? null, rules, limits: charges.map(({ id, ...limit }) => limit) });
+}
+
+function readPairs(pairs: string[]): Record<string, unknown> {
+  const read = ([, name, written]: string[]): [string, unknown] => {
+    if (name === undefined || written === undefined) throw usageFailure('--param takes name=value.');
+    try {
+      return [name, JSON.parse(written)];
+    } catch {
+      return [name, written];
+    }
+  };
+  return Object.fromEntries(pairs.map((pair) => read(/^([^=]+)=(.*)$/s.exec(pair) ?? [])));
+}
+
+const readTemplate = (file: string): Policy => readFile(file, (template) => compilePolicy(template, placeholder) && template);
+
+function compile(policy: Policy, address: string, file = 'in force'): Grants {
+  try {
+    return compilePolicy(policy, address);
+  } catch (error) {
+    if (error instanceof PolicyError) throw usageFailure(`The policy ${file} cannot be put into effect by this version:`, error.issues);
+    throw error;
+  }
 }
 
 function readFile<T>(file: string, use: (template: ReturnType<typeof parsePolicyTemplate>) => T): T {

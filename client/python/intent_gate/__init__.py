@@ -12,6 +12,7 @@ From a shell: python3 -m intent_gate --help
 import base64
 import http.client
 import json
+import math
 import random
 import re
 import time
@@ -22,11 +23,11 @@ import uuid
 
 from .keys import AsWritten, Key, canonical_digest
 
-__all__ = ["IntentGate", "IntentGateError", "Key"]
+__all__ = ["IntentGate", "IntentGateError", "Key", "PolicyDeclined", "RateLimited", "Refusal", "UnexpectedAnswer", "Unreachable"]
 
 
 class IntentGateError(Exception):
-    """What the gate refused, or why it could not be asked. `code` is the gate's own, or one of POLICY_DECLINED, FOREIGN_POLICY, UNREACHABLE,
+    """What every error of this client has in common. `code` is the gate's own, or one of POLICY_DECLINED, FOREIGN_POLICY, UNREACHABLE,
     UNEXPECTED_ANSWER."""
 
     def __init__(self, code, message, status=None, details=None, retry_after_seconds=None):
@@ -38,7 +39,50 @@ class IntentGateError(Exception):
 
     @property
     def request_id(self):
+        """To give to the operators of the gate."""
         return self.details.get("request_id")
+
+
+class Refusal(IntentGateError):
+    """The gate answered, and said no."""
+
+    @property
+    def issues(self):
+        """Every place that is wrong: [{"path": ..., "problem": ...}], with JSON pointers."""
+        return self.details.get("issues", [])
+
+
+class RateLimited(IntentGateError):
+    """The quota is used up, and the call may not wait until there is some again: retry_after_seconds."""
+
+    def __init__(self, seconds, details=None):
+        message = f"The rate limit is used up. Ask again in {math.ceil(seconds)} seconds."
+        super().__init__("TOO_MANY_REQUESTS", message, 429, details, seconds)
+
+
+class PolicyDeclined(IntentGateError):
+    """on_policy did not allow the policy to be signed."""
+
+    def __init__(self, policy, in_words):
+        message = "The usage policy was not accepted, so nothing was signed and no intent can be executed."
+        super().__init__("POLICY_DECLINED", message)
+        self.policy = policy
+        self.in_words = in_words
+
+
+class Unreachable(IntentGateError):
+    """Nothing answered. If it was an execution, it may be sent again with the same idempotency_key."""
+
+    def __init__(self, url):
+        super().__init__("UNREACHABLE", f"Nothing answers at {url}. Check the address, and whether the gate runs.")
+
+
+class UnexpectedAnswer(IntentGateError):
+    """The answer does not come from a gate, or not in the form of the specification."""
+
+    def __init__(self, status, message=None):
+        default = f"The answer (status {status}) is not in the form of the specification. Is an Intent Gate at this address?"
+        super().__init__("UNEXPECTED_ANSWER", message or default, status)
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -97,8 +141,8 @@ class IntentGate:
             # the sentences have to be those of the policy that would be signed
             if words["policy"] == f"{policy['uid']}#sha-256={canonical_digest(policy)}":
                 return policy, words["sentences"]
-        raise IntentGateError(
-            "UNEXPECTED_ANSWER",
+        raise UnexpectedAnswer(
+            None,
             "The sentences that the gate returns do not describe the policy that it serves, so nothing was signed. "
             "Try again; if the problem persists, tell its operators.",
         )
@@ -151,7 +195,7 @@ class IntentGate:
         if policy != self._accepted:
             # a copy, so that nothing is signed but what was fetched
             if self._on_policy(json.loads(json.dumps(policy)), in_words) is not True:
-                raise IntentGateError("POLICY_DECLINED", "The usage policy was not accepted, so nothing was signed and no intent can be executed.")
+                raise PolicyDeclined(policy, in_words)
             self._accepted = policy
 
         if not isinstance(self._key, Key):
@@ -168,7 +212,7 @@ class IntentGate:
             pat = next(value for member, value in answer.items() if member.endswith("-pat"))
             renew_at = time.time() + 0.9 * _life_seconds(pat)
         except (AttributeError, LookupError, StopIteration, TypeError, ValueError) as cause:
-            raise IntentGateError("UNEXPECTED_ANSWER", _not_a_gate(200), 200) from cause
+            raise UnexpectedAnswer(200) from cause
         self._pat, self._renew_at = pat, renew_at
 
     def _send(self, method, path, prepare=lambda: ({}, None), uses_quota=False):
@@ -185,7 +229,7 @@ class IntentGate:
         while True:
             early = self._quota_at - time.time() if uses_quota else 0
             if early > 0:
-                wait(early, _used_up(early))
+                wait(early, RateLimited(early))
             headers, body = prepare()
             request = urllib.request.Request(self._url + path, method=method, headers={"Accept": "application/json", **headers})
             if body is not None:
@@ -199,7 +243,7 @@ class IntentGate:
                     status, fields, text = response.code, response.headers, response.read()
             except (OSError, http.client.HTTPException) as cause:
                 failures += 1
-                error = IntentGateError("UNREACHABLE", f"Nothing answers at {self._url}. Check the address, and whether the gate runs.")
+                error = Unreachable(self._url)
                 if failures >= self._max_attempts:
                     raise error from cause
                 wait(_pause(failures), error)
@@ -211,7 +255,7 @@ class IntentGate:
             error = _read_error(status, fields, text)
             if status == 429:
                 seconds = error.retry_after_seconds if error.retry_after_seconds is not None else 1
-                wait(seconds, error)
+                wait(seconds, RateLimited(seconds, error.details))
             elif status == 503 or error.details.get("reason") == "running":
                 failures += 1
                 if failures >= self._max_attempts:
@@ -267,16 +311,6 @@ def _quota_pause(fields):
     return int(found.group(1)) if found else 0
 
 
-def _used_up(seconds):
-    return IntentGateError(
-        "TOO_MANY_REQUESTS", f"The rate limit is used up. Ask again in {seconds:.0f} seconds.", 429, retry_after_seconds=seconds
-    )
-
-
-def _not_a_gate(status):
-    return f"The answer (status {status}) is not in the form of the specification. Is an Intent Gate at this address?"
-
-
 def _read_object(status, text):
     try:
         value = json.loads(text, parse_float=AsWritten)
@@ -284,13 +318,13 @@ def _read_object(status, text):
         value = None
     if isinstance(value, dict):
         return value
-    raise IntentGateError("UNEXPECTED_ANSWER", _not_a_gate(status), status)
+    raise UnexpectedAnswer(status)
 
 
 def _read_error(status, fields, text):
     error = _read_object(status, text).get("error")
     if not isinstance(error, dict) or "code" not in error or "message" not in error:
-        raise IntentGateError("UNEXPECTED_ANSWER", _not_a_gate(status), status)
+        raise UnexpectedAnswer(status)
     retry_after = fields.get("Retry-After", "")
     seconds = int(retry_after) if retry_after.isdigit() else None
-    return IntentGateError(error["code"], error["message"], status, error.get("details"), seconds)
+    return Refusal(error["code"], error["message"], status, error.get("details"), seconds)

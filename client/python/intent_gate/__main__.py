@@ -14,6 +14,16 @@ def _say(*lines, to=sys.stdout, end="\n"):
     print(*map(printable, lines), sep="\n", end=end, file=to, flush=True)
 
 
+def _parameters(text):
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError("""must be a JSON object in quotes, for example '{"code":"JP"}'""")
+    return value
+
+
 def _ask_on_terminal(policy, in_words):
     _say("The usage policy says:", *("- " + sentence for sentence in in_words), to=sys.stderr)
     _say("These are the words of the gate. What is signed is the policy itself:", printable_json(policy), to=sys.stderr)
@@ -25,7 +35,7 @@ def main():
     parser = argparse.ArgumentParser(prog="intent-gate-agent", description="Find and execute intents.")
     parser.add_argument("--url", default=os.environ.get("BASE_URL", "http://127.0.0.1:8080"), help="address of the gate (BASE_URL)")
     parser.add_argument("--agent-id", help="the agent's name for itself; default: a name derived from its key")
-    parser.add_argument("--key", default="intent-gate.key", help="file that keeps the key; created if it does not exist")
+    parser.add_argument("--key", help="file that keeps the key, created if it does not exist; default: python.key in INTENT_GATE_HOME, else in ~/.intent-gate")
     parser.add_argument("--accept-policy", action="store_true", help="accept the usage policy without asking")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("policy", help="show the usage policy in words")
@@ -33,7 +43,7 @@ def main():
     commands.add_parser("get", help="read one intent").add_argument("intent_uid")
     execute = commands.add_parser("execute", help="execute an intent")
     execute.add_argument("intent_uid")
-    execute.add_argument("parameters", type=json.loads, help="as JSON")
+    execute.add_argument("parameters", type=_parameters, help="as a JSON object")
     arguments = parser.parse_args()
 
     try:
@@ -43,10 +53,16 @@ def main():
         sys.exit(2)
 
 
+def _usual_key():
+    folder = os.path.expanduser(os.environ.get("INTENT_GATE_HOME") or "~/.intent-gate")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    return os.path.join(folder, "python.key")
+
+
 def _run(arguments):
     on_policy = (lambda *_: True) if arguments.accept_policy else _ask_on_terminal
     # only executions need a key
-    key = Key.at(arguments.key) if arguments.command == "execute" else None
+    key = Key.at(arguments.key or _usual_key()) if arguments.command == "execute" else None
     gate = IntentGate(arguments.url, arguments.agent_id or (key and key.agent_id), key, on_policy)
     try:
         if arguments.command == "policy":

@@ -4,6 +4,7 @@ import { headerValues } from './request.ts';
 
 /** What a page may read besides what every page may (Fetch standard, CORS-exposed headers). */
 const exposedHeaders = [
+  'Budget-Warning',
   'ETag',
   'Execution-Id',
   'Idempotent-Replayed',

@@ -37,17 +37,25 @@ export interface ApiRequest {
   remainingMs(): number;
 }
 
-/**
- * @param publicBaseUrl - the configured public address; without it, the address at which the gateway was called
- */
-export function readRequest(event: APIGatewayProxyEvent, context: Context, publicBaseUrl?: string): ApiRequest {
+export interface RequestSettings {
+  /** bodies are `application/json` or `application/<protocol>+json` */
+  protocol: string;
+  /** the configured public address; without it, the address at which the gateway was called */
+  baseUrl?: string;
+}
+
+export function readRequest(
+  event: APIGatewayProxyEvent,
+  context: Context,
+  { protocol, baseUrl: publicBaseUrl }: RequestSettings,
+): ApiRequest {
   const header = (name: string) => {
     const [value, ...more] = headerValues(event, name);
     if (more.length > 0) throw invalidParameter([{ path: '', problem: `the header ${name} must be sent once` }]);
     return value;
   };
   const json = () => {
-    checkMediaType(header('content-type'));
+    checkMediaType(header('content-type'), protocol);
     return parseJson(decodeBody(event));
   };
   return {
@@ -58,11 +66,14 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, publi
     pathParameter: (name) => decodeSegment(event.pathParameters?.[name] ?? ''),
     header,
     headerValues: (name) => headerValues(event, name),
-    query: (schema) =>
-      parse(
+    query: (schema) => {
+      const names = Object.keys(schema.shape);
+      refuseOtherPaging(event, names);
+      return parse(
         schema,
-        singleValues((name) => event.multiValueQueryStringParameters?.[name] ?? [], Object.keys(schema.shape)),
-      ),
+        singleValues((name) => event.multiValueQueryStringParameters?.[name] ?? [], names),
+      );
+    },
     queryValues: () => ({ ...(event.queryStringParameters as Record<string, string> | null) }),
     json,
     body: (schema) => parse(schema, requireObject(json())),
@@ -101,6 +112,24 @@ function decodeSegment(segment: string): string {
   }
 }
 
+/** How others name the parameters of a page. Unknown parameters are ignored, but whoever ignores these serves the first page for ever. */
+const otherPaging: Record<string, string> = {
+  skip: 'page',
+  offset: 'page',
+  start: 'page',
+  limit: 'page_size',
+  per_page: 'page_size',
+  pageSize: 'page_size',
+};
+
+function refuseOtherPaging(event: APIGatewayProxyEvent, names: string[]): void {
+  const given = Object.keys(otherPaging).filter((name) => event.multiValueQueryStringParameters?.[name]?.some((value) => value !== ''));
+  if (given.length === 0 || !names.includes('page_size')) return;
+  throw invalidParameter(
+    given.map((name) => ({ path: pointer([name]), problem: `is not known here: use ${otherPaging[name]}, or follow the Link header` })),
+  );
+}
+
 function singleValues(valuesOf: (name: string) => string[], names: string[]): Record<string, string> {
   const values: Record<string, string> = {};
   for (const name of names) {
@@ -111,13 +140,14 @@ function singleValues(valuesOf: (name: string) => string[], names: string[]): Re
   return values;
 }
 
-function checkMediaType(contentType: string | undefined): void {
+function checkMediaType(contentType: string | undefined, protocol: string): void {
   const [mediaType = '', ...attributes] = (contentType ?? '')
     .toLowerCase()
     .split(';')
     .map((part) => part.trim());
   const charset = attributes.find((attribute) => attribute.startsWith('charset='));
-  if (mediaType === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset))) return;
+  const isJson = mediaType === 'application/json' || mediaType === `application/${protocol}+json`;
+  if (isJson && (charset === undefined || /^charset="?utf-8"?$/.test(charset))) return;
   throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as JSON in UTF-8, with the header Content-Type: application/json.');
 }
 

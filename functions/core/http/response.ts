@@ -34,9 +34,15 @@ export const adminTag = ({ rev }: { rev: string }): string => `"${rev}.admin"`;
 export const revalidated = (body: unknown, etag = entityTag(JSON.stringify(body)), headers: Record<string, string> = {}): ApiResponse =>
   ok(body, { ETag: etag, 'Cache-Control': 'no-cache', ...headers });
 
-/** Whether an `If-Match` field names one of `etags` (RFC 9110 section 13.1.1, strong comparison); `*` and no field at all match every tag. */
+/** The entity tag of what is shown of a record together with what a policy says about it. */
+export const withPolicy = (etag: string, policyDigest: string): string => `${etag.slice(0, -1)}~${policyDigest.slice(0, 8)}"`;
+
+/**
+ * Whether an `If-Match` field names one of `etags` (RFC 9110 section 13.1.1, strong comparison); `*` and no field at all match every tag. What
+ * {@link withPolicy} adds does not count: a change of the policy is no change of the record.
+ */
 export const matchesEntityTags = (field: string | undefined, etags: readonly string[]): boolean =>
-  field === undefined || field.split(',').some((candidate) => ['*', ...etags].includes(candidate.trim()));
+  field === undefined || field.split(',').some((candidate) => ['*', ...etags].includes(candidate.trim().replace(/~[\w-]{8}"$/, '"')));
 
 /** The only place in which a response is put into the gateway's form. */
 export const serialize = ({ status, body, text, headers }: ApiResponse, requestId: string): APIGatewayProxyResult => ({

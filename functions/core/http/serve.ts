@@ -51,7 +51,7 @@ export function serve(
     .use(errorResponse(settings))
     .handler((event, context, { signal }) =>
       withinInvocation(signal, async () => {
-        const request = readRequest(event, context, settings.baseUrl);
+        const request = readRequest(event, context, settings);
         return serialize(await action(request), request.requestId);
       }),
     );

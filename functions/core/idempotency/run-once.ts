@@ -4,7 +4,8 @@ import { CallFailed } from '../relay/call-failure.ts';
 import { answerHeld } from './idempotency.ts';
 import type { IdempotentCalls, KeyedRequest } from './idempotent-call.ts';
 
-const isNotSent = (error: ApiError): boolean => error instanceof CallFailed && error.outcome === 'not_sent';
+/** Whether a call ended before the upstream can have seen it. */
+export const isNotSent = (error: unknown): boolean => error instanceof CallFailed && error.outcome === 'not_sent';
 
 export interface Run {
   /** the request under its idempotency key, if it has one */

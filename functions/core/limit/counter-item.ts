@@ -1,48 +1,123 @@
+import type { Charge } from '../policy/limits.ts';
 import type { Key } from '../store/keys.ts';
 import type { Item, Table } from '../store/table.ts';
 import { clearAtMs, slotOf, type Window } from './window.ts';
 
-/** One counter, about 300 bytes whatever its rate and period. */
-export interface CounterItem extends Window {
-  /** token of the call that was counted last: by it a write whose answer was lost is recognised */
-  last: string;
+/** A window as it is kept, with its length in seconds; `Infinity` is kept as none. */
+export interface CountedWindow extends Window {
+  period: number;
 }
 
-/** The counters of the table. Each method is one operation on one item. */
+/** Everything that is counted for one holder: a window for each limit, so that one write counts a call in all of them or in none. */
+export interface CounterItem {
+  /** by the ids of their limits; those of limits that no longer apply stay until they are empty */
+  windows: Record<string, CountedWindow>;
+  /** tokens of the last writes, the newest first: by its token a write whose answer was lost is recognised. None if the item is not in the table. */
+  last: readonly string[];
+}
+
+/** How many writes of others may follow one whose answer was lost. After more of them it is counted a second time. */
+export const keptTokens = 8;
+
+/** The windows that a call is counted in, and the newest bucket of each. */
+export type Buckets = Readonly<Record<string, number>>;
+
+/** The counters of the table. Each method is one operation, but for finding what there is not. */
 export interface CounterItems {
-  find(key: Key): Promise<CounterItem | undefined>;
-  /** Counts a call into `bucket`; false if another bucket is the newest, the rate is used up, or the call is the one counted last. */
-  count(key: Key, call: { bucket: number; rate: number; token: string }): Promise<CounterItem | false>;
-  /** Puts `next` in the place of `previous`; false if that is no longer what stands in the table. `period` is in seconds. */
-  replace(key: Key, previous: CounterItem | undefined, next: CounterItem, period: number): Promise<boolean>;
+  /** @param earlier - where version 0.1.0 counted, and the window that takes that over if there is no item yet */
+  find(key: Key, earlier?: { key: Key; id: string; period: number }): Promise<CounterItem | undefined>;
+  /**
+   * Counts a call into these buckets; false if another bucket is the newest of any window, any limit would be exceeded, or the write is one
+   * of the last.
+   */
+  count(key: Key, call: { charges: readonly Charge[]; buckets: Buckets; token: string }): Promise<CounterItem | false>;
+  /** Puts `next` in the place of `previous`; false if that is no longer what stands in the table. */
+  replace(key: Key, previous: CounterItem | undefined, next: CounterItem): Promise<boolean>;
 }
 
 /** How long an item outlives its last call, so that a clock that is wrong does not delete one that still counts. */
-const sweepDelaySeconds = 3_600;
+export const sweepDelaySeconds = 3_600;
 
-/** No two states of an item agree in all three values: counting raises the total, and moving a call to another bucket changes who was last. */
-const isUnchanged = ({ bucket, total, last }: CounterItem) => ({
-  ConditionExpression: '#bucket = :bucket AND #total = :total AND #last = :last',
-  ExpressionAttributeNames: { '#bucket': 'bucket', '#total': 'total', '#last': 'last' },
-  ExpressionAttributeValues: { ':bucket': bucket, ':total': total, ':last': last },
+interface StoredWindow extends Window {
+  period?: number;
+}
+
+interface StoredItem extends Item {
+  windows: Record<string, StoredWindow>;
+  last: string[];
+}
+
+const read = ({ windows, last }: StoredItem): CounterItem => ({
+  windows: Object.fromEntries(
+    Object.entries(windows).map(([id, { bucket, counts, total, period = Number.POSITIVE_INFINITY }]) => [
+      id,
+      { bucket, counts, total, period },
+    ]),
+  ),
+  last,
+});
+
+const store = (windows: CounterItem['windows']): StoredItem['windows'] =>
+  Object.fromEntries(
+    Object.entries(windows).map(([id, { period, ...window }]) => [id, { ...window, ...(Number.isFinite(period) && { period }) }]),
+  );
+
+/** No two states of an item have the same newest token. */
+const isUnchanged = (token: string) => ({
+  ConditionExpression: '#last[0] = :seen',
+  ExpressionAttributeNames: { '#last': 'last' },
+  ExpressionAttributeValues: { ':seen': token },
 });
 
 const isAbsent = { ConditionExpression: 'attribute_not_exists(pk)' };
 
+/** Puts a token at the front, and moves each of the others by one place. */
+const pushToken = [...Array.from({ length: keptTokens - 1 }, (_, at) => `#last[${at + 1}] = #last[${at}]`).reverse(), '#last[0] = :token'];
+
 export const openCounterItems = (table: Table): CounterItems => ({
-  find: (key) => table.get<CounterItem & Item>(key),
+  find: async (key, earlier) => {
+    const item = await table.get<StoredItem>(key);
+    if (item) return read(item);
+    const old = earlier && (await table.get<Window & Item>(earlier.key));
+    if (!old) return undefined;
+    const { bucket, counts, total } = old;
+    return { windows: { [earlier.id]: { bucket, counts, total, period: earlier.period } }, last: [] };
+  },
 
-  count: (key, { bucket, rate, token }) =>
-    table.update<CounterItem & Item>(key, {
-      UpdateExpression: `SET #total = #total + :one, #counts[${slotOf(bucket)}] = #counts[${slotOf(bucket)}] + :one, #last = :token`,
-      ConditionExpression: '#bucket = :bucket AND #total < :rate AND #last <> :token',
-      ExpressionAttributeNames: { '#bucket': 'bucket', '#total': 'total', '#counts': 'counts', '#last': 'last' },
-      ExpressionAttributeValues: { ':one': 1, ':bucket': bucket, ':rate': rate, ':token': token },
+  count: async (key, { charges, buckets, token }) => {
+    const paths = charges.map(({ id, rate, cost }, at) => {
+      const bucket = buckets[id] ?? 0;
+      const window = `#windows.#id${at}`;
+      const slot = `${window}.#counts[${slotOf(bucket)}]`;
+      return {
+        set: `${window}.#total = ${window}.#total + :cost${at}, ${slot} = ${slot} + :cost${at}`,
+        condition: `${window}.#bucket = :bucket${at} AND ${window}.#total <= :most${at}`,
+        names: { [`#id${at}`]: id },
+        values: { [`:cost${at}`]: cost, [`:bucket${at}`]: bucket, [`:most${at}`]: rate - cost },
+      };
+    });
+    const written = await table.update<StoredItem>(key, {
+      UpdateExpression: `SET ${[...paths.map(({ set }) => set), ...pushToken].join(', ')}`,
+      ConditionExpression: [...paths.map(({ condition }) => condition), 'NOT contains(#last, :token)'].join(' AND '),
+      ExpressionAttributeNames: Object.assign(
+        { '#windows': 'windows', '#bucket': 'bucket', '#total': 'total', '#counts': 'counts', '#last': 'last' },
+        ...paths.map(({ names }) => names),
+      ),
+      ExpressionAttributeValues: Object.assign({ ':token': token }, ...paths.map(({ values }) => values)),
       ReturnValues: 'ALL_NEW',
-    }),
+    });
+    return written && read(written);
+  },
 
-  replace: (key, previous, { bucket, counts, total, last }, period) => {
-    const expiresAt = Math.ceil(clearAtMs({ bucket, counts, total }, period) / 1000) + sweepDelaySeconds;
-    return table.put({ ...key, bucket, counts, total, last, expires_at: expiresAt }, previous ? isUnchanged(previous) : isAbsent);
+  replace: (key, previous, { windows, last }) => {
+    const clearMs = Math.max(...Object.values(windows).map((window) => clearAtMs(window, window.period)));
+    const item = {
+      ...key,
+      windows: store(windows),
+      last: Array.from({ length: keptTokens }, (_, at) => last[at] ?? ''),
+      ...(Number.isFinite(clearMs) && { expires_at: Math.ceil(clearMs / 1000) + sweepDelaySeconds }),
+    };
+    const seen = previous?.last[0];
+    return table.put(item, seen === undefined ? isAbsent : isUnchanged(seen));
   },
 });

@@ -1,45 +1,88 @@
-import type { RateLimit } from '../../../schemas/pat.ts';
 import { ApiError } from '../api-error.ts';
-import { type LimitDecision, type LimitRequest, limitExceeded, type RateLimiter, rateLimitHeaders } from './rate-limiter.ts';
+import { limitExceeded, type RefusalWords, rateLimitHeaders } from './limit-answers.ts';
+import type { LimitDecision, LimitRequest, RateLimiter } from './rate-limiter.ts';
 
-/** What one request may use of its agent's quota. */
+/** What one request may use of its agent's quota, and of that of the service that it calls. */
 export interface Quota {
-  /** The refusal of a call if this instance already knows that the rate is used up; does not read the table. */
+  /** Says what applies, whenever that is known better. */
+  applyTo(agent: LimitRequest, service?: LimitRequest): void;
+  /** The refusal of a call if this instance already knows that a limit is used up; does not read the table. */
   knownRefusal(): ApiError | undefined;
   /**
-   * Counts one call.
-   * @throws ApiError TOO_MANY_REQUESTS, or SERVICE_UNAVAILABLE if the counter cannot be reached
+   * Counts one call: the agent's own limits with one write, then that of the service.
+   * @throws ApiError TOO_MANY_REQUESTS, FORBIDDEN if it will never be possible again, or SERVICE_UNAVAILABLE if a counter cannot be reached
    */
   consume(): Promise<void>;
-  /** The rate limit fields of the answer; none without a limit, or if the counter cannot be read. */
+  /** Gives back the money that {@link consume} has taken: nothing was sent. What cannot be given back with certainty stays charged. */
+  giveBack(): Promise<void>;
+  /** The rate limit fields of the answer: the agent's limits; none if there are none, or if the counter cannot be read. */
   headers(): Promise<Record<string, string>>;
 }
 
-/** @param limit - undefined if the policy sets none */
-export function openQuota(
-  limits: RateLimiter,
-  { limit, ...counter }: Omit<LimitRequest, 'limit'> & { limit: RateLimit | undefined },
-): Quota {
-  if (!limit) return { knownRefusal: () => undefined, consume: async () => {}, headers: async () => ({}) };
-  const request = { ...counter, limit };
+const serviceWords: RefusalWords = {
+  reason: 'service_limit',
+  message: 'All agents together have used up what this service accepts. Send the request again after Retry-After seconds.',
+};
+
+const isLimited = (request: LimitRequest | undefined): request is LimitRequest => request !== undefined && request.charges.length > 0;
+
+/** @param agent - what applies as far as it is known at first */
+export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
+  let own = agent;
+  let shared: LimitRequest | undefined;
   let decision: LimitDecision | undefined;
 
+  /** Counts in one counter; undefined if there is nothing to count. */
+  async function consumeIn(request: LimitRequest | undefined, words?: RefusalWords): Promise<LimitDecision | undefined> {
+    if (!isLimited(request)) return undefined;
+    const made = await limits.consume(request);
+    if (request === own) decision = made;
+    if (!made.isAdmitted) throw limitExceeded(made, words);
+    return made;
+  }
+
+  async function giveBack(): Promise<void> {
+    if (!decision?.isAdmitted || !own.charges.some(({ currency }) => currency !== undefined)) return;
+    try {
+      await limits.giveBack(own, decision);
+    } catch (error) {
+      if (!isUnreachable(error)) throw error;
+    }
+    decision = undefined;
+  }
+
   return {
+    applyTo: (agent, service) => {
+      own = agent;
+      shared = service;
+    },
     knownRefusal: () => {
-      decision = limits.findRefusal(request);
-      return decision && limitExceeded(decision);
+      if (isLimited(own)) {
+        const refusal = limits.findRefusal(own);
+        decision = refusal;
+        if (refusal) return limitExceeded(refusal);
+      }
+      const refusal = isLimited(shared) ? limits.findRefusal(shared) : undefined;
+      return refusal && limitExceeded(refusal, serviceWords);
     },
     consume: async () => {
-      decision = await limits.consume(request);
-      if (!decision.isAdmitted) throw limitExceeded(decision);
+      await consumeIn(own);
+      await consumeIn(shared, serviceWords).catch(async (error: unknown) => {
+        await giveBack();
+        throw error;
+      });
     },
+    giveBack,
     headers: async () => {
+      if (!isLimited(own)) return {};
       try {
-        return rateLimitHeaders(decision ?? (await limits.inspect(request)));
+        return rateLimitHeaders(decision ?? (await limits.inspect(own)));
       } catch (error) {
-        if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') return {};
+        if (isUnreachable(error)) return {};
         throw error;
       }
     },
   };
 }
+
+const isUnreachable = (error: unknown): boolean => error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE';

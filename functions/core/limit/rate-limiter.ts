@@ -1,54 +1,83 @@
+import { randomBytes } from 'node:crypto';
 import QuickLRU from 'quick-lru';
 import type { RateLimit } from '../../../schemas/pat.ts';
-import { ApiError, unavailable } from '../api-error.ts';
+import { unavailable } from '../api-error.ts';
+import { type Charge, isRate } from '../policy/limits.ts';
 import { keys } from '../store/keys.ts';
 import type { Table } from '../store/table.ts';
-import { newUlid } from '../ulid.ts';
-import { type CounterItem, openCounterItems } from './counter-item.ts';
-import {
-  addCall,
-  bucketAt,
-  callableUntilMs,
-  emptyWindow,
-  freeAtMs,
-  longestCountMs,
-  remainingCalls,
-  removeCall,
-  rollTo,
-  type Window,
-} from './window.ts';
+import { type Buckets, type CountedWindow, type CounterItem, keptTokens, openCounterItems, sweepDelaySeconds } from './counter-item.ts';
+import { addCall, bucketAt, callableUntilMs, clearAtMs, emptyWindow, freeAtMs, remainingCalls, removeCall, rollTo } from './window.ts';
 
 export interface LimitRequest {
-  /** RFC 7638 thumbprint of the agent's key: quota belongs to a key, never to a token or a name */
-  thumbprint: string;
-  /** what is counted, for example `execute`: it stands in the headers of the answer */
-  name: string;
-  /** what makes it another counter of that name, for example the digest of the policy */
-  variant?: string;
-  limit: RateLimit;
+  /** RFC 7638 thumbprint of the agent's key, or what else has a quota: it belongs to a key, never to a token or a name */
+  holder: string;
+  /** which of the holder's counters, for example `execute` */
+  counter: string;
+  /** what one call takes of each limit that applies: it has to fit into all of them, or is counted in none */
+  charges: readonly Charge[];
+  /** where version 0.1.0 counted what the window `id` counts now */
+  earlier?: { counter: string; id: string };
+}
+
+/** A request that counts calls in one window. */
+export const countCalls = (holder: string, name: string, limit: RateLimit): LimitRequest & { charges: [Charge] } => {
+  const id = String(limit.period);
+  return { holder, counter: name, charges: [{ id, name, ...limit, cost: 1 }], earlier: { counter: `${name}/${id}`, id } };
+};
+
+/**
+ * A request that counts an execution, in the one counter that an agent's key has for them.
+ * @param earlier - what version 0.1.0 counted by: the digest of the policy, in the window of the PAT's limit
+ */
+export function countExecution(
+  thumbprint: string,
+  charges: readonly Charge[],
+  { lmt, templateDigest }: { lmt?: RateLimit | undefined; templateDigest?: string } = {},
+): LimitRequest {
+  const taken = lmt && charges.find((charge) => isRate(charge) && charge.rate === lmt.rate && charge.period === lmt.period);
+  return {
+    holder: thumbprint,
+    counter: 'execute',
+    charges,
+    ...(taken && { earlier: { counter: `execute#${templateDigest}/${taken.period}`, id: taken.id } }),
+  };
+}
+
+/** How much of one limit is used. */
+export interface Standing {
+  charge: Charge;
+  used: number;
+  /** calls of this kind that may be made at once */
+  remaining: number;
+  /** after how many seconds more calls will be free than {@link remaining}: at least 1, `Infinity` if never */
+  resetSeconds: number;
 }
 
 export interface LimitDecision {
-  name: string;
   isAdmitted: boolean;
-  limit: RateLimit;
-  /** calls that may be made at once */
-  remaining: number;
-  /** after how many seconds more calls will be free than {@link remaining}; at least 1 */
-  resetSeconds: number;
+  /** in the order of the charges */
+  standings: Standing[];
+  /** where an admitted call has been counted */
+  buckets?: Buckets;
 }
 
 export interface RateLimiter {
   /**
-   * Counts one call, or refuses it. Of the calls that are made within {@link madeWithinMs} after their admission, there are never more than
-   * `rate` in any window of `period` seconds, whatever the concurrency and however slow the table.
+   * Counts one call in the windows of all its limits with one write, or refuses it and counts nothing. Of the calls that are made within
+   * {@link madeWithinMs} (of the shortest period) after their admission, what they take is never more than `rate` in any window of `period`
+   * seconds of any limit, whatever the concurrency and however slow the table.
    * @throws ApiError SERVICE_UNAVAILABLE if the counter cannot be reached
    */
   consume(request: LimitRequest): Promise<LimitDecision>;
   /** What may still be called, without counting a call; one read. */
   inspect(request: LimitRequest): Promise<LimitDecision>;
-  /** The refusal if this instance already knows that the rate is used up; does not read the table. */
+  /** The refusal if this instance already knows that a limit is used up; does not read the table. */
   findRefusal(request: LimitRequest): LimitDecision | undefined;
+  /**
+   * Gives back the money that an admitted call was charged, because nothing was sent; calls that were counted stay counted.
+   * @returns whether it is certain that it has been given back
+   */
+  giveBack(request: LimitRequest, admitted: LimitDecision): Promise<boolean>;
 }
 
 /** Counters whose last known state an instance keeps in memory. */
@@ -58,51 +87,88 @@ const maxKnown = 10_000;
 const maxAttempts = 5;
 
 /** How much too early clients may call without being refused: clocks differ, and timers fire early. */
-const earlyAllowanceMs = 100;
+export const earlyAllowanceMs = 100;
+
+/** How long a budget is believed to be used up: another instance may have given some of it back. */
+const believedMs = 10_000;
+
+const newToken = (): string => randomBytes(9).toString('base64url');
+
+const isExceeded = ({ charge: { rate, cost }, used }: Standing): boolean => used + cost > rate;
+
+/** What refuses a call. */
+export const refusing = ({ standings }: LimitDecision): Standing[] => standings.filter(isExceeded);
 
 /** @param now - milliseconds since the epoch */
 export function openRateLimiter(table: Table, now: () => number = Date.now): RateLimiter {
   const counters = openCounterItems(table);
-  const known = new QuickLRU<string, CounterItem>({ maxSize: maxKnown });
+  const known = new QuickLRU<string, { item: CounterItem; atMs: number }>({ maxSize: maxKnown });
 
-  /** The item's window as of now. */
-  const current = (item: CounterItem | undefined, period: number): Window => {
+  /** The window of a limit as of now. */
+  const current = (item: CounterItem | undefined, { id, period }: Charge): CountedWindow => {
     const bucket = bucketAt(now(), period);
-    return item ? rollTo(item, bucket) : emptyWindow(bucket);
+    const window = item?.windows[id];
+    return { ...(window ? rollTo(window, bucket) : emptyWindow(bucket)), period };
   };
-  const decide = (isAdmitted: boolean, window: Window, { name, limit }: LimitRequest): LimitDecision => ({
-    name,
-    isAdmitted,
-    limit,
-    remaining: remainingCalls(window, limit),
-    resetSeconds: Math.max(1, Math.ceil((freeAtMs(window, limit) + earlyAllowanceMs - now()) / 1000)),
+
+  const standingOf = (window: CountedWindow, charge: Charge): Standing => ({
+    charge,
+    used: window.total,
+    remaining: remainingCalls(window, charge, charge.cost),
+    resetSeconds: Math.max(1, Math.ceil((freeAtMs(window, charge, charge.cost) + earlyAllowanceMs - now()) / 1000)),
   });
 
+  function decide({ charges }: LimitRequest, windowOf: (charge: Charge) => CountedWindow): LimitDecision {
+    const standings = charges.map((charge) => standingOf(windowOf(charge), charge));
+    return { isAdmitted: !standings.some(isExceeded), standings };
+  }
+
+  const recall = (request: LimitRequest): CounterItem | undefined => known.get(idOf(request))?.item;
+  const remember = (request: LimitRequest, item: CounterItem): void => void known.set(idOf(request), { item, atMs: now() });
+
   function findRefusal(request: LimitRequest): LimitDecision | undefined {
-    const item = known.get(idOf(request));
-    const window = item && current(item, request.limit.period);
-    return window && window.total >= request.limit.rate ? decide(false, window, request) : undefined;
+    const state = known.get(idOf(request));
+    if (!state) return undefined;
+    const decision = decide(request, (charge) => current(state.item, charge));
+    const isOld = now() - state.atMs > believedMs;
+    return refusing(decision).some(({ charge }) => !isOld || charge.currency === undefined) ? decision : undefined;
   }
 
   async function read(request: LimitRequest): Promise<CounterItem | undefined> {
-    const item = await counters.find(keyOf(request));
-    if (item) known.set(idOf(request), item);
+    const { charges, earlier } = request;
+    const charge = charges.find(({ id }) => id === earlier?.id);
+    const item = await counters.find(
+      keyOf(request),
+      earlier && charge && { key: keys.limit(request.holder, earlier.counter), id: earlier.id, period: charge.period },
+    );
+    if (item) remember(request, item);
     else known.delete(idOf(request));
     return item;
   }
 
   async function inspect(request: LimitRequest): Promise<LimitDecision> {
-    const window = current(await read(request), request.limit.period);
-    return decide(window.total < request.limit.rate, window, request);
+    const item = await read(request);
+    return decide(request, (charge) => current(item, charge));
+  }
+
+  /** The item with these windows in the place of those of the same limits, and without windows that count nothing any more. */
+  function nextItem(item: CounterItem | undefined, windows: CounterItem['windows'], token: string): CounterItem {
+    const isKept = ([id, window]: [string, CountedWindow]) =>
+      id in windows || clearAtMs(window, window.period) + sweepDelaySeconds * 1000 > now();
+    const others = Object.fromEntries(Object.entries(item?.windows ?? {}).filter(isKept));
+    return { windows: { ...others, ...windows }, last: [token, ...(item?.last ?? [])].slice(0, keptTokens) };
   }
 
   /*
-   * Why no window of `period` holds more than `rate` calls. Buckets are those of `window.ts`.
+   * Why no window of `period` of any limit holds more than `rate`. Buckets are those of `window.ts`; a call is worth what it costs.
    *
    * 1. Every write is conditional on the state that it changes, so the item passes through one sequence of states. Each of them counts one
-   *    call more, or moves one that came too late to a newer bucket, and none has a total above `rate`.
-   * 2. A call that was counted into bucket b is part of every later state whose newest bucket is less than b + liveBuckets.
-   * 3. It is admitted by callableUntilMs(b) and made within madeWithinMs, so at least one `period` before bucket b + liveBuckets begins.
+   *    call more in some windows, moves one that came too late to newer buckets, or gives money back, of a call that is not made. None has a
+   *    total above `rate` in a window that the write adds to.
+   * 2. A call that was counted into bucket b is part of every later state of that window whose newest bucket is less than b + liveBuckets,
+   *    unless it is not made.
+   * 3. It is admitted by callableUntilMs(b) of each of its windows, and made within madeWithinMs of the shortest, so in each of them at
+   *    least one `period` before bucket b + liveBuckets begins.
    * 4. Take the calls of any window of `period`, and of these the one that was counted last. When it was made, the newest bucket of its state
    *    had begun, and none of the others was a `period` ago: by 3 they all still counted, by 2 they are in that state's total, and by 1
    *    that is at most `rate`.
@@ -110,62 +176,83 @@ export function openRateLimiter(table: Table, now: () => number = Date.now): Rat
    * If two clocks differ, their difference is taken from the time that 3 leaves for making a call.
    */
   async function consume(request: LimitRequest): Promise<LimitDecision> {
-    const { rate, period } = request.limit;
+    const { charges } = request;
     const key = keyOf(request);
-    const token = newUlid();
-    /** the bucket that this call has been counted into, if it could not be made in time */
-    let late: number | undefined;
-    let item = known.get(idOf(request)) ?? (await read(request));
+    const refusal = findRefusal(request);
+    if (refusal) return refusal;
+    let token = newToken();
+    /** the buckets that this call has been counted into, if it could not be made in time */
+    let late: Buckets | undefined;
+    let item = believable(request) ?? (await read(request));
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      let window = current(item, period);
-      if (late !== undefined) window = removeCall(window, late);
-      if (window.total >= rate) return decide(false, window, request);
-      const next = { ...addCall(window), last: token };
-      const isNewest = late === undefined && item?.bucket === window.bucket;
-      const written = isNewest
-        ? await counters.count(key, { bucket: window.bucket, rate, token })
-        : (await counters.replace(key, item, next, period)) && next;
-      if (written) known.set(idOf(request), written);
+      const windows = new Map(
+        charges.map((charge) => {
+          const window = current(item, charge);
+          const counted = late?.[charge.id];
+          return [charge.id, counted === undefined ? window : { ...window, ...removeCall(window, counted, charge.cost) }];
+        }),
+      );
+      const windowOf = (charge: Charge) => windows.get(charge.id) ?? current(item, charge);
+      const decision = decide(request, windowOf);
+      if (!decision.isAdmitted) return decision;
+      const buckets: Buckets = Object.fromEntries(charges.map((charge) => [charge.id, windowOf(charge).bucket]));
+      const isNewest = late === undefined && charges.every(({ id }) => item?.windows[id]?.bucket === buckets[id]) && item?.last[0];
+      const added = charges.map((charge): [string, CountedWindow] => {
+        const window = windowOf(charge);
+        return [charge.id, { ...window, ...addCall(window, charge.cost) }];
+      });
+      const next = nextItem(item, Object.fromEntries(added), token);
+      const written = isNewest ? await counters.count(key, { charges, buckets, token }) : (await counters.replace(key, item, next)) && next;
+      if (written) remember(request, written);
       // if another call of this instance has learnt more meanwhile, the read is saved
-      const latest = known.get(idOf(request));
+      const latest = recall(request);
       item = written || (latest !== item ? latest : await read(request));
       // the token also recognises a write that took effect and whose answer was lost
-      if (item?.last !== token) continue;
-      if (now() <= callableUntilMs(item.bucket, period)) return decide(true, item, request);
-      late = item.bucket;
+      if (!item?.last.includes(token)) continue;
+      const counted = item;
+      const untilMs = Math.min(...charges.map(({ id, period }) => callableUntilMs(buckets[id] ?? 0, period)));
+      if (now() <= untilMs) return { ...decide(request, (charge) => current(counted, charge)), isAdmitted: true, buckets };
+      late = buckets;
+      token = newToken();
     }
     throw unavailable('The call could not be counted in time. Try again after Retry-After.');
   }
 
-  return { consume, inspect, findRefusal };
+  /** What is known of a counter, unless it would refuse a call that may have become possible. */
+  function believable(request: LimitRequest): CounterItem | undefined {
+    const item = recall(request);
+    return item && decide(request, (charge) => current(item, charge)).isAdmitted ? item : undefined;
+  }
+
+  async function giveBack(request: LimitRequest, { buckets = {} }: LimitDecision): Promise<boolean> {
+    const money = request.charges.filter(({ currency }) => currency !== undefined);
+    const token = newToken();
+    let item = recall(request) ?? (await read(request));
+    for (let attempt = 0; attempt < 2 * maxAttempts; attempt++) {
+      const seen = item;
+      const windows = money.flatMap(({ id, cost }): [string, CountedWindow][] => {
+        const [window, bucket] = [seen?.windows[id], buckets[id]];
+        if (!window || bucket === undefined) return [];
+        const without = removeCall(window, bucket, cost);
+        return without === window ? [] : [[id, { ...without, period: window.period }]];
+      });
+      if (!seen || windows.length === 0) return true;
+      const next = nextItem(seen, Object.fromEntries(windows), token);
+      if (await counters.replace(keyOf(request), seen, next)) {
+        remember(request, next);
+        return true;
+      }
+      item = await read(request);
+      if (!item || item.last.includes(token)) return true;
+      // after so many writes of others, an answer that was lost cannot be told from a write that failed: it must not be given back twice
+      if (!item.last.includes(seen.last[0] ?? '')) return false;
+    }
+    return false;
+  }
+
+  return { consume, inspect, findRefusal, giveBack };
 }
 
-/** The period is part of a counter's name in the table: buckets of another length are another counter. */
-const counterOf = ({ name, variant, limit }: LimitRequest): string =>
-  `${variant === undefined ? name : `${name}#${variant}`}/${limit.period}`;
+const keyOf = ({ holder, counter }: LimitRequest) => keys.limit(holder, counter);
 
-const keyOf = (request: LimitRequest) => keys.limit(request.thumbprint, counterOf(request));
-
-const idOf = (request: LimitRequest): string => `${request.thumbprint} ${counterOf(request)}`;
-
-/**
- * `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11). The window is the longest that a call counts, rounded up:
- * a client that makes at most `q` calls in any `w` seconds, or at most `r` within `t` seconds and then asks again, is never refused.
- */
-export function rateLimitHeaders({ name, limit, remaining, resetSeconds }: LimitDecision): Record<string, string> {
-  const windowSeconds = Math.ceil((longestCountMs(limit.period) + earlyAllowanceMs) / 1000);
-  return {
-    'RateLimit-Policy': `"${name}";q=${limit.rate};w=${windowSeconds}`,
-    RateLimit: `"${name}";r=${remaining};t=${resetSeconds}`,
-  };
-}
-
-/** 429 with `Retry-After` and the headers of {@link rateLimitHeaders}. */
-export const limitExceeded = (
-  decision: LimitDecision,
-  message = 'The rate limit is used up. Send the request again after Retry-After seconds; RateLimit-Policy says how many calls fit into how many seconds.',
-): ApiError =>
-  new ApiError('TOO_MANY_REQUESTS', message, {
-    details: { limit: decision.limit, retry_after_seconds: decision.resetSeconds },
-    headers: { ...rateLimitHeaders(decision), 'Retry-After': String(decision.resetSeconds) },
-  });
+const idOf = ({ holder, counter }: LimitRequest): string => `${holder} ${counter}`;

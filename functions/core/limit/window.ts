@@ -13,11 +13,14 @@ const liveBuckets = bucketsPerPeriod + 2;
 /** How much of a bucket is left for making a call once it has been admitted. */
 const madeWithinBuckets = 0.5;
 
-/** The calls that still count: each from when it is counted for `liveBuckets - 1` to `liveBuckets` buckets, so for longer than `period`. */
+/**
+ * What still counts: each call from when it is counted for `liveBuckets - 1` to `liveBuckets` buckets, so for longer than `period`. A call
+ * counts as one, or as what it costs in whole units. If `period` is `Infinity` there is one bucket, which lasts for ever.
+ */
 export interface Window {
   /** the newest bucket, counted from the epoch */
   bucket: number;
-  /** calls of the live buckets; {@link slotOf} gives the place of each */
+  /** what is counted in the live buckets; {@link slotOf} gives the place of each */
   counts: readonly number[];
   /** sum of the counts */
   total: number;
@@ -40,7 +43,7 @@ export const madeWithinMs = (period: number): number => madeWithinBuckets * buck
  * then, it still counts for `period`.
  */
 export const callableUntilMs = (bucket: number, period: number): number =>
-  (bucket + liveBuckets - bucketsPerPeriod) * bucketMs(period) - madeWithinMs(period);
+  (bucket + liveBuckets - bucketsPerPeriod - madeWithinBuckets) * bucketMs(period);
 
 /** The bucket of a moment in milliseconds since the epoch. */
 export const bucketAt = (timeMs: number, period: number): number => Math.floor(timeMs / bucketMs(period));
@@ -61,30 +64,35 @@ export function rollTo(window: Window, bucket: number): Window {
 }
 
 /** The window with one more call in its newest bucket. */
-export function addCall({ bucket, counts, total }: Window): Window {
-  return { bucket, counts: counts.map((count, slot) => (slot === slotOf(bucket) ? count + 1 : count)), total: total + 1 };
+export function addCall({ bucket, counts, total }: Window, cost = 1): Window {
+  return { bucket, counts: counts.map((count, slot) => (slot === slotOf(bucket) ? count + cost : count)), total: total + cost };
 }
 
 /** The window without one call that was counted into `bucket`, if that still counts. */
-export function removeCall(window: Window, bucket: number): Window {
+export function removeCall(window: Window, bucket: number, cost = 1): Window {
   if (bucket <= window.bucket - liveBuckets) return window;
-  const counts = window.counts.map((count, slot) => (slot === slotOf(bucket) ? count - 1 : count));
-  return { ...window, counts, total: window.total - 1 };
+  const counts = window.counts.map((count, slot) => (slot === slotOf(bucket) ? count - cost : count));
+  return { ...window, counts, total: window.total - cost };
 }
 
-/** Calls that may still be made at once. */
-export const remainingCalls = (window: Window, { rate }: RateLimit): number => Math.max(0, rate - window.total);
+/** How often `cost` still fits into the window at once. */
+export const remainingCalls = ({ total }: Pick<Window, 'total'>, { rate }: RateLimit, cost = 1): number =>
+  Math.max(0, Math.floor((rate - total) / cost));
 
 /**
- * When more calls will be free than are now, in milliseconds since the epoch; for a window that is used up, when the next call will be
- * admitted. For a window without calls, the start of its newest bucket.
+ * When `cost` will fit once more often than it does now, in milliseconds since the epoch; for a window that is used up, when it will be
+ * admitted. If it cannot fit more often, the start of the newest bucket. It is `Infinity` if what is counted never ceases to count.
  */
-export function freeAtMs(window: Window, { rate, period }: RateLimit): number {
+export function freeAtMs(window: Window, { rate, period }: RateLimit, cost = 1): number {
+  const most = rate - (remainingCalls(window, { rate, period }, cost) + 1) * cost;
+  if (most < 0 || !Number.isFinite(period)) return remainingCalls(window, { rate, period }, cost) > 0 ? startMs(window, period) : Infinity;
   let left = window.total;
   for (let bucket = window.bucket - liveBuckets + 1; bucket <= window.bucket; bucket++) {
     const count = window.counts[slotOf(bucket)] ?? 0;
     left -= count;
-    if (count > 0 && left < rate) return clearAtMs({ ...window, bucket }, period);
+    if (count > 0 && left <= most) return clearAtMs({ ...window, bucket }, period);
   }
-  return window.bucket * bucketMs(period);
+  return startMs(window, period);
 }
+
+const startMs = ({ bucket }: Window, period: number): number => (Number.isFinite(period) ? bucket * bucketMs(period) : 0);

@@ -21,9 +21,15 @@ const describeTool = ({ name, title, description, annotations, input }: Tool) =>
   name,
   title,
   description,
-  inputSchema: z.toJSONSchema(input, { io: 'input' }),
+  inputSchema: z.toJSONSchema(input, { io: 'input', override: allowAnything }),
   annotations: { title, ...annotations },
 });
+
+/** Hosts take `true` better than `{}`, which means the same. */
+function allowAnything({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  const { additionalProperties: rest } = jsonSchema;
+  if (typeof rest === 'object' && Object.keys(rest).length === 0) jsonSchema.additionalProperties = true;
+}
 
 type Method = (params: JsonObject, request: ApiRequest) => object | Promise<object>;
 

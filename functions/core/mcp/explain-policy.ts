@@ -27,14 +27,15 @@ export function explainPolicy(policy: object, baseUrl: string, isFreshRequired: 
 
 /** What is signed counts for this gate alone, for two minutes, and once. */
 const shellSteps = (baseUrl: string): string[] => [
-  'With a shell (make the key once and keep it; the address must answer with the text above):',
-  'test -f agent-rsa-key.pem || openssl genrsa -out agent-rsa-key.pem 2048',
-  `curl -s '${baseUrl}/api/policy' -o policy-to-sign.json`,
+  'With a shell (the key is made once and kept in your folder; the address must answer with the text above):',
+  '(umask 077; mkdir -p ~/.intent-gate); KEY=~/.intent-gate/agent-rsa-key.pem; POLICY=$(mktemp)',
+  'test -f "$KEY" || openssl genrsa -out "$KEY" 2048',
+  `curl -sS --fail-with-body '${baseUrl}/api/policy' -o "$POLICY"`,
   "base64url() { openssl base64 -A | tr '+/' '-_' | tr -d '='; }",
   `CLAIMS='"aud":"${baseUrl}","iat":'$(date +%s)',"exp":'$(($(date +%s) + 120))',"jti":"'$(openssl rand -hex 16)'"'`,
-  'SIGNED=$(echo "{\\"alg\\":\\"RS256\\",$CLAIMS}" | base64url).$(base64url < policy-to-sign.json)',
-  'echo "$SIGNED.$(printf %s "$SIGNED" | openssl dgst -sha256 -sign agent-rsa-key.pem | base64url)"    # signed_policy',
-  'openssl pkey -in agent-rsa-key.pem -pubout | openssl base64 -A    # agent_public_key',
+  'SIGNED=$(echo "{\\"alg\\":\\"RS256\\",$CLAIMS}" | base64url).$(base64url < "$POLICY")',
+  'echo "$SIGNED.$(printf %s "$SIGNED" | openssl dgst -sha256 -sign "$KEY" | base64url)"    # signed_policy',
+  'openssl pkey -in "$KEY" -pubout | openssl base64 -A    # agent_public_key',
 ];
 
 const algorithms = new Intl.ListFormat('en', { type: 'disjunction' }).format(jwsAlgorithmNames);

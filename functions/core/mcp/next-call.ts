@@ -30,6 +30,7 @@ const nextCallsOfExecute: Partial<Record<ErrorCode, string>> = {
 /** What a model can do about a refusal, in one sentence. */
 export function nextCall(tool: string, { code, details }: ApiError): string {
   if (details.reason === 'policy_changed') return `The policy has changed. ${acceptPolicy}`;
+  if (details.reason === 'pat_of_connection') return `The PAT that this connection is configured with does not hold. ${acceptPolicy}`;
   if (details.reason === 'agent_blocked')
     return 'Stop: this agent is blocked. Tell the person whom you work for to ask the operators of this gate.';
   if (details.reason === 'approval_pending')

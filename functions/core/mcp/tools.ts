@@ -12,6 +12,7 @@ import { type JsonObject, parse } from '../json.ts';
 import { explainPolicy } from './explain-policy.ts';
 import { fitHits } from './fit-hits.ts';
 import { innerRequest } from './inner-request.ts';
+import { refuseUnauthorized } from './refuse-unauthorized.ts';
 
 /** The endpoints behind the tools: each is implemented once, there. */
 export interface Endpoints {
@@ -167,9 +168,7 @@ export function openTools(endpoints: Endpoints, isFreshRequired: boolean): Tool[
         try {
           return { data: await ask(endpoints.executeIntent, inner) };
         } catch (error) {
-          // a token that came with the HTTP request has to be renewed by whoever configured the connection, not by the model
-          const isOfConnection = pat === undefined && request.headerValues('authorization').length > 0;
-          if (error instanceof ApiError && error.code === 'UNAUTHORIZED' && isOfConnection) throw new ConnectionRefused(error);
+          if (error instanceof ApiError && error.code === 'UNAUTHORIZED') throw refuseUnauthorized(error, request, pat);
           throw error;
         }
       },
@@ -177,7 +176,7 @@ export function openTools(endpoints: Endpoints, isFreshRequired: boolean): Tool[
   ];
 }
 
-/** The token of the connection does not hold. It is answered in HTTP, whereas other refusals are results of the tool. */
+/** A call is refused in HTTP, and not in a result of its tool: for a refusal that hosts, not models, can act on. */
 export class ConnectionRefused extends Error {
   override readonly name = 'ConnectionRefused';
   readonly refusal: ApiError;

@@ -2,7 +2,11 @@ import type { PatClaims } from '../../../schemas/pat.ts';
 import { ApiError } from '../api-error.ts';
 import { bearerToken, invalidToken } from '../http/bearer.ts';
 import type { ApiRequest } from '../http/request.ts';
+import type { Call } from '../policy/conditions.ts';
+import { describeRefusal } from '../policy/describe.ts';
+import { judge } from '../policy/judge.ts';
 import type { CurrentPolicy, FindPolicy } from '../policy/policy.ts';
+import type { Rule } from '../policy/reading.ts';
 import { isPermitted, isProhibited } from '../policy/scope.ts';
 import { agentBlocked, isBlocked, isRevoked, type Standing } from '../store/agent.ts';
 import type { PolicyRefusals } from './policy-refusals.ts';
@@ -61,4 +65,21 @@ export function requirePermission({ claims, policy }: Authorization, intentUid: 
       details: { reason: 'not_permitted' },
     });
   }
+}
+
+/**
+ * @returns the rules of the policy that cover the call, whose limits apply
+ * @throws ApiError FORBIDDEN if none permits it with these parameters at this time, or one forbids it
+ */
+export function requirePermittedCall({ grants }: CurrentPolicy, call: Call): Rule[] {
+  const judgement = judge(grants.rules, call);
+  if (judgement.isPermitted) return judgement.rules;
+  const { reason, rule, condition } = judgement;
+  throw new ApiError(
+    'FORBIDDEN',
+    'The usage policy does not permit this call as it is; details.words says why. GET /api/policy has it in full.',
+    {
+      details: { reason, ...(rule && { rule: condition?.place ?? rule.place, words: describeRefusal(rule, condition) }) },
+    },
+  );
 }

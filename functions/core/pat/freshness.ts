@@ -1,5 +1,6 @@
 import { characters } from '../../../schemas/text.ts';
 import type { JsonValue } from '../json.ts';
+import { foldName } from '../store/keys.ts';
 import { invalidSignature, type Refuse } from './refusals.ts';
 
 /** What keeps a document from being used a second time. */
@@ -12,6 +13,8 @@ export interface SingleUse {
 export interface FreshnessOptions {
   baseUrl: string;
   nowMs: number;
+  /** the agent_id of the request */
+  agentId: string;
   /** iat, exp, aud and jti are mandatory */
   isFreshRequired: boolean;
 }
@@ -42,6 +45,22 @@ export function checkIssuedAt(iat: JsonValue | undefined, what: string, nowMs: n
 export function checkJti(jti: JsonValue | undefined, what: string, refuse: Refuse): string {
   if (typeof jti === 'string' && jti !== '' && characters(jti) <= maxJtiLength) return jti;
   throw refuse(`The jti of the ${what} must be a text of 1 to ${maxJtiLength} characters, new with every signature. Sign it again.`);
+}
+
+/**
+ * Claims that libraries add to a JWT, and that a signed policy has no need of: they may say what is so anyway.
+ * @throws ApiError INVALID_SIGNATURE that names the claim
+ */
+export function checkSigner({ iss, sub, nbf }: Record<string, JsonValue>, { agentId, nowMs }: FreshnessOptions): void {
+  for (const [name, value] of Object.entries({ iss, sub })) {
+    if (value === undefined || (typeof value === 'string' && foldName(value) === foldName(agentId))) continue;
+    throw invalidSignature(`The ${name} of the signed policy must be the agent_id of the request, or be left out. Sign it again.`);
+  }
+  if (nbf !== undefined && !(isNumericDate(nbf) && nbf <= nowMs / 1000 + maxAgeSeconds)) {
+    throw invalidSignature(
+      'The nbf of the signed policy must be a whole number of seconds since 1970 that has come, or be left out. Sign it again.',
+    );
+  }
 }
 
 /**

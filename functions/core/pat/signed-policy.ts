@@ -3,7 +3,7 @@ import { canonicalDigest, signableTexts } from '../policy/canonical.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
 import type { UsedJtis } from '../store/used-jti.ts';
 import type { AgentKey } from './agent-key.ts';
-import { checkFreshness, type FreshnessOptions, type SingleUse } from './freshness.ts';
+import { checkFreshness, checkSigner, type FreshnessOptions, type SingleUse } from './freshness.ts';
 import { type Jws, readJson, readJws } from './jws.ts';
 import { invalidSignature } from './refusals.ts';
 import { jwsAlgorithmNames, verifyBareSignature, verifyJwsSignature } from './signatures.ts';
@@ -19,7 +19,7 @@ export interface SignedPolicy {
 
 /** Headers that bring a key of their own, or an address to fetch one from. */
 const keyHeaders = ['jwk', 'jku', 'x5u', 'x5c', 'x5t', 'x5t#S256'];
-const claimNames = ['iat', 'exp', 'aud', 'jti'] as const;
+const claimNames = ['iat', 'exp', 'aud', 'jti', 'iss', 'sub', 'nbf'] as const;
 const maxBareLength = 8_192;
 
 const doesNotHold = () =>
@@ -72,7 +72,9 @@ function verifyJws(jws: Jws, key: AgentKey, current: CurrentPolicy, freshness: F
 
   const document = isDetached ? {} : readJson(Buffer.from(payloadSegment, 'base64url'));
   const { claims: payloadClaims, rest } = takeClaims(document);
-  const singleUse = checkFreshness(mergeClaims(takeClaims(header).claims, payloadClaims), freshness);
+  const claims = mergeClaims(takeClaims(header).claims, payloadClaims);
+  checkSigner(claims, freshness);
+  const singleUse = checkFreshness(claims, freshness);
   const digest = isDetached ? current.digest : rest && canonicalDigest(rest);
   const otherReference = digest !== current.digest && rest?.uid === current.policy.uid ? `${rest.uid}#sha-256=${digest}` : undefined;
   return { isCurrent: digest === current.digest, ...(otherReference && { otherReference }), ...(singleUse && { singleUse }) };
@@ -108,7 +110,9 @@ function takeClaims(document: JsonValue | undefined): { claims: JsonObject; rest
 
 function mergeClaims(header: JsonObject, payload: JsonObject): JsonObject {
   if (Object.keys(header).some((name) => Object.hasOwn(payload, name) && payload[name] !== header[name])) {
-    throw invalidSignature('The header and the payload of the signed policy disagree about iat, exp, aud or jti. State each claim once.');
+    throw invalidSignature(
+      `The header and the payload of the signed policy disagree about a claim (${claimNames.join(', ')}). State each claim once.`,
+    );
   }
   return { ...header, ...payload };
 }

@@ -1,6 +1,8 @@
 import type { Billing, RateLimit } from '../../../schemas/pat.ts';
 import type { Policy } from '../../../schemas/policy.ts';
-import { interpretPolicy, PolicyError } from './reading.ts';
+import { chargesOf, findWider, rulesForAll } from './judge.ts';
+import { isRate, tightest } from './limits.ts';
+import { interpretPolicy, PolicyError, type Rule } from './reading.ts';
 import { coversEntry, isRuledOut } from './scope.ts';
 
 /** What a policy grants to whoever signs it. */
@@ -9,8 +11,11 @@ export interface Grants {
   scope: string[];
   /** entries of the same form that are subtracted, and win */
   prohibited: string[];
+  /** the limit that covers everything that is permitted, the tightest if there are several */
   lmt?: RateLimit;
   bil?: Billing;
+  /** what calls are judged by; see {@link ./judge.ts} */
+  rules: Rule[];
 }
 
 /** A scope beyond this many bytes would not leave room for the other claims of a PAT. */
@@ -22,17 +27,36 @@ const maxScopeBytes = 3_000;
  * @throws PolicyError listing every place that cannot be put into effect
  */
 export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing): Grants {
-  const { permissions, prohibitions, limits } = interpretPolicy(policy, baseUrl);
-  const permitted = permissions.map(({ entry }) => entry);
-  const scope = withoutCovered(permitted).filter((entry) => !isRuledOut(prohibitions, entry));
+  const { rules } = interpretPolicy(policy, baseUrl);
+  refuseIdleConditions(rules);
+  const permissions = rules.filter(({ kind }) => kind === 'permission');
+  const prohibitions = rules.filter(({ kind, conditions }) => kind === 'prohibition' && conditions.length === 0).map(({ entry }) => entry);
+  const scope = withoutCovered(permissions.map(({ entry }) => entry)).filter((entry) => !isRuledOut(prohibitions, entry));
   if (Buffer.byteLength(JSON.stringify(scope)) > maxScopeBytes) {
     throw new PolicyError([
       { path: '/permission', problem: 'must fit into a PAT: permit namespaces or all intents instead of so many single ones' },
     ]);
   }
-  const lmt = tightest([...limits, ...permissions.flatMap((permission) => permission.limits)]);
+  const limit = tightest(chargesOf(rulesForAll({ scope, rules })).filter(isRate));
   const isPaid = permissions.some(({ payments }) => payments.some(({ amount }) => amount > 0));
-  return { scope, prohibited: withoutCovered(prohibitions), ...(lmt && { lmt }), ...(isPaid && billing && { bil: billing }) };
+  return {
+    scope,
+    prohibited: withoutCovered(prohibitions),
+    ...(limit && { lmt: { rate: limit.rate, period: limit.period } }),
+    ...(isPaid && billing && { bil: billing }),
+    rules,
+  };
+}
+
+/** A condition that decides nothing would be taken for one that does. One with a limit still says which calls that counts. */
+function refuseIdleConditions(rules: readonly Rule[]): void {
+  const issues = rules.flatMap((rule) => {
+    const wider = rule.charges.length === 0 && rule.payments.length === 0 ? findWider(rule, rules) : undefined;
+    if (!wider) return [];
+    const problem = `restricts nothing, because ${wider.place} permits the same without it: state the opposite as a prohibition, or narrow ${wider.place}`;
+    return rule.conditions.map(({ place }) => ({ path: place, problem }));
+  });
+  if (issues.length > 0) throw new PolicyError(issues);
 }
 
 /** Drops the entries that another one covers, and repetitions. */
@@ -40,7 +64,3 @@ const withoutCovered = (entries: string[]): string[] => {
   const distinct = [...new Set(entries)];
   return distinct.filter((entry) => !distinct.some((other) => other !== entry && coversEntry(other, entry)));
 };
-
-/** The tightest of several limits, since a PAT carries one: the fewest calls a second, and of equal ones the smaller burst. */
-const tightest = (limits: RateLimit[]): RateLimit | undefined =>
-  limits.toSorted((a, b) => a.rate * b.period - b.rate * a.period || a.rate - b.rate)[0];

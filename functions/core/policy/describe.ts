@@ -1,21 +1,93 @@
-import type { RateLimit } from '../../../schemas/pat.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import { canonicalText } from './canonical.ts';
-import { interpretPolicy, type Payment } from './reading.ts';
+import type { Grants } from './compile.ts';
+import { type Condition, isDate, isInstant, type Scalar } from './conditions.ts';
+import type { Payment } from './duties.ts';
+import { rulesFor, rulesForAll } from './judge.ts';
+import type { Charge } from './limits.ts';
+import { interpretPolicy, type Rule } from './reading.ts';
 import { everyIntent } from './scope.ts';
 
 const unitNames: Record<number, string> = { 1: 'second', 60: 'minute', 3600: 'hour', 86400: 'day', 604800: 'week' };
 
-function nameEntry(entry: string): string {
+const durationNames: Record<string, string> = { P1D: 'day', P1M: 'month', P1Y: 'year', PT1H: 'hour', PT1M: 'minute' };
+
+function nameEntry(entry: string, several = 'every intent'): string {
   const [namespace, slug, version] = entry.split(':');
-  if (entry === everyIntent) return 'every intent';
-  return slug === '*' ? `every intent of the namespace ${namespace}` : `the intent ${namespace}:${slug}:${version}`;
+  if (entry === everyIntent) return several;
+  return slug === '*' ? `${several} of the namespace ${namespace}` : `the intent ${namespace}:${slug}:${version}`;
 }
 
-const nameLimit = ({ rate, period }: RateLimit): string => `at most ${rate} ${rate === 1 ? 'time' : 'times'} a ${unitNames[period]}`;
+const nameTimes = ({ rate, period }: Charge): string =>
+  `${rate} ${rate === 1 ? 'time' : 'times'} ${Number.isFinite(period) ? `${period === 3600 ? 'an' : 'a'} ${unitNames[period]}` : 'in all'}`;
 
-const namePayment = ({ amount, currency, every }: Payment): string =>
-  `for ${amount} ${currency} ${every === undefined ? 'each time' : `every ${every}`}`;
+function namePayment({ amount, currency, every, budget }: Payment): string {
+  if (budget) return `for ${amount} ${currency} each time, at most ${budget.amount} ${currency} in any ${nameDuration(budget.every)}`;
+  return `for ${amount} ${currency} ${every === undefined ? 'each time' : `every ${every}`}`;
+}
+
+const nameDuration = (duration: string): string => durationNames[duration] ?? duration;
+
+const nameValue = (value: Scalar): string =>
+  typeof value === 'string' && !isDate(value) && !isInstant(value) ? JSON.stringify(value) : String(value);
+
+const comparisonNames = {
+  eq: 'is',
+  neq: 'is not',
+  gt: 'is more than',
+  gte: 'is at least',
+  lt: 'is less than',
+  lte: 'is at most',
+  within: 'is one of',
+};
+
+const timeNames = { ...comparisonNames, gt: 'is after', gte: 'is not before', lt: 'is before', lte: 'is not after' };
+
+/** A condition in words, for example `amount is less than 500`. */
+export function nameCondition({ subject, comparison, values }: Condition): string {
+  const isParameter = subject.of === 'parameter';
+  const isTime = !isParameter || values.some((value) => isDate(value) || isInstant(value));
+  const list = values.map(isParameter ? nameValue : String).join(', ');
+  return `${nameSubject(subject)} ${(isTime ? timeNames : comparisonNames)[comparison]} ${list}`;
+}
+
+function nameSubject(subject: Condition['subject']): string {
+  switch (subject.of) {
+    case 'parameter':
+      return subject.uid === undefined ? `parameter ${subject.name}` : `parameter ${subject.name} of ${subject.uid}`;
+    case 'dateTime':
+      return 'the date';
+    case 'timeOfDay':
+      return `the time of day (${subject.zone})`;
+    case 'dayOfWeek':
+      return `the day of the week (${subject.zone})`;
+    case 'agentKey':
+      return "the thumbprint of the agent's key";
+  }
+}
+
+const nameConditions = (conditions: readonly Condition[]): string => conditions.map(nameCondition).join(' and ');
+
+/** One sentence of a policy in words. */
+export function describeRule({ kind, entry, conditions, charges, payments }: Rule): string {
+  const calls = charges.filter(({ currency }) => currency === undefined);
+  const given = conditions.length > 0 ? ` if ${nameConditions(conditions)}` : '';
+  if (kind === 'permission') {
+    const terms = [...calls.map((limit) => `at most ${nameTimes(limit)}`), ...payments.map(namePayment)];
+    return `You may execute ${[`${nameEntry(entry)}${given}`, ...terms].join(', ')}.`;
+  }
+  if (kind === 'prohibition') return `You must not execute ${nameEntry(entry)}${given}, whatever else is permitted.`;
+  return `You may execute ${nameEntry(entry, 'intents')}${given} at most ${calls.map(nameTimes).join(' and at most ')}.`;
+}
+
+/** What a rule permits or forbids a call by, in words: the whole sentence, or what its condition asks. */
+export function describeRefusal(rule: Rule, condition: Condition | undefined): string {
+  if (!condition) return describeRule(rule);
+  const words = nameCondition(condition);
+  return rule.kind === 'permission'
+    ? `You may execute ${nameEntry(rule.entry)} only if ${words}.`
+    : `You must not execute ${nameEntry(rule.entry)} if ${words}.`;
+}
 
 /**
  * A policy in plain sentences, one for each thing that it grants or asks.
@@ -23,18 +95,26 @@ const namePayment = ({ amount, currency, every }: Payment): string =>
  * @throws PolicyError if it cannot be put into effect
  */
 export function describePolicy(policy: Policy, baseUrl: string): string[] {
-  const { permissions, prohibitions, isExceedingProhibited, limits, isSigningObliged } = interpretPolicy(policy, baseUrl);
+  const { rules, isExceedingProhibited, isSigningObliged } = interpretPolicy(policy, baseUrl);
   return [
     `This is the policy ${policy.uid} (${policy.type}${policy.profile === undefined ? '' : `, profile ${policy.profile}`}).`,
-    ...permissions.map((permission) => {
-      const terms = [...permission.limits.map(nameLimit), ...permission.payments.map(namePayment)];
-      return `You may execute ${[nameEntry(permission.entry), ...terms].join(', ')}.`;
-    }),
-    ...prohibitions.map((entry) => `You must not execute ${nameEntry(entry)}, whatever else is permitted.`),
-    ...limits.map((limit) => `You may execute intents ${nameLimit(limit)}.`),
+    ...rules.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind)).map(describeRule),
     ...(isExceedingProhibited ? ['You must not exceed the rate limit.'] : []),
     ...(isSigningObliged ? ['You must sign the policy with the key that you present as agent_public_key.'] : []),
   ];
+}
+
+const order: Rule['kind'][] = ['permission', 'prohibition', 'limit'];
+
+/**
+ * What a policy says about one intent in particular, in plain sentences: conditions, payments, and limits that are not those of everything.
+ * @param grants - of the policy
+ */
+export function describeTerms(grants: Pick<Grants, 'scope' | 'rules'>, intentUid: string): string[] {
+  const general = rulesForAll(grants);
+  return rulesFor(grants.rules, intentUid)
+    .filter((rule) => rule.payments.length > 0 || !general.includes(rule))
+    .map(describeRule);
 }
 
 /** What has changed from one policy to another, in plain sentences; empty if they say the same. */

@@ -13,7 +13,7 @@ export interface CurrentPolicy {
   text: string;
   /** SHA-256 of the canonical form, base64url */
   digest: string;
-  /** the digest before the gate's address is filled in: the same at every address */
+  /** the digest before the gate's address is filled in: version 0.1.0 counted by it */
   templateDigest: string;
   /** a PAT's `pol`: `<uid>#sha-256=<digest>` */
   reference: string;

@@ -2,10 +2,8 @@ import type { Issue } from '../../../schemas/errors.ts';
 import { type Policy, policy } from '../../../schemas/policy.ts';
 import { describeHidden } from '../../../schemas/text.ts';
 import { isObject, issuesOf, pointer } from '../json.ts';
+import { placeholder } from './placeholder.ts';
 import { PolicyError } from './reading.ts';
-
-/** Stands in a policy file for the address that the gate is called by. */
-export const placeholder = '{base_url}';
 
 /** A policy whose URIs still hold the placeholder. */
 export type PolicyTemplate = Policy;

@@ -56,6 +56,8 @@ export interface AgentKeyItem extends Item {
 export interface Standing {
   agent: AgentItem | undefined;
   key: AgentKeyItem | undefined;
+  /** of an agent that shares its id: what is known under the id itself */
+  sharer?: AgentItem | undefined;
 }
 
 interface Presented {
@@ -78,7 +80,17 @@ const listedLonger = 2;
 
 const maxAttempts = 3;
 
-export const isBlocked = ({ agent, key }: Standing): boolean => agent?.block !== undefined || (key?.blocked_by?.size ?? 0) > 0;
+export const isBlocked = ({ agent, key, sharer }: Standing): boolean =>
+  agent?.block !== undefined || sharer?.block !== undefined || (key?.blocked_by?.size ?? 0) > 0;
+
+/** What an agent is called whose agent_id belongs to another key, if ids may be shared: by all that is kept of it, and by its PATs. */
+export const sharedIdOf = (agentId: string, thumbprint: string): string => `${agentId}~${thumbprint}`;
+
+/** The agent_id that an agent presents. */
+function presentedId(agentId: string, thumbprint: string): string {
+  const suffix = sharedIdOf('', thumbprint);
+  return agentId.endsWith(suffix) && agentId !== suffix ? agentId.slice(0, -suffix.length) : agentId;
+}
 
 /** Whether a PAT has been revoked: its agent is gone, or of another generation. */
 export const isRevoked = (agent: AgentItem | undefined, { gen }: { gen: string }): boolean => agent?.generation !== gen;
@@ -97,11 +109,16 @@ const placesOf = (agentId: string): Key[] => {
 };
 
 /** What has to be read to know whether a PAT may be used; {@link readStanding} understands the items. */
-export const standingKeys = (agentId: string, thumbprint: string): Key[] => [keys.agentKey(thumbprint), ...placesOf(agentId)];
+export const standingKeys = (agentId: string, thumbprint: string): Key[] => [
+  keys.agentKey(thumbprint),
+  keys.agent(presentedId(agentId, thumbprint)),
+  ...placesOf(agentId),
+];
 
-export const readStanding = ([key, current, earlier]: (Item | undefined)[]): Standing => ({
+export const readStanding = ([key, sharer, current, earlier]: (Item | undefined)[]): Standing => ({
   agent: (current ?? earlier) as AgentItem | undefined,
   key: key as AgentKeyItem | undefined,
+  sharer: sharer as AgentItem | undefined,
 });
 
 /** The condition that its waiting has neither begun nor ended since: who ends it gives back its place, and must be the only one. */
@@ -196,7 +213,7 @@ export function openAgents(table: Table) {
 
     /** What a PAT request depends on, in one round trip. An agent whose waiting is over is removed. */
     async standingOf(agentId: string, thumbprint: string, nowMs: number): Promise<Standing> {
-      const [key, ...found] = await table.getAll<Item>(standingKeys(agentId, thumbprint));
+      const [key, sharer, ...found] = await table.getAll<Item>(standingKeys(agentId, thumbprint));
       const agent = await settle(agentId, found as (AgentItem | undefined)[]);
       const isOver = agent?.asked_at !== undefined && stateOf(agent, nowMs) === undefined;
       if (isOver) {
@@ -205,7 +222,7 @@ export function openAgents(table: Table) {
           ExpressionAttributeValues: { ':seen': agent.asked_at },
         });
       }
-      return { agent: isOver ? undefined : agent, key: key as AgentKeyItem | undefined };
+      return { agent: isOver ? undefined : agent, key: key as AgentKeyItem | undefined, sharer: sharer as AgentItem | undefined };
     },
 
     /**

@@ -20,7 +20,8 @@ export function Answer({ value }: { value: unknown }) {
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function Value({ value, label }: { value: unknown; label: string }) {
+/** A value of JSON. */
+export function Value({ value, label }: { value: unknown; label: string }) {
   if (Array.isArray(value)) return <List items={value} label={label} />;
   if (isObject(value)) return <Members value={value} />;
   if (typeof value === 'string') return <Text text={value} label={label} />;

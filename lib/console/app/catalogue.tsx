@@ -142,6 +142,7 @@ const Hit = ({ intent, terms }: { intent: IntentDetails; terms: Terms | undefine
 /** Whether the policy lets everybody run it. */
 export function Allowance({ terms }: { terms: Terms | undefined }) {
   if (terms === undefined) return null;
-  if (terms.isAllowed) return <span class="badge good">open to everyone</span>;
-  return <span class="badge bad">{terms.isProhibited ? 'prohibited' : 'not permitted'}</span>;
+  if (terms.access === 'open') return <span class="badge good">open to everyone</span>;
+  if (terms.access === 'conditional') return <span class="badge">open under conditions</span>;
+  return <span class="badge bad">{terms.access}</span>;
 }

@@ -86,7 +86,7 @@ function Loaded({
           intent={intent}
           typed={typed}
           onTyped={setTyped}
-          isRunnable={terms?.isAllowed !== false && !intent.deprecated && !intent.draft}
+          isRunnable={!['prohibited', 'not permitted'].includes(terms?.access ?? '') && !intent.deprecated && !intent.draft}
         />
       </section>
       <section aria-labelledby="terms-title">

@@ -1,14 +1,13 @@
-import { describePolicy } from '../../../functions/core/policy/describe.ts';
+import { describeRule } from '../../../functions/core/policy/describe.ts';
+import { rulesFor } from '../../../functions/core/policy/judge.ts';
 import { interpretPolicy, PolicyError } from '../../../functions/core/policy/reading.ts';
-import { isPermitted, isRuledOut, oneIntent } from '../../../functions/core/policy/scope.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 
 /** What the policy says about one intent. */
 export interface Terms {
-  /** whether everyone who accepts the policy may run it */
-  isAllowed: boolean;
-  isProhibited: boolean;
-  /** what applies to it, in words */
+  /** whether whoever accepts the policy may run it: always, under conditions, or never because nothing permits it or something forbids it */
+  access: 'open' | 'conditional' | 'not permitted' | 'prohibited';
+  /** the sentences that are about it */
   sentences: string[];
 }
 
@@ -19,33 +18,19 @@ export interface Terms {
  */
 export function readTerms(policy: Policy, publicUrl: string): (intentUid: string) => Terms | undefined {
   try {
-    const { permissions, prohibitions } = interpretPolicy(policy, publicUrl);
+    const { rules } = interpretPolicy(policy, publicUrl);
     return (intentUid) => {
-      const isProhibited = isRuledOut(prohibitions, oneIntent(intentUid));
-      const applies = (entry: string | undefined) => entry !== undefined && isPermitted([entry], intentUid);
-      const about: Policy = {
-        ...policy,
-        permission: policy.permission?.filter((_, at) => applies(permissions[at]?.entry)),
-        prohibition: policy.prohibition?.filter((rule) => {
-          const own = interpretPolicy({ ...policy, prohibition: [rule] }, publicUrl).prohibitions;
-          return own.length === 0 || isRuledOut(own, oneIntent(intentUid));
-        }),
-      };
-      const isAllowed = !isProhibited && permissions.some(({ entry }) => applies(entry));
-      return { isAllowed, isProhibited, sentences: describeAbout(about, publicUrl) };
+      const own = rulesFor(rules, intentUid);
+      const of = (kind: string) => own.filter((rule) => rule.kind === kind);
+      const isPlain = ({ conditions }: { conditions: unknown[] }) => conditions.length === 0;
+      const sentences = own.map(describeRule);
+      if (of('prohibition').some(isPlain)) return { access: 'prohibited', sentences };
+      if (of('permission').length === 0) return { access: 'not permitted', sentences };
+      const isOpen = of('permission').some(isPlain) && of('prohibition').length === 0;
+      return { access: isOpen ? 'open' : 'conditional', sentences };
     };
   } catch (error) {
     if (error instanceof PolicyError) return () => undefined;
     throw error;
-  }
-}
-
-/** Without the first sentence, which says which policy it is. What is left of the policy may not stand by itself: then it says too little, not too much. */
-function describeAbout(policy: Policy, publicUrl: string): string[] {
-  try {
-    return describePolicy(policy, publicUrl).slice(1);
-  } catch (error) {
-    if (!(error instanceof PolicyError)) throw error;
-    return describePolicy({ ...policy, prohibition: [] }, publicUrl).slice(1);
   }
 }

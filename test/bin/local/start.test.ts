@@ -68,6 +68,22 @@ describe('refuses in one sentence', () => {
     expect({ output, complaint, code }).toEqual({ output: '', complaint: sentence, code: 1 });
   });
 
+  test('a setting without a value', async () => {
+    const child = start(['-c', 'protocol']);
+    const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    expect(complaint).toMatch(/^-c takes NAME=VALUE, for example -c protocol=uim\.\nnpm start -- /);
+    expect(code).toBe(1);
+  });
+
+  test('settings that cannot be, all at once', async () => {
+    const child = start(['-c', 'protocol=U I M', '--context', 'agentIds=mine']);
+    const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    expect(complaint).toBe(
+      'The settings are not valid:\n  protocol: must be 2 to 20 lower-case letters\n  agentIds: must be bound or shared\n',
+    );
+    expect(code).toBe(1);
+  }, 90_000);
+
   test('a taken port', async () => {
     const server = createServer();
     const port = await listen(server);

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { type Agent, agentState } from '../../../../schemas/agent.ts';
+import { Value } from '../answer.tsx';
 import { quote } from '../code-samples.ts';
 import { ask, useRead } from '../gate.ts';
 import { Failure, Heading, Scrolled, Shown, Time } from '../parts.tsx';
@@ -154,7 +155,7 @@ function Facts({ agent }: { agent: Agent }) {
         <div key={name}>
           <dt>{name.replaceAll('_', ' ')}</dt>
           <dd>
-            <Shown text={typeof value === 'string' ? value : JSON.stringify(value)} />
+            <Value value={value} label={name.replaceAll('_', ' ')} />
           </dd>
         </div>
       ))}

@@ -94,5 +94,5 @@ export function EditIntent({ uid }: { uid: string }) {
   );
 }
 
-/** The digest follows from the rest. */
-const withoutDigest = ({ digest: _, ...record }: FullIntent): Record<string, unknown> => record;
+/** The digest follows from the rest, and the terms from the policy. */
+const withoutDigest = ({ digest: _, terms: __, ...record }: FullIntent): Record<string, unknown> => record;

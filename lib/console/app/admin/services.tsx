@@ -41,6 +41,7 @@ export function Services({ query }: { query: URLSearchParams }) {
                 Intents
               </th>
               <th scope="col">Credential</th>
+              <th scope="col">Limit</th>
               <th scope="col" class="number">
                 Runs in a day
               </th>
@@ -61,9 +62,7 @@ export function Services({ query }: { query: URLSearchParams }) {
                     </a>
                   </th>
                   <td class="number">{intents}</td>
-                  <td>
-                    <HasCredential serviceId={service_id} />
-                  </td>
+                  <CredentialAndLimit serviceId={service_id} />
                   <td class="number">{own?.executions ?? 0}</td>
                   <td class="number">{own?.upstream_failures ?? 0}</td>
                   <td>
@@ -89,9 +88,15 @@ export function Services({ query }: { query: URLSearchParams }) {
   );
 }
 
-function HasCredential({ serviceId }: { serviceId: string }) {
-  const credential = useRead<ShownService>(`/api/services/${serviceId}`, {}, 'admin').answer?.value.credential;
-  return <>{credential === undefined ? '' : credential === null ? 'none' : 'set'}</>;
+/** What the list of services does not say. */
+function CredentialAndLimit({ serviceId }: { serviceId: string }) {
+  const { credential, limit } = useRead<ShownService>(`/api/services/${serviceId}`, {}, 'admin').answer?.value ?? {};
+  return (
+    <>
+      <td>{credential === undefined ? '' : credential === null ? 'none' : 'set'}</td>
+      <td>{limit && `${limit.rate} in ${limit.period} s`}</td>
+    </>
+  );
 }
 
 const fields: Field[] = [
@@ -107,6 +112,12 @@ const fields: Field[] = [
     label: 'Namespace',
     kind: 'line',
     hint: 'In which all its intents stand, and whose admins may change it. It never changes once it is set.',
+  },
+  {
+    name: 'limit',
+    label: 'Limit over all agents',
+    kind: 'json',
+    hint: 'At most so many calls in so many seconds: {"rate": 100, "period": 60}',
   },
   {
     name: 'headers',

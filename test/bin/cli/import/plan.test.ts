@@ -554,6 +554,138 @@ describe('an operation that leads to another origin than the service', () => {
   });
 });
 
+describe('a service description as others write it', () => {
+  const info = { name: 'Shop', description: 'Sells things', service_url: 'https://shop.example' };
+  const search = {
+    intent_uid: 'shop.example:SearchProducts:v1',
+    intent_name: 'SearchProducts',
+    description: 'Finds products',
+    input_parameters: [{ name: 'query', type: 'string', required: true, title: 'Query', example: 'tea' }],
+    output_parameters: [{ name: 'products', type: 'array' }],
+    endpoint: 'https://shop.example/search',
+    tags: ['shop'],
+    rate_limit: '1000/hour',
+    price: '0.01 USD',
+  };
+
+  test('has slugs in kebab-case, and loses what the registry has no place for, with a note for each', () => {
+    const { intents, skipped, notes } = plan({
+      'service-info': info,
+      intents: [search],
+      'uim-public-key': 'x',
+      'uim-policy-file': 'https://shop.example/uim-policy.json',
+      'uim-api-discovery': 'https://shop.example/uim/intents/search',
+      'uim-api-execute': 'https://shop.example/uim/execute',
+      'uim-license': 'https://shop.example/licence',
+      'uim-compliance': { standards: ['ISO27001'] },
+    });
+    expect(skipped).toEqual([]);
+    expect(intents).toEqual([
+      {
+        intent_uid: 'shop.example:search-products:v1',
+        intent_name: 'SearchProducts',
+        description: 'Finds products',
+        input_parameters: [{ name: 'query', type: 'string', required: true }],
+        output_parameters: [{ name: 'products', type: 'array' }],
+        endpoint: { url: 'https://shop.example/search', method: 'POST', content_type: 'application/json' },
+        tags: ['shop'],
+      },
+    ]);
+    expect(notes).toEqual([
+      { path: '/uim-license', note: 'uim-license was left out: the registry has no place for it' },
+      { path: '/uim-compliance', note: 'uim-compliance was left out: the registry has no place for it' },
+      { path: '/intents/0/rate_limit', note: 'the member rate_limit was left out: the registry has no place for it' },
+      { path: '/intents/0/price', note: 'the member price was left out: the registry has no place for it' },
+      { path: '/intents/0/input_parameters/0/example', note: 'the member example was left out: the registry has no place for it' },
+      {
+        path: '/intents/0/intent_uid',
+        note: 'the intent_uid became shop.example:search-products:v1: a slug has lower-case letters, digits and hyphens',
+      },
+      { path: '/intents/0/endpoint', note: 'the endpoint is an address alone; it will be called with POST and JSON' },
+    ]);
+  });
+
+  test('may have parameters by name, as JSON Schema has them', () => {
+    const properties = {
+      location: { title: 'Location', type: 'string' },
+      min_price: { default: null, title: 'Min Price', type: 'integer' },
+      near: { type: ['null', 'boolean'] },
+      anything: {},
+    };
+    const { intents, skipped } = plan({
+      'service-info': info,
+      intents: [{ ...search, input_parameters: properties, output_parameters: { type: 'object', properties, required: ['location'] } }],
+    });
+    expect(skipped).toEqual([]);
+    const named = [
+      { name: 'location', type: 'string' },
+      { name: 'min_price', type: 'integer' },
+      { name: 'near', type: 'boolean' },
+      { name: 'anything', type: 'any' },
+    ];
+    expect(intents[0]?.input_parameters).toEqual(named);
+    expect(intents[0]?.output_parameters).toEqual(named.map((one) => (one.name === 'location' ? { ...one, required: true } : one)));
+  });
+
+  test('may come from another gate: places are percent-encoded there', () => {
+    const inputs = [{ name: 'id', type: 'string', required: true }];
+    const intent = { ...search, intent_uid: 'shop.example:get:v1', input_parameters: inputs, version: '1.0' };
+    const { intents, notes } = plan({
+      'service-info': info,
+      intents: [{ ...intent, endpoint: 'https://shop.example/products/%7Bid%7D/%7Bother%7D' }],
+    });
+    expect(intents[0]?.endpoint.url).toBe('https://shop.example/products/{id}/%7Bother%7D');
+    expect(intents[0]).not.toHaveProperty('version');
+    expect(notes).toContainEqual({ path: '/intents/0/version', note: 'the version was left out: it is that of the intent_uid' });
+  });
+
+  test('is skipped in part: two slugs that become one, and what has no address', () => {
+    const { intents, skipped, notes } = plan({
+      'service-info': info,
+      intents: [search, { ...search, intent_uid: 'shop.example:search_products:v1' }, { ...search, endpoint: undefined }],
+    });
+    expect(intents).toHaveLength(1);
+    expect(skipped.map(({ operation, path }) => [operation, path])).toEqual([
+      ['shop.example:search_products:v1', '/intents/1'],
+      ['shop.example:SearchProducts:v1', '/intents/2'],
+    ]);
+    expect(notes.filter(({ path }) => !path.startsWith('/intents/0'))).toEqual([]);
+  });
+
+  test.each<[string, object]>([
+    [
+      'with an underscore',
+      { service_info: { ...info, service_logo_url: 'https://shop.example/logo' }, 'uim-policy-file': 'https://shop.example/policy' },
+    ],
+    [
+      'in the overview form',
+      {
+        service: {
+          name: 'Shop',
+          description: 'Sells things',
+          urls: { base_url: 'https://shop.example', logo: 'https://shop.example/logo' },
+        },
+        security: { public_key: 'x', policy_url: 'https://shop.example/policy', supported_auth_methods: [] },
+      },
+    ],
+  ])('is read %s', (_, members) => {
+    const { service, intents } = plan({ ...members, intents: [search] });
+    expect(service).toEqual({
+      service_name: 'Shop',
+      description: 'Sells things',
+      service_url: 'https://shop.example',
+      policy_url: 'https://shop.example/policy',
+      service_logo_url: 'https://shop.example/logo',
+    });
+    expect(intents).toHaveLength(1);
+  });
+
+  test('names what callers prove themselves by', () => {
+    const security = { supported_auth_methods: ['jwt', 'oauth2'] };
+    expect(plan({ service: info, security, intents: [search] }).credentials).toEqual(['jwt', 'oauth2']);
+  });
+});
+
 describe('the options that set the credential', () => {
   const schemes = {
     header: { type: 'apiKey', in: 'header', name: 'X-Key' },

@@ -5,7 +5,12 @@ import { readRequest } from '../../../../functions/core/http/request.ts';
 import { eventOf } from '../../../support/invoke.ts';
 
 const read = (authorization: string | string[] | undefined, scheme?: 'Bearer' | 'DPoP') =>
-  bearerToken(readRequest(eventOf({ path: '/', headers: authorization === undefined ? {} : { authorization } }), {} as Context), scheme);
+  bearerToken(
+    readRequest(eventOf({ path: '/', headers: authorization === undefined ? {} : { authorization } }), {} as Context, {
+      protocol: 'proto',
+    }),
+    scheme,
+  );
 
 describe('bearerToken', () => {
   test.each([

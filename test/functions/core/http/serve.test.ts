@@ -42,6 +42,7 @@ describe('a body', () => {
   test.each([
     ['as JSON', json],
     ['with a charset', { 'content-type': 'application/json; charset=UTF-8' }],
+    ["as the protocol's own JSON", { 'content-type': 'application/Proto+json; charset=utf-8' }],
     ['with a quoted charset', { 'CONTENT-TYPE': 'Application/JSON;charset="utf-8"' }],
   ])('is read %s', async (_, headers) => {
     expect(await post(JSON.stringify(valid), headers)).toMatchObject({ status: 200, body: valid });
@@ -50,6 +51,7 @@ describe('a body', () => {
   test.each<[string, Record<string, string>]>([
     ['no media type', {}],
     ['text', { 'Content-Type': 'text/plain' }],
+    ["another protocol's JSON", { 'Content-Type': 'application/other+json' }],
     ['a form', { 'Content-Type': 'application/x-www-form-urlencoded' }],
     ['JSON of a kind', { 'Content-Type': 'application/ld+json' }],
     ['another charset', { 'Content-Type': 'application/json; charset=utf-16' }],
@@ -164,6 +166,10 @@ describe('query parameters', () => {
       { page: 3, page_size: 100 },
     ],
     [{ unknown: ['a', 'b'] }, { page: 1, page_size: 10 }],
+    [
+      { skip: '', limit: '' },
+      { page: 1, page_size: 10 },
+    ],
   ])('%j', async (query, expected) => {
     expect((await list(query)).body).toEqual(expected);
   });
@@ -182,6 +188,13 @@ describe('query parameters', () => {
       ],
     ],
     [{ page: ['1', '2'] }, [{ path: '/page', problem: 'must be given once' }]],
+    [
+      { limit: '10', skip: ['10', '20'] },
+      [
+        { path: '/skip', problem: 'is not known here: use page, or follow the Link header' },
+        { path: '/limit', problem: 'is not known here: use page_size, or follow the Link header' },
+      ],
+    ],
   ])('%j is refused', async (query, issues) => {
     expect(await list(query)).toMatchObject({ status: 400, body: { error: { code: 'INVALID_PARAMETER', details: { issues } } } });
   });

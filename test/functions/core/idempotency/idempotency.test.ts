@@ -9,6 +9,7 @@ const requestWith = (...values: string[]) =>
   readRequest(
     { multiValueHeaders: { 'Idempotency-Key': values }, requestContext: { requestId: 'R1', path: '/' } } as unknown as APIGatewayProxyEvent,
     {} as Context,
+    { protocol: 'proto' },
   );
 
 const refusal = (run: () => unknown): unknown => {

@@ -3,13 +3,8 @@ import { setTimeout } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ApiError } from '../../../../functions/core/api-error.ts';
-import {
-  type LimitDecision,
-  limitExceeded,
-  openRateLimiter,
-  type RateLimiter,
-  rateLimitHeaders,
-} from '../../../../functions/core/limit/rate-limiter.ts';
+import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
+import { countCalls, type LimitDecision, type LimitRequest, openRateLimiter } from '../../../../functions/core/limit/rate-limiter.ts';
 import { bucketMs, callableUntilMs, longestCountMs } from '../../../../functions/core/limit/window.ts';
 import { keys } from '../../../../functions/core/store/keys.ts';
 import type { Table } from '../../../../functions/core/store/table.ts';
@@ -45,11 +40,41 @@ beforeEach(() => {
   proxy.faults = {};
 });
 
-const requestOf = (limit: RateLimit) => ({ thumbprint: `agent-${++agents}`, name: 'execute', variant: 'digest', limit });
-const itemOf = ({ thumbprint, name, variant, limit }: ReturnType<typeof requestOf>) =>
-  store.table.get(keys.limit(thumbprint, `${name}#${variant}/${limit.period}`));
-const outcomesOf = (decisions: PromiseSettledResult<LimitDecision>[]) => {
-  const isOf = (outcome: string) => (decision: PromiseSettledResult<LimitDecision>) =>
+/** A request that counts calls under one limit. */
+const requestOf = (limit: RateLimit) => {
+  const { earlier, ...request } = countCalls(`agent-${++agents}`, 'execute', limit);
+  return { ...request, limit };
+};
+/** The item of a counter, and its one window. */
+const itemOf = async ({ holder, counter, charges: [{ id }] }: ReturnType<typeof requestOf>) => {
+  const item = await store.table.get<{ pk: string; windows: Record<string, object> }>(keys.limit(holder, counter));
+  return { ...item, ...item?.windows[id] };
+};
+
+/** A decision about one limit. */
+const flat = ({ isAdmitted, standings: [standing] }: LimitDecision) => {
+  if (!standing) throw new TypeError('no limit applies');
+  const { charge, remaining, resetSeconds } = standing;
+  return { name: charge.name, isAdmitted, limit: { rate: charge.rate, period: charge.period }, remaining, resetSeconds };
+};
+type Flat = ReturnType<typeof flat>;
+
+/** A rate limiter for requests of one limit each. */
+const openCounter = (...parts: Parameters<typeof openRateLimiter>) => {
+  const limits = openRateLimiter(...parts);
+  return {
+    consume: async (request: LimitRequest) => flat(await limits.consume(request)),
+    inspect: async (request: LimitRequest) => flat(await limits.inspect(request)),
+    findRefusal: (request: LimitRequest) => {
+      const refusal = limits.findRefusal(request);
+      return refusal && flat(refusal);
+    },
+  };
+};
+type Counter = ReturnType<typeof openCounter>;
+
+const outcomesOf = (decisions: PromiseSettledResult<Flat>[]) => {
+  const isOf = (outcome: string) => (decision: PromiseSettledResult<Flat>) =>
     (decision.status === 'rejected' ? decision.reason.code : decision.value.isAdmitted ? 'admitted' : 'refused') === outcome;
   return {
     admitted: decisions.filter(isOf('admitted')).length,
@@ -64,7 +89,7 @@ const narrowest = (madeMs: number[], rate: number): number =>
 
 describe('round trips', () => {
   test('one write a call, even at the end of a bucket', async () => {
-    const counter = openRateLimiter(store.table, now);
+    const counter = openCounter(store.table, now);
     const request = requestOf({ rate: 60, period: 60 });
     const admitted: unknown[] = [];
     for (const afterMs of [0, 0, 1_000, 5_000, 0, minuteMs]) {
@@ -84,7 +109,7 @@ describe('round trips', () => {
   });
 
   test('none while the quota is known to be used up', async () => {
-    const counter = openRateLimiter(store.table, now);
+    const counter = openCounter(store.table, now);
     const request = requestOf({ rate: 3, period: 60 });
     expect(counter.findRefusal(request)).toBeUndefined();
     for (let call = 0; call < 3; call++) await counter.consume(request);
@@ -104,7 +129,7 @@ describe('round trips', () => {
   });
 
   test('what an instance learns late: two reads and two writes', async () => {
-    const [first, second] = [openRateLimiter(store.table, now), openRateLimiter(store.table, now)];
+    const [first, second] = [openCounter(store.table, now), openCounter(store.table, now)];
     const request = requestOf({ rate: 60, period: 60 });
     await first.consume(request);
     await second.consume(request);
@@ -117,7 +142,7 @@ describe('round trips', () => {
 });
 
 test('reading the state costs one read and no call', async () => {
-  const counter = openRateLimiter(store.table, now);
+  const counter = openCounter(store.table, now);
   const request = requestOf({ rate: 1, period: 60 });
   const standing = { name: 'execute', limit: request.limit };
   expect(await counter.inspect(request)).toEqual({ ...standing, isAdmitted: true, remaining: 1, resetSeconds: 1 });
@@ -129,16 +154,21 @@ test('reading the state costs one read and no call', async () => {
 
 describe('any concurrency', () => {
   test('500 at once against a rate of 50: exactly 50', async () => {
-    const counter = openRateLimiter(store.table);
+    const counter = openCounter(store.table);
     const request = requestOf({ rate: 51, period: 3_600 });
     await counter.consume(request);
     const decisions = await Promise.allSettled(Array.from({ length: 500 }, () => counter.consume(request)));
-    expect(outcomesOf(decisions)).toEqual({ admitted: 50, refused: 450, unavailable: 0 });
+    // a table that does not answer in time refuses with 503, and may have taken a place: on a busy machine some of so many at once
+    const { admitted, refused, unavailable } = outcomesOf(decisions);
+    expect(admitted + refused + unavailable).toBe(500);
+    expect(admitted).toBeLessThanOrEqual(50);
+    expect(admitted).toBeGreaterThanOrEqual(50 - unavailable);
+    expect(await itemOf(request)).toMatchObject({ total: 51 });
   });
 
   test('across four threads with clients of their own: exactly 50', async () => {
     const request = requestOf({ rate: 51, period: 3_600 });
-    await openRateLimiter(store.table).consume(request);
+    await openCounter(store.table).consume(request);
     const workerData = { endpoint: store.endpoint, tableNames: store.tableNames, calls: 125, request };
     const script = new URL('../../../support/limit-worker.ts', import.meta.url);
     const workers = Array.from({ length: 4 }, () => new Worker(script, { workerData }));
@@ -152,7 +182,7 @@ describe('any concurrency', () => {
   });
 
   test('bursts around the ends of buckets: never more than the rate in any period', async () => {
-    const counters = Array.from({ length: 4 }, () => openRateLimiter(store.table, now));
+    const counters = Array.from({ length: 4 }, () => openCounter(store.table, now));
     const request = requestOf({ rate: 10, period: 10 });
     const admittedMs: number[] = [];
     const clearMs = longestCountMs(10);
@@ -169,7 +199,7 @@ describe('faults', () => {
   test('a fifth of the answers lost after they took effect: never above the rate', async () => {
     proxy.faults = { dropAfter: 0.2 };
     const request = requestOf({ rate: 50, period: 3_600 });
-    const counters = Array.from({ length: 4 }, () => openRateLimiter(connectTable(proxy.endpoint, store.tableNames)));
+    const counters = Array.from({ length: 4 }, () => openCounter(connectTable(proxy.endpoint, store.tableNames)));
     const decisions = await Promise.allSettled(counters.flatMap((counter) => Array.from({ length: 50 }, () => counter.consume(request))));
     const { admitted, refused, unavailable } = outcomesOf(decisions);
     expect(proxy.counts.dropAfter).toBeGreaterThan(20);
@@ -184,7 +214,7 @@ describe('faults', () => {
     ['a call in a new bucket', 6_000, ['dropAfter']],
     ['a call sent twice', 1_000, ['duplicate']],
   ] as const)('%s whose answer is lost recognises itself and is counted once', async (_, offsetMs, faults) => {
-    const counter = openRateLimiter(connectTable(proxy.endpoint, store.tableNames), now);
+    const counter = openCounter(connectTable(proxy.endpoint, store.tableNames), now);
     const request = requestOf({ rate: 60, period: 60 });
     const before = offsetMs === 0 ? 0 : 1;
     if (before === 1) await counter.consume(request);
@@ -200,14 +230,14 @@ describe('faults', () => {
     const request = requestOf(limit);
     const madeMs: number[] = [];
     const untilMs = Date.now() + 2_500;
-    const hammer = async (counter: RateLimiter) => {
+    const hammer = async (counter: Counter) => {
       while (Date.now() < untilMs) {
         const decision = await counter.consume(request).catch(() => undefined);
         if (decision?.isAdmitted) madeMs.push(Date.now());
         else await setTimeout(20);
       }
     };
-    const counters = Array.from({ length: 4 }, () => openRateLimiter(connectTable(proxy.endpoint, store.tableNames)));
+    const counters = Array.from({ length: 4 }, () => openCounter(connectTable(proxy.endpoint, store.tableNames)));
     await Promise.all(counters.flatMap((counter) => Array.from({ length: 4 }, () => hammer(counter))));
     // how many came through depends on the machine
     expect(narrowest(madeMs, limit.rate)).toBeGreaterThan(1_000);
@@ -228,7 +258,7 @@ describe('faults', () => {
         return isWritten;
       },
     };
-    const counter = openRateLimiter(slow, now);
+    const counter = openCounter(slow, now);
     waitMs = budgetMs + 1;
     expect(await counter.consume(request)).toEqual({
       name: 'execute',
@@ -253,7 +283,7 @@ describe('faults', () => {
         return isWritten;
       },
     };
-    await expect(openRateLimiter(slow, now).consume(requestOf({ rate: 2, period: 60 }))).rejects.toMatchObject({
+    await expect(openCounter(slow, now).consume(requestOf({ rate: 2, period: 60 }))).rejects.toMatchObject({
       code: 'SERVICE_UNAVAILABLE',
       status: 503,
       message: 'The call could not be counted in time. Try again after Retry-After.',
@@ -262,7 +292,7 @@ describe('faults', () => {
 
   test('a table out of reach: 503, never a free call', async () => {
     proxy.faults = { dropBefore: 1 };
-    const counter = openRateLimiter(connectTable(proxy.endpoint, store.tableNames), now);
+    const counter = openCounter(connectTable(proxy.endpoint, store.tableNames), now);
     const refusal = await counter.consume(requestOf({ rate: 1, period: 1 })).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(ApiError);
     expect(refusal).toMatchObject({
@@ -280,7 +310,7 @@ describe('faults', () => {
     const random = seededRandom(aheadMs);
     const limit = { rate: 5, period: 60 };
     const request = requestOf(limit);
-    const counters = [0, aheadMs].map((offsetMs) => openRateLimiter(store.table, () => nowMs + offsetMs));
+    const counters = [0, aheadMs].map((offsetMs) => openCounter(store.table, () => nowMs + offsetMs));
     const admittedMs: number[] = [];
     for (let call = 0; call < 120; call++) {
       nowMs += random() * 12_000;
@@ -293,7 +323,7 @@ describe('faults', () => {
 
   test('a clock an hour behind counts into the newest bucket and frees nothing', async () => {
     const request = requestOf({ rate: 3, period: 60 });
-    const [right, behind] = [openRateLimiter(store.table, now), openRateLimiter(store.table, () => nowMs - 3_600_000)];
+    const [right, behind] = [openCounter(store.table, now), openCounter(store.table, () => nowMs - 3_600_000)];
     await right.consume(request);
     expect(await behind.consume(request)).toMatchObject({ isAdmitted: true, remaining: 1 });
     expect(await behind.consume(request)).toMatchObject({ isAdmitted: true, remaining: 0 });
@@ -369,32 +399,36 @@ describe('the counter item', () => {
     { rate: 1_000_000, period: 1 },
     { rate: 1_000_000, period: 604_800 },
   ])('stays small and expires after its last call ($rate in $period s)', async ({ rate, period }) => {
-    const counter = openRateLimiter(store.table, now);
+    const counter = openCounter(store.table, now);
     nowMs = Math.ceil(startMs / bucketMs(period)) * bucketMs(period);
     const request = requestOf({ rate, period });
     expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 999_999 });
     expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 999_998 });
     const item = await itemOf(request);
     expect(item).toMatchObject({ total: 2, expires_at: Math.ceil((nowMs + longestCountMs(period)) / 1000) + 3_600 });
-    expect(JSON.stringify(item).length).toBeLessThan(350);
+    expect(JSON.stringify(item).length).toBeLessThan(500);
   });
 
-  test('belongs to one key, one thing counted and one period', async () => {
-    const counter = openRateLimiter(store.table, now);
+  test('belongs to one key and one thing counted, and has a window for each limit', async () => {
+    const counter = openCounter(store.table, now);
     const request = requestOf({ rate: 1, period: 60 });
     const others = [
-      { ...request, thumbprint: 'another' },
-      { ...request, variant: 'another' },
-      { ...request, limit: { rate: 1, period: 61 } },
+      { ...request, holder: 'another' },
+      { ...request, counter: 'another' },
+      { ...request, charges: [{ ...request.charges[0], id: 'another' }] },
     ];
     for (const each of [request, ...others]) expect(await counter.consume(each)).toMatchObject({ isAdmitted: true });
     for (const each of [request, ...others]) expect(await counter.consume(each)).toMatchObject({ isAdmitted: false });
-    expect(await counter.consume({ ...request, limit: { rate: 2, period: 60 } })).toMatchObject({ isAdmitted: true, remaining: 0 });
+    expect(await counter.consume({ ...request, charges: [{ ...request.charges[0], rate: 2 }] })).toMatchObject({
+      isAdmitted: true,
+      remaining: 0,
+    });
   });
 });
 
 test('a refusal says when to come back', () => {
-  const decision = { name: 'execute', isAdmitted: false, limit: { rate: 60, period: 60 }, remaining: 0, resetSeconds: 12 };
+  const { charges } = countCalls('agent', 'execute', { rate: 60, period: 60 });
+  const decision = { isAdmitted: false, standings: [{ charge: charges[0], used: 60, remaining: 0, resetSeconds: 12 }] };
   expect(limitExceeded(decision)).toMatchObject({
     code: 'TOO_MANY_REQUESTS',
     status: 429,
@@ -403,5 +437,5 @@ test('a refusal says when to come back', () => {
     details: { limit: { rate: 60, period: 60 }, retry_after_seconds: 12 },
     headers: { 'RateLimit-Policy': `"execute";q=60;w=${minuteSeconds}`, RateLimit: '"execute";r=0;t=12', 'Retry-After': '12' },
   });
-  expect(limitExceeded(decision, 'Wait.').message).toBe('Wait.');
+  expect(limitExceeded(decision, { message: 'Wait.' }).message).toBe('Wait.');
 });

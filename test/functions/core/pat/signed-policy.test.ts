@@ -11,6 +11,7 @@ import { keyForms, kinds, makeAgent, signDetached, signJws, type TestAgent } fro
 
 const baseUrl = 'https://gate.example';
 const current = openPolicy(loadPolicyTemplate())(baseUrl);
+const agentId = 'Agent 7';
 const nowMs = 1_800_000_000_500;
 const now = 1_800_000_000;
 
@@ -19,7 +20,7 @@ const [rsa, p256, p384] = agents as [TestAgent, TestAgent, TestAgent];
 
 async function verify(text: string, agent: TestAgent = p256, isFreshRequired = false) {
   const key = await readAgentKey(agent.pem, invalidSignature);
-  return verifySignedPolicy(text, key, current, { baseUrl, nowMs, isFreshRequired });
+  return verifySignedPolicy(text, key, current, { baseUrl, nowMs, agentId, isFreshRequired });
 }
 
 const policyWith = (members: object): string => JSON.stringify({ ...current.policy, ...members });
@@ -86,7 +87,7 @@ describe('a signed policy', () => {
     for (const [, form] of keyForms(agent)) {
       const key = await readAgentKey(form, invalidSignature);
       for (const text of signatures) {
-        expect(verifySignedPolicy(text, key, current, { baseUrl, nowMs, isFreshRequired: false })).toEqual({ isCurrent: true });
+        expect(verifySignedPolicy(text, key, current, { baseUrl, nowMs, agentId, isFreshRequired: false })).toEqual({ isCurrent: true });
       }
     }
   });
@@ -281,11 +282,33 @@ describe('the claims of a signed policy', () => {
     expect(await verify(await signJws(p256, payload))).toEqual({ isCurrent: false });
   });
 
+  test('may name the agent as issuer and subject, and a beginning that has come', async () => {
+    for (const claims of [{ iss: agentId, sub: agentId }, { sub: ' agent  7' }, { nbf: 0 }, { nbf: now + 300 }]) {
+      expect(await verify(await signJws(p256, policyWith(claims)))).toEqual({ isCurrent: true });
+      expect(await verify(await signDetached(p256, current.text, { alg: 'ES256', ...claims }))).toEqual({ isCurrent: true });
+    }
+  });
+
+  test.each([
+    ['iss', 'https://elsewhere.example', 'be the agent_id of the request'],
+    ['iss', 7, 'be the agent_id of the request'],
+    ['sub', 'another', 'be the agent_id of the request'],
+    ['sub', null, 'be the agent_id of the request'],
+    ['nbf', now + 301, 'be a whole number of seconds since 1970 that has come'],
+    ['nbf', '0', 'be a whole number of seconds since 1970 that has come'],
+  ])('must not say otherwise: %s %p', async (name, value, problem) => {
+    await expect(verify(await signJws(p256, policyWith({ [name]: value })))).rejects.toMatchObject({
+      code: 'INVALID_SIGNATURE',
+      message: `The ${name} of the signed policy must ${problem}, or be left out. Sign it again.`,
+    });
+  });
+
   test('must agree if they are stated twice', async () => {
     expect(await verify(await signJws(p256, policyWith(fresh), fresh))).toMatchObject({ isCurrent: true });
     await expect(verify(await signJws(p256, policyWith(fresh), { ...fresh, jti: 'j2' }))).rejects.toMatchObject({
       code: 'INVALID_SIGNATURE',
-      message: 'The header and the payload of the signed policy disagree about iat, exp, aud or jti. State each claim once.',
+      message:
+        'The header and the payload of the signed policy disagree about a claim (iat, exp, aud, jti, iss, sub, nbf). State each claim once.',
     });
   });
 
@@ -325,7 +348,7 @@ test.each(agents.map((agent) => [agent.kind, agent] as const))(
     );
     fc.assert(
       fc.property(texts, (text) => {
-        expect(() => verifySignedPolicy(text, key, current, { baseUrl, nowMs, isFreshRequired: false })).toThrow(ApiError);
+        expect(() => verifySignedPolicy(text, key, current, { baseUrl, nowMs, agentId, isFreshRequired: false })).toThrow(ApiError);
       }),
       { numRuns: 200 },
     );

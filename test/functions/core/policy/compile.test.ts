@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { compilePolicy, type Grants } from '../../../../functions/core/policy/compile.ts';
 import { PolicyError } from '../../../../functions/core/policy/reading.ts';
 import { isPermitted, isProhibited } from '../../../../functions/core/policy/scope.ts';
-import { odrlContext, type Policy } from '../../../../schemas/policy.ts';
+import { type Constraint, odrlContext, type Policy } from '../../../../schemas/policy.ts';
 
 const baseUrl = 'https://gate.example/v1';
 const intents = `${baseUrl}/api/intents`;
@@ -23,6 +23,11 @@ const rate = (rightOperand: unknown, unit: string, operator = 'lte') =>
 
 const pay = (more: object = {}) => ({ action: 'pay', amount: 0.05, unit: 'https://vocabulary.example/currency#EUR', ...more });
 
+const on = (name: string, operator: string, rightOperand: unknown, owner = intents) =>
+  ({ leftOperand: `${owner}/parameters/${name}`, operator, rightOperand }) as never as Constraint;
+
+const budget = (amount: object, more: object = {}) => pay({ amount, timeInterval: 'P1M', ...more });
+
 const compile = (members: Partial<Policy>) => compilePolicy(policyOf(members), baseUrl, billing);
 
 function problemsOf(members: Partial<Policy>) {
@@ -36,7 +41,7 @@ function problemsOf(members: Partial<Policy>) {
 }
 
 describe('compilePolicy', () => {
-  test.each<[string, Partial<Policy>, Grants]>([
+  test.each<[string, Partial<Policy>, Omit<Grants, 'rules'>]>([
     ['nothing', {}, { scope: [], prohibited: [] }],
     ['every intent', { permission: [execute(intents)] }, { scope: ['*:*:*:execute'], prohibited: [] }],
     [
@@ -54,6 +59,21 @@ describe('compilePolicy', () => {
       'an action by its URI',
       { permission: [{ target: intents, action: 'http://www.w3.org/ns/odrl/2/execute' }] },
       { scope: ['*:*:*:execute'], prohibited: [] },
+    ],
+    [
+      "a policy in the manner of the protocol's reference",
+      {
+        permission: [execute(intents, { constraint: [rate(1_000, 'hour')], duty: [pay({ amount: 0.01 })] })],
+        prohibition: [{ target: intents, action: 'execute', constraint: [rate(1_000, 'hour', 'gt')] }],
+        obligation: [
+          {
+            action: 'http://vocabulary.example/signPayload',
+            assignee: 'urn:agent',
+            constraint: [{ leftOperand: 'http://vocabulary.example/publicKey', operator: 'use', rightOperand: 'agent_public_key' }],
+          },
+        ],
+      },
+      { scope: ['*:*:*:execute'], prohibited: [], lmt: { rate: 1_000, period: 3_600 }, bil: billing },
     ],
     [
       'what another permission covers once',
@@ -105,6 +125,31 @@ describe('compilePolicy', () => {
       { scope: ['*:*:*:execute'], prohibited: [], lmt: { rate: 5, period: 3600 } },
     ],
     [
+      'no limit of everything if only a part is limited',
+      { permission: [execute(intents), execute(`${intents}?namespace=a.example`, { constraint: [rate(5, 'day')] })] },
+      { scope: ['*:*:*:execute'], prohibited: [] },
+    ],
+    [
+      'the limit of everything, not the tighter one of a part',
+      {
+        permission: [
+          execute(intents, { constraint: [rate(60, 'minute')] }),
+          execute(`${intents}?namespace=a.example`, { constraint: [rate(5, 'day')] }),
+        ],
+      },
+      { scope: ['*:*:*:execute'], prohibited: [], lmt: { rate: 60, period: 60 } },
+    ],
+    [
+      'the limit of the one namespace that is permitted',
+      { permission: [execute(`${intents}?namespace=a.example`, { constraint: [rate(5, 'day')] })] },
+      { scope: ['a.example:*:*:execute'], prohibited: [], lmt: { rate: 5, period: 86_400 } },
+    ],
+    [
+      'a prohibition with a condition in the rules alone',
+      { permission: [execute(intents)], prohibition: [execute(intents, { constraint: [on('amount', 'gt', 5)] })] },
+      { scope: ['*:*:*:execute'], prohibited: [] },
+    ],
+    [
       'billing of a duty to pay',
       { permission: [execute(intents, { duty: [pay({ timeInterval: 'P1M' })] })] },
       { scope: ['*:*:*:execute'], prohibited: [], bil: billing },
@@ -114,8 +159,9 @@ describe('compilePolicy', () => {
       { permission: [execute(intents, { duty: [pay({ amount: 0 })] })] },
       { scope: ['*:*:*:execute'], prohibited: [] },
     ],
-  ])('grants %s', (_, members, grants) => {
-    expect(compile(members)).toEqual(grants);
+  ])('grants %s', (_, members, expected) => {
+    const { rules, ...grants } = compile(members);
+    expect(grants).toEqual(expected);
   });
 
   test.each([
@@ -130,7 +176,7 @@ describe('compilePolicy', () => {
 
   test('states no billing if none is configured', () => {
     const policy = policyOf({ permission: [execute(intents, { duty: [pay()] })] });
-    expect(compilePolicy(policy, baseUrl)).toEqual({ scope: ['*:*:*:execute'], prohibited: [] });
+    expect(compilePolicy(policy, baseUrl)).not.toHaveProperty('bil');
   });
 
   const target = 'must be {base_url}/api/intents, {base_url}/api/intents/<intent_uid> or {base_url}/api/intents?namespace=<namespace>';
@@ -147,9 +193,9 @@ describe('compilePolicy', () => {
     ['another query', permit({ target: `${intents}?tags=a` }), '/permission/0/target', target],
     [
       'another operand',
-      permit({ constraint: [{ ...(rate(1, 'minute') as object), leftOperand: 'a:dateTime' }] }),
+      permit({ constraint: [{ ...(rate(1, 'minute') as object), leftOperand: 'a:spatial' }] }),
       '/permission/0/constraint/0/leftOperand',
-      'must be rateLimit, the only constraint that is enforced',
+      'must be one of rateLimit, count, dateTime, timeOfDay, dayOfWeek, agentKey, or end in /parameters/<name>',
     ],
     ['another operator', permit({ constraint: [rate(1, 'minute', 'lt')] }), '/permission/0/constraint/0/operator', 'must be lte'],
     [
@@ -214,12 +260,160 @@ describe('compilePolicy', () => {
       '/prohibition',
       'must not prohibit exceeding a rate limit that no permission states',
     ],
-    ['another obligation', { obligation: [{ action: 'pray' }] }, '/obligation/0/action', 'must be sign'],
+    ['another obligation', { obligation: [{ action: 'pray' }] }, '/obligation/0/action', 'must be sign or observeRateLimit'],
     [
       'another key to sign with',
       { obligation: [{ action: 'sign', constraint: [{ leftOperand: 'a:publicKey', operator: 'eq', rightOperand: 'a:my-key' }] }] },
       '/obligation/0/constraint/0',
       'must say that publicKey eq agent_public_key',
+    ],
+    [
+      'an order of texts',
+      permit({ constraint: [on('amount', 'lt', 'much')] }),
+      '/permission/0/constraint/0/rightOperand',
+      'must be a number, a date such as 2026-02-28, or a date and time with an offset, if the operator is an order',
+    ],
+    [
+      'one value for within',
+      permit({ constraint: [on('amount', 'within', 5)] }),
+      '/permission/0/constraint/0/rightOperand',
+      'must be a list of at least one text, number, true or false, all of one kind',
+    ],
+    [
+      'a list of several kinds',
+      permit({ constraint: [on('day', 'within', ['2026-01-01', 'tomorrow'])] }),
+      '/permission/0/constraint/0/rightOperand',
+      'must be a list of at least one text, number, true or false, all of one kind',
+    ],
+    [
+      'a list for eq',
+      permit({ constraint: [on('amount', 'eq', [5])] }),
+      '/permission/0/constraint/0/rightOperand',
+      'must be a text, a number, true or false',
+    ],
+    [
+      'an operator that compares nothing',
+      permit({ constraint: [on('amount', 'use', 5)] }),
+      '/permission/0/constraint/0/operator',
+      'must be one of eq, neq, gt, gte, lt, lte, within',
+    ],
+    [
+      'a unit that would be converted',
+      permit({ constraint: [{ ...on('amount', 'lt', 5), unit: 'v:EUR' }] }),
+      '/permission/0/constraint/0/unit',
+      'must be left out: values are compared as they are',
+    ],
+    [
+      'a parameter of an intent that the target does not cover',
+      permit({ target: `${intents}?namespace=b.example`, constraint: [on('amount', 'lt', 5, `${intents}/a.example:x:v1`)] }),
+      '/permission/0/constraint/0/leftOperand',
+      'must name a parameter of an intent that the target covers',
+    ],
+    [
+      'a parameter of something else',
+      permit({ constraint: [on('amount', 'lt', 5, 'https://elsewhere.example/intents')] }),
+      '/permission/0/constraint/0/leftOperand',
+      'must be {base_url}/api/intents/<intent_uid>/parameters/<name>, or the target and /parameters/<name>',
+    ],
+    [
+      'a date without time',
+      permit({ constraint: [{ leftOperand: 'v:dateTime', operator: 'lte', rightOperand: '2026-01-01' }] }),
+      '/permission/0/constraint/0/rightOperand',
+      'must be a date and time with an offset, such as 2026-02-28T12:00:00Z',
+    ],
+    [
+      'an instant as the only one',
+      permit({ constraint: [{ leftOperand: 'v:dateTime', operator: 'eq', rightOperand: '2026-01-01T00:00:00Z' }] }),
+      '/permission/0/constraint/0/operator',
+      'must be gt, gte, lt or lte',
+    ],
+    [
+      'a time of day that is none',
+      permit({ constraint: [{ leftOperand: 'v:timeOfDay', operator: 'lt', rightOperand: '24:00' }] }),
+      '/permission/0/constraint/0/rightOperand',
+      'must be a time of day such as 09:00',
+    ],
+    [
+      'an unknown time zone',
+      permit({ constraint: [{ leftOperand: 'v:timeOfDay', operator: 'lt', rightOperand: '17:00', unit: 'v:zone#Mars/Olympus' }] }),
+      '/permission/0/constraint/0/unit',
+      'must be a URI that ends in # and a time zone such as Europe/Berlin, or be left out for UTC',
+    ],
+    [
+      'a key that is none',
+      permit({ constraint: [{ leftOperand: 'v:agentKey', operator: 'eq', rightOperand: 'partner' }] }),
+      '/permission/0/constraint/0/rightOperand',
+      'must be the RFC 7638 thumbprint of a key',
+    ],
+    [
+      'a count in a unit',
+      permit({ constraint: [{ leftOperand: 'v:count', operator: 'lte', rightOperand: 5, unit: 'v:day' }] }),
+      '/permission/0/constraint/0/unit',
+      'must be left out: a count is of executions',
+    ],
+    [
+      'a currency that there is not',
+      permit({ duty: [pay({ unit: 'v:XYZ' })] }),
+      '/permission/0/duty/0/unit',
+      'must be a currency: a URI that ends in its ISO 4217 code',
+    ],
+    [
+      'a price below the smallest coin',
+      permit({ duty: [budget({ price: 0.005, budget: 10 })] }),
+      '/permission/0/duty/0/amount/price',
+      'must be a number above 0 with at most 2 decimals, which EUR has',
+    ],
+    [
+      'a negative budget',
+      permit({ duty: [budget({ price: 1, budget: -10 })] }),
+      '/permission/0/duty/0/amount/budget',
+      'must be a number above 0 with at most 2 decimals, which EUR has',
+    ],
+    [
+      'half a yen',
+      permit({ duty: [budget({ price: 0.5, budget: 10 }, { unit: 'v:JPY' })] }),
+      '/permission/0/duty/0/amount/price',
+      'must be a number above 0 with at most 0 decimals, which JPY has',
+    ],
+    [
+      'a budget for no time',
+      permit({ duty: [budget({ price: 1, budget: 10 }, { timeInterval: undefined })] }),
+      '/permission/0/duty/0/timeInterval',
+      'must be a duration between PT1S and P5Y, in which the budget may be spent',
+    ],
+    [
+      'a member of an amount that is none',
+      permit({ duty: [budget({ price: 1, budget: 10, tax: 2 })] }),
+      '/permission/0/duty/0/amount/tax',
+      'is not a known member; remove it',
+    ],
+    [
+      'two budgets of one name',
+      {
+        permission: [
+          execute(`${intents}/a.example:x:v1`, { duty: [budget({ price: 1, budget: 10 }, { target: 'v:daily' })] }),
+          execute(`${intents}/a.example:y:v1`, { duty: [budget({ price: 1, budget: 20 }, { target: 'v:daily' })] }),
+        ],
+      },
+      '/permission/1/duty/0',
+      'must state the same budget, currency and time as the other duties that name this target',
+    ],
+    [
+      'a ninth limit',
+      permit({ constraint: Array.from({ length: 9 }, (_, at) => rate(at + 1, 'minute')) }),
+      '/permission/0/constraint/8',
+      'must be left out: a policy has at most 8 different limits and budgets',
+    ],
+    [
+      'a condition that another permission goes round',
+      {
+        permission: [
+          execute(intents),
+          execute(`${intents}/a.example:x:v1`, { constraint: [on('amount', 'lt', 5, `${intents}/a.example:x:v1`)] }),
+        ],
+      },
+      '/permission/1/constraint/0',
+      'restricts nothing, because /permission/0 permits the same without it: state the opposite as a prohibition, or narrow /permission/0',
     ],
     [
       'a uid with a fragment',

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { signableTexts } from '../../../../functions/core/policy/canonical.ts';
 import { describeChanges, describePolicy } from '../../../../functions/core/policy/describe.ts';
@@ -11,7 +13,7 @@ const shipped = () => fillTemplate(loadPolicyTemplate(), baseUrl);
 
 test('the shipped policy grants every intent 60 times a minute', () => {
   const { policy, text, digest, reference, grants } = openPolicy(loadPolicyTemplate())(baseUrl);
-  expect(grants).toEqual({ scope: ['*:*:*:execute'], prohibited: [], lmt: { rate: 60, period: 60 } });
+  expect(grants).toMatchObject({ scope: ['*:*:*:execute'], prohibited: [], lmt: { rate: 60, period: 60 } });
   expect(JSON.parse(text)).toEqual(policy);
   expect(text).not.toContain('{base_url}');
   expect(reference).toBe(`${baseUrl}/api/policy#sha-256=${digest}`);
@@ -53,8 +55,42 @@ test('the texts that agents sign', () => {
     '{"b":[1,{"ü":"😀\\""}],"a":{},"c":[]}',
     '{"a":{},"b":[1,{"ü":"😀\\""}],"c":[]}',
     '{"b": [1, {"ü": "😀\\""}], "a": {}, "c": []}',
+    '{"a": {}, "b": [1, {"ü": "😀\\""}], "c": []}',
     '{"b": [1, {"\\u00fc": "\\ud83d\\ude00\\""}], "a": {}, "c": []}',
+    '{"a": {}, "b": [1, {"\\u00fc": "\\ud83d\\ude00\\""}], "c": []}',
+    '{"b":[1,{"\\u00fc":"\\ud83d\\ude00\\""}],"a":{},"c":[]}',
+    '{"a":{},"b":[1,{"\\u00fc":"\\ud83d\\ude00\\""}],"c":[]}',
   ]);
+});
+
+/** Awkward numbers and names. */
+const awkward = {
+  numbers: [0.00005, 1e-7, 1.5e-9, -2.5e-5, 1.25e-100, 0.0001, 0.1, 5e-324, 0, -1, 60, 1e15, 1e16, 1e20, 1e21, 1.5e300, 2 ** 53],
+  'é\u007f\u2028"\\\t': '\u0000\u001f\ud83d\ude00 / \u20ac',
+  '\uff5e': 1,
+  '\ud83d\ude00': [{}, [], null, true],
+  a: { b: 1, B: 2 },
+};
+
+test('the texts are those that json.dumps of Python writes', async () => {
+  const program = [
+    'import itertools, json, sys',
+    'policy = json.loads(sys.argv[1])',
+    'for separators, keys, ascii in itertools.product([None, (",", ":")], [False, True], [True, False]):',
+    '    print(json.dumps(json.dumps(policy, separators=separators, sort_keys=keys, ensure_ascii=ascii)))',
+  ].join('\n');
+  const output = await promisify(execFile)('python3', ['-c', program, JSON.stringify(awkward)]).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    console.warn('Not compared with Python, which is not installed.');
+    return undefined;
+  });
+  const dumped =
+    output?.stdout
+      .trim()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line)) ?? [];
+  expect(dumped).toHaveLength(output ? 8 : 0);
+  expect(signableTexts(awkward)).toEqual(expect.arrayContaining(dumped));
 });
 
 describe('in plain sentences', () => {
@@ -122,5 +158,40 @@ describe('in plain sentences', () => {
       if (first) first.assignee = 'urn:agent';
     });
     expect(describeChanges(shipped(), reworded, baseUrl)).toEqual(['The wording has changed; what it grants and asks has not.']);
+  });
+
+  test('conditions, counts and budgets', () => {
+    const target = `${baseUrl}/api/intents/b.example:x:v1`;
+    const zone = 'v:zone#Europe/Berlin';
+    const written = change((policy) => {
+      policy.permission = [
+        {
+          target,
+          action: 'execute',
+          constraint: [
+            { leftOperand: `${target}/parameters/amount`, operator: 'gte', rightOperand: 1 },
+            { leftOperand: `${target}/parameters/unit%20price`, operator: 'within', rightOperand: ['low', 'high'] },
+            { leftOperand: `${target}/parameters/day`, operator: 'lte', rightOperand: '2026-12-31' },
+            { leftOperand: 'v:dateTime', operator: 'gte', rightOperand: '2026-01-01T00:00:00Z' },
+            { leftOperand: 'v:timeOfDay', operator: 'lt', rightOperand: '17:00', unit: zone },
+            { leftOperand: 'v:dayOfWeek', operator: 'neq', rightOperand: 'sunday' },
+            { leftOperand: 'v:count', operator: 'lte', rightOperand: 1000 },
+          ],
+          duty: [{ action: 'pay', amount: { price: 0.5, budget: 20 }, unit: 'v:EUR', timeInterval: 'P1M' }],
+        },
+      ];
+      policy.prohibition = [];
+      policy.obligation = [
+        {
+          action: 'observeRateLimit',
+          target: `${baseUrl}/api/intents?namespace=b.example`,
+          constraint: [{ leftOperand: 'v:rateLimit', operator: 'lte', rightOperand: 7, unit: 'v:hour' }],
+        },
+      ];
+    });
+    expect(describePolicy(written, baseUrl).slice(1)).toEqual([
+      'You may execute the intent b.example:x:v1 if parameter amount is at least 1 and parameter unit price is one of "low", "high" and parameter day is not after 2026-12-31 and the date is not before 2026-01-01T00:00:00Z and the time of day (Europe/Berlin) is before 17:00 and the day of the week (UTC) is not sunday, at most 1000 times in all, for 0.5 EUR each time, at most 20 EUR in any month.',
+      'You may execute intents of the namespace b.example at most 7 times an hour.',
+    ]);
   });
 });

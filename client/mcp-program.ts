@@ -1,0 +1,129 @@
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { IntentGateError } from './errors.ts';
+import { openFileAgreementStore } from './file-agreement-store.ts';
+import { openFileKeyStore } from './file-key-store.ts';
+import { openHttp } from './http.ts';
+import { obtainKey, obtainNamedKey } from './keys.ts';
+import { openMcpBridge } from './mcp-bridge.ts';
+import { openPats, type Signer } from './pats.ts';
+import { toPrintable } from './printable.ts';
+
+export interface McpOptions {
+  /** address of the gate, without a slash at its end */
+  url: string;
+  /** the agent's name for itself; default: a name derived from its key */
+  agentId?: string | undefined;
+  /** folder for the key, PATs and acceptance; default: `INTENT_GATE_HOME`, else `.intent-gate` in the person's own folder */
+  folder?: string | undefined;
+  /** the gate's own address for itself; default: `url` */
+  publicUrl?: string | undefined;
+  /** the words with which this program is started on a terminal */
+  program: readonly string[];
+}
+
+const usualFolder = join(homedir(), '.intent-gate');
+
+const folderOf = ({ folder }: McpOptions): string => resolve(folder || process.env.INTENT_GATE_HOME || usualFolder);
+
+async function obtainSigner(options: McpOptions): Promise<Signer> {
+  const { agentId } = options;
+  const keys = openFileKeyStore(folderOf(options));
+  return agentId === undefined ? obtainNamedKey('mcp', keys) : { agentId, key: await obtainKey(agentId, keys) };
+}
+
+/** A command line as a shell reads it. */
+export const quoteForShell = (words: readonly string[]): string =>
+  words
+    .map((word) => {
+      if (/^[\w@%+=:,./\\-]+$/.test(word) && (process.platform === 'win32' || !word.includes('\\'))) return word;
+      return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`;
+    })
+    .join(' ');
+
+/** The arguments that mean the same agent at the same gate, wherever they are given. */
+export function mcpArguments(options: McpOptions): string[] {
+  const { url, agentId, publicUrl } = options;
+  const folder = folderOf(options);
+  return [
+    url,
+    ...(agentId === undefined ? [] : ['--agent-id', agentId]),
+    ...(folder === usualFolder ? [] : ['--folder', folder]),
+    ...(publicUrl === undefined ? [] : ['--public-url', publicUrl]),
+  ];
+}
+
+/**
+ * Shows the usage policy of a gate, and if the person accepts it, signs it and gets a PAT, so that whatever the gate has against the agent is said at once.
+ * @param confirm - asks the person
+ * @returns the agent that the PAT was issued to
+ * @throws IntentGateError
+ */
+export async function acceptForMcp(options: McpOptions, confirm: () => Promise<boolean>): Promise<Signer> {
+  const { url, publicUrl = url } = options;
+  const signer = await obtainSigner(options);
+  const store = openFileAgreementStore(folderOf(options));
+  const pats = openPats({
+    ...signer,
+    http: openHttp({ url }),
+    publicUrl,
+    usesProofs: false,
+    // asked again even if it is accepted already
+    store: { load: async () => undefined, save: store.save },
+    onPolicy: (policy, inWords) => {
+      say(['The usage policy says:', ...inWords.map((sentence) => `- ${sentence}`)].join('\n'));
+      say(`\nThese are the words of the gate. What is signed is the policy itself:\n${JSON.stringify(policy, null, 2)}\n`);
+      return confirm();
+    },
+  });
+  await pats.obtain().catch((error: unknown) => {
+    throw error instanceof IntentGateError && error.code === 'POLICY_DECLINED'
+      ? new IntentGateError(error.code, 'Nothing was accepted.', { cause: error })
+      : error;
+  });
+  say(`Accepted. The agent ${signer.agentId} may now execute intents.`);
+  return signer;
+}
+
+/**
+ * Serves the gate's MCP endpoint on standard input and output until the input ends.
+ * @throws IntentGateError if its key cannot be read
+ */
+export async function serveMcp(options: McpOptions): Promise<void> {
+  const { url, publicUrl = url, program } = options;
+  const write = (message: object) => process.stdout.write(`${JSON.stringify(message)}\n`);
+  const bridge = openMcpBridge({
+    http: openHttp({ url }),
+    publicUrl,
+    signer: await obtainSigner(options),
+    store: openFileAgreementStore(folderOf(options)),
+    acceptCommand: quoteForShell([...program, 'accept', ...mcpArguments(options)]),
+    send: write,
+  });
+  const waiting = new Set<Promise<void>>();
+  for await (const line of createInterface({ input: process.stdin })) {
+    const work = bridge.answer(line).then((message) => {
+      if (message) write(message);
+    });
+    waiting.add(work);
+    void work.finally(() => waiting.delete(work));
+  }
+  bridge.close();
+  await Promise.all(waiting);
+}
+
+/** The only place in which texts are written to a terminal. */
+export const say = (text: string): void => void process.stderr.write(`${toPrintable(text)}\n`);
+
+/** Asks on the terminal; no answer is a no. */
+export function confirmOnTerminal(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  return new Promise((resolve) => {
+    terminal.once('close', () => resolve(false));
+    terminal.question(`${question} [y/N] `, (line) => {
+      resolve(/^y(es)?$/i.test(line.trim()));
+      terminal.close();
+    });
+  });
+}

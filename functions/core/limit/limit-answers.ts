@@ -1,0 +1,74 @@
+import { ApiError } from '../api-error.ts';
+import { formatMoney } from '../policy/money.ts';
+import { earlyAllowanceMs, type LimitDecision, refusing, type Standing } from './rate-limiter.ts';
+import { longestCountMs } from './window.ts';
+
+/**
+ * `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11), with an item for each limit, in calls such as this one. A
+ * window is the longest that a call counts, rounded up: a client that makes at most `q` calls in any `w` seconds, or at most `r` within `t`
+ * seconds and then asks again, is never refused. The first item of `RateLimit` is the one that leaves the least.
+ */
+export function rateLimitHeaders({ standings }: Pick<LimitDecision, 'standings'>): Record<string, string> {
+  if (standings.length === 0) return {};
+  const scarcestFirst = standings.toSorted((a, b) => a.remaining - b.remaining || b.resetSeconds - a.resetSeconds);
+  return {
+    'RateLimit-Policy': standings.map(describeQuota).join(', '),
+    RateLimit: scarcestFirst.map(describeRest).join(', '),
+    ...warnOfBudgets(standings),
+  };
+}
+
+function describeQuota({ charge: { name, rate, cost, period } }: Standing): string {
+  const windowSeconds = Math.ceil((longestCountMs(period) + earlyAllowanceMs) / 1000);
+  return `"${name}";q=${Math.floor(rate / cost)}${Number.isFinite(period) ? `;w=${windowSeconds}` : ''}`;
+}
+
+const describeRest = ({ charge: { name }, remaining, resetSeconds }: Standing): string =>
+  `"${name}";r=${remaining}${Number.isFinite(resetSeconds) ? `;t=${resetSeconds}` : ''}`;
+
+/** `Budget-Warning`, with an item for each budget of which at least four fifths are used. */
+function warnOfBudgets(standings: readonly Standing[]): Record<string, string> {
+  const items = standings.flatMap(({ charge: { name, rate, currency }, used }) =>
+    currency !== undefined && used * 5 >= rate * 4
+      ? [`"${name}";used="${formatMoney(used, currency)}";budget="${formatMoney(rate, currency)}";unit="${currency}"`]
+      : [],
+  );
+  return items.length > 0 ? { 'Budget-Warning': items.join(', ') } : {};
+}
+
+const usedUp =
+  'The rate limit is used up. Send the request again after Retry-After seconds; RateLimit-Policy says how many calls fit into how many seconds.';
+
+const overBudget = 'The budget does not suffice for this call. Send it again after Retry-After seconds, when enough of it is free again.';
+
+const countUsedUp =
+  'The usage policy permits this a number of times, which is used up, or never. It will not be possible again under this policy; GET /api/policy has it in full.';
+
+/** What a refusal tells besides the limit, and in place of the usual message. */
+export interface RefusalWords {
+  message?: string;
+  reason?: string;
+}
+
+/** 429 with `Retry-After` and the headers of {@link rateLimitHeaders}; 403 for what will never be possible again. */
+export function limitExceeded(decision: LimitDecision, { message, reason }: RefusalWords = {}): ApiError {
+  const [slowest] = refusing(decision).toSorted((a, b) => b.resetSeconds - a.resetSeconds);
+  if (!slowest) throw new TypeError('no limit refuses this call');
+  const { charge, resetSeconds } = slowest;
+  const { rate, period, currency, rule } = charge;
+  const headers = rateLimitHeaders(decision);
+  const isOver = !Number.isFinite(resetSeconds);
+  const why = reason ?? (currency === undefined ? (isOver ? 'count' : undefined) : 'budget');
+  const details = {
+    ...(why !== undefined && { reason: why }),
+    ...(rule !== undefined && { rule }),
+    ...(currency === undefined
+      ? { limit: { rate, ...(Number.isFinite(period) && { period }) } }
+      : { budget: { amount: formatMoney(rate, currency), unit: currency, period } }),
+  };
+  if (isOver) return new ApiError('FORBIDDEN', message ?? countUsedUp, { details, headers });
+  return new ApiError('TOO_MANY_REQUESTS', message ?? (currency === undefined ? usedUp : overBudget), {
+    details: { ...details, retry_after_seconds: resetSeconds },
+    headers: { ...headers, 'Retry-After': String(resetSeconds) },
+  });
+}

@@ -1,0 +1,114 @@
+import { formats } from '../parameters/formats.ts';
+import { clockSubjects, readClock } from './clock.ts';
+import { foldNamespace } from './scope.ts';
+
+export type Scalar = string | number | boolean;
+
+export const comparisons = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'within'] as const;
+
+export type Comparison = (typeof comparisons)[number];
+
+/** What a condition is about. */
+export type Subject =
+  /** a parameter of a call; of one intent if `uid` names it, else of every intent that the rule covers */
+  | { of: 'parameter'; name: string; uid?: string }
+  /** when the call is made; time of day and day of the week are those of `zone` (IANA) */
+  | { of: 'dateTime' }
+  | { of: 'timeOfDay' | 'dayOfWeek'; zone: string }
+  /** RFC 7638 thumbprint of the agent's key */
+  | { of: 'agentKey' };
+
+/** A comparison of one thing about a call with constants. */
+export interface Condition {
+  /** JSON pointer to the constraint */
+  place: string;
+  subject: Subject;
+  comparison: Comparison;
+  /** one, or for `within` any number */
+  values: Scalar[];
+}
+
+/** What conditions are judged by. */
+export interface Call {
+  intentUid: string;
+  /** after validation, defaults filled in */
+  parameters: Record<string, unknown>;
+  thumbprint: string;
+  /** milliseconds since the epoch */
+  nowMs: number;
+}
+
+export const isDate = (value: unknown): value is string => typeof value === 'string' && formats.date.holds(value);
+
+export const isInstant = (value: unknown): value is string => typeof value === 'string' && formats['date-time'].holds(value);
+
+/** Whether a condition says something about calls of this intent. */
+export const concerns = ({ subject }: Condition, intentUid: string): boolean =>
+  subject.of !== 'parameter' || subject.uid === undefined || foldNamespace(subject.uid) === foldNamespace(intentUid);
+
+/**
+ * Whether a condition holds for a call of an intent that it concerns. A parameter that is missing equals nothing, and it is neither more nor
+ * less than anything.
+ * @returns undefined if that cannot be told: of an order with a parameter that is missing, or of values of different types
+ */
+export function holds({ subject, comparison, values }: Condition, call: Call): boolean | undefined {
+  const actual = readSubject(subject, call);
+  if (actual === undefined)
+    return { eq: false, within: false, neq: true, gt: undefined, gte: undefined, lt: undefined, lte: undefined }[comparison];
+  const orders = values.map((value) => compare(actual, value));
+  if (orders.every((order) => order === undefined)) return undefined;
+  const [order = Number.NaN] = orders;
+  switch (comparison) {
+    case 'eq':
+      return order === 0;
+    case 'neq':
+      return order !== 0;
+    case 'gt':
+      return order > 0;
+    case 'gte':
+      return order >= 0;
+    case 'lt':
+      return order < 0;
+    case 'lte':
+      return order <= 0;
+    case 'within':
+      return orders.includes(0);
+  }
+}
+
+function readSubject(subject: Subject, { parameters, thumbprint, nowMs }: Call): unknown {
+  if (subject.of === 'parameter') return Object.hasOwn(parameters, subject.name) ? parameters[subject.name] : undefined;
+  if (subject.of === 'agentKey') return thumbprint;
+  if (subject.of === 'dateTime') return new Date(nowMs).toISOString();
+  return readClock(nowMs, subject.zone)[subject.of];
+}
+
+/** Below 0, 0 or above 0; NaN for texts that differ and have no order; undefined for values that cannot be compared. */
+function compare(actual: unknown, value: Scalar): number | undefined {
+  if (typeof actual !== typeof value) return undefined;
+  if (typeof actual === 'number' && typeof value === 'number') return actual - value;
+  if (isInstant(value)) return isInstant(actual) ? orderOfInstants(actual, value) : undefined;
+  if (isDate(value)) return isDate(actual) ? orderOf(actual, value) : undefined;
+  if (isTimeOfDay(value) && isTimeOfDay(actual)) return orderOf(actual, value);
+  return actual === value ? 0 : Number.NaN;
+}
+
+const orderOf = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
+
+const isTimeOfDay = (value: unknown): value is string => typeof value === 'string' && clockSubjects.timeOfDay.holds(value);
+
+/** Whole seconds, then what follows the point, whatever its length. A leap second is the first of the next minute. */
+function orderOfInstants(a: string, b: string): number {
+  const [[seconds, fraction], [otherSeconds, otherFraction]] = [instantOf(a), instantOf(b)];
+  return seconds === otherSeconds ? orderOf(fraction, otherFraction) : seconds - otherSeconds;
+}
+
+function instantOf(text: string): [seconds: number, fraction: string] {
+  const isLeap = text.slice(17, 19) === '60';
+  const [, fraction = ''] = /\.(\d+)/.exec(text) ?? [];
+  const whole = text
+    .toUpperCase()
+    .replace(/\.\d+/, '')
+    .replace(/^(.{17})60/, '$159');
+  return [Date.parse(whole) / 1000 + (isLeap ? 1 : 0), fraction.replace(/0+$/, '')];
+}

@@ -1,0 +1,66 @@
+import { type Call, type Condition, concerns, holds } from './conditions.ts';
+import { describeRule, nameCondition } from './describe.ts';
+import { findObstacle, judge, rulesFor } from './judge.ts';
+import { type Charge, mergeCharges } from './limits.ts';
+import type { Rule } from './reading.ts';
+
+/** What one rule says about a call. */
+export interface RuleExplanation {
+  /** JSON pointer */
+  rule: string;
+  sentence: string;
+  applies: boolean;
+  why: string;
+}
+
+export interface Explanation {
+  isPermitted: boolean;
+  /** the JSON pointer of what decides, if anything does */
+  decidedBy?: string;
+  /** every rule about the intent, in the order of the policy */
+  rules: RuleExplanation[];
+  /** which limits the call counts in */
+  charges: Charge[];
+}
+
+/**
+ * What the rules of a policy say about a call, and why.
+ * @param call - parameters that are missing count as not given
+ */
+export function explainCall(rules: readonly Rule[], call: Call): Explanation {
+  const judgement = judge(rules, call);
+  const decisive = judgement.isPermitted
+    ? judgement.rules.find(({ kind }) => kind === 'permission')?.place
+    : (judgement.condition ?? judgement.rule)?.place;
+  return {
+    isPermitted: judgement.isPermitted,
+    ...(decisive !== undefined && { decidedBy: decisive }),
+    rules: rulesFor(rules, call.intentUid).map((rule) => {
+      const obstacle = findObstacle(rule, call);
+      return {
+        rule: rule.place,
+        sentence: describeRule(rule),
+        applies: !obstacle,
+        why: obstacle ? describeObstacle(obstacle, call) : whyApplies(rule, call),
+      };
+    }),
+    charges: judgement.isPermitted ? mergeCharges(judgement.rules.flatMap(({ charges }) => charges)) : [],
+  };
+}
+
+function describeObstacle(condition: Condition, call: Call): string {
+  const words = `${nameCondition(condition)} (${condition.place})`;
+  if (!concerns(condition, call.intentUid)) return `it is about another intent: ${words}`;
+  return holds(condition, call) === undefined ? `it cannot be told whether ${words}` : `it does not hold that ${words}`;
+}
+
+function whyApplies({ conditions }: Rule, call: Call): string {
+  const told = conditions.filter((condition) => concerns(condition, call.intentUid));
+  if (told.length === 0) return 'it covers the intent, without conditions';
+  return told
+    .map((condition) => {
+      const words = `${nameCondition(condition)} (${condition.place})`;
+      return holds(condition, call) === undefined ? `it cannot be told whether ${words}, which counts against the call` : words;
+    })
+    .join('; ');
+}

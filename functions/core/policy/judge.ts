@@ -1,0 +1,66 @@
+import { type Call, type Condition, concerns, holds } from './conditions.ts';
+import { type Charge, mergeCharges } from './limits.ts';
+import type { Rule } from './reading.ts';
+import { coversEntry, isRuledOut, oneIntent } from './scope.ts';
+
+/** What a policy says about one call. */
+export type Judgement =
+  /** `rules`: those that cover the call */
+  | { isPermitted: true; rules: Rule[] }
+  /** by the rule that decides, and the condition of it that does, if it is one */
+  | { isPermitted: false; reason: 'not_permitted' | 'prohibited' | 'condition'; rule?: Rule; condition?: Condition | undefined };
+
+/** Whether a rule names the intent of a call. Prohibitions and limits apply whatever the letter case of the namespace. */
+const names = ({ kind, entry }: Rule, intentUid: string): boolean =>
+  kind === 'permission' ? coversEntry(entry, oneIntent(intentUid)) : isRuledOut([entry], oneIntent(intentUid));
+
+/**
+ * Whether a condition lets its rule cover a call. What cannot be told never helps a call: it does not fulfil the condition of a permission,
+ * and it fulfils that of a prohibition or limit. A condition on a parameter of another intent asks nothing of a permission, and is never
+ * fulfilled for a prohibition or limit.
+ */
+function isFulfilled({ kind }: Rule, condition: Condition, call: Call): boolean {
+  if (!concerns(condition, call.intentUid)) return kind === 'permission';
+  return holds(condition, call) ?? kind !== 'permission';
+}
+
+/** The first condition of a rule that keeps it from covering a call. */
+export const findObstacle = (rule: Rule, call: Call): Condition | undefined =>
+  rule.conditions.find((condition) => !isFulfilled(rule, condition, call));
+
+/** Whether a rule covers a call: it names the intent, and its conditions are fulfilled. */
+export const covers = (rule: Rule, call: Call): boolean => names(rule, call.intentUid) && findObstacle(rule, call) === undefined;
+
+/**
+ * Judges a call: it is permitted if any permission covers it and no prohibition does.
+ * @param rules - of the policy, in its order
+ */
+export function judge(rules: readonly Rule[], call: Call): Judgement {
+  const covering = rules.filter((rule) => covers(rule, call));
+  const prohibition = covering.find(({ kind }) => kind === 'prohibition');
+  if (prohibition) {
+    const [condition, ...more] = prohibition.conditions;
+    if (!condition) return { isPermitted: false, reason: 'prohibited', rule: prohibition };
+    return { isPermitted: false, reason: 'condition', rule: prohibition, ...(more.length === 0 && { condition }) };
+  }
+  if (covering.some(({ kind }) => kind === 'permission')) return { isPermitted: true, rules: covering };
+  const permission = rules.find((rule) => rule.kind === 'permission' && names(rule, call.intentUid));
+  if (!permission) return { isPermitted: false, reason: 'not_permitted' };
+  return { isPermitted: false, reason: 'condition', rule: permission, condition: findObstacle(permission, call) };
+}
+
+/** The rules that say something about an intent, whatever the parameters. */
+export const rulesFor = (rules: readonly Rule[], intentUid: string): Rule[] => rules.filter((rule) => names(rule, intentUid));
+
+/** The rules that apply to every call that a scope permits. */
+export const rulesForAll = ({ scope, rules }: { scope: readonly string[]; rules: readonly Rule[] }): Rule[] =>
+  rules.filter(({ entry, conditions }) => conditions.length === 0 && scope.every((one) => coversEntry(entry, one)));
+
+/** A permission without conditions for all that one with conditions is about: nothing hangs on these conditions. */
+export const findWider = (rule: Rule, rules: readonly Rule[]): Rule | undefined =>
+  rule.kind !== 'permission' || rule.conditions.length === 0
+    ? undefined
+    : rules.find(({ kind, entry, conditions }) => kind === 'permission' && conditions.length === 0 && coversEntry(entry, rule.entry));
+
+/** What a call takes of the limits of these rules, each once. */
+export const chargesOf = (rules: readonly Rule[]): Charge[] => mergeCharges(rules.flatMap(({ charges }) => charges));

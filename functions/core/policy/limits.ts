@@ -1,0 +1,36 @@
+import type { RateLimit } from '../../../schemas/pat.ts';
+
+/** How much fits into any window of `period` seconds: calls, or money in the minor units of a currency. */
+export interface Limit extends RateLimit {
+  /** names its window in a counter: a limit that says the same has the same one, and keeps what has been counted */
+  id: string;
+  /** what the headers of answers call it */
+  name: string;
+  /** JSON pointer to what states it in the policy */
+  rule?: string;
+  /** ISO 4217 code, for money. It is given back if nothing was sent. */
+  currency?: string;
+}
+
+/** A limit, and how much of it one call takes: 1, or its price in minor units. */
+export interface Charge extends Limit {
+  cost: number;
+}
+
+/** The windows that a call counts in, each once: what is to be paid into one from several places adds up. */
+export function mergeCharges(charges: readonly Charge[]): Charge[] {
+  const merged = new Map<string, Charge>();
+  for (const charge of charges) {
+    const other = merged.get(charge.id);
+    if (!other) merged.set(charge.id, charge);
+    else if (charge.currency !== undefined) merged.set(charge.id, { ...other, cost: other.cost + charge.cost });
+  }
+  return [...merged.values()];
+}
+
+/** The tightest of several limits: the fewest calls a second, and of equal ones the smaller burst. */
+export const tightest = <T extends RateLimit>(limits: readonly T[]): T | undefined =>
+  limits.toSorted((a, b) => a.rate * b.period - b.rate * a.period || a.rate - b.rate)[0];
+
+/** Whether a limit says how many calls may be made in how many seconds, as a PAT's `lmt` does. */
+export const isRate = ({ currency, period }: Limit): boolean => currency === undefined && Number.isFinite(period);

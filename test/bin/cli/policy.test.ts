@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { intentOf, serviceNamed } from '../../support/records.ts';
+import { openCommandLine } from './command-line.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'policy-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let run: Awaited<ReturnType<typeof openCommandLine>>['run'];
+beforeAll(async () => {
+  ({ run } = await openCommandLine(folder));
+});
+
+const sample = (name: string) => resolve('samples/policies', `${name}.json`);
+
+test('a call is explained: which rules decide, and why', async () => {
+  const words = ['policy', 'explain', 'payments.example:refund:v1', '--file', sample('no-large-refunds'), '--param'];
+  expect(await run([...words, 'amount=500'])).toEqual({
+    code: 0,
+    stderr: '',
+    stdout: [
+      'Refused by /prohibition/0/constraint/0.',
+      'applies  /permission/0  You may execute every intent, at most 60 times a minute.',
+      '  it covers the intent, without conditions',
+      'applies  /prohibition/0  You must not execute the intent payments.example:refund:v1 if parameter amount is at least 500, whatever else is permitted.',
+      '  parameter amount is at least 500 (/prohibition/0/constraint/0)',
+      '',
+    ].join('\n'),
+  });
+  const explained = JSON.parse((await run([...words, 'amount=20', '--json'])).stdout);
+  expect(explained).toMatchObject({
+    is_permitted: true,
+    decided_by: '/permission/0',
+    limits: [{ name: 'execute', rate: 60, period: 60, cost: 1 }],
+  });
+  expect(await run([...words, 'amount'])).toMatchObject({ code: 3, stderr: '--param takes name=value.\n' });
+  expect(await run([...words, 'amount=1', '--at', 'noon'])).toMatchObject({ code: 3, stderr: expect.stringMatching(/^--at takes/) });
+});
+
+test('a change is told by the intents of a registry', async () => {
+  const samples = join(folder, 'registry.json');
+  const intents = [intentOf('world.example:get-country:v1'), intentOf('payments.example:transfer:v1')];
+  writeFileSync(samples, JSON.stringify({ registry: 1, services: [{ ...serviceNamed('World'), intents }] }));
+  const words = ['policy', 'diff', sample('everything'), sample('nothing-but-reading'), '--registry', samples];
+  const { code, stdout } = await run(words);
+  expect(code).toBe(2);
+  expect(stdout).toContain('lost    payments.example:transfer:v1\n');
+  expect(stdout).toContain(
+    'limited otherwise  world.example:get-country:v1\n  no longer: You may execute every intent, at most 60 times a minute.\n',
+  );
+  expect(await run(['policy', 'diff', sample('everything'), sample('everything'), '--registry', samples])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Nothing changes for the \d+ intents of the registry\.\n$/),
+  });
+});
+
+test('what a file says without effect is told, and what cannot be kept is refused with its places', async () => {
+  expect(await run(['policy', 'show', sample('all-but-one')])).toMatchObject({
+    code: 0,
+    stderr:
+      'Warning: /permission/1 allows nothing, because /prohibition/0 prohibits all of it: You may execute the intent payments.example:transfer:v1, at most 5 times a day.\n',
+  });
+  const broken = join(folder, 'broken.json');
+  const permission = [
+    { target: '{base_url}/api/intents', action: 'execute', constraint: [{ leftOperand: 'v:spatial', operator: 'use', rightOperand: 1 }] },
+  ];
+  writeFileSync(broken, JSON.stringify({ '@context': 'http://www.w3.org/ns/odrl.jsonld', uid: 'urn:x', type: 'Set', permission }));
+  const refused = await run(['policy', 'explain', 'a.example:x:v1', '--file', broken]);
+  expect(refused).toMatchObject({
+    code: 3,
+    stdout: '',
+    stderr: expect.stringContaining('/permission/0/constraint/0/leftOperand must be one of'),
+  });
+});

@@ -1,0 +1,353 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { openHttp } from '../../client/http.ts';
+import { obtainNamedKey, openMemoryKeyStore } from '../../client/keys.ts';
+import { type McpBridge, openMcpBridge } from '../../client/mcp-bridge.ts';
+import type { Agreement } from '../../client/pats.ts';
+import { startApi } from '../e2e/api.ts';
+import { startRelay } from '../support/relay.ts';
+
+const api = await startApi({ demo: true });
+const baseUrl = api.stack.base_url;
+const outer = mkdtempSync(join(tmpdir(), 'mcp-'));
+afterAll(async () => {
+  rmSync(outer, { recursive: true });
+  await api.stop();
+});
+
+const run = promisify(execFile);
+const revisions = ['2025-11-25', '2026-07-28'];
+const country = { intent_uid: 'world.example:get-country:v1', parameters: { code: 'JP' } };
+
+/** A folder as people have them. */
+let folder: string;
+beforeEach(() => {
+  folder = join(outer, `Anna's folder ${randomUUID()}`);
+});
+
+/** The two names of the one program. */
+const programs = {
+  'intent-gate mcp': [resolve('bin/intent-gate.js'), 'mcp'],
+  'intent-gate-mcp': [resolve('client/mcp-stdio.ts')],
+};
+
+type Answer = 'accept' | 'decline' | 'cancel';
+
+interface Host {
+  client: Client;
+  /** what the person was asked */
+  questions: string[];
+  close(): Promise<void>;
+}
+
+/** A host that starts the program; one with a person in front of it can ask them. */
+async function openHost(revision: string, { answers, args = [] }: { answers?: Answer[]; args?: string[] } = {}): Promise<Host> {
+  const mode = revision === '2026-07-28' ? { pin: revision } : 'legacy';
+  const capabilities = answers ? { elicitation: { form: {} } } : {};
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode }, capabilities });
+  const questions: string[] = [];
+  if (answers) {
+    client.setRequestHandler('elicitation/create', ({ params }) => {
+      questions.push(params.message);
+      const action = answers.shift() ?? 'cancel';
+      return action === 'accept' ? { action, content: {} } : { action };
+    });
+  }
+  const command = [...programs['intent-gate-mcp'], baseUrl, '--folder', folder, ...args];
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: command, stderr: 'inherit' }));
+  return { client, questions, close: () => client.close() };
+}
+
+async function callTool({ client }: Host, name: string, args: Record<string, unknown> = {}) {
+  const { isError, content, structuredContent } = await client.callTool({ name, arguments: args });
+  // biome-ignore lint/suspicious/noExplicitAny: tests compare whole bodies of every shape
+  return { isError, text: (content as { text: string }[])[0]?.text ?? '', data: structuredContent as any };
+}
+const execute = (host: Host) => callTool(host, 'execute_intent', country);
+
+describe.each(revisions)('a host of revision %s that can ask its person', (revision) => {
+  test('shows them the policy in words; once they accept, the call goes on', async () => {
+    const host = await openHost(revision, { answers: ['accept'] });
+    expect(await execute(host)).toMatchObject({ isError: false, data: { name: 'Japan' } });
+    expect(await execute(host)).toMatchObject({ isError: false });
+    expect(host.questions).toEqual([expect.stringContaining('- You may execute every intent, at most 60 times a minute.')]);
+    expect(host.questions[0]).toMatch(
+      new RegExp(`^The gate at ${baseUrl} .*\nDo you accept it, for every use by the agent mcp-[0-9a-f]{12}\\?`, 's'),
+    );
+    await host.close();
+    const next = await openHost(revision);
+    expect(await execute(next)).toMatchObject({ isError: false });
+    await next.close();
+  });
+
+  test.each([
+    ['decline', 'does not accept the usage policy, so nothing was signed', 'Do without this gate'],
+    ['cancel', 'and did not decide', 'Ask them whether to go on: the same call asks them again'],
+  ] as const)('takes %s for an answer, and asks again at the next call', async (answer, message, next) => {
+    const host = await openHost(revision, { answers: [answer, 'accept'] });
+    const refused = await execute(host);
+    expect(refused).toMatchObject({
+      isError: true,
+      data: { error: { code: 'POLICY_DECLINED', message: expect.stringContaining(message) } },
+    });
+    expect(refused.text).toContain(`Next: ${next}`);
+    expect(host.questions).toHaveLength(1);
+    expect(readdirSync(folder).filter((file) => file.startsWith('agreement'))).toEqual([]);
+    expect(await execute(host)).toMatchObject({ isError: false });
+    await host.close();
+  });
+
+  test('asks once, however many calls need the answer', async () => {
+    const host = await openHost(revision, { answers: ['accept', 'accept', 'accept'] });
+    const results = await Promise.all([execute(host), execute(host), execute(host)]);
+    expect(results.map(({ isError }) => isError)).toEqual([false, false, false]);
+    // revision 2026-07-28 has a question in each result
+    expect(host.questions.length).toBeLessThanOrEqual(revision === '2025-11-25' ? 1 : 3);
+    await host.close();
+  });
+
+  test('accept_policy asks, and says what to do next', async () => {
+    const host = await openHost(revision, { answers: ['accept'] });
+    const accepted = await callTool(host, 'accept_policy');
+    expect(accepted).toMatchObject({ isError: false, data: { agent_id: expect.stringMatching(/^mcp-/) } });
+    expect(accepted.text).toContain('- You must not exceed the rate limit.');
+    expect(accepted.text).toMatch(/\nNext: Call execute_intent, without a pat: it is added on the way\.$/);
+    expect(accepted.text).not.toContain('openssl');
+    expect(await execute(host)).toMatchObject({ isError: false });
+    expect(host.questions).toHaveLength(1);
+    await host.close();
+  });
+});
+
+describe.each(revisions)('a host of revision %s that cannot ask', (revision) => {
+  test('finds and reads without consent; the tools are described as they are here', async () => {
+    const host = await openHost(revision);
+    const { tools } = await host.client.listTools();
+    const [search, get, accept, run] = tools;
+    expect([search?.name, get?.name, accept?.name, run?.name]).toEqual(['search_intents', 'get_intent', 'accept_policy', 'execute_intent']);
+    expect(accept?.description).toMatch(/^Shows the usage policy and lets the person whom you work for accept it\./);
+    expect(accept?.inputSchema).toEqual({ type: 'object', properties: {}, additionalProperties: false });
+    const found = await callTool(host, 'search_intents', { query: 'what time is it in tokyo' });
+    expect(found.data.intents[0].intent_uid).toBe('world.example:get-current-time:v1');
+    expect(await callTool(host, 'get_intent', { intent_uid: country.intent_uid })).toMatchObject({ isError: false });
+    await host.close();
+  });
+
+  test.each(['execute_intent', 'accept_policy'])('%s gives a command that makes the same agent accept', async (tool) => {
+    const agentId = `Anna's agent ${randomUUID()}`;
+    const host = await openHost(revision, { args: ['--agent-id', agentId] });
+    const refused = await callTool(host, tool, country);
+    expect(refused).toMatchObject({ isError: true, data: { error: { code: 'POLICY_DECLINED' } } });
+    expect(refused.text).toContain('- You may execute every intent, at most 60 times a minute.');
+    const command = String(refused.data.error.details.accept_command);
+    expect(refused.text.endsWith(`\n${command}`)).toBe(true);
+    const accepted = await run('bash', ['-c', `${command} --yes`]);
+    expect(accepted.stderr).toContain(`Accepted. The agent ${agentId} may now execute intents.\n`);
+    expect(await execute(host)).toMatchObject({ isError: false, data: { name: 'Japan' } });
+    await host.close();
+  });
+
+  test('what the gate has against the agent is a result, too', async () => {
+    const agentId = `agent-${randomUUID()}`;
+    await api.obtainPat(agentId);
+    const host = await openHost(revision, { answers: ['accept'], args: ['--agent-id', agentId] });
+    const refused = await execute(host);
+    expect(refused).toMatchObject({
+      isError: true,
+      data: {
+        error: { code: 'POLICY_REJECTED', details: { reason: 'agent_id_bound' } },
+        next: expect.stringContaining('another --agent-id'),
+      },
+    });
+    expect(refused.text).toContain('POLICY_REJECTED: ');
+    await host.close();
+  });
+});
+
+test.each(Object.entries(programs))('%s accept says at once that an agent_id belongs to another key', async (_, program) => {
+  const agentId = `agent-${randomUUID()}`;
+  await api.obtainPat(agentId);
+  const args = [...program, 'accept', baseUrl, '--yes', '--agent-id', agentId, '--folder', folder];
+  const failed = await run(process.execPath, args).catch((error) => error);
+  expect(failed.code).toBeGreaterThan(0);
+  expect(failed.stderr).toContain('The agent_id belongs to another key. Sign with that key, or choose another agent_id.\n');
+  expect(failed.stderr).not.toContain('Accepted.');
+});
+
+test('nothing is accepted without consent', async () => {
+  for (const program of Object.values(programs)) {
+    const asked = run(process.execPath, [...program, 'accept', baseUrl, '--folder', folder]);
+    asked.child.stdin?.end('n\n');
+    const failed = await asked.catch((error) => error);
+    expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('Nothing was accepted.') });
+    expect(readdirSync(folder).filter((file) => file.startsWith('agreement'))).toEqual([]);
+  }
+});
+
+describe('what is wrong with a command line is said in a sentence', () => {
+  const insecure = 'he address of the gate must begin with https://: only to this machine may tokens be sent over http';
+  const lines: [string[], string][] = [
+    [['http://gate.example'], insecure],
+    [['accept', 'http://gate.example'], insecure],
+    [['here'], 'he address of the gate must be an http or https URL'],
+    [[baseUrl, '--nope'], '--nope'],
+    [[baseUrl, 'and-another'], ''],
+  ];
+  test.each(lines)('%j', async (args, message) => {
+    for (const program of Object.values(programs)) {
+      const failed = await run(process.execPath, [...program, ...args]).catch((error) => error);
+      expect(failed.code).toBeGreaterThan(1);
+      expect(failed.stderr).toContain(message);
+      expect(failed.stderr).not.toMatch(/^\s+at /m);
+      expect(failed.stdout).toBe('');
+    }
+  });
+});
+
+/** The oldest Node on this machine, which npm scripts do not put first in the PATH. */
+const oldest = (process.env.PATH ?? '')
+  .split(delimiter)
+  .filter((path) => !path.includes('node_modules'))
+  .map((path) => join(path, 'node'))
+  .find(existsSync);
+
+test.each([...new Set([process.execPath, oldest ?? process.execPath])])(
+  'intent-gate mcp finds the Node that it needs, started by %s',
+  async (node) => {
+    const { stdout } = await run(node, [...programs['intent-gate mcp'], baseUrl, '--config', '--folder', folder]);
+    const { command, args } = JSON.parse(stdout).mcpServers['intent-gate'];
+    expect(args).toEqual([...programs['intent-gate mcp'], baseUrl, '--folder', folder]);
+    for (const program of [node, command]) {
+      const client = new Client({ name: 'test', version: '1' });
+      await client.connect(new StdioClientTransport({ command: program, args, stderr: 'inherit' }));
+      expect((await client.listTools()).tools).toHaveLength(4);
+      await client.close();
+    }
+  },
+);
+
+describe('the bridge', () => {
+  /** A bridge whose messages are in hand, at a gate that may be another. */
+  async function openBridge(url = baseUrl, publicUrl = url): Promise<McpBridge & { sent: { id: string; method: string }[] }> {
+    const sent: { id: string; method: string }[] = [];
+    const agreements = new Map<string, Agreement>();
+    const bridge = openMcpBridge({
+      http: openHttp({ url }),
+      publicUrl,
+      signer: await obtainNamedKey('mcp', openMemoryKeyStore()),
+      store: { load: async (at) => agreements.get(at), save: async (at, agreement) => void agreements.set(at, agreement) },
+      acceptCommand: 'accept it',
+      send: (message) => sent.push(message as { id: string; method: string }),
+    });
+    return { ...bridge, sent };
+  }
+  const call = (more: object = {}, id = 1) =>
+    JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'execute_intent', arguments: country, ...more } });
+  const modern = (elicitation?: object) => ({
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': { ...(elicitation && { elicitation }) },
+    },
+  });
+
+  test('takes consent only for the question that it has asked, and only once', async () => {
+    const bridge = await openBridge();
+    const asked = (await bridge.answer(call(modern({})))) as { result: { resultType: string; requestState: string } };
+    expect(asked.result).toMatchObject({
+      resultType: 'input_required',
+      inputRequests: {
+        policy: { method: 'elicitation/create', params: { mode: 'form', requestedSchema: { type: 'object', properties: {} } } },
+      },
+    });
+    const answer = (requestState: string, action = 'accept') =>
+      bridge.answer(call({ ...modern({}), requestState, inputResponses: { policy: { action } } }));
+    expect(await answer('another')).toMatchObject({ result: { resultType: 'input_required' } });
+    expect(await answer(asked.result.requestState, 'decline')).toMatchObject({ result: { resultType: 'complete', isError: true } });
+    expect(await answer(asked.result.requestState)).toMatchObject({ result: { resultType: 'input_required' } });
+    const again = (await bridge.answer(call(modern({})))) as { result: { requestState: string } };
+    expect(await answer(again.result.requestState)).toMatchObject({ result: { resultType: 'complete', isError: false } });
+  });
+
+  test.each([[{ url: {} }], [undefined]])('puts no form to a host that has declared %j', async (elicitation) => {
+    const bridge = await openBridge();
+    expect(await bridge.answer(call(modern(elicitation)))).toMatchObject({ result: { resultType: 'complete', isError: true } });
+    const params = {
+      protocolVersion: '2025-11-25',
+      capabilities: { ...(elicitation && { elicitation }) },
+      clientInfo: { name: 'a', version: '1' },
+    };
+    await bridge.answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }));
+    expect(await bridge.answer(call())).toMatchObject({ result: { isError: true } });
+    expect(bridge.sent).toEqual([]);
+  });
+
+  test('gives up asking when the host fails to ask or goes away', async () => {
+    const bridge = await openBridge();
+    const params = { protocolVersion: '2025-11-25', capabilities: { elicitation: {} }, clientInfo: { name: 'a', version: '1' } };
+    await bridge.answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }));
+    const untilAsked = async (count: number) => {
+      while (bridge.sent.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+      return bridge.sent.at(-1)?.id;
+    };
+    const failed = bridge.answer(call());
+    const id = await untilAsked(1);
+    expect(await bridge.answer(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32603, message: 'no window' } }))).toBeUndefined();
+    expect(await failed).toMatchObject({
+      result: { isError: true, structuredContent: { error: { message: expect.stringContaining('has not accepted') } } },
+    });
+    const left = bridge.answer(call());
+    await untilAsked(2);
+    bridge.close();
+    expect(await left).toMatchObject({
+      result: { isError: true, structuredContent: { error: { message: expect.stringContaining('did not decide') } } },
+    });
+  });
+
+  test('signs no policy of another gate, unless the person has given that address', async () => {
+    const relay = await startRelay(baseUrl);
+    const accept = async ({ answer }: McpBridge) => {
+      const accepting = { ...modern({}), name: 'accept_policy' };
+      const asked = (await answer(call(accepting))) as { result: { requestState?: string } };
+      const { requestState } = asked.result;
+      return requestState === undefined
+        ? asked
+        : answer(call({ ...accepting, requestState, inputResponses: { policy: { action: 'accept' } } }));
+    };
+    expect(await accept(await openBridge(relay.url))).toMatchObject({
+      result: {
+        isError: true,
+        structuredContent: { error: { code: 'FOREIGN_POLICY' }, next: expect.stringContaining('as --public-url') },
+      },
+    });
+    expect(relay.issueRequests()).toEqual([]);
+    expect(await accept(await openBridge(relay.url, baseUrl))).toMatchObject({ result: { isError: false } });
+    await relay.stop();
+  });
+
+  test('says in a result that nothing answers', async () => {
+    const bridge = await openBridge('http://127.0.0.1:1');
+    expect(await bridge.answer(call())).toMatchObject({
+      id: 1,
+      result: {
+        isError: true,
+        structuredContent: { error: { code: 'UNREACHABLE' }, next: expect.stringContaining('Make the same call again later') },
+      },
+    });
+    expect(await bridge.answer('{"jsonrpc":"2.0","id":2,"method":"tools/list"}')).toMatchObject({ id: 2, error: { code: -32603 } });
+  });
+
+  test('passes on the protocol errors of the gate, and refuses what is no message', async () => {
+    const bridge = await openBridge();
+    const unknown = { jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'sing' } };
+    expect(await bridge.answer(JSON.stringify(unknown))).toMatchObject({ id: 3, error: { code: -32602 } });
+    expect(await bridge.answer('[]')).toMatchObject({ error: { code: -32700 } });
+    expect(await bridge.answer('{}')).toBeUndefined();
+  });
+});

@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { runConformance } from '../../bin/conform/run.ts';
+import { startStack } from '../../bin/local/stack.ts';
+import { installPython } from '../support/python.ts';
+
+const run = promisify(execFile);
+const folder = resolve('test/e2e/guide-agents');
+
+/** As people start it who have an agent of the protocol. */
+const [stack, python] = await Promise.all([
+  startStack({ port: 0, quiet: true, context: { protocol: 'uim' } }),
+  installPython(['-r', join(folder, 'requirements.txt')], 'Agents in Python are not tried'),
+]);
+afterAll(async () => {
+  await stack.stop();
+  await python?.remove();
+});
+
+const agents: [file: string, program: string, output: string][] = [
+  ['agent-jsonwebtoken.cjs', process.execPath, 'Swiss Franc\n'],
+  ...(python
+    ? [
+        ['agent_jwt.py', join(python.folder, 'bin', 'python'), 'True\n'] as [string, string, string],
+        ['agent_bare.py', join(python.folder, 'bin', 'python'), 'Japan\n'] as [string, string, string],
+      ]
+    : []),
+];
+
+describe.each(agents)('%s, which knows the address alone', (file, program, output) => {
+  test('finds, agrees and executes, and does so again with another key under the same id', async () => {
+    for (let time = 0; time < 2; time++) expect((await run(program, [join(folder, file), stack.base_url])).stdout).toBe(output);
+  });
+
+  test('has no other address and no path of its own', () => {
+    const text = readFileSync(join(folder, file), 'utf8');
+    expect(text).not.toMatch(/https?:\/\/|\/api\//);
+  });
+});
+
+test('a check of conformance finds out what the protocol is called', async () => {
+  const report = await runConformance(stack.base_url, { only: ['pat-issue', 'pat-claims', 'path-unknown'] });
+  expect(report).toMatchObject({ protocol: 'uim', passed: 3, failed: 0, skipped: 0 });
+});
+
+test('with aliases off, the paths of the guides are not there', async () => {
+  const plain = await startStack({ port: 0, quiet: true, demo: false, context: { protocol: 'uim', aliases: 'false' } });
+  try {
+    for (const path of ['/uim-policy.json', '/uim/intents/search', '/pat/issue', '/uim/execute']) {
+      expect([path, (await fetch(`${plain.base_url}${path}`)).status]).toEqual([path, 404]);
+      expect([path, (await fetch(`${stack.base_url}${path}`)).status]).toEqual([path, /search|policy/.test(path) ? 200 : 405]);
+    }
+  } finally {
+    await plain.stop();
+  }
+}, 120_000);

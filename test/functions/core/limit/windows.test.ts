@@ -1,0 +1,306 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { keptTokens } from '../../../../functions/core/limit/counter-item.ts';
+import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
+import { type LimitDecision, type LimitRequest, openRateLimiter, type RateLimiter } from '../../../../functions/core/limit/rate-limiter.ts';
+import { bucketMs, longestCountMs } from '../../../../functions/core/limit/window.ts';
+import type { Charge } from '../../../../functions/core/policy/limits.ts';
+import { keys } from '../../../../functions/core/store/keys.ts';
+import { connectTable } from '../../../support/connect-table.ts';
+import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-proxy.ts';
+import { seededRandom } from '../../../support/random.ts';
+import { startTable, type TestTable } from '../../../support/table.ts';
+
+/** A moment at which buckets of every period used here begin. */
+const startMs = Date.UTC(2026, 0, 1);
+let store: TestTable;
+let proxy: FaultyProxy;
+let nowMs: number;
+const now = () => nowMs;
+let agents = 0;
+
+beforeAll(async () => {
+  store = await startTable();
+  proxy = await startFaultyProxy(store.endpoint, {});
+});
+afterAll(async () => {
+  await proxy.stop();
+  await store.stop();
+});
+beforeEach(() => {
+  nowMs = startMs;
+  store.operations.length = 0;
+  proxy.faults = {};
+});
+
+const calls = (id: string, rate: number, period: number): Charge => ({ id, name: id, rate, period, cost: 1 });
+const money = (id: string, budget: number, cost: number, period = 2_678_400): Charge => ({
+  id,
+  name: id,
+  rule: '/permission/0/duty/0',
+  rate: budget,
+  period,
+  cost,
+  currency: 'EUR',
+});
+const requestOf = (...charges: Charge[]): LimitRequest => ({ holder: `agent-${++agents}`, counter: 'execute', charges });
+const totalsOf = async ({ holder, counter }: LimitRequest): Promise<Record<string, number>> => {
+  const item = await store.table.get<{ pk: string; windows: Record<string, { total: number }> }>(keys.limit(holder, counter));
+  return Object.fromEntries(Object.entries(item?.windows ?? {}).map(([id, { total }]) => [id, total]));
+};
+const admittedOf = (decisions: PromiseSettledResult<LimitDecision>[]) =>
+  decisions.filter((decision) => decision.status === 'fulfilled' && decision.value.isAdmitted).length;
+const settle = (limits: RateLimiter[], request: LimitRequest, count: number) =>
+  Promise.allSettled(Array.from({ length: count }, (_, at) => (limits[at % limits.length] as RateLimiter).consume(request)));
+
+describe('several limits at once', () => {
+  const three = () => [calls('second', 40, 3_600), calls('minute', 30, 7_200), calls('day', 25, 86_400)];
+
+  test('are one write a call, whatever their number', async () => {
+    const limits = openRateLimiter(store.table, now);
+    const request = requestOf(...Array.from({ length: 8 }, (_, at) => calls(`limit-${at}`, 100, 3_600 * (at + 1))));
+    for (let call = 0; call < 5; call++) expect(await limits.consume(request)).toMatchObject({ isAdmitted: true });
+    expect(store.operations).toEqual(['GetItem', 'PutItem', 'UpdateItem', 'UpdateItem', 'UpdateItem', 'UpdateItem']);
+    expect(Object.values(await totalsOf(request))).toEqual(new Array(8).fill(5));
+    const item = await store.table.get(keys.limit(request.holder, 'execute'));
+    expect(JSON.stringify(item).length).toBeLessThan(1_800);
+  });
+
+  test('under 200 parallel callers: none is exceeded, and each call that is admitted is one write', async () => {
+    const limits = openRateLimiter(store.table, now);
+    const request = requestOf(...three());
+    await limits.consume(request);
+    store.operations.length = 0;
+    const decisions = await settle([limits], request, 200);
+    expect(admittedOf(decisions)).toBe(24);
+    expect(await totalsOf(request)).toEqual({ second: 25, minute: 25, day: 25 });
+    expect(store.operations).not.toContain('PutItem');
+    // a write that fails changes nothing; none is sent once the limit is known to be used up
+    expect(store.operations.filter((name) => name === 'UpdateItem').length).toBeLessThanOrEqual(200);
+  });
+
+  test('are admitted or refused as a whole: a limit that refuses takes nothing of the others', async () => {
+    const limits = openRateLimiter(store.table, now);
+    const [all, narrow] = [calls('all', 10, 60), calls('narrow', 2, 3_600)];
+    const wide = requestOf(all);
+    const both = { ...wide, charges: [all, narrow] };
+    await settle([limits], both, 5);
+    expect(await totalsOf(wide)).toEqual({ all: 2, narrow: 2 });
+    const refused = await limits.consume(both);
+    expect(refused).toMatchObject({ isAdmitted: false });
+    expect(limitExceeded(refused).headers).toMatchObject({
+      'RateLimit-Policy': '"all";q=10;w=67, "narrow";q=2;w=3961',
+      RateLimit: '"narrow";r=0;t=3961, "all";r=8;t=67',
+      'Retry-After': '3961',
+    });
+    for (let call = 0; call < 8; call++) expect(await limits.consume(wide)).toMatchObject({ isAdmitted: true });
+    expect(await limits.consume(wide)).toMatchObject({ isAdmitted: false });
+    expect(await totalsOf(wide)).toEqual({ all: 10, narrow: 2 });
+  });
+
+  test('hold in every window of each, however calls of different kinds are mixed', async () => {
+    const random = seededRandom(5);
+    const [brief, long, part] = [calls('brief', 5, 10), calls('long', 12, 60), calls('part', 3, 30)];
+    const request = requestOf();
+    const kinds = [[brief, long], [brief, long, part], [long]];
+    const limits = [0, 1].map(() => openRateLimiter(store.table, now));
+    const made: { id: string; timeMs: number }[] = [];
+    for (let call = 0; call < 300; call++) {
+      nowMs += random() < 0.3 ? 0 : random() * 4_000;
+      const charges = kinds[Math.floor(random() * 3)] as Charge[];
+      const { isAdmitted } = await (limits[call % 2] as RateLimiter).consume({ ...request, charges });
+      if (isAdmitted) made.push(...charges.map(({ id }) => ({ id, timeMs: nowMs })));
+    }
+    for (const { id, rate, period } of [brief, long, part]) {
+      const times = made.filter((one) => one.id === id).map(({ timeMs }) => timeMs);
+      expect(times.length).toBeGreaterThan(2 * rate);
+      for (const [index, timeMs] of times.entries()) {
+        expect((times[index + rate] ?? Number.POSITIVE_INFINITY) - timeMs).toBeGreaterThan(period * 1_000);
+      }
+    }
+  });
+
+  test('a client that obeys the first item of RateLimit is never refused', async () => {
+    const random = seededRandom(9);
+    const request = requestOf(calls('brief', 4, 10), calls('long', 9, 60), money('monthly', 1_000, 7, 120));
+    const limits = [0, 1].map(() => openRateLimiter(store.table, now));
+    for (let call = 0; call < 80; call++) {
+      const decision = await (limits[call % 2] as RateLimiter).consume(request);
+      expect(decision).toMatchObject({ isAdmitted: true });
+      const [, remaining, seconds] = /^"[a-z]+";r=(\d+);t=(\d+)/.exec(rateLimitHeaders(decision).RateLimit ?? '') ?? [];
+      nowMs += random() * 50;
+      if (remaining === '0') nowMs += Number(seconds) * 1_000;
+      else if (random() < 0.3) nowMs += random() * 3_000;
+    }
+  });
+
+  test('a limit that a policy no longer has goes once it is empty; the others keep what they have counted', async () => {
+    const limits = openRateLimiter(store.table, now);
+    const request = requestOf(calls('kept', 10, 86_400), calls('old', 10, 60));
+    await limits.consume(request);
+    const changed = { ...request, charges: [calls('kept', 10, 86_400), calls('new', 10, 60)] };
+    await limits.consume(changed);
+    expect(await totalsOf(request)).toEqual({ kept: 2, old: 1, new: 1 });
+    nowMs += bucketMs(86_400) * 2;
+    await limits.consume(changed);
+    expect(await totalsOf(request)).toEqual({ kept: 3, new: 1 });
+  });
+
+  test('a count is of all calls, for as long as the policy states it', async () => {
+    const limits = openRateLimiter(store.table, now);
+    const request = requestOf({ ...calls('ever', 3, Number.POSITIVE_INFINITY), rule: '/permission/0/constraint/0' });
+    for (let call = 0; call < 3; call++) {
+      expect(await limits.consume(request)).toMatchObject({ isAdmitted: true });
+      nowMs += 366 * 86_400_000;
+    }
+    const refusal = limitExceeded(await openRateLimiter(store.table, now).consume(request));
+    expect(refusal).toMatchObject({
+      code: 'FORBIDDEN',
+      details: { reason: 'count', rule: '/permission/0/constraint/0', limit: { rate: 3 } },
+      headers: { 'RateLimit-Policy': '"ever";q=3', RateLimit: '"ever";r=0' },
+    });
+    expect(refusal.headers).not.toHaveProperty('Retry-After');
+    expect(await store.table.get(keys.limit(request.holder, 'execute'))).not.toHaveProperty('expires_at');
+  });
+});
+
+describe('a budget', () => {
+  test('500 parallel calls at 3 against 100: exactly 33', async () => {
+    const limits = openRateLimiter(store.table, now);
+    const request = requestOf(money('monthly', 10_000, 300));
+    // what an empty counter costs in attempts is not what is measured
+    await limits.consume({ ...request, charges: [calls('other', 100, 60), { ...money('monthly', 10_000, 300), cost: 0 }] });
+    const decisions = await settle([limits, openRateLimiter(store.table, now)], request, 500);
+    expect(admittedOf(decisions)).toBe(33);
+    expect(await totalsOf(request)).toEqual({ other: 1, monthly: 9_900 });
+  });
+
+  test('refuses with 429, and warns from four fifths on', async () => {
+    const limits = openRateLimiter(store.table, now);
+    const request = requestOf(money('monthly', 1_000, 300));
+    const answers = [];
+    for (let call = 0; call < 3; call++) answers.push(rateLimitHeaders(await limits.consume(request))['Budget-Warning']);
+    expect(answers).toEqual([undefined, undefined, '"monthly";used="9.00";budget="10.00";unit="EUR"']);
+    const refusal = limitExceeded(await limits.consume(request));
+    const seconds = Math.ceil((longestCountMs(2_678_400) + 100 - ((nowMs % bucketMs(2_678_400)) as number)) / 1_000);
+    expect(refusal).toMatchObject({
+      code: 'TOO_MANY_REQUESTS',
+      message: 'The budget does not suffice for this call. Send it again after Retry-After seconds, when enough of it is free again.',
+      details: {
+        reason: 'budget',
+        rule: '/permission/0/duty/0',
+        budget: { amount: '10.00', unit: 'EUR', period: 2_678_400 },
+        retry_after_seconds: seconds,
+      },
+    });
+    expect(refusal.headers).toMatchObject({ RateLimit: `"monthly";r=0;t=${seconds}`, 'Retry-After': String(seconds) });
+  });
+
+  test('gets back what was charged for a call that was not sent; what is counted in calls stays', async () => {
+    const limits = openRateLimiter(store.table, now);
+    const request = requestOf(money('monthly', 900, 300), calls('minute', 60, 60));
+    const decision = await limits.consume(request);
+    await limits.consume(request);
+    nowMs += bucketMs(60) * 3;
+    expect(await limits.giveBack(request, decision)).toBe(true);
+    expect(await totalsOf(request)).toEqual({ monthly: 300, minute: 2 });
+    nowMs += longestCountMs(2_678_400);
+    expect(await limits.giveBack(request, decision)).toBe(true);
+    expect(await limits.consume(request)).toMatchObject({ isAdmitted: true, standings: [{ used: 300 }, { used: 1 }] });
+  });
+
+  test('gives nothing back twice, however many answers are lost', async () => {
+    const request = requestOf(money('monthly', 100_000, 100));
+    const limits = openRateLimiter(connectTable(proxy.endpoint, store.tableNames), now);
+    const made = [await limits.consume(request), await limits.consume(request), await limits.consume(request)];
+    proxy.next = ['dropAfter'];
+    expect(await limits.giveBack(request, made[0] as LimitDecision)).toBe(true);
+    expect(await totalsOf(request)).toEqual({ monthly: 200 });
+    proxy.next = ['duplicate'];
+    expect(await limits.giveBack(request, made[1] as LimitDecision)).toBe(true);
+    expect(await totalsOf(request)).toEqual({ monthly: 100 });
+  });
+
+  test.each([
+    [0, true],
+    [keptTokens - 2, true],
+    [keptTokens + 1, false],
+  ])('whose repayment took effect unseen, with %s writes of others after it, is repaid once', async (others, isCertain) => {
+    const request = requestOf(money('monthly', 100_000, 100));
+    const other = openRateLimiter(store.table, now);
+    let isLost = false;
+    const table = {
+      ...store.table,
+      put: async (...given: Parameters<typeof store.table.put>) => {
+        const isWritten = await store.table.put(...given);
+        if (!isLost) return isWritten;
+        isLost = false;
+        for (let call = 0; call < others; call++) await other.consume(request);
+        return false;
+      },
+    };
+    const limits = openRateLimiter(table, now);
+    const decision = await limits.consume(request);
+    await limits.consume(request);
+    isLost = true;
+    expect(await limits.giveBack(request, decision)).toBe(isCertain);
+    expect(await totalsOf(request)).toEqual({ monthly: 100 + others * 100 });
+  });
+
+  test('that another instance has given back is seen within ten seconds', async () => {
+    const [here, there] = [openRateLimiter(store.table, now), openRateLimiter(store.table, now)];
+    const request = requestOf(money('monthly', 300, 300));
+    const decision = await here.consume(request);
+    expect(await there.consume(request)).toMatchObject({ isAdmitted: false });
+    await here.giveBack(request, decision);
+    expect(there.findRefusal(request)).toMatchObject({ isAdmitted: false });
+    nowMs += 10_001;
+    expect(there.findRefusal(request)).toBeUndefined();
+    expect(await there.consume(request)).toMatchObject({ isAdmitted: true });
+  });
+
+  test('that pays for several things holds for all of them together', async () => {
+    const limits = openRateLimiter(store.table, now);
+    const cheap = requestOf(money('monthly', 1_000, 100));
+    const dear = { ...cheap, charges: [money('monthly', 1_000, 450)] };
+    const made = [cheap, dear, dear, cheap].map((request) => () => limits.consume(request));
+    const admitted = [];
+    for (const make of made) admitted.push((await make()).isAdmitted);
+    expect(admitted).toEqual([true, true, true, false]);
+    expect(await totalsOf(cheap)).toEqual({ monthly: 1_000 });
+  });
+});
+
+describe('a write whose answer is lost', () => {
+  const interrupted = async (others: number, period = 3_600) => {
+    const table = connectTable(store.endpoint, store.tableNames);
+    const other = openRateLimiter(store.table, now);
+    const request = requestOf(calls('hour', 100, period));
+    let isLost = false;
+    const limits = openRateLimiter(
+      {
+        ...table,
+        update: async <T extends Record<string, unknown>>(...given: Parameters<typeof table.update>) => {
+          const written = await table.update<T>(...given);
+          if (!isLost) return written;
+          isLost = false;
+          for (let call = 0; call < others; call++) await other.consume(request);
+          // what the client makes of the second attempt
+          return table.update<T>(...given);
+        },
+      },
+      now,
+    );
+    await limits.consume(request);
+    isLost = true;
+    expect(await limits.consume(request)).toMatchObject({ isAdmitted: true });
+    return totalsOf(request);
+  };
+
+  test.each([0, 1, keptTokens - 1])('and %s writes of others are between it and the next attempt: it is counted once', async (others) => {
+    expect(await interrupted(others)).toEqual({ hour: 2 + others });
+  });
+
+  test('is counted again after more writes of others than are remembered, never less', async () => {
+    expect(await interrupted(keptTokens)).toEqual({ hour: 3 + keptTokens });
+  });
+});

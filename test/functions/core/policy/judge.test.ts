@@ -1,0 +1,358 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { compareForRegistry } from '../../../../functions/core/policy/compare.ts';
+import { compilePolicy, type Grants } from '../../../../functions/core/policy/compile.ts';
+import { type Call, holds, type Scalar, type Subject } from '../../../../functions/core/policy/conditions.ts';
+import { findContradictions } from '../../../../functions/core/policy/contradictions.ts';
+import { describeTerms } from '../../../../functions/core/policy/describe.ts';
+import { explainCall } from '../../../../functions/core/policy/explain.ts';
+import { chargesOf, judge } from '../../../../functions/core/policy/judge.ts';
+import { PolicyError } from '../../../../functions/core/policy/reading.ts';
+import { type Constraint, odrlContext, type Policy, type PolicyPermission } from '../../../../schemas/policy.ts';
+
+const baseUrl = 'https://gate.example';
+const intents = `${baseUrl}/api/intents`;
+const pay = `${intents}/a.example:pay:v1`;
+
+const policyOf = (members: Partial<Policy>): Policy => ({ '@context': odrlContext, uid: `${baseUrl}/api/policy`, type: 'Set', ...members });
+const compile = (members: Partial<Policy>): Grants => compilePolicy(policyOf(members), baseUrl);
+const callOf = (intentUid: string, parameters: Record<string, unknown> = {}): Call => ({ intentUid, parameters, thumbprint: '', nowMs: 0 });
+const execute = (target: string, constraint: Constraint[] = []): PolicyPermission => ({ target, action: 'execute', constraint });
+const amount = (operator: Constraint['operator'], rightOperand: Constraint['rightOperand'], owner = pay): Constraint => ({
+  leftOperand: `${owner}/parameters/amount`,
+  operator,
+  rightOperand,
+});
+const rate = (number: number, operator: 'lte' | 'gt' = 'lte'): Constraint => ({
+  leftOperand: 'v:rateLimit',
+  operator,
+  rightOperand: number,
+  unit: 'v:day',
+});
+
+describe('a comparison', () => {
+  const parameter: Subject = { of: 'parameter', name: 'x' };
+  const ask = (given: Record<string, unknown>, comparison: Constraint['operator'], values: Scalar[]) =>
+    holds({ place: '', subject: parameter, comparison: comparison as 'eq', values }, callOf('a.example:pay:v1', given));
+
+  test.each<[unknown, Constraint['operator'], Scalar[], boolean | undefined]>([
+    [5, 'lt', [5], false],
+    [4.999, 'lt', [5], true],
+    [5, 'lte', [5], true],
+    [5, 'gte', [5], true],
+    [5, 'gt', [5], false],
+    [-0, 'eq', [0], true],
+    ['5', 'eq', [5], undefined],
+    ['5', 'neq', [5], undefined],
+    ['5', 'lt', [10], undefined],
+    [null, 'eq', [5], undefined],
+    [[5], 'within', [5], undefined],
+    [true, 'eq', [true], true],
+    [false, 'neq', [true], true],
+    ['EUR', 'within', ['CHF', 'EUR'], true],
+    ['eur', 'within', ['CHF', 'EUR'], false],
+    ['2026-02-28', 'lt', ['2026-03-01'], true],
+    ['2026-02-28T00:00:00Z', 'lt', ['2026-03-01'], undefined],
+    ['2026-2-28', 'lt', ['2026-03-01'], undefined],
+    ['2026-01-01T01:00:00+01:00', 'eq', ['2026-01-01T00:00:00Z'], true],
+    ['2026-01-01T00:00:00.000Z', 'eq', ['2026-01-01T00:00:00Z'], true],
+    ['2026-01-01T00:00:00.0000001Z', 'gt', ['2026-01-01T00:00:00Z'], true],
+    ['2026-01-01t00:00:00.5z', 'gt', ['2026-01-01T00:00:00.25Z'], true],
+    ['2016-12-31T23:59:60Z', 'gt', ['2016-12-31T23:59:59Z'], true],
+  ])('%j %s %j: %j', (given, comparison, values, expected) => {
+    expect(ask({ x: given }, comparison, values)).toBe(expected);
+  });
+
+  test.each<[Constraint['operator'], boolean | undefined]>([
+    ['eq', false],
+    ['neq', true],
+    ['within', false],
+    ['lt', undefined],
+    ['lte', undefined],
+    ['gt', undefined],
+    ['gte', undefined],
+  ])('of nothing, %s: %j', (comparison, expected) => {
+    expect(ask({}, comparison, [5])).toBe(expected);
+    expect(ask({ toString: 5 }, comparison, [5])).toBe(expected);
+  });
+});
+
+describe('what cannot be told never helps a call:', () => {
+  test('a permission', () => {
+    const { rules } = compile({ permission: [execute(pay, [amount('lt', 5)])] });
+    for (const given of [{}, { amount: '4' }, { amount: null }]) {
+      expect(judge(rules, callOf('a.example:pay:v1', given))).toMatchObject({ isPermitted: false, reason: 'condition' });
+    }
+  });
+
+  test('a prohibition', () => {
+    const { rules } = compile({ permission: [execute(intents)], prohibition: [execute(pay, [amount('gte', 5)])] });
+    for (const given of [{}, { amount: '4' }, { amount: null }]) {
+      expect(judge(rules, callOf('a.example:pay:v1', given))).toMatchObject({ isPermitted: false, reason: 'condition' });
+    }
+    expect(judge(rules, callOf('a.example:pay:v1', { amount: 4 }))).toMatchObject({ isPermitted: true });
+  });
+
+  test('a prohibition of a parameter of one intent, whatever the letter case of its namespace', () => {
+    const { rules } = compile({ permission: [execute(intents)], prohibition: [execute(intents, [amount('gte', 5)])] });
+    expect(judge(rules, callOf('A.example:pay:v1', { amount: 6 }))).toMatchObject({ isPermitted: false });
+    expect(judge(rules, callOf('a.example:other:v1', { amount: 6 }))).toMatchObject({ isPermitted: true });
+  });
+});
+
+describe('whatever the policy', () => {
+  const uids = ['a.example:pay:v1', 'a.example:get:v1', 'b.example:get:v1'];
+  const amounts = [undefined, 0, 1, 2, 3, 'two'];
+  const calls = uids.flatMap((uid) => amounts.map((given) => callOf(uid, given === undefined ? {} : { amount: given })));
+  const targets = fc.constantFrom(intents, `${intents}?namespace=a.example`, ...uids.map((uid) => `${intents}/${uid}`));
+  const operators = fc.constantFrom<Constraint['operator']>('eq', 'neq', 'gt', 'gte', 'lt', 'lte');
+  const conditionOn = (target: string) =>
+    fc
+      .tuple(operators, fc.integer({ min: 0, max: 3 }), fc.boolean())
+      .map(([operator, value, isOfOne]) =>
+        amount(operator, value, isOfOne && target !== `${intents}/${uids[2]}` && target === intents ? pay : target),
+      );
+  const permissions = targets.chain((target) =>
+    fc
+      .tuple(fc.array(conditionOn(target), { maxLength: 2 }), fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 1 }))
+      .map(([conditions, limits]) => execute(target, [...conditions, ...limits.map((number) => rate(number))])),
+  );
+  const prohibitions = targets.chain((target) =>
+    fc
+      .tuple(fc.array(conditionOn(target), { maxLength: 2 }), fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 1 }))
+      .map(([conditions, limits]) => execute(target, [...conditions, ...limits.map((number) => rate(number, 'gt'))])),
+  );
+  const policies = fc.record({
+    permission: fc.array(permissions, { maxLength: 4 }),
+    prohibition: fc.array(prohibitions, { maxLength: 2 }),
+  });
+
+  const names = (target: string, uid: string) =>
+    target === intents || target === `${intents}/${uid}` || target === `${intents}?namespace=${uid.split(':')[0]}`;
+
+  /** What a constraint says about a call, read off the words of the documentation: true, false, or undefined if it cannot be told. */
+  function says(
+    { leftOperand, operator, rightOperand }: Constraint,
+    target: string,
+    { intentUid, parameters }: Call,
+  ): boolean | undefined | 'nothing' {
+    const owner = leftOperand.replace(/\/parameters\/amount$/, '');
+    if (owner !== target && owner !== `${intents}/${intentUid}`) return 'nothing';
+    const { amount: given } = parameters;
+    if (given === undefined) return operator === 'neq' ? true : operator === 'eq' ? false : undefined;
+    if (typeof given !== 'number') return undefined;
+    const value = rightOperand as number;
+    return { eq: given === value, neq: given !== value, gt: given > value, gte: given >= value, lt: given < value, lte: given <= value }[
+      operator as 'eq'
+    ];
+  }
+
+  const isCondition = ({ leftOperand }: Constraint) => leftOperand.endsWith('/parameters/amount');
+
+  /** The oracle: which rules cover a call. */
+  const covering = (rules: readonly PolicyPermission[], isPermission: boolean, call: Call) =>
+    rules.filter(({ target, constraint = [] }) => {
+      const told = constraint.filter(isCondition).map((one) => says(one, target, call));
+      const isMet = isPermission
+        ? told.every((one) => one === true || one === 'nothing')
+        : told.every((one) => one === true || one === undefined);
+      return names(target, call.intentUid) && isMet;
+    });
+
+  const isLimit = ({ constraint = [] }: PolicyPermission) => constraint.some((one) => !isCondition(one));
+
+  /** Undefined if the policy is refused, for a condition that restricts nothing. */
+  function compiled(members: Partial<Policy>): Grants | undefined {
+    try {
+      return compile(members);
+    } catch (error) {
+      if (!(error instanceof PolicyError)) throw error;
+      for (const { problem } of error.issues) expect(problem).toMatch(/^restricts nothing/);
+      return undefined;
+    }
+  }
+
+  const permitted = (grants: Grants) => calls.filter((call) => judge(grants.rules, call).isPermitted);
+
+  test('what is permitted, and by which limits, is what a reader would make of it', () => {
+    fc.assert(
+      fc.property(policies, ({ permission, prohibition }) => {
+        const grants = compiled({ permission, prohibition });
+        fc.pre(grants !== undefined);
+        for (const call of calls) {
+          const permitting = covering(permission, true, call);
+          const against = covering(prohibition, false, call);
+          const expected = permitting.length > 0 && against.every(isLimit);
+          const judgement = judge(grants.rules, call);
+          expect(judgement.isPermitted).toBe(expected);
+          if (!judgement.isPermitted) continue;
+          const rates = new Set(
+            [...permitting, ...against].flatMap(({ target, constraint = [] }) =>
+              constraint
+                .filter((one) => !isCondition(one))
+                .map(({ rightOperand }) =>
+                  JSON.stringify([
+                    target,
+                    rightOperand,
+                    constraint
+                      .filter(isCondition)
+                      .map((one) => JSON.stringify(one))
+                      .sort(),
+                  ]),
+                ),
+            ),
+          );
+          expect(chargesOf(judgement.rules)).toHaveLength(rates.size);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('another permission never narrows what is permitted, another prohibition and another condition never widen it', () => {
+    fc.assert(
+      fc.property(policies, permissions, prohibitions, fc.nat(), ({ permission, prohibition }, more, less, at) => {
+        const grants = compiled({ permission, prohibition });
+        fc.pre(grants !== undefined);
+        const before = permitted(grants);
+        const wider = compiled({ permission: [...permission, more], prohibition });
+        if (wider) expect(permitted(wider)).toEqual(expect.arrayContaining(before));
+        const narrower = compiled({ permission, prohibition: [...prohibition, less] });
+        if (narrower) expect(before).toEqual(expect.arrayContaining(permitted(narrower)));
+        const stricter = permission.map((one, place) =>
+          place === at % permission.length ? { ...one, constraint: [...(one.constraint ?? []), amount('lt', 2, one.target)] } : one,
+        );
+        const conditional = compiled({ permission: stricter, prohibition });
+        if (conditional) expect(before).toEqual(expect.arrayContaining(permitted(conditional)));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('another address of the gate, and another order of its rules, make no other windows', () => {
+    fc.assert(
+      fc.property(policies, ({ permission, prohibition }) => {
+        const grants = compiled({ permission, prohibition });
+        fc.pre(grants !== undefined);
+        const text = JSON.stringify(policyOf({ permission: permission.toReversed(), prohibition: prohibition.toReversed() }));
+        const elsewhere = compilePolicy(JSON.parse(text.replaceAll(baseUrl, 'https://other.example/v1')), 'https://other.example/v1');
+        const ids = ({ rules }: Grants) =>
+          chargesOf(rules)
+            .map(({ id }) => id)
+            .sort();
+        expect(ids(elsewhere)).toEqual(ids(grants));
+      }),
+    );
+  });
+
+  test('explaining and warning never fail, and what is explained is what is judged', () => {
+    fc.assert(
+      fc.property(policies, ({ permission, prohibition }) => {
+        const grants = compiled({ permission, prohibition });
+        fc.pre(grants !== undefined);
+        findContradictions(policyOf({ permission, prohibition }), baseUrl);
+        for (const call of calls) {
+          const explained = explainCall(grants.rules, call);
+          expect(explained.isPermitted).toBe(judge(grants.rules, call).isPermitted);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test('a policy that is said to allow nothing by a rule allows the same without it', () => {
+    fc.assert(
+      fc.property(policies, ({ permission, prohibition }) => {
+        const grants = compiled({ permission, prohibition });
+        fc.pre(grants !== undefined);
+        const idle = findContradictions(policyOf({ permission, prohibition }), baseUrl).filter(({ problem }) =>
+          /^allows nothing/.test(problem),
+        );
+        const places = new Set(idle.map(({ path }) => path));
+        const without = compiled({ permission: permission.filter((_, at) => !places.has(`/permission/${at}`)), prohibition });
+        if (without) expect(permitted(without)).toEqual(permitted(grants));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('contradictions', () => {
+  const warn = (members: Partial<Policy>) =>
+    findContradictions(policyOf(members), baseUrl).map(({ path, problem }) => `${path} ${problem}`);
+  const time = (operand: string, operator: Constraint['operator'], rightOperand: string): Constraint => ({
+    leftOperand: `v:${operand}`,
+    operator,
+    rightOperand,
+  });
+
+  test.each<[string, Constraint[]]>([
+    ['bounds that do not meet', [amount('lt', 5), amount('gte', 5)]],
+    ['a value beyond a bound', [amount('eq', 5), amount('gt', 5)]],
+    ['a list without what is left', [amount('within', [1, 2]), amount('neq', 1), amount('neq', 2)]],
+    ['a number that is a date', [amount('gt', 5), amount('lt', '2026-01-01')]],
+    ['dates that do not meet', [amount('gt', '2026-01-01'), amount('lt', '2026-01-02')]],
+    ['a time that has no length', [time('dateTime', 'gte', '2026-01-01T00:00:00Z'), time('dateTime', 'lt', '2026-01-01T01:00:00+01:00')]],
+    ['hours that do not meet', [time('timeOfDay', 'gte', '17:00'), time('timeOfDay', 'lt', '09:00')]],
+    ['two days at once', [time('dayOfWeek', 'eq', 'monday'), time('dayOfWeek', 'eq', 'tuesday')]],
+  ])('%s', (_, constraint) => {
+    expect(warn({ permission: [execute(pay, constraint)] })).toEqual([
+      expect.stringMatching(
+        /^\/permission\/0 allows nothing, because no call meets \/permission\/0\/constraint\/0 and .*: You may execute the intent/,
+      ),
+    ]);
+  });
+
+  test.each<[string, Constraint[]]>([
+    ['an open interval', [amount('gt', 5), amount('lt', 5.000001)]],
+    ['a list with one left', [amount('within', [1, 2]), amount('neq', 1)]],
+    ['a text that is not one of some', [amount('neq', 'x'), amount('neq', 'y')]],
+    ['instants that meet', [time('dateTime', 'gte', '2026-01-01T00:00:00Z'), time('dateTime', 'lte', '2026-01-01T00:00:00Z')]],
+    ['a minute', [time('timeOfDay', 'gte', '09:00'), time('timeOfDay', 'lte', '09:00')]],
+  ])('not %s', (_, constraint) => {
+    expect(warn({ permission: [execute(pay, constraint)] })).toEqual([]);
+  });
+
+  test('a price above its budget, what is prohibited, and conditions that are gone round', () => {
+    const duty = [{ action: 'pay', amount: { price: 3, budget: 2 }, unit: 'v:EUR', timeInterval: 'P1D' }];
+    expect(warn({ permission: [{ ...execute(pay), duty }] })).toEqual([
+      '/permission/0 allows nothing, because the price is more than the budget (/permission/0/duty/0): You may execute the intent a.example:pay:v1, for 3 EUR each time, at most 2 EUR in any day.',
+    ]);
+    expect(warn({ permission: [execute(pay)], prohibition: [execute(`${intents}?namespace=a.example`)] })).toEqual([
+      '/permission/0 allows nothing, because /prohibition/0 prohibits all of it: You may execute the intent a.example:pay:v1.',
+    ]);
+    expect(warn({ permission: [execute(intents), execute(pay, [amount('lt', 5), rate(3)])] })).toEqual([
+      '/permission/1 does not restrict what /permission/0 permits without its conditions, and limits only calls that meet them: You may execute the intent a.example:pay:v1 if parameter amount is less than 5, at most 3 times a day.',
+    ]);
+  });
+});
+
+test('what a change does to the intents of a registry', () => {
+  const uids = ['a.example:pay:v1', 'a.example:get:v1', 'b.example:get:v1', 'c.example:get:v1'];
+  const before = compile({ permission: [execute(`${intents}?namespace=a.example`, [rate(5)]), execute(`${intents}?namespace=b.example`)] });
+  const after = compile({
+    permission: [execute(`${intents}?namespace=c.example`), execute(`${intents}?namespace=a.example`, [rate(5)])],
+    prohibition: [execute(pay, [amount('gte', 500)])],
+  });
+  expect(compareForRegistry(before, before, uids)).toEqual({ gained: [], lost: [], limitedOtherwise: [] });
+  expect(compareForRegistry(before, after, uids)).toEqual({
+    gained: ['c.example:get:v1'],
+    lost: ['b.example:get:v1'],
+    limitedOtherwise: [
+      {
+        intent_uid: 'a.example:pay:v1',
+        before: ['You may execute every intent of the namespace a.example, at most 5 times a day.'],
+        after: [
+          'You may execute every intent of the namespace a.example, at most 5 times a day.',
+          'You must not execute the intent a.example:pay:v1 if parameter amount is at least 500, whatever else is permitted.',
+        ],
+      },
+    ],
+  });
+});
+
+test('what is said about one intent', () => {
+  const grants = compile({ permission: [execute(intents, [rate(9)]), execute(pay, [rate(2)])] });
+  expect(describeTerms(grants, 'a.example:pay:v1')).toEqual(['You may execute the intent a.example:pay:v1, at most 2 times a day.']);
+  expect(describeTerms(grants, 'a.example:get:v1')).toEqual([]);
+});

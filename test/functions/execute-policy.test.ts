@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
+import type { PolicyPermission, Prohibition } from '../../schemas/policy.ts';
+import { type Agent, execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
+import { refusalOf } from '../support/invoke.ts';
+import { intentOf, serviceNamed } from '../support/records.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+let gate: Gate;
+let upstream: Awaited<ReturnType<typeof startUpstream>>;
+let serviceId: string;
+let agent: Agent;
+let count = 0;
+
+const intents = '{base_url}/api/intents';
+const refund = 'policy.example:refund:v1';
+const lookup = 'policy.example:lookup:v1';
+const closed = 'policy.example:closed:v1';
+const numbers = [{ name: 'amount', type: 'number' as const }];
+
+beforeAll(async () => {
+  gate = await startGate();
+  upstream = await startUpstream((_, response) => {
+    response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"name":"done"}');
+  });
+  serviceId = (await gate.services.create(serviceNamed('Priced'))).service_id;
+  const at = (port: number) => ({ url: `http://127.0.0.1:${port}/do`, method: 'POST' as const, content_type: 'application/json' });
+  for (const uid of [refund, lookup]) {
+    await gate.intents.create(serviceId, intentOf(uid, { endpoint: at(upstream.port), input_parameters: numbers }));
+  }
+  await gate.intents.create(serviceId, intentOf(closed, { endpoint: at(1), input_parameters: numbers }));
+});
+afterAll(async () => {
+  await upstream.stop();
+  await gate.stop();
+});
+beforeEach(async () => {
+  agent = await newAgent(`agent-${++count}`);
+  upstream.seen.length = 0;
+});
+
+const policyOf = (permission: PolicyPermission[], prohibition: Prohibition[] = []): PolicyTemplate => ({
+  '@context': 'http://www.w3.org/ns/odrl.jsonld',
+  uid: '{base_url}/api/policy',
+  type: 'Set',
+  permission,
+  prohibition,
+});
+const rate = (rightOperand: number, unit: string) => ({
+  leftOperand: 'v:rateLimit',
+  operator: 'lte' as const,
+  rightOperand,
+  unit: `v:${unit}`,
+});
+const permit = (target: string, more: Partial<PolicyPermission> = {}): PolicyPermission => ({ target, action: 'execute', ...more });
+const amount = (operator: 'lt' | 'gte', rightOperand: number) => ({
+  leftOperand: `${intents}/${refund}/parameters/amount`,
+  operator,
+  rightOperand,
+});
+const budget = (price: number, most: number) => ({
+  duty: [{ action: 'pay', amount: { price, budget: most }, unit: 'v:EUR', timeInterval: 'P1D' }],
+});
+
+/** Runs calls of one agent under a policy. */
+async function under(template: PolicyTemplate, options: { now?: () => number } = {}) {
+  const pat = await obtainPat(gate, agent, template);
+  const steps = gate.openExecute({ template, ...options });
+  return (uid: string, parameters: object = {}, headers: Record<string, string> = {}) => execute(steps, pat, uid, parameters, headers);
+}
+
+describe('limits of their own', () => {
+  test('five a day for one intent, sixty a minute for the rest, in one write each', async () => {
+    const run = await under(
+      policyOf([permit(intents, { constraint: [rate(60, 'hour')] }), permit(`${intents}/${refund}`, { constraint: [rate(5, 'day')] })]),
+    );
+    expect((await run(lookup)).headers).toMatchObject({
+      'RateLimit-Policy': '"execute";q=60;w=3961',
+      RateLimit: expect.stringMatching(/^"execute";r=59;t=\d+$/),
+    });
+    await run(refund);
+    gate.database.operations.length = 0;
+    const answers = [];
+    for (let call = 0; call < 4; call++) answers.push(await run(refund));
+    expect(gate.database.operations).toEqual(new Array(4).fill(['BatchGetItem', 'UpdateItem']).flat());
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(answers[3]?.headers).toMatchObject({
+      'RateLimit-Policy': '"execute";q=60;w=3961, "policy.example:refund:v1";q=5;w=95041',
+      RateLimit: expect.stringMatching(/^"policy.example:refund:v1";r=0;t=\d+, "execute";r=54;t=\d+$/),
+    });
+    const refused = await run(refund);
+    expect(refusalOf(refused)).toEqual({
+      status: 429,
+      code: 'TOO_MANY_REQUESTS',
+      message:
+        'The rate limit is used up. Send the request again after Retry-After seconds; RateLimit-Policy says how many calls fit into how many seconds.',
+      details: { rule: '/permission/1/constraint/0', limit: { rate: 5, period: 86_400 }, retry_after_seconds: expect.any(Number) },
+    });
+    expect(Number(refused.headers['Retry-After'])).toBeGreaterThan(86_400);
+    expect(await run(lookup)).toMatchObject({ status: 200, headers: { RateLimit: expect.stringMatching(/^"execute";r=53/) } });
+  });
+
+  test('a change of the policy counts anew only what has changed', async () => {
+    const everything = permit(intents, { constraint: [rate(10, 'day')] });
+    const earlier = await under(policyOf([everything, permit(`${intents}/${refund}`, { constraint: [rate(5, 'day')] })]));
+    await earlier(refund);
+    await earlier(refund);
+    const later = await under(policyOf([permit(`${intents}/${refund}`, { constraint: [rate(6, 'day')] }), everything]));
+    expect((await later(refund)).headers.RateLimit).toMatch(/^"policy.example:refund:v1";r=5;t=\d+, "execute";r=7;t=\d+$/);
+  });
+});
+
+describe('conditions', () => {
+  const template = policyOf([permit(intents)], [{ target: `${intents}/${refund}`, action: 'execute', constraint: [amount('gte', 500)] }]);
+
+  test('are judged after the parameters, and before idempotency key and quota', async () => {
+    const run = await under(policyOf([permit(intents, { constraint: [amount('lt', 500), rate(60, 'day')] })]));
+    expect(await run(refund, { amount: 499.99 })).toMatchObject({ status: 200 });
+    expect(await run(refund, { amount: '499' })).toMatchObject({ status: 400, body: { error: { code: 'INVALID_PARAMETER' } } });
+    gate.database.operations.length = 0;
+    const refused = await run(refund, { amount: 500 }, { 'Idempotency-Key': 'k' });
+    expect(refusalOf(refused)).toEqual({
+      status: 403,
+      code: 'FORBIDDEN',
+      message: 'The usage policy does not permit this call as it is; details.words says why. GET /api/policy has it in full.',
+      details: {
+        reason: 'condition',
+        rule: '/permission/0/constraint/0',
+        words: `You may execute every intent only if parameter amount of ${refund} is less than 500.`,
+      },
+    });
+    expect(new Set(gate.database.operations)).toEqual(new Set(['BatchGetItem', 'GetItem']));
+    expect(await run(refund, { amount: 1 }, { 'Idempotency-Key': 'k' })).toMatchObject({ status: 200 });
+    expect(upstream.seen).toHaveLength(2);
+  });
+
+  test('of a prohibition win, and a parameter that is left out does not get round them', async () => {
+    const run = await under(template);
+    for (const parameters of [{ amount: 500 }, {}]) {
+      expect(refusalOf(await run(refund, parameters)).details).toEqual({
+        reason: 'condition',
+        rule: '/prohibition/0/constraint/0',
+        words: `You must not execute the intent ${refund} if parameter amount is at least 500.`,
+      });
+    }
+    expect(await run(refund, { amount: 1 })).toMatchObject({ status: 200 });
+    expect(await run(lookup)).toMatchObject({ status: 200 });
+  });
+
+  test('on time are those of the moment of the call', async () => {
+    const nowMs = Date.now();
+    let offsetMs = 0;
+    const until = new Date(nowMs + 600_000).toISOString();
+    const run = await under(
+      policyOf([permit(intents, { constraint: [{ leftOperand: 'v:dateTime', operator: 'lt', rightOperand: until }] })]),
+      {
+        now: () => nowMs + offsetMs,
+      },
+    );
+    expect(await run(lookup)).toMatchObject({ status: 200 });
+    offsetMs = 600_000;
+    expect(refusalOf(await run(lookup)).details).toEqual({
+      reason: 'condition',
+      rule: '/permission/0/constraint/0',
+      words: `You may execute every intent only if the date is before ${until}.`,
+    });
+  });
+});
+
+describe('a budget', () => {
+  test('is charged for what is sent: replays and calls that were not sent cost nothing', async () => {
+    const run = await under(policyOf([permit(intents, budget(3, 10))]));
+    expect(await run(lookup, {}, { 'Idempotency-Key': 'k' })).toMatchObject({ status: 200 });
+    expect(await run(lookup, {}, { 'Idempotency-Key': 'k' })).toMatchObject({ status: 200, headers: { 'Idempotent-Replayed': 'true' } });
+    for (let call = 0; call < 3; call++)
+      expect(await run(closed)).toMatchObject({ status: 503, body: { error: { details: { outcome: 'not_sent' } } } });
+    expect(await run(lookup)).toMatchObject({ status: 200 });
+    const last = await run(lookup);
+    expect(last).toMatchObject({ status: 200, headers: { 'Budget-Warning': '"execute";used="9.00";budget="10.00";unit="EUR"' } });
+    expect(refusalOf(await run(lookup))).toMatchObject({
+      status: 429,
+      details: { reason: 'budget', rule: '/permission/0/duty/0', budget: { amount: '10.00', unit: 'EUR', period: 86_400 } },
+    });
+    expect(upstream.seen).toHaveLength(3);
+  });
+
+  test('beside a count: what is used up for good is 403', async () => {
+    const run = await under(
+      policyOf([permit(intents, { ...budget(3, 10), constraint: [{ leftOperand: 'v:count', operator: 'lte', rightOperand: 1 }] })]),
+    );
+    expect(await run(lookup)).toMatchObject({ status: 200 });
+    expect(refusalOf(await run(lookup))).toMatchObject({
+      status: 403,
+      code: 'FORBIDDEN',
+      details: { reason: 'count', limit: { rate: 1 } },
+    });
+  });
+});
+
+describe('the limit of a service', () => {
+  test('holds over all agents, whatever keys they make', async () => {
+    const { service_id } = await gate.services.create({ ...serviceNamed(`Limited ${count}`), limit: { rate: 10, period: 3_600 } });
+    const uid = `limited-${count}.example:do:v1`;
+    const endpoint = { url: `http://127.0.0.1:${upstream.port}/do`, method: 'POST' as const, content_type: 'application/json' };
+    await gate.intents.create(service_id, intentOf(uid, { endpoint, input_parameters: numbers }));
+    const template = policyOf([permit(intents, budget(1, 100))]);
+    const instances = [1, 2].map(() => gate.openExecute({ template }));
+    const pats: string[] = [];
+    for (let one = 0; one < 5; one++) pats.push(await obtainPat(gate, await newAgent(), template));
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, at) => execute(instances[at % 2] as (typeof instances)[0], pats[at % 5] ?? '', uid, {})),
+    );
+    const made = answers.filter(({ status }) => status === 200);
+    const refused = answers.filter(({ status }) => status === 429);
+    expect([made.length, upstream.seen.length, refused.length]).toEqual([10, 10, 30]);
+    for (const { body, headers } of refused) {
+      expect(body.error.details).toMatchObject({ reason: 'service_limit', limit: { rate: 10, period: 3_600 } });
+      expect(Number(headers['Retry-After'])).toBeGreaterThan(0);
+    }
+    // what was charged for calls that the service does not take is given back, as far as that is certain
+    const after = gate.openExecute({ template });
+    expect((await execute(after, pats[0] ?? '', lookup, {})).headers.RateLimit).toMatch(/^"execute";r=(9[6-9])/);
+  });
+});

@@ -1,0 +1,335 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { unavailable } from '../../functions/core/api-error.ts';
+import type { Key } from '../../functions/core/store/keys.ts';
+import type { Table } from '../../functions/core/store/table.ts';
+import { type MemoryTable, openMemoryTable } from './memory-table.ts';
+
+/** What may go wrong in one schedule, how often at most. */
+export interface Budget {
+  /** answers of the table that are lost, before or after the effect, and requests that are delivered twice */
+  faults?: number;
+  /** callers whose process dies */
+  crashes?: number;
+  /** clocks that jump ahead by {@link clockStepMs} */
+  clockSteps?: number;
+}
+
+/** How one caller sees the world: all that it does through these waits until the scheduler picks it. */
+export interface Caller {
+  table: Table;
+  /** anything else that others see, for example a call of an upstream */
+  act<T>(name: string, effect: () => T | Promise<T>): Promise<T>;
+}
+
+export type Outcome = { value: unknown } | { error: unknown } | 'crashed';
+
+export interface Cast {
+  callers: ((caller: Caller) => Promise<unknown>)[];
+  /** @throws if a promise was broken */
+  check(end: { outcomes: Outcome[]; table: MemoryTable; isUndisturbed: boolean }): void | Promise<void>;
+}
+
+export interface Scenario {
+  name: string;
+  /** what has to hold in every schedule */
+  promise: string;
+  budget: Budget;
+  /** Prepares a world, unscheduled. Everything must follow from what the callers do, so that schedules can be played again. */
+  prepare(table: MemoryTable): Promise<Cast>;
+}
+
+export interface Exploration {
+  /** schedules that were played to their end */
+  schedules: number;
+  /** schedules that were left because an equivalent one had been played */
+  pruned: number;
+  /** longest schedule, in operations */
+  longest: number;
+  isComplete: boolean;
+  violation?: { message: string; script: string };
+}
+
+export const clockStepMs = 5_000;
+
+/** When every world begins. */
+const startMs = Date.UTC(2030, 0, 1, 12);
+
+const clocks = new AsyncLocalStorage<{ offsetMs: number }>();
+const realNow = Date.now;
+
+type Touch = { key: string; writes: boolean };
+
+interface Pending {
+  caller: number;
+  /** which of the caller's operations it is */
+  at: number;
+  label: string;
+  touches: Touch[];
+  /** it took effect before, and its answer was lost, so that the client of the table sends it once more */
+  isRepeated?: true;
+  effect(): Promise<unknown>;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+const variants = ['done', 'again', 'lost', 'dropped', 'crash', 'clock'] as const;
+type Variant = (typeof variants)[number];
+
+/** One thing that may happen next. Its id means the same in every play of a schedule. */
+interface Transition {
+  id: string;
+  caller: number;
+  variant: Variant;
+  label: string;
+  touches: Touch[];
+  pending?: Pending;
+}
+
+interface Node {
+  options: Transition[];
+  chosen: number;
+  /** explored from an equivalent state already */
+  sleep: Map<string, Transition>;
+}
+
+const isFault = ({ variant }: Transition): boolean => variant !== 'done';
+
+/** Whether two transitions lead to the same state in either order. A query touches its whole partition. */
+function areIndependent(left: Transition, right: Transition): boolean {
+  if (left.caller === right.caller || (isFault(left) && isFault(right))) return false;
+  return !left.touches.some((one) => right.touches.some((other) => (one.writes || other.writes) && meet(one.key, other.key)));
+}
+
+const meet = (left: string, right: string): boolean =>
+  left === right || (left.endsWith('\n') && right.startsWith(left)) || (right.endsWith('\n') && left.startsWith(right));
+
+const nameOf = ({ pk, sk }: Key): string => `${pk}\n${sk}`;
+
+/** One play of a scenario. */
+class Play {
+  readonly #outcomes: (Outcome | undefined)[];
+  readonly #pending: Pending[] = [];
+  readonly #issued: number[];
+  readonly #clocks: { offsetMs: number }[];
+  #left: Required<Budget>;
+  #isUndisturbed = true;
+  readonly #base: MemoryTable;
+
+  constructor(base: MemoryTable, callers: Cast['callers'], { faults = 0, crashes = 0, clockSteps = 0 }: Budget) {
+    this.#base = base;
+    this.#left = { faults, crashes, clockSteps };
+    this.#outcomes = callers.map(() => undefined);
+    this.#issued = callers.map(() => 0);
+    this.#clocks = callers.map(() => ({ offsetMs: 0 }));
+    callers.forEach((act, caller) => {
+      clocks.run(this.#clocks[caller] as { offsetMs: number }, () =>
+        act(this.#viewOf(caller)).then(
+          (value) => this.#end(caller, { value }),
+          (error: unknown) => this.#end(caller, { error }),
+        ),
+      );
+    });
+  }
+
+  get end() {
+    return {
+      outcomes: this.#outcomes.map((outcome) => outcome ?? 'crashed'),
+      table: this.#base,
+      isUndisturbed: this.#isUndisturbed,
+    } as const;
+  }
+
+  #end(caller: number, outcome: Outcome): void {
+    this.#outcomes[caller] ??= outcome;
+  }
+
+  #step<T>(caller: number, label: string, touches: Touch[], effect: () => Promise<T>): Promise<T> {
+    const at = this.#issued[caller] ?? 0;
+    this.#issued[caller] = at + 1;
+    return new Promise<T>((resolve, reject) => {
+      this.#pending.push({ caller, at, label, touches, effect, resolve: resolve as (value: unknown) => void, reject });
+    });
+  }
+
+  #viewOf(caller: number): Caller {
+    const base = this.#base;
+    const one = <T>(verb: string, key: Key, writes: boolean, effect: () => Promise<T>) =>
+      this.#step(caller, `${verb} ${key.pk} ${key.sk}`, [{ key: nameOf(key), writes }], effect);
+    const get: Table['get'] = (key) => one('get', key, false, () => base.get(key));
+    return {
+      table: {
+        get,
+        // a batch is no snapshot: its items are read one by one
+        getAll: <T extends Record<string, unknown>>(keys: Key[]) => Promise.all(keys.map((key) => get<T>(key))),
+        query: (pk, input) => this.#step(caller, `query ${pk}`, [{ key: `${pk}\n`, writes: false }], () => base.query(pk, input)),
+        put: (item, condition) => one('put', item, true, () => base.put(item, condition)),
+        update: (key, input) => one('update', key, true, () => base.update(key, input)),
+        delete: (key, condition) => one('delete', key, true, () => base.delete(key, condition)),
+        deleteAll: async (keys) => {
+          await Promise.all(keys.map((key) => one('delete', key, true, () => base.deleteAll([key]))));
+        },
+      },
+      act: (name, effect) => this.#step(caller, name, [{ key: name, writes: true }], async () => effect()),
+    };
+  }
+
+  #isWaiting(caller: number): boolean {
+    return this.#outcomes[caller] !== undefined || this.#pending.some((pending) => pending.caller === caller);
+  }
+
+  /** Until every caller has ended or waits for the scheduler. */
+  async #settle(): Promise<void> {
+    for (let turn = 0; ; turn++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (turn > 0 && this.#outcomes.every((_, caller) => this.#isWaiting(caller))) return;
+      if (turn > 100_000) throw new Error('a caller waits for something that the scheduler does not control');
+    }
+  }
+
+  async options(): Promise<Transition[]> {
+    await this.#settle();
+    const { faults, crashes, clockSteps } = this.#left;
+    const options = this.#pending.flatMap((pending) => {
+      const { caller, at, label, touches } = pending;
+      const writes = touches.some((touch) => touch.writes);
+      const isOfTable = label.includes(' ');
+      const possible: Variant[] = ['done'];
+      if (faults > 0 && isOfTable) possible.push(...(writes ? (['again', 'lost', 'dropped'] as const) : (['dropped'] as const)));
+      if (crashes > 0 && writes) possible.push('crash');
+      return possible.map(
+        (variant): Transition => ({
+          id: `${caller}.${at}${pending.isRepeated ? ' repeated' : ''}${variant === 'done' ? '' : ` ${variant}`}`,
+          caller,
+          variant,
+          label,
+          touches: variant === 'crash' || variant === 'dropped' ? [] : touches,
+          pending,
+        }),
+      );
+    });
+    const running = [...new Set(this.#pending.map(({ caller }) => caller))];
+    const steps =
+      clockSteps > 0
+        ? running.map((caller): Transition => ({ id: `${caller} clock`, caller, variant: 'clock', label: 'clock', touches: [] }))
+        : [];
+    return [...options, ...steps].sort((left, right) => (left.id < right.id ? -1 : 1));
+  }
+
+  async take({ variant, caller, pending }: Transition): Promise<void> {
+    // a request that is delivered twice has to do what it does once
+    if (variant !== 'done' && variant !== 'again') this.#isUndisturbed = false;
+    if (variant === 'clock') {
+      const clock = this.#clocks[caller];
+      if (clock) clock.offsetMs += clockStepMs;
+      this.#left = { ...this.#left, clockSteps: this.#left.clockSteps - 1 };
+      return;
+    }
+    if (variant === 'crash') {
+      this.#left = { ...this.#left, crashes: this.#left.crashes - 1 };
+      this.#outcomes[caller] = 'crashed';
+      for (let at = this.#pending.length - 1; at >= 0; at--) if (this.#pending[at]?.caller === caller) this.#pending.splice(at, 1);
+      return;
+    }
+    if (!pending) return;
+    this.#pending.splice(this.#pending.indexOf(pending), 1);
+    if (variant !== 'done') this.#left = { ...this.#left, faults: this.#left.faults - 1 };
+    if (variant === 'dropped') return pending.reject(unavailable('The answer was lost.'));
+    try {
+      const value = await pending.effect();
+      if (variant === 'lost') pending.reject(unavailable('The answer was lost.'));
+      else if (variant === 'again') this.#pending.push({ ...pending, isRepeated: true });
+      else pending.resolve(value);
+    } catch (error) {
+      pending.reject(error);
+    }
+  }
+}
+
+/** Plays a scenario once; `choose` says what happens next, or that nothing more has to. */
+async function play(scenario: Scenario, choose: (options: Transition[]) => Transition | undefined): Promise<string | undefined> {
+  Date.now = () => startMs + (clocks.getStore()?.offsetMs ?? 0);
+  try {
+    const table = openMemoryTable();
+    const { callers, check } = await scenario.prepare(table);
+    const current = new Play(table, callers, scenario.budget);
+    for (;;) {
+      const options = await current.options();
+      if (options.length === 0) break;
+      const chosen = choose(options);
+      if (chosen === undefined) return undefined;
+      await current.take(chosen);
+    }
+    await check(current.end);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    Date.now = realNow;
+  }
+}
+
+/** Plays every schedule of a scenario that differs from the others in more than the order of independent operations (sleep sets). */
+export async function exploreAll(scenario: Scenario, isOver: () => boolean = () => false): Promise<Exploration> {
+  const path: Node[] = [];
+  const found: Exploration = { schedules: 0, pruned: 0, longest: 0, isComplete: false };
+  while (!isOver()) {
+    let depth = 0;
+    let isPruned = false;
+    const message = await play(scenario, (options) => {
+      let node = path[depth];
+      if (node === undefined) {
+        const parent = path[depth - 1];
+        const taken = parent?.options[parent.chosen];
+        const sleep = new Map([...(parent?.sleep ?? [])].filter(([, other]) => taken !== undefined && areIndependent(other, taken)));
+        node = { options: options.filter(({ id }) => !sleep.has(id)), chosen: 0, sleep };
+        if (node.options.length === 0) {
+          isPruned = true;
+          return undefined;
+        }
+        path.push(node);
+      }
+      depth++;
+      const { id } = node.options[node.chosen] as Transition;
+      const chosen = options.find((option) => option.id === id);
+      if (!chosen) throw new Error(`the world is not deterministic: ${id} was possible before`);
+      return chosen;
+    });
+    if (isPruned) found.pruned++;
+    else found.schedules++;
+    found.longest = Math.max(found.longest, depth);
+    if (message !== undefined) {
+      const script = path.slice(0, depth).map((node) => node.options[node.chosen] as Transition);
+      return { ...found, violation: { message, script: script.map(({ id, label }) => `${id} (${label})`).join('\n') } };
+    }
+    for (let last = path.at(-1); last !== undefined; last = path.at(-1)) {
+      const explored = last.options[last.chosen] as Transition;
+      last.sleep.set(explored.id, explored);
+      last.chosen++;
+      if (last.chosen < last.options.length) break;
+      path.pop();
+    }
+    if (path.length === 0) return { ...found, isComplete: true };
+  }
+  return found;
+}
+
+/** Plays one schedule again: the lines of a violation's script. */
+export async function replay(scenario: Scenario, script: string): Promise<string | undefined> {
+  const ids = script.split('\n').map((line) => line.replace(/ \(.*$/, ''));
+  let at = 0;
+  return play(scenario, (options) => options.find(({ id }) => id === ids[at++]) ?? options[0]);
+}
+
+/** Plays schedules whose choices come from `pick`, a number below the one that it is given. */
+export async function exploreOne(
+  scenario: Scenario,
+  pick: (below: number) => number,
+): Promise<{ message: string; script: string } | undefined> {
+  const taken: Transition[] = [];
+  const message = await play(scenario, (options) => {
+    const chosen = options[pick(options.length)] as Transition;
+    taken.push(chosen);
+    return chosen;
+  });
+  return message === undefined ? undefined : { message, script: taken.map(({ id, label }) => `${id} (${label})`).join('\n') };
+}

@@ -1,0 +1,212 @@
+/** A bug of one line, and what has to notice it. */
+export interface PlantedBug {
+  name: string;
+  file: string;
+  line: string;
+  becomes: string;
+  /** the scenario or trial that catches it */
+  caughtBy: string;
+}
+
+const store = 'functions/core/store';
+const calls = 'functions/core/idempotency/idempotent-call.ts';
+
+export const plantedBugs: PlantedBug[] = [
+  {
+    name: 'a key is taken without asking whether it is free',
+    file: calls,
+    line: 'if (await table.put(item, isFree))',
+    becomes: 'if (await table.put(item))',
+    caughtBy: 'execute under one idempotency key',
+  },
+  {
+    name: 'an execution does not recognise its own key',
+    file: calls,
+    line: "      if (held?.execution_id === executionId) return { state: 'started' };\n",
+    becomes: '',
+    caughtBy: 'execute under one idempotency key',
+  },
+  {
+    name: 'a call that failed without being sent keeps its key',
+    file: 'functions/core/idempotency/run-once.ts',
+    line: '    await calls.abandon(keyed);\n    throw error;',
+    becomes: '    throw error;',
+    caughtBy: 'a refusal under an idempotency key',
+  },
+  {
+    name: 'whoever fails gives up the key of another',
+    file: calls,
+    line: "condition: 'execution_id = :own AND #state = :running'",
+    becomes: "condition: '#state = :running AND attribute_exists(execution_id) AND :own = :own'",
+    caughtBy: 'a refusal under an idempotency key',
+  },
+  {
+    name: 'another key may take an agent_id',
+    file: `${store}/agent.ts`,
+    line: "'attribute_not_exists(#block) AND (attribute_not_exists(#thumbprint) OR #thumbprint = :thumbprint)'",
+    becomes: "'attribute_not_exists(#block)'",
+    caughtBy: 'two keys for one agent_id',
+  },
+  {
+    name: 'a blocked agent may be bound',
+    file: `${store}/agent.ts`,
+    line: "'attribute_not_exists(#block) AND (attribute_not_exists(#thumbprint) OR #thumbprint = :thumbprint)'",
+    becomes: "'(attribute_not_exists(#thumbprint) OR #thumbprint = :thumbprint)'",
+    caughtBy: 'revoke and block beside issue and use',
+  },
+  {
+    name: 'a block does not hold for the key',
+    file: `${store}/agent.ts`,
+    line: '        await blockKey(thumbprint, blocked.block);\n',
+    becomes: '',
+    caughtBy: 'revoke and block beside issue and use',
+  },
+  {
+    name: 'a revocation keeps the generation',
+    file: `${store}/agent.ts`,
+    line: "UpdateExpression: 'SET #generation = :generation, #revoked_at = :now'",
+    becomes: "UpdateExpression: 'SET #generation = if_not_exists(#generation, :generation), #revoked_at = :now'",
+    caughtBy: 'revoke and block beside issue and use',
+  },
+  {
+    name: 'a jti may be taken twice',
+    file: `${store}/used-jti.ts`,
+    line: "'attribute_not_exists(pk) OR #by = :by'",
+    becomes: "'attribute_not_exists(pk) OR #by = :by OR attribute_exists(pk)'",
+    caughtBy: 'one signed policy three times',
+  },
+  {
+    name: 'a jti that was sent again does not recognise itself',
+    file: `${store}/used-jti.ts`,
+    line: "'attribute_not_exists(pk) OR #by = :by'",
+    becomes: "'attribute_not_exists(pk) OR #by = :by AND attribute_not_exists(#by)'",
+    caughtBy: 'one signed policy three times',
+  },
+  {
+    name: 'a name is claimed without asking whether it is free',
+    file: `${store}/service-name.ts`,
+    line: "if (await table.put(pointer, { ConditionExpression: 'attribute_not_exists(pk)' })) return claim;",
+    becomes: 'if (await table.put(pointer)) return claim;',
+    caughtBy: 'create, rename and delete around one name',
+  },
+  {
+    name: 'a dead claim is taken over whoever holds it by now',
+    file: `${store}/service-name.ts`,
+    line: "      ConditionExpression: 'claim = :dead',\n",
+    becomes: "      ConditionExpression: 'attribute_exists(pk) AND NOT_DEAD',\n".replace('NOT_DEAD', ':dead = :dead'),
+    caughtBy: 'two takers of a dead name',
+  },
+  {
+    name: 'whoever gives up a name gives up the claim of another',
+    file: `${store}/service-name.ts`,
+    line: "{ ConditionExpression: 'claim = :mine', ExpressionAttributeValues: { ':mine': claim } }",
+    becomes: "{ ConditionExpression: ':mine = :mine', ExpressionAttributeValues: { ':mine': claim } }",
+    caughtBy: 'create, rename and delete around one name',
+  },
+  {
+    name: 'a renamed service keeps its old claim',
+    file: `${store}/services.ts`,
+    line: 'const nameClaim = isRenamed && claimed ? claimed : seen.name_claim;',
+    becomes: 'const nameClaim = seen.name_claim;',
+    caughtBy: 'the name between two renames',
+  },
+  {
+    name: 'a service is written over whatever stands there',
+    file: `${store}/services.ts`,
+    line: `        { ...keys.service(next.service_id), ...next },
+        { ConditionExpression: 'rev = :seen', ExpressionAttributeValues: { ':seen': seen.rev } },`,
+    becomes: '        { ...keys.service(next.service_id), ...next },',
+    caughtBy: 'create, rename and delete around one name',
+  },
+  {
+    name: 'a service is not announced to the search',
+    file: `${store}/services.ts`,
+    line: "await Promise.all([announceChange(table, { rev, kind: 'service', id }), history.announce(by, change)]);",
+    becomes: 'await history.announce(by, change);',
+    caughtBy: 'create, rename and delete around one name',
+  },
+  {
+    name: 'an intent is not announced to the search',
+    file: `${store}/intents.ts`,
+    line: "await Promise.all([announceChange(table, { rev, kind: 'intent', id }), history.announce(by, change)]);",
+    becomes: 'await history.announce(by, change);',
+    caughtBy: 'delete of a service beside its intents',
+  },
+  {
+    name: 'an intent stays although its service has gone meanwhile',
+    file: `${store}/intents.ts`,
+    line: '        if (isLive(serviceNow)) {',
+    becomes: '        if (serviceNow) {',
+    caughtBy: 'delete of a service beside its intents',
+  },
+  {
+    name: 'an intent is live without asking for its service',
+    file: `${store}/intents.ts`,
+    line: '    if (!isLive(service)) return read;',
+    becomes: '    if (!service) return read;',
+    caughtBy: 'delete of a service beside its intents',
+  },
+  {
+    name: 'an intent is written over whatever stands there',
+    file: `${store}/intents.ts`,
+    line: "          : { ConditionExpression: 'rev = :seen', ExpressionAttributeValues: { ':seen': change.before_rev } },",
+    becomes: '          : {},',
+    caughtBy: 'two writers of one intent',
+  },
+  {
+    name: 'a list counts an intent that another has taken out',
+    file: `${store}/members.ts`,
+    line: "    ConditionExpression: '#pending.#uid = :mine',",
+    becomes: "    ConditionExpression: 'attribute_exists(#pending) AND :mine = :mine',",
+    caughtBy: 'one uid in two services',
+  },
+  {
+    name: 'a list shows an intent of another service',
+    file: `${store}/members.ts`,
+    line: 'if (record && listOf(record.service_id, record.draft) === list) live.set(record.intent_uid, record);',
+    becomes: 'if (record) live.set(record.intent_uid, record);',
+    caughtBy: 'one uid in two services',
+  },
+  {
+    name: 'a token is good at the second in which it expires',
+    file: 'functions/core/pat/verify.ts',
+    line: 'if (claims.exp <= nowSeconds) throw expired();',
+    becomes: 'if (claims.exp < nowSeconds) throw expired();',
+    caughtBy: 'tokens',
+  },
+  {
+    name: 'a token for another gate is good',
+    file: 'functions/core/pat/verify.ts',
+    line: 'if (claims.iss !== baseUrl || claims.aud !== baseUrl || claims.nbf > nowSeconds) throw notOurs();',
+    becomes: 'if (claims.iss !== baseUrl || claims.nbf > nowSeconds) throw notOurs();',
+    caughtBy: 'tokens',
+  },
+  {
+    name: 'a token may be spelled in several ways',
+    file: 'functions/core/pat/verify.ts',
+    line: '|| header !== headerSegment(kid)) throw notOurs();',
+    becomes: ') throw notOurs();',
+    caughtBy: 'tokens',
+  },
+  {
+    name: 'the shared address space is public',
+    file: 'functions/core/relay/addresses.ts',
+    line: "  { cidr: '100.64.0.0/10', name: 'shared address space', source: 'RFC 6598' },\n",
+    becomes: '',
+    caughtBy: 'addresses',
+  },
+  {
+    name: 'calls may go without TLS',
+    file: 'functions/core/relay/egress.ts',
+    line: "return kind === 'public' && protocol === 'https:' && rules.ports.includes(port);",
+    becomes: "return kind === 'public' && rules.ports.includes(port);",
+    caughtBy: 'addresses',
+  },
+  {
+    name: 'calls may go to any port',
+    file: 'functions/core/relay/egress.ts',
+    line: "return kind === 'public' && protocol === 'https:' && rules.ports.includes(port);",
+    becomes: "return kind === 'public' && protocol === 'https:';",
+    caughtBy: 'addresses',
+  },
+];

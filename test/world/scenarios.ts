@@ -1,0 +1,423 @@
+import assert from 'node:assert/strict';
+import { ApiError } from '../../functions/core/api-error.ts';
+import { ok } from '../../functions/core/http/response.ts';
+import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
+import { runOnce } from '../../functions/core/idempotency/run-once.ts';
+import { countCalls, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { isBlocked, isRevoked, openAgents } from '../../functions/core/store/agent.ts';
+import { openIntents } from '../../functions/core/store/intents.ts';
+import { keys } from '../../functions/core/store/keys.ts';
+import { countMembers, listMembers } from '../../functions/core/store/members.ts';
+import { openServices } from '../../functions/core/store/services.ts';
+import { openUsedJtis } from '../../functions/core/store/used-jti.ts';
+import { newUlid } from '../../functions/core/ulid.ts';
+import { intentOf, serviceNamed } from '../support/records.ts';
+import type { Caller, Outcome, Scenario } from './explore.ts';
+import type { MemoryTable } from './memory-table.ts';
+
+const times = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
+const valuesOf = (outcomes: readonly Outcome[]): unknown[] =>
+  outcomes.flatMap((outcome) => (outcome !== 'crashed' && 'value' in outcome ? [outcome.value] : []));
+const codesOf = (outcomes: readonly Outcome[]): string[] =>
+  outcomes.flatMap((outcome) => (outcome !== 'crashed' && 'error' in outcome ? [codeOf(outcome.error)] : []));
+
+/** An error that is not an answer is a fault of ours. */
+function codeOf(error: unknown): string {
+  if (error instanceof ApiError) return error.code;
+  throw error;
+}
+
+const noProof = { replays: { findRefusal: () => undefined, count: () => {} }, useProof: async () => {}, refusal: undefined };
+
+/** Callers of one key against one limit: more than `rate` calls are never made in one period, and without faults exactly `rate`. */
+const limited = (name: string, { callers, rate, ...budget }: { callers: number; rate: number } & Scenario['budget']): Scenario => ({
+  name,
+  promise: 'I4: at most `rate` calls of a key in any period; without faults exactly as many as the rate allows',
+  budget,
+  prepare: async () => {
+    let made = 0;
+    const request = countCalls('key', 'execute', { rate, period: 3_600 });
+    return {
+      callers: times(callers, () => async ({ table, act }: Caller) => {
+        const { isAdmitted } = await openRateLimiter(table).consume(request);
+        if (isAdmitted) await act('upstream', () => made++);
+        return isAdmitted;
+      }),
+      check: ({ outcomes, isUndisturbed }) => {
+        assert.ok(made <= rate, `${made} calls were made, ${rate} are allowed`);
+        if (isUndisturbed) assert.equal(made, Math.min(rate, callers), 'a call was refused though the rate allowed it');
+        assert.ok(codesOf(outcomes).every((code) => code === 'SERVICE_UNAVAILABLE'));
+      },
+    };
+  },
+});
+
+/** Requests under one idempotency key, and one more under another. */
+const idempotent: Scenario = {
+  name: 'execute under one idempotency key',
+  promise: 'I5: at most one call of the upstream for each idempotency key, and one answer for all',
+  budget: { faults: 1, crashes: 1 },
+  prepare: async () => {
+    let made = 0;
+    return {
+      callers: times(3, () => async ({ table, act }: Caller) => {
+        const executionId = newUlid();
+        const response = await runOnce(openIdempotentCalls(table), {
+          ...noProof,
+          keyed: { thumbprint: 'key', agentId: 'agent', key: 'once', executionId, fingerprint: 'same', nowMs: Date.now() },
+          admit: async () => {},
+          act: () => act('upstream', () => ok({ call: ++made })),
+        });
+        return response.body;
+      }),
+      check: ({ outcomes, isUndisturbed }) => {
+        assert.ok(made <= 1, `the upstream was called ${made} times under one key`);
+        if (isUndisturbed) assert.equal(made, 1);
+        for (const body of valuesOf(outcomes)) assert.deepEqual(body, { call: 1 });
+        assert.ok(
+          codesOf(outcomes).every((code) => ['CONFLICT', 'SERVICE_UNAVAILABLE', 'GATEWAY_TIMEOUT'].includes(code)),
+          codesOf(outcomes).join(),
+        );
+      },
+    };
+  },
+};
+
+/** One of three requests under a key is refused before anything is sent. */
+const refused: Scenario = {
+  name: 'a refusal under an idempotency key',
+  promise: 'I5: a call that was refused leaves its key to the next, and the next alone calls',
+  budget: { faults: 1 },
+  prepare: async () => {
+    let made = 0;
+    const request = (at: number, table: Caller['table'], act: () => Promise<void>, isRefused: boolean) =>
+      runOnce(openIdempotentCalls(table), {
+        ...noProof,
+        keyed: { thumbprint: 'key', agentId: 'agent', key: 'once', executionId: `execution-${at}`, fingerprint: 'same', nowMs: Date.now() },
+        admit: async () => {
+          if (isRefused) throw new ApiError('TOO_MANY_REQUESTS', 'The rate limit is used up.');
+        },
+        act: async () => {
+          await act();
+          return ok({});
+        },
+      });
+    const call = () => {
+      made++;
+    };
+    return {
+      callers: times(
+        3,
+        (at) =>
+          async ({ table, act }: Caller) =>
+            request(at, table, async () => act('upstream', call), at === 0),
+      ),
+      check: async ({ outcomes, table, isUndisturbed }) => {
+        const codes = codesOf(outcomes);
+        assert.ok(
+          codes.every((code) => ['TOO_MANY_REQUESTS', 'CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code)),
+          codes.join(),
+        );
+        if (isUndisturbed) await request(9, table, async () => call(), false);
+        assert.ok(made <= 1, `the upstream was called ${made} times under one key`);
+        if (isUndisturbed) assert.equal(made, 1, 'a refusal kept the key');
+      },
+    };
+  },
+};
+
+/** Two keys present one agent_id at the same time. */
+const binding: Scenario = {
+  name: 'two keys for one agent_id',
+  promise: 'an agent_id belongs to one key, whatever the order',
+  budget: { faults: 1, crashes: 1 },
+  prepare: async () => ({
+    callers: times(3, (at) => async ({ table }: Caller) => {
+      const agents = openAgents(table);
+      const thumbprint = `key-${at % 2}`;
+      const presented = { agentId: 'agent', thumbprint, nowMs: Date.now() };
+      const seen = await agents.standingOf('agent', thumbprint, presented.nowMs);
+      const bound = await agents.bind({ ...presented, hasProof: false, mustBeKnown: false }, seen);
+      return bound?.thumbprint;
+    }),
+    check: async ({ outcomes, table, isUndisturbed }) => {
+      const owners = new Set(valuesOf(outcomes).filter((owner) => owner !== undefined));
+      assert.ok(owners.size <= 1, 'two keys were issued PATs under one agent_id');
+      const holder = (await openAgents(table).find('agent'))?.thumbprint;
+      for (const owner of owners) assert.equal(owner, holder);
+      if (isUndisturbed) assert.equal(owners.size, 1);
+    },
+  }),
+};
+
+/** A document with a jti is presented three times. */
+const replayed: Scenario = {
+  name: 'one signed policy three times',
+  promise: 'a jti is taken once',
+  budget: { faults: 1, crashes: 1 },
+  prepare: async () => ({
+    callers: times(
+      3,
+      () =>
+        async ({ table }: Caller) =>
+          openUsedJtis(table).consume('signer', 'jti', Date.now() / 1000 + 300),
+    ),
+    check: ({ outcomes, isUndisturbed }) => {
+      const taken = valuesOf(outcomes).filter(Boolean).length;
+      assert.ok(taken <= 1, `the jti was taken ${taken} times`);
+      if (isUndisturbed) assert.equal(taken, 1);
+    },
+  }),
+};
+
+/** A PAT is issued, used, and its agent revoked and blocked. */
+const stopped: Scenario = {
+  name: 'revoke and block beside issue and use',
+  promise: 'I1: after a revocation or a block was answered, no PAT from before is accepted, and none is issued to a blocked agent',
+  budget: { faults: 1, crashes: 1 },
+  prepare: async (table) => {
+    const nowMs = Date.now();
+    const nobody = { agent: undefined, key: undefined };
+    const first = await openAgents(table).bind({ agentId: 'agent', thumbprint: 'key', nowMs, hasProof: false, mustBeKnown: false }, nobody);
+    const gen = first?.generation ?? '';
+    const standing = async ({ table: own }: Caller) => openAgents(own).standingOf('agent', 'key', Date.now());
+    return {
+      callers: [
+        async (caller) => {
+          await openAgents(caller.table).revoke('agent', Date.now());
+          assert.ok(isRevoked((await standing(caller)).agent, { gen }), 'a PAT was accepted after its revocation');
+        },
+        async (caller) => {
+          const agent = await openAgents(caller.table).block('agent', 'why', Date.now());
+          assert.ok(agent.block !== undefined);
+          assert.ok(isBlocked(await standing(caller)), 'a PAT was accepted after the block');
+        },
+        async (caller) => {
+          const agents = openAgents(caller.table);
+          const seen = await standing(caller);
+          if (isBlocked(seen)) return 'blocked';
+          const bound = await agents.bind(
+            { agentId: 'agent', thumbprint: 'key', nowMs: Date.now(), hasProof: false, mustBeKnown: false },
+            seen,
+          );
+          return bound === undefined ? 'refused' : 'issued';
+        },
+      ],
+      check: async ({ outcomes, table: end }) => {
+        for (const outcome of outcomes) if (outcome !== 'crashed' && 'error' in outcome) codeOf(outcome.error);
+        const [revoked, blocked] = outcomes;
+        const last = await openAgents(end).standingOf('agent', 'key', Date.now());
+        if (revoked && revoked !== 'crashed' && 'value' in revoked) assert.ok(isRevoked(last.agent, { gen }));
+        if (blocked && blocked !== 'crashed' && 'value' in blocked) assert.ok(isBlocked(last));
+      },
+    };
+  },
+};
+
+/** The live services that have a name. */
+async function holdersOf(table: Caller['table'], ids: readonly string[], name: string): Promise<string[]> {
+  const found = await Promise.all(ids.map((id) => openServices(table).find(id)));
+  return found.filter((service) => service?.service_name === name).map((service) => service?.service_id ?? '');
+}
+
+const idsIn = (table: { items(): Record<string, unknown>[] }): string[] =>
+  table
+    .items()
+    .filter(({ kind, deleted_at }) => kind === 'service' && deleted_at === undefined)
+    .map(({ service_id }) => String(service_id));
+
+/** Two services are created with one name while a third gives it up. */
+const named: Scenario = {
+  name: 'create, rename and delete around one name',
+  promise: 'I2, I3: no two live services have one name, and no acknowledged write is lost',
+  budget: { faults: 1 },
+  prepare: async (table) => {
+    const holder = await openServices(table).create(serviceNamed('Name'));
+    return {
+      callers: [
+        async ({ table: own }) => (await openServices(own).create(serviceNamed('name '))).service_id,
+        async ({ table: own }) => (await openServices(own).replace(holder.service_id, serviceNamed('Other'), () => true))?.service_id,
+        async ({ table: own }) => openServices(own).remove(holder.service_id, () => true),
+      ],
+      check: async ({ outcomes, table: end }) => {
+        const [created] = outcomes;
+        for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
+        await requireAnnounced(end);
+        const ids = idsIn(end);
+        assert.ok(
+          (await holdersOf(end, ids, 'Name')).length + (await holdersOf(end, ids, 'name ')).length <= 1,
+          'two services have one name',
+        );
+        if (created && created !== 'crashed' && 'value' in created)
+          assert.ok(ids.includes(String(created.value)), 'a service was acknowledged and is not there');
+      },
+    };
+  },
+};
+
+/** A name whose service is gone, though its claim was never given up, is wanted by two. */
+const takenOver: Scenario = {
+  name: 'two takers of a dead name',
+  promise: 'I3: a dead claim is taken over once',
+  budget: { faults: 1 },
+  prepare: async (table) => {
+    const gone = await openServices(table).create(serviceNamed('Name'));
+    await table.put({ ...keys.service(gone.service_id), ...gone, deleted_at: Date.now() });
+    return {
+      callers: times(
+        3,
+        () =>
+          async ({ table: own }: Caller) =>
+            (await openServices(own).create(serviceNamed('Name'))).service_id,
+      ),
+      check: async ({ outcomes, table: end, isUndisturbed }) => {
+        for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
+        const holders = await holdersOf(end, idsIn(end), 'Name');
+        assert.ok(holders.length <= 1, 'two services have one name');
+        if (isUndisturbed) assert.equal(holders.length, 1, 'nobody got a name that was free');
+      },
+    };
+  },
+};
+
+/** A service is renamed twice; the name in between is wanted by another afterwards. */
+const renamed: Scenario = {
+  name: 'the name between two renames',
+  promise: 'I2: a name that a service gives up is free at once',
+  budget: { faults: 1 },
+  prepare: async (table) => {
+    const { service_id } = await openServices(table).create(serviceNamed('First'));
+    return {
+      callers: [
+        async ({ table: own }) => {
+          const services = openServices(own);
+          for (const name of ['Second', 'Third']) await services.replace(service_id, serviceNamed(name), () => true);
+          await services.create(serviceNamed('Second'));
+        },
+        async ({ table: own }) => openServices(own).setCredential(service_id, undefined, () => true),
+      ],
+      check: ({ outcomes, isUndisturbed }) => {
+        const codes = codesOf(outcomes);
+        if (isUndisturbed) assert.deepEqual(codes, [], 'a name that was given up was not free');
+        for (const code of codes) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
+      },
+    };
+  },
+};
+
+const uid = 'a.example:b:v1';
+
+/** What search is told of: every record that stands. */
+async function requireAnnounced(table: MemoryTable): Promise<void> {
+  for (const { pk, kind, rev, service_id, intent_uid } of table.items()) {
+    if (!/^(SERVICE|INTENT)#/.test(pk) || (kind !== 'service' && kind !== 'intent')) continue;
+    const id = String(kind === 'intent' ? intent_uid : service_id);
+    assert.ok(await table.get(keys.change({ rev: String(rev), kind, id })), `search was not told of ${kind} ${id}`);
+  }
+}
+
+/** Two writers who have read the same revision. */
+const overwritten: Scenario = {
+  name: 'two writers of one intent',
+  promise: 'I2: of writers who have read one revision, one succeeds, and what it wrote stands',
+  budget: { faults: 1, crashes: 1 },
+  prepare: async (table) => {
+    const { service_id } = await openServices(table).create(serviceNamed('Service'));
+    const read = await openIntents(table).create(service_id, intentOf(uid));
+    const described = (at: number) => intentOf(uid, { description: `Version ${at}` });
+    return {
+      callers: times(3, (at) => async ({ table: own }: Caller) => {
+        await openIntents(own).replace(uid, described(at), ({ intent }) => intent.rev === read?.rev);
+        return at;
+      }),
+      check: async ({ outcomes, table: end, isUndisturbed }) => {
+        const codes = codesOf(outcomes);
+        assert.ok(
+          codes.every((code) => ['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code)),
+          codes.join(),
+        );
+        const acknowledged = valuesOf(outcomes);
+        assert.ok(acknowledged.length <= 1, 'two writers of one revision were told that they succeeded');
+        const found = await openIntents(end).find(uid);
+        for (const at of acknowledged)
+          assert.equal(found?.intent.description, `Version ${at}`, 'a write was acknowledged and is not there');
+        if (isUndisturbed) assert.equal(acknowledged.length, 1);
+        await requireAnnounced(end);
+      },
+    };
+  },
+};
+
+/** A service is deleted while intents are created and replaced in it. */
+const deleted: Scenario = {
+  name: 'delete of a service beside its intents',
+  promise: 'I1, I2: nothing of a deleted service is live; a list holds what is there and counts it',
+  budget: { faults: 1 },
+  prepare: async (table) => {
+    const service = await openServices(table).create(serviceNamed('Service'));
+    return {
+      callers: [
+        async ({ table: own }) => openServices(own).remove(service.service_id, () => true),
+        async ({ table: own }) => (await openIntents(own).create(service.service_id, intentOf(uid)))?.intent_uid,
+      ],
+      check: async ({ outcomes, table: end }) => {
+        const [removed, created] = outcomes;
+        for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
+        await requireAnnounced(end);
+        const found = await openIntents(end).find(uid);
+        const isRemoved = removed && removed !== 'crashed' && 'value' in removed && removed.value === true;
+        if (isRemoved) assert.equal(found, undefined, 'an intent of a deleted service is live');
+        const isCreated = created && created !== 'crashed' && 'value' in created && created.value !== undefined;
+        if (isCreated && !isRemoved && codesOf(outcomes).length === 0) assert.ok(found, 'an intent was acknowledged and is not there');
+      },
+    };
+  },
+};
+
+/** Two writers of one uid in two services, one of them a deletion. */
+const moved: Scenario = {
+  name: 'one uid in two services',
+  promise: 'I2, I3: an intent belongs to one service, and each list and number of intents says so',
+  budget: { faults: 1 },
+  prepare: async (table) => {
+    const [left, right] = [await openServices(table).create(serviceNamed('Left')), await openServices(table).create(serviceNamed('Right'))];
+    await openIntents(table).create(left.service_id, intentOf(uid));
+    return {
+      callers: [
+        async ({ table: own }) => openIntents(own).remove(uid, () => true),
+        async ({ table: own }) => (await openIntents(own).create(right.service_id, intentOf(uid)))?.intent_uid,
+      ],
+      check: async ({ outcomes, table: end }) => {
+        for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
+        const found = await openIntents(end).find(uid);
+        for (const { service_id } of [left, right]) {
+          const { intents, total } = await listMembers(end, [service_id], 0, 10);
+          const isHere = found?.intent.service_id === service_id;
+          assert.deepEqual(
+            intents.map(({ intent_uid }) => intent_uid),
+            isHere ? [uid] : [],
+            'a list shows what is not there',
+          );
+          assert.equal(total, isHere ? 1 : 0, 'a list counts what is not there');
+          assert.deepEqual(await countMembers(end, [service_id]), [total]);
+        }
+      },
+    };
+  },
+};
+
+export const scenarios: Scenario[] = [
+  limited('three calls, a limit of two', { callers: 3, rate: 2, faults: 1 }),
+  limited('two calls, a limit of one, clocks that jump', { callers: 2, rate: 1, faults: 1, crashes: 1, clockSteps: 1 }),
+  idempotent,
+  refused,
+  binding,
+  replayed,
+  stopped,
+  named,
+  takenOver,
+  renamed,
+  overwritten,
+  deleted,
+  moved,
+];

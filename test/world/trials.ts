@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { BlockList, isIPv4 } from 'node:net';
+import { calculateJwkThumbprint, type JWK } from 'jose';
+import { signatureFromDer } from '../../functions/core/pat/ecdsa.ts';
+import { openPatVerifier } from '../../functions/core/pat/verify.ts';
+import { mayConnect } from '../../functions/core/relay/egress.ts';
+import type { PatClaims } from '../../schemas/pat.ts';
+import { judgePat } from '../support/second-verifier.ts';
+
+/** Something that holds for one case after the other, made from random numbers. */
+export interface Trial {
+  name: string;
+  promise: string;
+  /** @returns a case that throws if the promise does not hold; `random` gives numbers from 0 to 1 */
+  open(): Promise<(random: () => number) => Promise<void>>;
+}
+
+const pick = <T>(random: () => number, from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
+
+async function makeKey() {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const jwk = publicKey.export({ format: 'jwk' }) as JWK;
+  return { privateKey, publicKey, jwk, kid: await calculateJwkThumbprint(jwk) };
+}
+
+/** A value that a claim or a member of the header must not have, or may. */
+const strange = (random: () => number): unknown =>
+  pick(random, [
+    undefined,
+    null,
+    '',
+    'x',
+    0,
+    -1,
+    1.5,
+    2 ** 53,
+    true,
+    [],
+    ['a', 'b'],
+    {},
+    { jkt: 1 },
+    '*:*:*:execute',
+    'none',
+    'HS256',
+    'JWT',
+  ]);
+
+const tokens: Trial = {
+  name: 'tokens',
+  promise: 'I1: the gate accepts a token exactly if a second verifier does, which knows nothing but the published keys and the documents',
+  open: async () => {
+    const [ours, theirs] = [await makeKey(), await makeKey()];
+    const address = 'https://gate.example';
+    const now = 1_800_000_000;
+    const jwks = { keys: [{ ...ours.jwk, kid: ours.kid, alg: 'ES256', use: 'sig' }] };
+    const verify = openPatVerifier({ findKey: async (kid) => (kid === ours.kid ? ours.publicKey : undefined) });
+    const claims: PatClaims = {
+      iss: address,
+      sub: 'agent',
+      aud: address,
+      iat: now,
+      nbf: now,
+      exp: now + 60,
+      jti: 'j',
+      scope: ['*:*:*:execute'],
+      pol: `${address}/api/policy#sha-256=x`,
+      cnf: { jkt: 'thumbprint' },
+      gen: 'g',
+    };
+    const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const seal = (input: string, key: KeyObject) =>
+      `${input}.${Buffer.from(signatureFromDer(sign('sha256', Buffer.from(input), key))).toString('base64url')}`;
+    const dates = [now - 1, now, now + 1];
+
+    return async (random) => {
+      const header: Record<string, unknown> = { alg: 'ES256', typ: 'pat+jwt', kid: ours.kid };
+      const body: Record<string, unknown> = { ...claims };
+      let token = '';
+      switch (pick(random, ['claim', 'date', 'header', 'member', 'key', 'text', 'none'])) {
+        case 'claim':
+          body[pick(random, [...Object.keys(claims), 'dpop', 'lmt', 'bil', 'extra'])] = strange(random);
+          break;
+        case 'date':
+          body[pick(random, ['exp', 'nbf', 'iat'])] = pick(random, dates);
+          break;
+        case 'header':
+          header[pick(random, ['alg', 'typ', 'kid', 'jwk', 'crit'])] = strange(random);
+          break;
+        case 'member':
+          delete (random() < 0.5 ? header : body)[pick(random, [...Object.keys(header), ...Object.keys(body)])];
+          break;
+        case 'key':
+          token = seal(`${encode(header)}.${encode(body)}`, theirs.privateKey);
+          break;
+        case 'text': {
+          const good = seal(`${encode(header)}.${encode(body)}`, ours.privateKey);
+          const at = Math.floor(random() * good.length);
+          token = good.slice(0, at) + pick(random, ['', '.', '=', 'A', '_', ' ', '%', good[at]]) + good.slice(at + 1);
+          break;
+        }
+      }
+      token ||= seal(`${encode(header)}.${encode(body)}`, ours.privateKey);
+      const theirVerdict = 'claims' in judgePat(token, { jwks, address, now });
+      const ourVerdict = await verify(token, { baseUrl: address, nowMs: now * 1000 }).then(
+        () => true,
+        () => false,
+      );
+      assert.equal(ourVerdict, theirVerdict, `the verifiers disagree about ${token}`);
+    };
+  },
+};
+
+/** The ranges of the IANA special-purpose registries and of multicast, in a form of their own, for Node's matcher. */
+function listSpecial(): BlockList {
+  const list = new BlockList();
+  const ipv4 = '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.31.196.0/24';
+  const more = '192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3';
+  for (const range of `${ipv4} ${more}`.split(' ')) {
+    const [network = '', bits] = range.split('/');
+    list.addSubnet(network, Number(bits), 'ipv4');
+  }
+  return list;
+}
+
+const addresses: Trial = {
+  name: 'addresses',
+  promise: 'M3: no connection to an address that is not public, to a port that is not allowed, or without TLS',
+  open: async () => {
+    const special = listSpecial();
+    const starts = [10, 100, 127, 169, 172, 192, 198, 203, 224, 255, 0, 8];
+    const seconds = [0, 31, 64, 88, 100, 127, 128, 168, 175, 254, 16, 52, 51, 18];
+    return async (random) => {
+      const byte = () => Math.floor(random() * 256);
+      const address = [
+        pick(random, [...starts, byte()]),
+        pick(random, [...seconds, byte()]),
+        pick(random, [0, 2, 99, 100, 113, 196, byte()]),
+        byte(),
+      ].join('.');
+      assert.ok(isIPv4(address));
+      const rules = { ports: [443], allowLoopback: false, ownHosts: [] };
+      const protocol = pick(random, ['https:', 'http:']);
+      const port = pick(random, [443, 80, 8443]);
+      const isFree = !special.check(address, 'ipv4') && protocol === 'https:' && port === 443;
+      for (const spelling of [address, `::ffff:${address}`]) {
+        assert.equal(mayConnect(rules, protocol, port, spelling), isFree, `${protocol} to ${spelling}, port ${port}`);
+      }
+    };
+  },
+};
+
+export const trials: Trial[] = [tokens, addresses];
