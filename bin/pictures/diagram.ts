@@ -36,7 +36,7 @@ const width = 860;
 const boxHeight = 36;
 const stepHeight = 40;
 
-const escape = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+const escapeXml = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 /** Draws it as SVG. */
 export function drawDiagram({ parties, steps }: Diagram, title: string, scheme: Scheme): string {
@@ -46,7 +46,7 @@ export function drawDiagram({ parties, steps }: Diagram, title: string, scheme: 
   const heads = parties.flatMap((party) => [
     `<line x1="${xOf(party)}" y1="${boxHeight}" x2="${xOf(party)}" y2="${height - 8}" stroke="${quiet}" stroke-dasharray="3 4"/>`,
     `<rect x="${xOf(party) - 70}" y="1" width="140" height="${boxHeight}" rx="8" fill="${shade}" stroke="${quiet}"/>`,
-    `<text x="${xOf(party)}" y="24" text-anchor="middle" font-weight="600">${escape(party)}</text>`,
+    `<text x="${xOf(party)}" y="24" text-anchor="middle" font-weight="600">${escapeXml(party)}</text>`,
   ]);
   const bodies = steps.flatMap(({ from, to, text }, at) => {
     const y = boxHeight + (at + 1) * stepHeight;
@@ -54,16 +54,16 @@ export function drawDiagram({ parties, steps }: Diagram, title: string, scheme: 
       const half = text.length * 3.6 + 14;
       return [
         `<rect x="${xOf(from) - half}" y="${y - 18}" width="${2 * half}" height="27" rx="13" fill="${shade}" stroke="${accent}"/>`,
-        `<text x="${xOf(from)}" y="${y}" text-anchor="middle">${escape(text)}</text>`,
+        `<text x="${xOf(from)}" y="${y}" text-anchor="middle">${escapeXml(text)}</text>`,
       ];
     }
     const [x1, x2] = [xOf(from), xOf(to)];
     return [
-      `<text x="${(x1 + x2) / 2}" y="${y - 6}" text-anchor="middle" stroke="${paper}" stroke-width="4" paint-order="stroke">${escape(text)}</text>`,
+      `<text x="${(x1 + x2) / 2}" y="${y - 6}" text-anchor="middle" stroke="${paper}" stroke-width="4" paint-order="stroke">${escapeXml(text)}</text>`,
       `<line x1="${x1}" y1="${y + 4}" x2="${x2 - Math.sign(x2 - x1) * 3}" y2="${y + 4}" stroke="${accent}" stroke-width="1.5" marker-end="url(#tip)"/>`,
     ];
   });
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escape(title)}" font-family="system-ui, sans-serif" font-size="13" fill="${ink}">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escapeXml(title)}" font-family="system-ui, sans-serif" font-size="13" fill="${ink}">
 <rect width="100%" height="100%" fill="${paper}"/>
 <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="${accent}"/></marker></defs>
 ${[...heads, ...bodies].join('\n')}

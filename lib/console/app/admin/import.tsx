@@ -113,7 +113,7 @@ export function Import() {
       {(state.step === 'reading' || state.step === 'importing') && <Progress {...state} />}
       {state.step === 'planned' && <Planned dry={state.dry} onApply={() => void apply(state.dry)} />}
       {state.step === 'imported' && <Imported {...state} />}
-      {file && <Command text={['npx intent-gate import', quote(file.name), ...options, '--dry-run'].join(' ')} />}
+      {file && <Command text={['npx intent-gate import', quote(file.name), ...options].join(' ')} />}
     </>
   );
 }
