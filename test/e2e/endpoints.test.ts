@@ -298,6 +298,7 @@ test('an admin registers, an agent finds, is authorised and executes, the admin 
     output_parameters: [{ name: 'name', type: 'string', required: true }],
     endpoint: `${upstreamUrl}/ok`,
     tags: ['geo'],
+    digest: expect.any(String),
   };
   const found = await api.call('GET', `/api/intents/search?query=${uid.split(':')[1]}+country&uid=${uid}`);
   expect(intentPage.parse(bodyOf(found))).toEqual({

@@ -453,13 +453,30 @@ describe('sign-in', () => {
   });
 });
 
+test('the console has an app client with which admins sign in, whose tokens count, only if the setting is made', () => {
+  const made = synthesize({ adminSignIn: true, publicBaseUrl: 'https://gate.example' });
+  const [[id, client] = []] = Object.entries(made.resources('AWS::Cognito::UserPoolClient')).filter(
+    ([, { Properties }]) => Properties.CallbackURLs?.[0] === 'https://gate.example/console',
+  );
+  expect(client?.Properties).toMatchObject({ AllowedOAuthFlows: ['code'], AllowedOAuthScopes: ['openid'] });
+  expect(client?.Properties.GenerateSecret).toBeUndefined();
+  const environments = Object.values(made.resources('AWS::Lambda::Function')).map(({ Properties }) => Properties.Environment.Variables);
+  expect(environments.filter(({ CONSOLE_CLIENT_ID }) => CONSOLE_CLIENT_ID !== undefined)).toEqual([
+    expect.objectContaining({ CONSOLE_CLIENT_ID: { Ref: id }, SIGN_IN_DOMAIN: expect.anything() }),
+  ]);
+  const admins = environments.filter(({ ADMIN_CLIENT_IDS }) => ADMIN_CLIENT_IDS !== undefined);
+  expect(admins.length).toBeGreaterThan(10);
+  expect(admins.filter(({ ADMIN_CLIENT_IDS }) => !JSON.stringify(ADMIN_CLIENT_IDS).includes(`"Ref":"${id}"`))).toEqual([]);
+  expect(JSON.stringify(standard.template)).not.toContain('CONSOLE_CLIENT_ID');
+});
+
 test('outputs are few, and their names stay', () => {
   expect(Object.keys(standard.template.Outputs).sort()).toEqual([
     'ActivityTable',
     'AdminClientId',
     'ApiUrl',
-    'DashboardUrl',
     'ConsoleUrl',
+    'DashboardUrl',
     'DocsUrl',
     'JwksUrl',
     'RegistryTable',
@@ -489,6 +506,7 @@ describe("cdk-nag and CloudFormation's own rules are satisfied", () => {
       manageApiLogRole: true,
       machineClient: true,
       signIn: true,
+      adminSignIn: true,
       domainName: 'a.example.com',
       hostedZoneId: 'Z1',
       hostedZoneName: 'example.com',
