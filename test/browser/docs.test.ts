@@ -133,8 +133,10 @@ given('the reference page', () => {
   });
 
   test.each(['light', 'dark'] as const)('is accessible (%s)', async (colorScheme) => {
-    const page = await open();
-    await page.emulateMedia({ colorScheme });
+    const page = await browser.context.newPage();
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.goto(`${bases.root}/docs`);
+    await page.waitForSelector('.opblock');
     await expectAccessible(page);
     for (const hash of ['#/Execution/execute-intent', '#/Discovery/search-intents']) {
       await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);

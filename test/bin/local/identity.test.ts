@@ -61,7 +61,11 @@ test('a group that is made by hand, as the guide for operators says, is in the t
 
 test('signs with a key of its own, not with the one in the package', async () => {
   const other = mkdtempSync(join(tmpdir(), 'identity-'));
-  const stranger = await startIdentity({ folder: other, callbackUrl: 'http://127.0.0.1/oauth/signed-in', consoleUrl: 'http://127.0.0.1/console' });
+  const stranger = await startIdentity({
+    folder: other,
+    callbackUrl: 'http://127.0.0.1/oauth/signed-in',
+    consoleUrl: 'http://127.0.0.1/console',
+  });
   try {
     const [ours, theirs] = await Promise.all([identity, stranger].map(({ jwksUrl }) => fetchKeys(jwksUrl)));
     expect(ours?.keys).not.toEqual(theirs?.keys);
