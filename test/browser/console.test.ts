@@ -163,6 +163,19 @@ given('the console', () => {
     await row.getByText(hostileTexts.markup.replaceAll('"', '\\"')).waitFor();
     await row.getByText('"Mine"').waitFor();
     await expectAccessible(page);
+    await page.getByRole('button', { name: 'Take what it is now' }).click();
+    expect(await page.getByLabel('Description').inputValue()).toBe(hostileTexts.markup);
+    await page.getByLabel('Description').fill('Mine');
+    await api?.asAdmin('PUT', `/api/services/${id}`, {
+      ...shared,
+      description: 'Changed again',
+      policy_url: 'https://shared.example/policy',
+    });
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page
+      .getByRole('row', { name: /\/description/ })
+      .getByText('"Changed again"')
+      .waitFor();
     await page.getByRole('button', { name: 'Save mine over it' }).click();
     await page.getByText('Saved.').waitFor();
     expect((await api?.call('GET', `/api/services/${id}`))?.body.description).toBe('Mine');

@@ -41,6 +41,12 @@ interface RecordFormProps {
   onSaved(answer: Values): void;
 }
 
+/** A record as it was read, which is what the changes are made to. */
+interface Base {
+  record: Values;
+  etag: string | undefined;
+}
+
 /**
  * A form for a record. It is checked with the gate's own rules before it is sent, what the gate refuses is shown at its field, and if somebody else
  * has changed the record in the meantime, the differences are shown before one of the two is kept.
@@ -49,19 +55,22 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
   const [typed, setTyped, forget] = useDraft<Typed>(`record ${name}`, typeRecord(fields, record));
   const [issues, setIssues] = useState<Issue[]>([]);
   const [failure, setFailure] = useState<unknown>();
-  const [conflict, setConflict] = useState<{ differences: Difference[]; etag: string | undefined; record: Values }>();
+  const [conflict, setConflict] = useState<Base & { differences: Difference[] }>();
+  const [base, setBase] = useState<Base>({ record, etag });
   const [isSaving, setSaving] = useState(false);
-  const { body, unread } = readRecord(fields, typed, record);
+  const { body: shown } = readRecord(fields, typed, base.record);
 
-  async function save(known = etag): Promise<void> {
+  async function save(over = base): Promise<void> {
     setFailure(undefined);
+    setBase(over);
+    const { body, unread } = readRecord(fields, typed, over.record);
     const checked = schema.safeParse(body, { reportInput: true });
     const found = [...unread, ...(unread.length > 0 || checked.success ? [] : issuesOf(checked.error))];
     setIssues(found);
     if (found.length > 0) return focusFirst();
     setSaving(true);
     try {
-      const headers: Record<string, string> = known === undefined ? {} : { 'If-Match': known };
+      const headers: Record<string, string> = over.etag === undefined ? {} : { 'If-Match': over.etag };
       const { value } = await ask<Values>(send.method, send.path, { body, headers, as: 'admin' });
       forget();
       setConflict(undefined);
@@ -105,8 +114,9 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
       {conflict && (
         <Conflict
           differences={conflict.differences}
-          onMine={() => void save(conflict.etag)}
+          onMine={() => void save(conflict)}
           onTheirs={() => {
+            setBase(conflict);
             setTyped(typeRecord(fields, conflict.record));
             setConflict(undefined);
           }}
@@ -117,7 +127,7 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
           {isSaving ? 'Saving …' : 'Save'}
         </button>
       </p>
-      <Command text={`${command} <<'END'\n${JSON.stringify(body, null, 2)}\nEND`} />
+      <Command text={`${command} <<'END'\n${JSON.stringify(shown, null, 2)}\nEND`} />
     </form>
   );
 }
