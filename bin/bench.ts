@@ -7,6 +7,7 @@ const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<vo
   flood: () => import('./bench/flood.ts'),
   opensearch: () => import('./bench/opensearch.ts'),
   cold: () => import('./bench/cold.ts'),
+  console: () => import('./bench/console.ts'),
   stack: () => import('./bench/stack.ts'),
 };
 

@@ -23,7 +23,7 @@ import { chargesOf, rulesFor, rulesForAll } from './core/policy/judge.ts';
 import { isRate, tightest } from './core/policy/limits.ts';
 import { loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
 import type { Rule } from './core/policy/reading.ts';
-import { openReceipt } from './core/receipt.ts';
+import { openReceipt, type Receipt } from './core/receipt.ts';
 import { mapAnswer } from './core/relay/answer.ts';
 import { openRelay, type Relay } from './core/relay/call.ts';
 import { carriesCredential } from './core/relay/credential.ts';
@@ -33,6 +33,7 @@ import { selectFields } from './core/relay/select-fields.ts';
 import { findMismatch, type Intents, openIntents } from './core/store/intents.ts';
 import { openPolicyArchive } from './core/store/policy-archive.ts';
 import { requireIntent } from './core/store/require-intent.ts';
+import { type Execution, type ExecutionStats, openExecutionStats } from './core/store/stats.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 import { openUsedJtis } from './core/store/used-jti.ts';
 
@@ -42,6 +43,7 @@ export interface Deps {
   calls: IdempotentCalls;
   limits: RateLimiter;
   relay: Pick<Relay, 'call'>;
+  stats: Pick<ExecutionStats, 'count'>;
   /** milliseconds since the epoch */
   now?: () => number;
 }
@@ -50,7 +52,7 @@ export interface Deps {
 const reservedMs = 3_000;
 
 /** `POST /api/intents/execute` (endpoint 3). */
-export const createAction = ({ authorize, intents, calls, limits, relay, now = Date.now }: Deps): Action => {
+export const createAction = ({ authorize, intents, calls, limits, relay, stats, now = Date.now }: Deps): Action => {
   const validate = openValidators();
   const replays = openReplayMeter(now);
 
@@ -134,17 +136,27 @@ export const createAction = ({ authorize, intents, calls, limits, relay, now = D
     try {
       const response = await execute();
       receipt.write('OK', response.headers);
+      await stats.count(toExecution(receipt, 'OK'));
       return { ...response, headers: { ...response.headers, ...receipt.headers, ...(await quota.headers()) } };
     } catch (error) {
       if (!(error instanceof ApiError)) {
         receipt.write('INTERNAL_SERVER_ERROR');
+        await stats.count(toExecution(receipt, 'INTERNAL_SERVER_ERROR'));
         throw error;
       }
       receipt.write(error.code, error.headers);
+      await stats.count(toExecution(receipt, error.code));
       throw error.withHeaders({ ...receipt.headers, ...(await quota.headers()) });
     }
   };
 };
+
+/** What the numbers say of an execution. */
+function toExecution({ notes }: Receipt, outcome: Execution['outcome']): Execution {
+  const { service_id, upstream_host, upstream_status, upstream_ms } = notes;
+  const upstream = { status: upstream_status, durationMs: upstream_ms };
+  return { serviceId: service_id, outcome, ...(upstream_host !== undefined && { upstream }) };
+}
 
 const { requireProofOfPossession, billing } = readEnvironment([], ['requireProofOfPossession', 'billing']);
 const table = tableFromEnvironment();
@@ -159,6 +171,7 @@ export const action = createAction({
   intents: openIntents(table),
   calls: openIdempotentCalls(table),
   limits: openRateLimiter(table),
+  stats: openExecutionStats(table),
   relay: openRelay({ rules: egressRulesFromEnvironment(), credentials: credentialsFromEnvironment() }),
 });
 

@@ -9,7 +9,7 @@ export interface Deps {
 
 const mediaTypes: Record<string, string> = { '.js': 'text/javascript', '.css': 'text/css', '.txt': 'text/plain' };
 
-/** `GET /docs/{asset}`: a script or a style sheet of the reference page. Its name contains a digest of its content. */
+/** `GET /docs/{asset}`: a script or a style sheet of the reference page or the console. Its name contains a digest of its content. */
 export const createAction =
   ({ readAsset }: Deps): Action =>
   async (request) => {
@@ -17,7 +17,7 @@ export const createAction =
     const text = readAsset(name);
     const mediaType = mediaTypes[extname(name)];
     if (text === undefined || mediaType === undefined) {
-      throw new ApiError('NOT_FOUND', 'There is no such file. Load GET /docs again, which names the current files.');
+      throw new ApiError('NOT_FOUND', 'There is no such file. Load the page again, which names the current files.');
     }
     return {
       status: 200,

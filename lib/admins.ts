@@ -29,11 +29,13 @@ export class Admins extends Construct {
   readonly machines: UserPoolClient[] = [];
   /** public client of this gate itself, which learns by it who a person is: authorization code; with the setting `signIn` */
   readonly signIn: { domain: string; clientId: string } | undefined;
+  /** public client of the console, for people: authorization code; with the setting `adminSignIn` */
+  readonly console: { domain: string; clientId: string } | undefined;
   readonly scope = 'intent-gate/admin';
 
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
-    const { adopt, machineClient, machineNamespaces, signIn } = settings;
+    const { adopt, machineClient, machineNamespaces, signIn, adminSignIn } = settings;
     this.pool = adopt?.userPoolId ? UserPool.fromUserPoolId(this, 'Pool', adopt.userPoolId) : this.createPool(settings);
     this.people = this.pool.addClient('People', {
       authFlows: { userPassword: true, userSrp: true },
@@ -45,10 +47,11 @@ export class Admins extends Construct {
       writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
     });
     if (machineClient) this.machines = this.addMachines(machineNamespaces);
-    if (machineClient || signIn) {
+    if (machineClient || signIn || adminSignIn) {
       // Its prefix is unique in a region.
       const domainPrefix = `intent-gate-${settings.stage}-${Stack.of(this).account}`;
       const domain = this.pool.addDomain('Domain', { cognitoDomain: { domainPrefix } });
+      if (adminSignIn) this.console = { domain: domain.baseUrl(), clientId: this.addConsole(settings).userPoolClientId };
       if (signIn) this.signIn = { domain: domain.baseUrl(), clientId: this.addSignIn(settings).userPoolClientId };
     }
   }
@@ -97,6 +100,17 @@ export class Admins extends Construct {
       accessTokenValidity: Duration.minutes(5),
       idTokenValidity: Duration.minutes(5),
       refreshTokenValidity: Duration.hours(1),
+      writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
+    });
+  }
+
+  /** Its tokens are admin tokens, which the console keeps in memory. */
+  private addConsole({ publicBaseUrl = 'http://localhost' }: Settings): UserPoolClient {
+    return this.pool.addClient('Console', {
+      oAuth: { flows: { authorizationCodeGrant: true }, scopes: [OAuthScope.OPENID], callbackUrls: [`${publicBaseUrl}/console`] },
+      preventUserExistenceErrors: true,
+      accessTokenValidity: Duration.hours(1),
+      refreshTokenValidity: Duration.hours(8),
       writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
     });
   }

@@ -1,9 +1,9 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import {
   AccessLogFormat,
+  AwsIntegration,
   EndpointType,
   type IResource,
-  LambdaIntegration,
   LogGroupLogDestination,
   MethodLoggingLevel,
   MockIntegration,
@@ -11,6 +11,7 @@ import {
   RestApi,
   type StageOptions,
 } from 'aws-cdk-lib/aws-apigateway';
+import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { errorTable } from '../schemas/errors.ts';
@@ -44,14 +45,14 @@ export class Api extends Construct {
     this.accessLog = new LogGroup(this, 'AccessLog', { retention: settings.logRetentionDays, removalPolicy: RemovalPolicy.DESTROY });
     this.rest = this.createRestApi();
     const routes = listRoutes(settings);
+    const invoker = this.createInvoker([...functions].flatMap(([name, made]) => (routes.some((route) => route.name === name) ? made : [])));
     for (const [path, group] of Map.groupBy(routes, ({ path }) => path)) {
       const resource = this.rest.root.resourceForPath(path);
       for (const { name, method, credential } of group) {
         const handler = functions.get(name);
         if (!handler) continue;
         for (const verb of answeredTo(method)) {
-          // One permission for the whole API, instead of one for each method: CloudFormation allows 500 resources.
-          const added = resource.addMethod(verb, new LambdaIntegration(handler.lambda, { scopePermissionToMethod: false }));
+          const added = resource.addMethod(verb, this.invoke(handler, invoker));
           acknowledge(added, { 'AwsSolutions-APIG4': whyNoAuthorizer[credential], 'AwsSolutions-COG4': whyNoAuthorizer[credential] });
         }
       }
@@ -62,6 +63,24 @@ export class Api extends Construct {
     this.refuseOtherPaths(routes.map(({ path }) => path));
     if (settings.domain) addRecords(this, settings.domain, this.rest);
     if (settings.waf) protect(this, this.rest.deploymentStage, settings);
+  }
+
+  /** The role with which the API runs functions: a permission beside each function would take a stack with all settings over the 500 resources that CloudFormation allows. */
+  private createInvoker(functions: readonly EndpointFunction[]): Role {
+    const statement = new PolicyStatement({
+      actions: ['lambda:InvokeFunction'],
+      resources: functions.map(({ lambda }) => lambda.functionArn),
+    });
+    return new Role(this, 'Invoker', {
+      assumedBy: new ServicePrincipal('apigateway.amazonaws.com'),
+      description: 'Intent Gate: lets the API run the functions of its endpoints',
+      inlinePolicies: { invoke: new PolicyDocument({ statements: [statement] }) },
+    });
+  }
+
+  private invoke({ lambda }: EndpointFunction, credentialsRole: Role): AwsIntegration {
+    const path = `2015-03-31/functions/${lambda.functionArn}/invocations`;
+    return new AwsIntegration({ service: 'lambda', proxy: true, path, options: { credentialsRole } });
   }
 
   private createRestApi(): RestApi {
@@ -140,7 +159,7 @@ export class Api extends Construct {
       const segments = path.split('/').slice(1, -1);
       return segments.map((_, at) => root.resourceForPath(`/${segments.slice(0, at + 1).join('/')}`));
     });
-    for (const resource of new Set([root, ...parents.filter(isBare), root.addResource('{proxy+}')])) this.answerAny(resource, noPath);
+    for (const resource of new Set([...[root, ...parents].filter(isBare), root.addResource('{proxy+}')])) this.answerAny(resource, noPath);
   }
 
   /** Lets the gateway itself answer every method of a resource that has no integration of its own. */

@@ -17,8 +17,8 @@ export interface Needs {
   invokesIssue?: true;
   /** has the policy file beside its bundle */
   policy?: true;
-  /** has the OpenAPI document beside its bundle, or the reference page, or the files that the page loads */
-  documents?: 'openapi' | 'page' | 'assets';
+  /** has the OpenAPI document beside its bundle, or the reference page, or the console, or the files that both pages load */
+  documents?: 'openapi' | 'page' | 'console' | 'assets';
   /** has the word vectors, by which search compares meanings, beside its bundle */
   wordVectors?: true;
   /** reads or writes the snapshots of the search index */
@@ -34,6 +34,8 @@ export interface Needs {
   adminTokens?: true;
   /** lets people sign in for programs, or says that they may, if the setting `signIn` is made */
   signIn?: true;
+  /** lets admins sign in, if the setting `adminSignIn` is made */
+  adminSignIn?: true;
 }
 
 /** A row of the table of endpoints. */
@@ -139,6 +141,7 @@ const rows = [
         call: ['getAll', 'put', 'update', 'delete'],
         jti: ['put'],
         policy: ['get'],
+        stats: ['update'],
       },
       kms: ['publicKey'],
       egress: true,
@@ -432,6 +435,16 @@ const rows = [
     needs: { table: { history: ['query', 'getAll'], service: ['getAll'], intent: ['getAll'] } },
   },
   {
+    ...admin,
+    name: 'get-stats',
+    method: 'GET',
+    path: '/api/stats',
+    summary: 'Read how often intents were executed, and how their services did',
+    success: 200,
+    errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN'],
+    needs: { table: { stats: ['query'], service: ['getAll'] } },
+  },
+  {
     ...open,
     name: 'mcp',
     method: 'POST',
@@ -491,10 +504,31 @@ const rows = [
     name: 'get-docs-asset',
     method: 'GET',
     path: '/docs/{asset}',
-    summary: 'Get a file that the reference page loads',
+    summary: 'Get a file that the reference page or the console loads',
     success: 200,
     errors: ['NOT_FOUND'],
     needs: { documents: 'assets' },
+  },
+  {
+    ...open,
+    name: 'get-root',
+    method: 'GET',
+    path: '/',
+    summary: 'Go to the console, or for programs to the OpenAPI document',
+    success: 302,
+    errors: [],
+    needs: {},
+    memoryMb: 256,
+  },
+  {
+    ...open,
+    name: 'get-console',
+    method: 'GET',
+    path: '/console',
+    summary: 'Find and run intents, and administer them, in a browser',
+    success: 200,
+    errors: [],
+    needs: { documents: 'console', adminSignIn: true },
   },
   {
     ...open,

@@ -13,6 +13,8 @@ export interface Parts {
   adminClientIds: readonly string[];
   /** where people sign in for programs; only if the setting `signIn` is made */
   signIn?: { domain: string; clientId: string } | undefined;
+  /** where admins sign in on the console; only if the setting `adminSignIn` is made */
+  console?: { domain: string; clientId: string } | undefined;
   adminScope: string;
   /** without one where the setting `search` is `opensearch` */
   snapshotBucketName?: string | undefined;
@@ -53,6 +55,8 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...(needs.kms && needs.policy && proofEnvironment(settings)),
     ...((credential === 'admin' || needs.adminTokens) && adminEnvironment(parts)),
     ...(needs.signIn && parts.signIn && signInEnvironment(settings, parts.signIn, parts.userPoolId)),
+    ...(needs.adminSignIn &&
+      parts.console && { [variables.signInDomain]: parts.console.domain, [variables.consoleClient]: parts.console.clientId }),
     ...(needs.table?.history && { [variables.historyDays]: String(settings.historyDays) }),
     ...((needs.egress || needs.addressRules) && egressEnvironment(settings)),
   };

@@ -6,7 +6,7 @@ const introduction = `# Permissions
 <!-- Written by "npm run permissions" from lib/endpoints.ts; a test compares the two. -->
 
 For those who review what a deployment may do. Every function has a role of its own, which may write its own log group, send traces to X-Ray,
-and do what the rows of the function say; nothing else. Functions marked *signIn* are deployed with that setting only.
+and do what the rows of the function say; nothing else. API Gateway has one more, which may run the functions of the endpoints. Functions marked *signIn* are deployed with that setting only.
 *Partitions* are the partition keys of the table that an action may touch (IAM condition \`dynamodb:LeadingKeys\`).
 
 Three permissions have a wildcard: traces (X-Ray has no resources to name), snapshots of the search index and secrets of services

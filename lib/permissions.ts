@@ -44,6 +44,7 @@ const kindNames: Record<RecordKind, string> = {
   policy: 'earlier policies',
   feed: 'progress of the feed of a search collection',
   jti: 'used documents',
+  stats: 'counters of executions',
   session: 'sessions of signed-in people',
   consent: 'accepted policies',
   signInCode: 'authorization codes',

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { renderConsole } from './console/page.ts';
 import { listAssets } from './docs/assets.ts';
 import { renderPage } from './docs/page.ts';
 import type { Needs } from './endpoints.ts';
@@ -18,6 +19,7 @@ export function prepareFiles(
   const documents = {
     openapi: { 'openapi.json': JSON.stringify(toOpenApi({ protocol, aliases, policy, signIn })) },
     page: { 'page.html': renderPage(protocol, assets) },
+    console: { 'console.html': renderConsole(assets) },
     assets: Object.fromEntries(assets.map(({ name, text }) => [`assets/${name}`, text])),
   };
   const vectors = { 'word-vectors.bin': readFileSync('functions/core/search/word-vectors.bin') };

@@ -153,6 +153,11 @@ const settingsObject = z.strictObject({
     .describe(
       'people sign in with the user pool, and accept the policy for [hosts that take an address only](docs/mcp.md#signing-in); needs `domainName`, or a `publicBaseUrl` without a path',
     ),
+  adminSignIn: flag
+    .default(false)
+    .describe(
+      'admins sign in with the user pool on the page `/console`; needs `domainName` or `publicBaseUrl`, to which the user pool leads back',
+    ),
   signInRedirectUris: list(z.string().refine(isRedirectUri, 'must be an https address, or http on 127.0.0.1, [::1] or localhost'))
     .default(['http://127.0.0.1/callback', 'http://[::1]/callback'])
     .describe('where hosts get their answer that publish no description of themselves; on 127.0.0.1 and [::1], at any port'),
@@ -270,6 +275,11 @@ const settingsSchema = settingsObject
     error:
       'needs domainName, or a publicBaseUrl that begins with https:// and has no path: clients look for its description at the root of a host',
   })
+  .refine(
+    ({ adminSignIn, stage, domainName, publicBaseUrl }) =>
+      !adminSignIn || stage === localStage || domainName !== undefined || publicBaseUrl !== undefined,
+    { ...always('adminSignIn'), error: 'needs domainName or publicBaseUrl: the user pool leads admins back there' },
+  )
   .refine(({ signIn, requireProofOfPossession }) => !signIn || !requireProofOfPossession, {
     ...always('signIn'),
     error: 'must be left out with requireProofOfPossession: who signs in has no key',

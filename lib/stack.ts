@@ -49,7 +49,11 @@ export class IntentGate extends Stack {
         searchCollectionEndpoint: collection?.endpoint,
         credentialPrefix,
         userPoolId: admins.pool.userPoolId,
-        adminClientIds: [admins.people, ...admins.machines].map((client) => client.userPoolClientId),
+        adminClientIds: [
+          ...[admins.people, ...admins.machines].map((client) => client.userPoolClientId),
+          ...(admins.console ? [admins.console.clientId] : []),
+        ],
+        console: admins.console,
         adminScope: admins.scope,
         signIn: admins.signIn,
         metricsNamespace: stackName,
@@ -67,6 +71,7 @@ export class IntentGate extends Stack {
     const url = settings.publicBaseUrl ?? rest.url.replace(/\/$/, '');
     this.addOutputs({
       ApiUrl: [url, 'Base URL of the API'],
+      ConsoleUrl: [`${url}/console`, 'Catalogue of intents, and console for admins'],
       DocsUrl: [`${url}/docs`, 'Reference of the API, to read and to try'],
       JwksUrl: [`${url}/.well-known/jwks.json`, 'Public keys that verify PATs'],
       UserPoolId: [admins.pool.userPoolId, 'Where admins are managed'],

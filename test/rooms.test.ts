@@ -3,14 +3,14 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 
 /** Every import of the project: the file, and what it imports (a path of the project, or a package). */
-const imports = globSync(['bin/**/*.ts', 'lib/**/*.ts', 'functions/**/*.ts', 'schemas/**/*.ts']).flatMap((file) =>
+const imports = globSync(['bin/**/*.ts', 'lib/**/*.{ts,tsx}', 'functions/**/*.ts', 'schemas/**/*.ts']).flatMap((file) =>
   [...readFileSync(file, 'utf8').matchAll(/(?:from|import\()\s*'([^']+)'/g)].map(([, target = '']) => ({
     file,
     target: target.startsWith('.') ? join(dirname(file), target) : target,
   })),
 );
 
-const isOwn = (target: string) => target.endsWith('.ts');
+const isOwn = (target: string) => /\.tsx?$/.test(target);
 const within = (...rooms: string[]) => new RegExp(`^(${rooms.join('|')})`);
 
 /** The base of everything in a Lambda: files of `functions/core` that are in no room and import no room. */
@@ -49,6 +49,24 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
   ]),
   [within('functions/(mcp|get-own-description).ts'), within('functions/', 'schemas/')],
   [within('functions/[a-z-]+\\.ts'), within('functions/core/', 'schemas/')],
+  // what runs in a browser
+  [within('lib/console/in-browser/'), /^$/],
+  [
+    within('lib/console/app/'),
+    within(
+      'lib/console/app/',
+      'lib/console/in-browser/',
+      'schemas/',
+      'client/',
+      'functions/core/json.ts',
+      'functions/core/policy/',
+      'functions/core/parameters/',
+      'functions/core/documents/console-page.ts',
+      'bin/cli/api.ts',
+      'bin/cli/import/',
+      'bin/cli/registry/',
+    ),
+  ],
   [
     within('lib/'),
     within(
@@ -60,6 +78,7 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
       'functions/core/policy/',
       'functions/core/pat/signatures.ts',
       'functions/core/documents/policy-page.ts',
+      'functions/core/documents/console-page.ts',
       'functions/core/sign-in/redirect-uri.ts',
     ),
   ],

@@ -41,7 +41,8 @@ export function localValues({ Resources }: Template, { keys, identity }: { keys:
         const has = (list: unknown, flow: string) => Array.isArray(list) && list.includes(flow);
         if (has(Properties.ExplicitAuthFlows, 'ALLOW_USER_PASSWORD_AUTH')) return { Ref: identity.clientId };
         // Clients for machines have no counterpart: cognito-local knows no client credentials.
-        return { Ref: has(Properties.AllowedOAuthFlows, 'code') ? identity.signInClientId : 'no-such-client' };
+        if (!has(Properties.AllowedOAuthFlows, 'code')) return { Ref: 'no-such-client' };
+        return { Ref: JSON.stringify(Properties.CallbackURLs).includes('/console"') ? identity.consoleClientId : identity.signInClientId };
       }
       case 'AWS::Cognito::UserPoolDomain':
         return { Ref: 'local' };

@@ -29,12 +29,12 @@ export type Seed = z.infer<typeof seedSchema>;
 
 /**
  * cognito-local as a process of its own: a user pool that looks like a real one, with the real issuer's name, its own signing key,
- * an admin, an ordinary user, a client for signing in with a password, and one for signing in on a page, at `/oauth2/authorize`, which leads to
- * `callbackUrl`. Pool, users and key are kept in `folder`.
+ * an admin, an ordinary user, a client for signing in with a password, and two for signing in on a page, at `/oauth2/authorize`, which lead to
+ * `callbackUrl` and `consoleUrl`. Pool, users and key are kept in `folder`.
  */
-export async function startIdentity({ folder, callbackUrl }: { folder: string; callbackUrl: string }) {
+export async function startIdentity({ folder, callbackUrl, consoleUrl }: { folder: string; callbackUrl: string; consoleUrl: string }) {
   const seed = await keepSeed(join(folder, 'identity.json'));
-  seedPool(folder, seed, callbackUrl);
+  seedPool(folder, seed, { [signInClientOf(seed)]: callbackUrl, [consoleClientOf(seed)]: consoleUrl });
   const child = fork(fileURLToPath(new URL('./identity-server.ts', import.meta.url)), [join(folder, 'identity.json')], {
     cwd: folder,
     env: { PORT: '0', HOST: '127.0.0.1', ...withCompileCache },
@@ -47,6 +47,8 @@ export async function startIdentity({ folder, callbackUrl }: { folder: string; c
     userPoolId: seed.pool_id,
     clientId: seed.client_id,
     signInClientId: signInClientOf(seed),
+    consoleClientId: consoleClientOf(seed),
+    adminPassword: seed.users.admin.password,
     userPassword: seed.users.user.password,
     issuer: `${issuerDomain}/${seed.pool_id}`,
     /** where the pool's public keys are */
@@ -98,6 +100,9 @@ async function keepSeed(path: string): Promise<Seed> {
 /** The client with which the gate lets people sign in. */
 const signInClientOf = ({ client_id }: Seed): string => `${client_id.slice(0, 20)}signin`;
 
+/** The client with which admins sign in on the console. */
+const consoleClientOf = ({ client_id }: Seed): string => `${client_id.slice(0, 19)}console`;
+
 const randomText = (alphabet: string, length: number): string =>
   Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
 
@@ -108,7 +113,7 @@ const newUser = () => ({ sub: randomUUID(), password: `aA1-${randomBytes(18).toS
  * Writes cognito-local's own files. Its files of an earlier run stay, unless it was killed while writing them:
  * it does not write atomically.
  */
-function seedPool(folder: string, seed: Seed, callbackUrl: string): void {
+function seedPool(folder: string, seed: Seed, callbackUrls: Record<string, string>): void {
   const { pool_id, client_id, users } = seed;
   const database = join(folder, '.cognito', 'db');
   mkdirSync(database, { recursive: true });
@@ -143,18 +148,14 @@ function seedPool(folder: string, seed: Seed, callbackUrl: string): void {
     },
   ]);
   const group = { GroupName: 'admins', members: ['admin'], CreationDate: now, LastModifiedDate: now };
-  const pageId = signInClientOf(seed);
-  const page = {
-    ...client,
-    ClientId: pageId,
-    ClientName: 'sign-in',
-    ExplicitAuthFlows: ['ALLOW_REFRESH_TOKEN_AUTH'],
-    CallbackURLs: [callbackUrl],
-  };
+  const pages = Object.entries(callbackUrls).map(([id, url]) => [
+    id,
+    { ...client, ClientId: id, ClientName: id.slice(19), ExplicitAuthFlows: ['ALLOW_REFRESH_TOKEN_AUTH'], CallbackURLs: [url] },
+  ]);
   const clients = join(database, 'clients.json');
   const kept = z.object({ Clients: z.record(z.string(), z.unknown()) }).safeParse(readUnlessBroken(clients)).data?.Clients;
   // The address of the gate may have changed.
-  writeJson(clients, { Clients: { [client_id]: client, ...kept, [pageId]: page } });
+  writeJson(clients, { Clients: { [client_id]: client, ...kept, ...Object.fromEntries(pages) } });
   writeUnlessKept(join(database, `${pool_id}.json`), { Users: Object.fromEntries(userEntries), Groups: { admins: group } });
 }
 

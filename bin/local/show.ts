@@ -3,7 +3,7 @@ import type { Answered } from './gateway.ts';
 import type { StackDescription } from './stack-file.ts';
 
 /** Says where the stack is and what to do with it. */
-export function showStart({ base_url, user_password }: StackDescription): void {
+export function showStart({ base_url, user_password, admin_password }: StackDescription): void {
   const strong = (text: string) => style('bold', text);
   printLine(`
 Intent Gate listens at ${strong(base_url)}
@@ -12,7 +12,8 @@ Search:           ${strong(`curl -s '${base_url}/api/intents/search?query=what+t
 Read the policy:  ${strong(`curl -s ${base_url}/api/policy`)}
 Watch an agent:   ${strong('npm run demo')}
 
-Try it out:       ${strong(`${base_url}/docs`)}
+Look and try:     ${strong(base_url)}   (as an admin: user ${strong('admin')}, password ${strong(admin_password)})
+Reference:        ${strong(`${base_url}/docs`)}
 In an MCP host:   ${strong(`npx intent-gate mcp --config ${base_url}`)}   (or the address ${base_url}/mcp)
 Sign in there:    user ${strong('user')}, password ${strong(user_password)}
 Be an admin:      ${strong('npx intent-gate login --local')}

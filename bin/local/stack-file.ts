@@ -8,6 +8,8 @@ export interface StackDescription {
   base_url: string;
   admin_token: string;
   user_token: string;
+  /** with which the admin, called admin, signs in in a browser */
+  admin_password: string;
   /** with which the ordinary user, called user, signs in in a browser */
   user_password: string;
   issuer: string;

@@ -85,7 +85,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const context = { ...localContext, policyFile, ...options.context };
     const [dynamo, identity, upstream, registering, synthesized] = await Promise.all([
       keep(locateDynamo(options.dynamodbEndpoint ?? process.env.DYNAMODB_ENDPOINT, data.kept && folderFor('table'))),
-      keep(startIdentity({ folder: folderFor('identity'), callbackUrl: `${baseUrl}/oauth/signed-in` })),
+      keep(startIdentity({ folder: folderFor('identity'), callbackUrl: `${baseUrl}/oauth/signed-in`, consoleUrl: `${baseUrl}/console` })),
       demo ? keep(startUpstream()) : undefined,
       // Loaded while the others start.
       demo ? import('./upstream/register.ts') : undefined,
@@ -144,6 +144,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       admin_token: adminToken,
       user_token: userToken,
       user_password: identity.userPassword,
+      admin_password: identity.adminPassword,
       issuer: identity.issuer,
       client_id: identity.clientId,
       dynamodb_endpoint: dynamo.endpoint,

@@ -17,7 +17,7 @@ const caches = join(projectRoot, 'node_modules', '.cache', 'intent-gate');
 export const withCompileCache = { NODE_COMPILE_CACHE: join(caches, 'compiled') };
 
 /** Settings of every local stack. */
-export const localContext = { stage: 'local', allowLoopback: true, tracing: false, agentIds: 'shared', signIn: true };
+export const localContext = { stage: 'local', allowLoopback: true, tracing: false, agentIds: 'shared', signIn: true, adminSignIn: true };
 
 /** For each state of sources and settings, named by its digest, the folder that it was synthesized into: a template and bundles. */
 const cache = join(caches, 'synthesized');

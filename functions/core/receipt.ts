@@ -22,6 +22,8 @@ export interface Receipt {
   /** `Execution-Id`, for the answer */
   headers: Record<string, string>;
   note(notes: Notes): void;
+  /** what is known so far */
+  readonly notes: Readonly<Notes>;
   /** Writes one log line (message `executed`), and a metric in CloudWatch's embedded format. */
   write(outcome: 'OK' | ErrorCode, answerHeaders?: Record<string, string>): void;
 }
@@ -36,6 +38,7 @@ export function openReceipt({ requestId }: { requestId: string }, agentId: strin
     executionId,
     headers: { 'Execution-Id': executionId },
     note: (more) => void Object.assign(notes, more),
+    notes,
     write: (outcome, answerHeaders = {}) => {
       const durationMs = Math.round(performance.now() - startedMs);
       log.info('executed', {

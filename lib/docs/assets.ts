@@ -4,8 +4,9 @@ import { createRequire } from 'node:module';
 import { basename, extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
+import { bundleConsole } from '../console/bundle.ts';
 
-/** A file that the reference page loads. */
+/** A file that the reference page or the console loads. */
 export interface Asset {
   /** the name of its source, for example `reference.js` */
   file: string;
@@ -23,9 +24,10 @@ const sources = [
   resolve('swagger-ui-dist/swagger-ui-bundle.js'),
   resolve('swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt'),
   own('reference.css'),
+  own('../console/console.css'),
 ];
 
-/** The page's own script, with the agent client in it. */
+/** The reference page's own script, with the agent client in it. */
 function bundleScript(): string {
   const { outputFiles } = buildSync({
     entryPoints: [own('reference.js')],
@@ -39,9 +41,9 @@ function bundleScript(): string {
   return outputFiles[0]?.text ?? '';
 }
 
-/** Swagger UI as published, and the page's own style and script. */
-export const listAssets = (): Asset[] =>
-  [...sources.map((source) => ({ source, text: readFileSync(source, 'utf8') })), { source: 'reference.js', text: bundleScript() }].map(
+/** Swagger UI as published, the reference page's own style and script, and those of the console. */
+export const listAssets = (): Asset[] => [
+  ...[...sources.map((source) => ({ source, text: readFileSync(source, 'utf8') })), { source: 'reference.js', text: bundleScript() }].map(
     (asset) => {
       // The source maps are not served.
       const text = asset.text.replace(/\n(\/\/# |\/\*# )sourceMappingURL=.*$/, '');
@@ -50,4 +52,13 @@ export const listAssets = (): Asset[] =>
       const digest = createHash('sha256').update(text).digest('hex').slice(0, 12);
       return { file, name: `${basename(file, extension)}.${digest}${extension}`, text };
     },
-  );
+  ),
+  ...Object.entries(bundleConsole()).map(([name, text]) => ({ file: name.replace(/\.[0-9A-Z]{8}(?=\.[a-z]+$)/, ''), name, text })),
+];
+
+/** @throws TypeError if no asset comes from the file */
+export function nameAsset(assets: readonly Asset[], file: string): string {
+  const asset = assets.find((candidate) => candidate.file === file);
+  if (!asset) throw new TypeError(`no asset is called ${file}`);
+  return asset.name;
+}

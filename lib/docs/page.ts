@@ -1,6 +1,6 @@
 import { escapeHtml, policyPlace } from '../../functions/core/documents/policy-page.ts';
 import { type ErrorCode, errorTable } from '../../schemas/errors.ts';
-import type { Asset } from './assets.ts';
+import { type Asset, nameAsset } from './assets.ts';
 
 /** Prose of the error table, with code spans as in Markdown. */
 const toHtml = (text: string): string => escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
@@ -20,11 +20,7 @@ function errorRow(code: ErrorCode, protocol: string): string {
  * because it knows the address at which the gate is called.
  */
 export function renderPage(protocol: string, assets: readonly Asset[]): string {
-  const nameOf = (file: string): string => {
-    const asset = assets.find((candidate) => candidate.file === file);
-    if (!asset) throw new TypeError(`no asset is called ${file}`);
-    return `docs/${asset.name}`;
-  };
+  const nameOf = (file: string): string => `docs/${nameAsset(assets, file)}`;
   const codes = Object.keys(errorTable) as ErrorCode[];
   return `<!doctype html>
 <html lang="en">
@@ -49,7 +45,7 @@ export function renderPage(protocol: string, assets: readonly Asset[]): string {
 <a href="#errors">Errors</a>
 </nav>
 </header>
-<main>
+<div class="content">
 <section aria-labelledby="title">
 <h1 id="title">Find an intent, agree to the policy, run it</h1>
 <p class="lead">An intent is a described operation of somebody's web service. This gate lets agents find them by a question, and run them within a policy that they have signed.</p>
@@ -58,7 +54,7 @@ export function renderPage(protocol: string, assets: readonly Asset[]): string {
 <li>Read the <a href="#policy">policy</a>, sign it with a key of your own, and <a href="#/Policy/issue-pat">get a PAT</a>, a Policy Adherence Token.</li>
 <li><a href="#/Execution/execute-intent">Execute</a> the intent with the PAT.</li>
 </ol>
-<p>For programs: <a href="openapi.json">OpenAPI document</a>, <a href="agents.json">description for agents</a>, <a href=".well-known/jwks.json">keys that verify PATs</a>.</p>
+<p>For people: the <a href="console">catalogue and console</a>. For programs: <a href="openapi.json">OpenAPI document</a>, <a href="agents.json">description for agents</a>, <a href=".well-known/jwks.json">keys that verify PATs</a>.</p>
 </section>
 <section id="policy" aria-labelledby="policy-title">
 <h2 id="policy-title">The policy in plain words</h2>
@@ -75,8 +71,8 @@ ${policyPlace}
 <h2 id="operations-title">Operations</h2>
 <p>“Execute” sends a real request to this gate. Operations with a lock need a PAT or an admin's token: give one with “Authorize”.</p>
 <noscript><p>This part needs JavaScript. All that it shows is in the <a href="openapi.json">OpenAPI document</a>.</p></noscript>
-<div id="reference"><p id="loading">Loading …</p></div>
 </section>
+<div id="reference"><p id="loading">Loading …</p></div>
 <section id="errors" aria-labelledby="errors-title">
 <h2 id="errors-title">Errors</h2>
 <p>Every answer that is not 2xx is <code>{"error":{"code","message","details"}}</code>. The message says what is wrong and what to do next, and <code>details.request_id</code> names the request.</p>
@@ -87,7 +83,7 @@ ${codes.map((code) => errorRow(code, protocol)).join('\n')}
 </tbody>
 </table>
 </section>
-</main>
+</div>
 <footer>
 <p>The operations are shown with Swagger UI, under the Apache License 2.0 and <a href="${nameOf('swagger-ui-bundle.js.LICENSE.txt')}">others</a>.</p>
 </footer>

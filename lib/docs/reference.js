@@ -53,6 +53,42 @@ function openFromLinks() {
   });
 }
 
+/** What a control of Swagger UI that has no name of its own is for. */
+function nameOf(control) {
+  const parameter = control.closest('tr[data-param-name]')?.dataset.paramName;
+  if (parameter !== undefined) return parameter;
+  if (control.closest('.examples-select')) return 'Example';
+  if (control.matches('.content-type') || control.closest('.content-type-wrapper, .response-control-media-type')) return 'Media type';
+  return control.matches('textarea') ? 'Body of the request' : 'Value';
+}
+
+/** Swagger UI draws controls without names, links within buttons and regions that cannot be reached by keyboard, whenever something is opened. */
+function makeAccessible() {
+  const reference = document.getElementById('reference');
+  const mend = () => {
+    for (const control of reference.querySelectorAll('select, textarea, input')) {
+      if (!control.hasAttribute('aria-label') && !control.labels?.length) control.setAttribute('aria-label', nameOf(control));
+    }
+    for (const region of reference.querySelectorAll('[role="region"]:not([aria-label])'))
+      region.setAttribute('aria-label', region.id.replaceAll('_', ' '));
+    // a link within a button; the button leads to the same address
+    for (const link of reference.querySelectorAll('.opblock-summary-control a[href]')) link.removeAttribute('href');
+    for (const region of reference.querySelectorAll('pre:not([tabindex]), .highlight-code > *:not([tabindex])')) region.tabIndex = 0;
+    const execute = reference.querySelector('[id="operations-Execution-execute-intent"] .execute-wrapper');
+    if (execute) hint(execute);
+  };
+  new MutationObserver(mend).observe(reference, { childList: true, subtree: true });
+  mend();
+}
+
+/** Beside “Execute” of what needs a PAT: where to get one, as long as there is none. */
+function hint(wrapper) {
+  if (document.getElementById('agree').dataset.agreed !== undefined || wrapper.querySelector('.needs-pat')) return;
+  const text = Object.assign(document.createElement('p'), { className: 'needs-pat', textContent: 'This needs a PAT: ' });
+  text.append(Object.assign(document.createElement('a'), { href: '#policy', textContent: 'agree to the policy first' }));
+  wrapper.append(text);
+}
+
 /** The sentences shown on the page. */
 const listSentences = () => [...document.querySelectorAll('#policy .sentences li')].map(({ textContent }) => textContent);
 
@@ -88,6 +124,9 @@ function offerPat(ui, publicUrl) {
     status.textContent = 'Signing …';
     try {
       status.textContent = await agree(ui, publicUrl);
+      button.textContent = 'Agreed. Get another PAT';
+      button.dataset.agreed = '';
+      for (const hinted of document.querySelectorAll('.needs-pat')) hinted.remove();
     } catch (error) {
       status.textContent = `No PAT: ${error.message}`;
     }
@@ -100,6 +139,7 @@ try {
   const description = await (await read('openapi.json')).json();
   const ui = await showOperations(description);
   openFromLinks();
+  makeAccessible();
   // Content that was inserted above has moved it.
   document.querySelector(':target')?.scrollIntoView();
   // Web Crypto exists only on secure addresses, which http on other machines is not.

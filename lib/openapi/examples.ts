@@ -161,6 +161,16 @@ export const noExample: Example = {};
  * An example of each endpoint, in an order in which each finds what the earlier ones have left.
  * @param policyText - the deployment's policy file
  */
+/** What is counted of one execution. */
+const counted = {
+  executions: 1,
+  refusals: {},
+  upstream_calls: 1,
+  upstream_failures: 0,
+  upstream_ms: 85,
+  latency: [1, 0, 0, 0, 0, 0],
+};
+
 export function listExamples(protocol: string, policyText: string): Record<EndpointName, Example> {
   const policy = fillTemplate(parsePolicyTemplate(policyText), exampleBaseUrl);
   return {
@@ -277,6 +287,21 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
         ],
       },
     },
+    'get-stats': {
+      query: { period: 'day' },
+      answer: {
+        period: 'day',
+        from: '2027-02-28T12:00:00.000Z',
+        services: [
+          {
+            service_id: serviceId,
+            service_name: renamed.service_name,
+            ...counted,
+            slots: [{ from: '2027-03-01T11:00:00.000Z', ...counted }],
+          },
+        ],
+      },
+    },
     'delete-intent': { path: { intent_uid: intentUid } },
     'delete-service': { path: { service_id: serviceId } },
     'get-own-description': {
@@ -331,6 +356,8 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
     'issue-token': noExample,
     'get-openapi': noExample,
     'get-docs': noExample,
+    'get-root': noExample,
+    'get-console': noExample,
     'get-docs-asset': noExample,
     mcp: noExample,
   };

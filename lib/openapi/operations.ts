@@ -31,6 +31,7 @@ import {
   tokenRefusal,
   tokenResponse,
 } from '../../schemas/sign-in.ts';
+import { stats, statsQuery } from '../../schemas/stats.ts';
 import { health, keySet } from '../../schemas/well-known.ts';
 import type { EndpointName } from '../endpoints.ts';
 import type { RequestHeader, ResponseHeader } from './headers.ts';
@@ -254,6 +255,13 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     answer: changePage,
     headers: ['Link'],
   },
+  'get-stats': {
+    tag: 'Services',
+    description:
+      'Executions, refusals by their code, upstream failures and latency of each service; an admin of a namespace sees the services that belong to it. An instance of the gate writes what it has counted once a minute, so the last minute may be missing, and an instance that ends takes what it has not written along.',
+    query: statsQuery,
+    answer: stats,
+  },
   'get-service-description': {
     tag: 'Discovery',
     description:
@@ -280,6 +288,15 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'get-docs': {
     tag: 'This gate',
     description: 'This reference, with the policy in plain words, to read and to try. It loads nothing from other hosts.',
+    answer: z.string(),
+    mediaType: 'text/html',
+    headers: revision,
+  },
+  'get-root': { tag: 'This gate', description: 'Whoever accepts `text/html` is led to `/console`, anybody else to `/openapi.json`.' },
+  'get-console': {
+    tag: 'This gate',
+    description:
+      'The catalogue of intents, with a form for each, and for admins the console. It loads nothing from other hosts; what it shows it reads from the other endpoints.',
     answer: z.string(),
     mediaType: 'text/html',
     headers: revision,

@@ -2,10 +2,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
 import { endpoints } from '../../lib/endpoints.ts';
 import { errorTable } from '../../schemas/errors.ts';
 import { startApi } from '../e2e/api.ts';
-import { type Browser, chromiumPath, startBrowser } from './chromium.ts';
+import { expectAccessible } from './console-page.ts';
 
 const given = chromiumPath === undefined ? describe.skip : describe;
 if (chromiumPath === undefined)
@@ -119,6 +120,29 @@ given('the reference page', () => {
     await page.waitForFunction("document.querySelector('#VERSION_CONFLICT').getBoundingClientRect().top >= 0");
     expect(await row.evaluate((element) => element.matches(':target') && element.getBoundingClientRect().bottom < 720)).toBe(true);
     expect(await row.textContent()).toContain('PROTO-INT-010');
+    await page.close();
+  });
+
+  test('says beside Execute where a PAT comes from, until there is one', async () => {
+    const page = await open('#/Execution/execute-intent');
+    await page.getByRole('link', { name: 'agree to the policy first' }).click();
+    await page.getByRole('button', { name: 'Agree' }).click();
+    await page.getByRole('button', { name: 'Agreed. Get another PAT' }).waitFor();
+    expect(await page.locator('.needs-pat').count()).toBe(0);
+    await page.close();
+  });
+
+  test.each(['light', 'dark'] as const)('is accessible (%s)', async (colorScheme) => {
+    const page = await browser.context.newPage();
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.goto(`${bases.root}/docs`);
+    await page.waitForSelector('.opblock');
+    await expectAccessible(page);
+    for (const hash of ['#/Execution/execute-intent', '#/Discovery/search-intents']) {
+      await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+      await page.waitForSelector(`[id="operations-${hash.slice(2).replace('/', '-')}"].is-open .execute-wrapper`);
+      await expectAccessible(page);
+    }
     await page.close();
   });
 

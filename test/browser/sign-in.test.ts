@@ -3,10 +3,10 @@ import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
 import { close, listen } from '../../bin/local/http.ts';
 import { startApi } from '../e2e/api.ts';
 import { makeVerifier, startClientHost } from '../support/sign-in.ts';
-import { type Browser, chromiumPath, startBrowser } from './chromium.ts';
 
 const given = chromiumPath === undefined ? describe.skip : describe;
 if (chromiumPath === undefined)

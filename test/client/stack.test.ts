@@ -9,11 +9,11 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import fc from 'fast-check';
 import { chromium } from 'playwright-core';
+import { chromiumPath } from '../../bin/chromium.ts';
 import { connect, type KeyStore, Refusal } from '../../client/connect.ts';
 import { openFileKeyStore } from '../../client/file-key-store.ts';
 import { canonicalDigest } from '../../functions/core/policy/canonical.ts';
 import { fullIntent, intentPage } from '../../schemas/intent.ts';
-import { chromiumPath } from '../browser/chromium.ts';
 import { startApi } from '../e2e/api.ts';
 import { installPythonClient } from '../support/python.ts';
 

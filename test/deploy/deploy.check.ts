@@ -206,6 +206,7 @@ describe('a deployment', () => {
       'ActivityTable',
       'AdminClientId',
       'ApiUrl',
+      'ConsoleUrl',
       'DashboardUrl',
       'DocsUrl',
       'JwksUrl',

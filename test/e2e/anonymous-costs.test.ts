@@ -74,6 +74,8 @@ const requests: Record<string, () => Request | Promise<Request>> = {
   'GET /openapi.json': () => ['GET', '/openapi.json'],
   'GET /docs': () => ['GET', '/docs'],
   'GET /docs/{asset}': () => ['GET', '/docs/main.js'],
+  'GET /': () => ['GET', '/'],
+  'GET /console': () => ['GET', '/console'],
   'GET /health': () => ['GET', '/health'],
   'GET /.well-known/jwks.json': () => ['GET', '/.well-known/jwks.json'],
   'GET /.well-known/oauth-protected-resource': () => ['GET', '/.well-known/oauth-protected-resource'],

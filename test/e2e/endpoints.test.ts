@@ -181,6 +181,7 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
     FORBIDDEN: () => api.call('GET', `/api/services/${unknownService}/intents`, { token: api.stack.user_token }),
     NOT_FOUND: () => api.call('GET', `/api/services/${unknownService}/intents`),
   },
+  'get-stats': { INVALID_PARAMETER: () => api.asAdmin('GET', '/api/stats?period=year') },
   'get-service-description': {
     INVALID_PARAMETER: async () => api.call('GET', `/api/services/${await api.createService()}/description?page=0`),
     NOT_FOUND: () => api.call('GET', `/api/services/${unknownService}/description`),
@@ -360,7 +361,7 @@ test.each([
   expect(answer.headers.get('allow')?.split(/, */)).toContain(allowed);
 });
 
-test.each(['/', '/api', '/api/pat', '/api/nothing', '/api/services/x/y/z', '/api/intents/a/b', '/nothing/at/all'])(
+test.each(['/api', '/api/pat', '/api/nothing', '/api/services/x/y/z', '/api/intents/a/b', '/nothing/at/all'])(
   '%s is answered 404',
   async (path) => {
     for (const options of [{}, { token: 'rubbish' }]) {

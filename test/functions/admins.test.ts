@@ -134,7 +134,7 @@ describe('what admins may change', () => {
     ['the scope of pay.example', { scopes: ['intent-gate/admin:pay.example'] }, ['pay.example']],
   ];
 
-  test.each(adminEndpoints.filter(({ name }) => name !== 'list-changes'))('$name', async (endpoint) => {
+  test.each(adminEndpoints.filter(({ name }) => !['list-changes', 'get-stats'].includes(name)))('$name', async (endpoint) => {
     const { prepare, isFullAdminsOnly } = caseOf(endpoint);
     for (const namespace of namespaces) {
       let prepared = await prepare(gate.world, namespace);

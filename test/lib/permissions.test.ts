@@ -109,6 +109,7 @@ test('the partitions are those of the keys', () => {
     policy: keys.policy('1'),
     feed: keys.feed('1'),
     jti: keys.jti('1', '2'),
+    stats: keys.stats('day', 0, '1'),
     session: keys.session('1'),
     consent: keys.consent('1', '2'),
     signInCode: keys.signInCode('1'),

@@ -16,6 +16,7 @@ const defaults = {
   requireFreshSignature: false,
   requireProofOfPossession: false,
   signIn: false,
+  adminSignIn: false,
   signInRedirectUris: ['http://127.0.0.1/callback', 'http://[::1]/callback'],
   egressPorts: [443],
   expectedIntents: 100_000,
@@ -130,6 +131,7 @@ describe('parseSettings', () => {
         'signIn: needs domainName, or a publicBaseUrl that begins with https:// and has no path: clients look for its description at the root of a host',
       ],
     ),
+    [{ adminSignIn: true }, 'adminSignIn: needs domainName or publicBaseUrl: the user pool leads admins back there'],
     [
       { signIn: true, publicBaseUrl: 'https://a.example', requireProofOfPossession: true },
       'signIn: must be left out with requireProofOfPossession: who signs in has no key',

@@ -41,7 +41,7 @@ function listMethods({ resources }: Synthesis): Map<string, Resource> {
   };
   return new Map(
     Object.values(resources('AWS::ApiGateway::Method')).map((method) => [
-      `${method.Properties.HttpMethod} ${pathOf(method.Properties.ResourceId.Ref ?? '')}`,
+      `${method.Properties.HttpMethod} ${pathOf(method.Properties.ResourceId.Ref ?? '') || '/'}`,
       method,
     ]),
   );
@@ -119,7 +119,7 @@ describe('the API', () => {
       `ANY ${path}`,
       ...(method === 'GET' ? [`HEAD ${path}`] : []),
     ]);
-    const bare = ['', '/{proxy+}', '/api', '/api/agents', '/api/intents', '/api/pat', '/.well-known'].map((path) => `ANY ${path}`);
+    const bare = ['/{proxy+}', '/api', '/api/agents', '/api/intents', '/api/pat', '/.well-known'].map((path) => `ANY ${path}`);
     expect([...methods.keys()].sort()).toEqual([...new Set([...expected, ...bare])].sort());
     for (const { method, path } of deployed.filter((row) => row.method === 'GET')) {
       expect(methods.get(`HEAD ${path}`)?.Properties.Integration).toEqual(methods.get(`${method} ${path}`)?.Properties.Integration);
@@ -453,11 +453,29 @@ describe('sign-in', () => {
   });
 });
 
+test('the console has an app client with which admins sign in, whose tokens count, only if the setting is made', () => {
+  const made = synthesize({ adminSignIn: true, publicBaseUrl: 'https://gate.example' });
+  const [[id, client] = []] = Object.entries(made.resources('AWS::Cognito::UserPoolClient')).filter(
+    ([, { Properties }]) => Properties.CallbackURLs?.[0] === 'https://gate.example/console',
+  );
+  expect(client?.Properties).toMatchObject({ AllowedOAuthFlows: ['code'], AllowedOAuthScopes: ['openid'] });
+  expect(client?.Properties.GenerateSecret).toBeUndefined();
+  const environments = Object.values(made.resources('AWS::Lambda::Function')).map(({ Properties }) => Properties.Environment.Variables);
+  expect(environments.filter(({ CONSOLE_CLIENT_ID }) => CONSOLE_CLIENT_ID !== undefined)).toEqual([
+    expect.objectContaining({ CONSOLE_CLIENT_ID: { Ref: id }, SIGN_IN_DOMAIN: expect.anything() }),
+  ]);
+  const admins = environments.filter(({ ADMIN_CLIENT_IDS }) => ADMIN_CLIENT_IDS !== undefined);
+  expect(admins.length).toBeGreaterThan(10);
+  expect(admins.filter(({ ADMIN_CLIENT_IDS }) => !JSON.stringify(ADMIN_CLIENT_IDS).includes(`"Ref":"${id}"`))).toEqual([]);
+  expect(JSON.stringify(standard.template)).not.toContain('CONSOLE_CLIENT_ID');
+});
+
 test('outputs are few, and their names stay', () => {
   expect(Object.keys(standard.template.Outputs).sort()).toEqual([
     'ActivityTable',
     'AdminClientId',
     'ApiUrl',
+    'ConsoleUrl',
     'DashboardUrl',
     'DocsUrl',
     'JwksUrl',
@@ -488,6 +506,7 @@ describe("cdk-nag and CloudFormation's own rules are satisfied", () => {
       manageApiLogRole: true,
       machineClient: true,
       signIn: true,
+      adminSignIn: true,
       domainName: 'a.example.com',
       hostedZoneId: 'Z1',
       hostedZoneName: 'example.com',

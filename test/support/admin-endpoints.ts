@@ -10,7 +10,9 @@ import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/poli
 import { openAgents } from '../../functions/core/store/agent.ts';
 import { openHistory } from '../../functions/core/store/history.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
+import { findServices } from '../../functions/core/store/service-list.ts';
 import { openServices } from '../../functions/core/store/services.ts';
+import { openExecutionStats } from '../../functions/core/store/stats.ts';
 import type { Table } from '../../functions/core/store/table.ts';
 import { createAction as createIntent } from '../../functions/create-intent.ts';
 import { createAction as createService } from '../../functions/create-service.ts';
@@ -19,6 +21,7 @@ import { createAction as deleteIntent } from '../../functions/delete-intent.ts';
 import { createAction as deleteService } from '../../functions/delete-service.ts';
 import { createAction as deleteServiceCredential } from '../../functions/delete-service-credential.ts';
 import { createAction as getAgent } from '../../functions/get-agent.ts';
+import { createAction as getStats } from '../../functions/get-stats.ts';
 import { createAction as listAgents } from '../../functions/list-agents.ts';
 import { createAction as listChanges } from '../../functions/list-changes.ts';
 import { createAction as putServiceCredential } from '../../functions/put-service-credential.ts';
@@ -171,6 +174,7 @@ export const cases: Partial<Record<Endpoint['name'], Case>> = {
     isFullAdminsOnly: true,
   },
   'list-changes': { open: listChanges, prepare: async () => ({}) },
+  'get-stats': { open: getStats, prepare: async () => ({}) },
 };
 
 /** @throws if the endpoint has none */
@@ -186,6 +190,8 @@ const openWorld = (table: Table, credentials: ReturnType<typeof openCredentials>
   intents: openIntents(table),
   agents: openAgents(table),
   history: openHistory(table),
+  stats: openExecutionStats(table),
+  findServices: (ids: string[]) => findServices(table, ids),
   credentials,
   egress,
 });

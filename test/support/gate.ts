@@ -22,6 +22,7 @@ import { openIntents } from '../../functions/core/store/intents.ts';
 import { openPolicyArchive } from '../../functions/core/store/policy-archive.ts';
 import { openServices } from '../../functions/core/store/services.ts';
 import { openSignIns } from '../../functions/core/store/sign-ins.ts';
+import type { ExecutionStats } from '../../functions/core/store/stats.ts';
 import type { Table } from '../../functions/core/store/table.ts';
 import { openUsedJtis } from '../../functions/core/store/used-jti.ts';
 import { createAction as createExecuteIntent } from '../../functions/execute-intent.ts';
@@ -101,10 +102,13 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
   const openExecute = ({
     template = loadPolicyTemplate(),
     over = table,
+    stats = { count: async () => {} },
     now = Date.now,
   }: {
     template?: PolicyTemplate;
     over?: Table;
+    /** counts nothing by default, so that tests can count operations */
+    stats?: Pick<ExecutionStats, 'count'>;
     now?: () => number;
   } = {}): Action =>
     createExecuteIntent({
@@ -118,6 +122,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
       calls: openIdempotentCalls(over),
       limits: openRateLimiter(over, now),
       relay,
+      stats,
       now,
     });
 

@@ -12,6 +12,7 @@ import { openPolicyArchive } from '../../functions/core/store/policy-archive.ts'
 import { openRegistry } from '../../functions/core/store/registry.ts';
 import { openServices } from '../../functions/core/store/services.ts';
 import { openSignIns } from '../../functions/core/store/sign-ins.ts';
+import { openExecutionStats } from '../../functions/core/store/stats.ts';
 import type { Item } from '../../functions/core/store/table.ts';
 import { openUsedJtis } from '../../functions/core/store/used-jti.ts';
 import { bindAgent } from '../support/bind-agent.ts';
@@ -57,6 +58,7 @@ async function writeEverything({ table }: TestTable): Promise<void> {
   await signIns.keepGrant(grant, nowMs);
   const calls = openIdempotentCalls(table);
   await calls.begin(keyedCall);
+  await openExecutionStats(table, () => nowMs).count({ outcome: 'OK', upstream: { status: 200, durationMs: 50 } });
   await calls.finish(keyedCall, { status: 200, headers: {}, body: { kept: true } });
 }
 

@@ -69,7 +69,7 @@ export function checkPlanned(candidate: unknown, place: string, serviceUrl: stri
   const parsed = intentInput.safeParse(candidate, { reportInput: true });
   if (!parsed.success) throw refuse(issuesOf(parsed.error));
   const text = JSON.stringify(parsed.data);
-  if (Buffer.byteLength(text) > 256 * 1024) throw refuse([{ path: '', problem: 'must have at most 262144 bytes' }]);
+  if (new TextEncoder().encode(text).length > 256 * 1024) throw refuse([{ path: '', problem: 'must have at most 262144 bytes' }]);
   try {
     const intent = parseJson(text) as IntentInput;
     checkIntent(intent, rules, registryUrl);

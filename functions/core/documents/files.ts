@@ -13,7 +13,10 @@ export function readApiDocument(): ApiDocument {
 /** The reference page, with its place for the policy still empty. */
 export const readPage = (): string => readFileSync(beside('page.html'), 'utf8');
 
-/** A file that the reference page loads. The name is looked up among the existing files, and never becomes part of a path. */
+/** The console, with its places for what the deployment is still empty. */
+export const readConsole = (): string => readFileSync(beside('console.html'), 'utf8');
+
+/** A file that one of the pages loads. The name is looked up among the existing files, and never becomes part of a path. */
 export function readAsset(name: string): string | undefined {
   const folder = beside('assets/');
   const found = readdirSync(folder).find((known) => known === name);

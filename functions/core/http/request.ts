@@ -101,7 +101,7 @@ export const headerValues = ({ multiValueHeaders }: APIGatewayProxyEvent, name: 
 export function calledBaseUrl({ requestContext }: APIGatewayProxyEvent): string {
   const stage = `/${requestContext.stage}`;
   const host = (requestContext.domainName ?? '').toLowerCase().replace(/:443$/, '').replace(/\.$/, '');
-  return `https://${host}${requestContext.path.startsWith(`${stage}/`) ? stage : ''}`;
+  return `https://${host}${`${requestContext.path}/`.startsWith(`${stage}/`) ? stage : ''}`;
 }
 
 function decodeSegment(segment: string): string {

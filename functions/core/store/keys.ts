@@ -26,6 +26,7 @@ export const partitions = {
   limit: { table: 'activity', prefix: 'LIMIT#' },
   call: { table: 'activity', prefix: 'CALL#' },
   jti: { table: 'activity', prefix: 'JTI#' },
+  stats: { table: 'activity', prefix: 'STATS#' },
   session: { table: 'activity', prefix: 'SESSION#' },
   consent: { table: 'activity', prefix: 'CONSENT#' },
   signInCode: { table: 'activity', prefix: 'CODE#' },
@@ -106,6 +107,14 @@ export const keys = {
   /** @param caller - the thumbprint of the agent's key; version 0.1.0 had its agent_id in the same place */
   call: (caller: string, idempotencyKey: string): Key => key('call', caller, idempotencyKey),
   jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
+  /**
+   * What was counted of a service in one slot: the hours of a day (UTC) stand in one partition, and the days of a month
+   * @param slotMs - beginning of the hour or day
+   */
+  stats: (period: 'day' | 'month', slotMs: number, serviceId: string): Key => {
+    const from = new Date(slotMs).toISOString();
+    return key('stats', `${period}#${from.slice(0, period === 'day' ? 10 : 7)}`, `${from}#${serviceId}`);
+  },
   /** @param digest - of the secret in the person's cookie */
   session: (digest: string): Key => key('session', digest, 'SESSION'),
   /** the policy that a person has accepted for a client */

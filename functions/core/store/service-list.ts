@@ -53,6 +53,16 @@ export async function listServices(
   };
 }
 
+/** The live services among these, in no order. */
+export async function findServices(table: Table, serviceIds: readonly string[]): Promise<ServiceRecord[]> {
+  const found: ServiceRecord[] = [];
+  for (let at = 0; at < serviceIds.length; at += 100) {
+    const records = await table.getAll<ServiceRecord & Item>(serviceIds.slice(at, at + 100).map(keys.service));
+    found.push(...records.filter((record): record is ServiceRecord & Item => isLive(record)));
+  }
+  return found;
+}
+
 /** Up to `count` names and the ids of the services that have or had them, in order. */
 async function readNames(table: Table, after: string | undefined, count: number): Promise<(Key & { service_id: string })[]> {
   const names: (Key & { service_id: string })[] = [];

@@ -17,7 +17,7 @@ let folder: string;
 let identity: RunningIdentity;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cli-login-'));
-  identity = await startIdentity({ folder, callbackUrl: 'http://127.0.0.1/oauth/signed-in' });
+  identity = await startIdentity({ folder, callbackUrl: 'http://127.0.0.1/oauth/signed-in', consoleUrl: 'http://127.0.0.1/console' });
 });
 afterAll(async () => {
   await identity.stop();

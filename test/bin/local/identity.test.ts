@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), 'identity-'));
 let identity: RunningIdentity;
 
 beforeAll(async () => {
-  identity = await startIdentity({ folder, callbackUrl: 'http://127.0.0.1/oauth/signed-in' });
+  identity = await startIdentity({ folder, callbackUrl: 'http://127.0.0.1/oauth/signed-in', consoleUrl: 'http://127.0.0.1/console' });
 });
 
 afterAll(async () => {
@@ -61,7 +61,11 @@ test('a group that is made by hand, as the guide for operators says, is in the t
 
 test('signs with a key of its own, not with the one in the package', async () => {
   const other = mkdtempSync(join(tmpdir(), 'identity-'));
-  const stranger = await startIdentity({ folder: other, callbackUrl: 'http://127.0.0.1/oauth/signed-in' });
+  const stranger = await startIdentity({
+    folder: other,
+    callbackUrl: 'http://127.0.0.1/oauth/signed-in',
+    consoleUrl: 'http://127.0.0.1/console',
+  });
   try {
     const [ours, theirs] = await Promise.all([identity, stranger].map(({ jwksUrl }) => fetchKeys(jwksUrl)));
     expect(ours?.keys).not.toEqual(theirs?.keys);
@@ -76,7 +80,7 @@ test('keeps pool, key, users and passwords across a restart, even if a file was 
   const { userPoolId, clientId } = identity;
   await identity.stop();
   writeFileSync(join(folder, '.cognito', 'db', `${userPoolId}.json`), '{"Users":{"adm');
-  identity = await startIdentity({ folder, callbackUrl: 'http://127.0.0.1/oauth/signed-in' });
+  identity = await startIdentity({ folder, callbackUrl: 'http://127.0.0.1/oauth/signed-in', consoleUrl: 'http://127.0.0.1/console' });
   expect(identity).toMatchObject({ userPoolId, clientId });
   const [old, fresh] = await Promise.all([before, await identity.signIn('admin')].map(({ accessToken }) => verify(identity, accessToken)));
   expect(fresh?.sub).toBe(old?.sub);

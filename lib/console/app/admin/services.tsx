@@ -1,0 +1,338 @@
+import { useState } from 'preact/hooks';
+import type * as z from 'zod';
+import { issuesOf } from '../../../../functions/core/json.ts';
+import type { credentialFacts } from '../../../../schemas/credential.ts';
+import { credentialInput } from '../../../../schemas/credential.ts';
+import { type ShownService, serviceInput, serviceUpdate } from '../../../../schemas/service.ts';
+import type { Stats } from '../../../../schemas/stats.ts';
+import { quote } from '../code-samples.ts';
+import { ask, useRead } from '../gate.ts';
+import { Failure, Heading, Scrolled, Shown, Time } from '../parts.tsx';
+import { go, linkTo } from '../route.ts';
+import type { IntentList, ServiceList } from '../wire.ts';
+import { Act } from './act.tsx';
+import { Command, type Field, RecordForm } from './record-form.tsx';
+
+const pageSize = '50';
+
+/** The services: how many intents each has, whether it has a credential, and how it has done in the last day. */
+export function Services({ query }: { query: URLSearchParams }) {
+  const asked = Object.fromEntries(query);
+  const { answer, error, reload } = useRead<ServiceList>('/api/services', { page_size: pageSize, ...asked });
+  const stats = useRead<Stats>('/api/stats', { period: 'day' }, 'admin').answer?.value;
+  return (
+    <>
+      <Heading title="Services">Services</Heading>
+      <p class="buttons">
+        <a class="button" href={linkTo(['import'])}>
+          Import a document
+        </a>
+        <a class="button" href={linkTo(['services', 'new'])}>
+          Register a service
+        </a>
+      </p>
+      <Failure error={error} retry={reload} />
+      <Scrolled label="Services">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Service</th>
+              <th scope="col" class="number">
+                Intents
+              </th>
+              <th scope="col">Credential</th>
+              <th scope="col">Limit</th>
+              <th scope="col" class="number">
+                Runs in a day
+              </th>
+              <th scope="col" class="number">
+                Failures
+              </th>
+              <th scope="col">Last failure</th>
+            </tr>
+          </thead>
+          <tbody>
+            {answer?.value.services.map(({ service_id, service_name, intents }) => {
+              const own = stats?.services.find((one) => one.service_id === service_id);
+              return (
+                <tr key={service_id}>
+                  <th scope="row">
+                    <a href={linkTo(['services', service_id])}>
+                      <Shown text={service_name} />
+                    </a>
+                  </th>
+                  <td class="number">{intents}</td>
+                  <CredentialAndLimit serviceId={service_id} />
+                  <td class="number">{own?.executions ?? 0}</td>
+                  <td class="number">{own?.upstream_failures ?? 0}</td>
+                  <td>
+                    {own?.last_failure && (
+                      <>
+                        <Time at={own.last_failure.at} /> {own.last_failure.code}
+                      </>
+                    )}
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </Scrolled>
+      {answer?.next && (
+        <p>
+          <a href={linkTo(['services'], answer.next)}>More</a>
+        </p>
+      )}
+      <Command text="npx intent-gate services list" />
+    </>
+  );
+}
+
+/** What the list of services does not say. */
+function CredentialAndLimit({ serviceId }: { serviceId: string }) {
+  const { credential, limit } = useRead<ShownService>(`/api/services/${serviceId}`, {}, 'admin').answer?.value ?? {};
+  return (
+    <>
+      <td>{credential === undefined ? '' : credential === null ? 'none' : 'set'}</td>
+      <td>{limit && `${limit.rate} in ${limit.period} s`}</td>
+    </>
+  );
+}
+
+const fields: Field[] = [
+  { name: 'service_name', label: 'Name', kind: 'line', isRequired: true },
+  { name: 'service_url', label: 'Address', kind: 'line', isRequired: true, hint: 'For example https://api.example.com' },
+  { name: 'description', label: 'Description', kind: 'text', isRequired: true },
+  { name: 'policy_url', label: 'Address of its own policy', kind: 'line' },
+  { name: 'service_logo_url', label: 'Address of its logo', kind: 'line' },
+  { name: 'service_terms_of_service_url', label: 'Address of its terms of service', kind: 'line' },
+  { name: 'service_privacy_policy_url', label: 'Address of its privacy policy', kind: 'line' },
+  {
+    name: 'namespace',
+    label: 'Namespace',
+    kind: 'line',
+    hint: 'In which all its intents stand, and whose admins may change it. It never changes once it is set.',
+  },
+  {
+    name: 'limit',
+    label: 'Limit over all agents',
+    kind: 'json',
+    hint: 'At most so many calls in so many seconds: {"rate": 100, "period": 60}',
+  },
+  {
+    name: 'headers',
+    label: 'Header fields that every call carries',
+    kind: 'json',
+    hint: 'Nothing secret: as an object, such as {"Api-Version": "2"}',
+  },
+];
+
+export const NewService = () => (
+  <>
+    <Heading title="Register a service">Register a service</Heading>
+    <p>
+      If it has an OpenAPI document, <a href={linkTo(['import'])}>import that</a> instead: its operations become intents at once.
+    </p>
+    <RecordForm
+      name="new service"
+      fields={fields}
+      record={{}}
+      schema={serviceInput}
+      send={{ method: 'POST', path: '/api/services' }}
+      command="npx intent-gate services create -f -"
+      onSaved={({ service_id }) => go(linkTo(['services', String(service_id)]))}
+    />
+  </>
+);
+
+/** One service: its record, its credential, its intents. */
+export function ServiceView({ id }: { id: string }) {
+  const path = `/api/services/${encodeURIComponent(id)}`;
+  const { answer, error, reload } = useRead<ShownService>(path, {}, 'admin');
+  const [note, setNote] = useState('');
+  if (error !== undefined || answer === undefined) {
+    return (
+      <>
+        <Heading title="Service">Service</Heading>
+        <Failure error={error} retry={reload} />
+      </>
+    );
+  }
+  const { value: record, etag } = answer;
+  return (
+    <article>
+      <p>
+        <a href={linkTo(['services'])}>Services</a>
+      </p>
+      <Heading title={record.service_name}>
+        <Shown text={record.service_name} />
+      </Heading>
+      <p role="status">{note}</p>
+      <ServiceIntents id={id} />
+      <Credential id={id} facts={record.credential} onChanged={reload} />
+      <section aria-labelledby="record-title">
+        <h2 id="record-title">Its record</h2>
+        <RecordForm
+          key={etag}
+          name={`service ${id} ${etag}`}
+          fields={fields}
+          record={record}
+          etag={etag}
+          schema={serviceUpdate}
+          send={{ method: 'PUT', path }}
+          read={{ path }}
+          command={`npx intent-gate services update ${id} -f -`}
+          onSaved={() => {
+            setNote('Saved.');
+            reload();
+          }}
+        />
+      </section>
+      <section aria-labelledby="delete-title">
+        <h2 id="delete-title">Delete it</h2>
+        <p>All its intents go with it, and its credential.</p>
+        <Act
+          title="Delete the service"
+          isDangerous
+          command={`npx intent-gate services delete ${id}`}
+          act={async () => void (await ask('DELETE', path, { as: 'admin' }))}
+          onDone={() => go(linkTo(['services']))}
+        />
+      </section>
+    </article>
+  );
+}
+
+function ServiceIntents({ id }: { id: string }) {
+  const [page, setPage] = useState(1);
+  const { answer, error, reload } = useRead<IntentList>(
+    `/api/services/${id}/intents`,
+    { page: String(page), page_size: pageSize },
+    'admin',
+  );
+  const { intents = [], pagination } = answer?.value ?? {};
+  return (
+    <section aria-labelledby="intents-title">
+      <h2 id="intents-title">Its intents{pagination && ` (${pagination.total_results})`}</h2>
+      <p>
+        <a class="button" href={linkTo(['services', id, 'new'])}>
+          Add one
+        </a>
+      </p>
+      <Failure error={error} retry={reload} />
+      <ul>
+        {intents.map(({ intent_uid, intent_name }) => (
+          <li key={intent_uid}>
+            <a href={linkTo(['intents', intent_uid])}>
+              <Shown text={intent_name} />
+            </a>{' '}
+            <span class="quiet">{intent_uid}</span>
+          </li>
+        ))}
+      </ul>
+      {pagination && pagination.total_pages > 1 && (
+        <nav class="pages" aria-label="Pages">
+          <button type="button" disabled={page === 1} onClick={() => setPage(page - 1)}>
+            Back
+          </button>
+          <span>
+            Page {page} of {pagination.total_pages}
+          </span>
+          <button type="button" disabled={page >= pagination.total_pages} onClick={() => setPage(page + 1)}>
+            More
+          </button>
+        </nav>
+      )}
+    </section>
+  );
+}
+
+const credentialFields: Field[] = [
+  { name: 'header_name', label: 'Header field', kind: 'line', isRequired: true, hint: 'For example Authorization or X-Api-Key' },
+  {
+    name: 'header_value',
+    label: 'Its value',
+    kind: 'line',
+    isRequired: true,
+    hint: 'It is written and never shown again, here or anywhere.',
+  },
+];
+
+/** What is known of the credential, never a value; and a form that sets it. What is typed there is not kept. */
+function Credential({
+  id,
+  facts,
+  onChanged,
+}: {
+  id: string;
+  facts: z.infer<typeof credentialFacts> | null | undefined;
+  onChanged(): void;
+}) {
+  const path = `/api/services/${id}/credential`;
+  const [values, setValues] = useState<Record<string, string>>({});
+  const body = { header_name: values.header_name ?? '', header_value: values.header_value ?? '' };
+  const [problems, setProblems] = useState<string[]>([]);
+  const set = async () => {
+    const checked = credentialInput.safeParse(body, { reportInput: true });
+    setProblems(checked.success ? [] : issuesOf(checked.error).map(({ path, problem }) => `${path.slice(1)} ${problem}`));
+    if (!checked.success) return false;
+    await ask('PUT', path, { body, as: 'admin' });
+    setValues({});
+    return true;
+  };
+  return (
+    <section aria-labelledby="credential-title">
+      <h2 id="credential-title">Its credential</h2>
+      {facts ? (
+        <p>
+          Set{' '}
+          {facts.set_by && (
+            <>
+              by <Shown text={facts.set_by} />{' '}
+            </>
+          )}
+          at <Time at={facts.set_at} />: <Shown text={[...(facts.headers ?? []), ...(facts.query ?? [])].join(', ')} />, sent to{' '}
+          <Shown text={facts.origins.join(', ')} /> only.
+        </p>
+      ) : (
+        <p>It has none: calls go out without one.</p>
+      )}
+      {credentialFields.map(({ name, label, hint }) => (
+        <div class="field" key={name}>
+          <label for={`credential-${name}`}>{label}</label>
+          <input
+            id={`credential-${name}`}
+            {...(name === 'header_value' ? { type: 'password' } : { type: 'text' })}
+            autocomplete="off"
+            value={values[name] ?? ''}
+            aria-describedby={`credential-${name}-hint`}
+            onInput={({ currentTarget }) => setValues({ ...values, [name]: currentTarget.value })}
+          />
+          <p class="hint" id={`credential-${name}-hint`}>
+            {hint}
+          </p>
+        </div>
+      ))}
+      {problems.map((problem) => (
+        <p class="problem" key={problem}>
+          <Shown text={problem} />
+        </p>
+      ))}
+      <Act
+        title="Set the credential"
+        command={`npx intent-gate services credential set ${id} --header ${quote(values.header_name || 'X-Api-Key')}`}
+        act={set}
+        onDone={onChanged}
+      />
+      {facts && (
+        <Act
+          title="Remove the credential"
+          isDangerous
+          command={`npx intent-gate services credential remove ${id}`}
+          act={async () => void (await ask('DELETE', path, { as: 'admin' }))}
+          onDone={onChanged}
+        />
+      )}
+    </section>
+  );
+}

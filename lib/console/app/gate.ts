@@ -1,0 +1,84 @@
+import { useEffect, useState } from 'preact/hooks';
+import { IntentGateError, Refusal } from '../../../client/errors.ts';
+import { openHttp, type SendOptions } from '../../../client/http.ts';
+import { accessToken, renewSession } from './session.ts';
+
+/** The address of the gate: the page is at `/console` below it. */
+export const gateUrl = new URL('.', location.href).href.replace(/\/$/, '');
+
+/** Sends each request once: whoever looks at the page decides whether it is sent again. */
+const http = openHttp({ url: gateUrl, maxAttempts: 1, maxWaitMs: 0 });
+
+/** An answer of the gate. */
+export interface Answered<T> {
+  value: T;
+  /** of the record, to be sent back as `If-Match` */
+  etag: string | undefined;
+  /** how to get the next page: the query of its address */
+  next: Record<string, string> | undefined;
+}
+
+export interface Asked extends Pick<SendOptions, 'query' | 'headers' | 'body' | 'signal'> {
+  /** with the token of whoever has signed in: `required` also where the answer is there for everybody */
+  as?: 'admin';
+}
+
+/**
+ * Sends a request to the gate.
+ * @throws IntentGateError
+ */
+export async function ask<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, { as, ...given }: Asked = {}): Promise<Answered<T>> {
+  const send = async () => http.send(method, path, { ...given, ...(as && { headers: { ...given.headers, ...authorization() } }) });
+  const answer = await send().catch(async (error: unknown) => {
+    if (as && isSignedOut(error) && (await renewSession())) return send();
+    throw error;
+  });
+  const [, next] = /<[^>?]*\?([^>]*)>;\s*rel="next"/.exec(answer.headers.get('link') ?? '') ?? [];
+  return {
+    value: answer.body as T,
+    etag: answer.headers.get('etag') ?? undefined,
+    next: next === undefined ? undefined : Object.fromEntries(new URLSearchParams(next)),
+  };
+}
+
+function authorization(): Record<string, string> {
+  const token = accessToken();
+  return token === undefined ? {} : { Authorization: `Bearer ${token}` };
+}
+
+/** Whether the request was refused because the sign-in has ended. */
+export const isSignedOut = (error: unknown): boolean => error instanceof Refusal && error.status === 401;
+
+/** What is said to people about a failure: always a sentence, and what the gate calls the request, for its operators. */
+export function describeFailure(error: unknown): string {
+  if (error instanceof Refusal) return error.message;
+  if (error instanceof IntentGateError && error.code === 'UNREACHABLE') return 'The gate does not answer. Nothing is lost: try again.';
+  return error instanceof Error ? error.message : String(error);
+}
+
+export interface Reading<T> {
+  answer: Answered<T> | undefined;
+  error: unknown;
+  isLoading: boolean;
+  reload(): void;
+}
+
+/** Reads something, and again whenever path or query change; until the new answer is there, the old one is shown. */
+export function useRead<T>(path: string | undefined, query: Record<string, string> = {}, as?: 'admin'): Reading<T> {
+  const [round, setRound] = useState(0);
+  const [state, setState] = useState<{ answer?: Answered<T>; error?: unknown; isLoading: boolean }>({ isLoading: true });
+  const asked = JSON.stringify([path, query, as]);
+  useEffect(() => {
+    if (path === undefined) return undefined;
+    const giveUp = new AbortController();
+    setState((before) => ({ ...before, isLoading: true }));
+    ask<T>('GET', path, { query, signal: giveUp.signal, ...(as && { as }) }).then(
+      (answer) => setState({ answer, isLoading: false }),
+      (error) => {
+        if (!giveUp.signal.aborted) setState((before) => ({ ...before, error, isLoading: false }));
+      },
+    );
+    return () => giveUp.abort();
+  }, [asked, round]);
+  return { answer: state.answer, error: state.error, isLoading: state.isLoading, reload: () => setRound(round + 1) };
+}

@@ -1,0 +1,180 @@
+import { useState } from 'preact/hooks';
+import type { FullIntent } from '../../../schemas/intent.ts';
+import type { Parameter } from '../../../schemas/parameter.ts';
+import { Allowance, useTerms } from './catalogue.tsx';
+import { listSamples } from './code-samples.ts';
+import { Sentences } from './consent.tsx';
+import { deployment } from './deployment.ts';
+import { useRead } from './gate.ts';
+import { describeType } from './parameter-form.tsx';
+import { exampleValues, readValues, type Typed, typeValues } from './parameter-values.ts';
+import { Copyable, Failure, Heading, Scrolled, Shown } from './parts.tsx';
+import type { Terms } from './policy-terms.ts';
+import { linkTo } from './route.ts';
+import { Run } from './run.tsx';
+import { session } from './session.ts';
+import { useDraft, useStore } from './store.ts';
+
+/** One intent: what it does, what the policy says about it, a form to run it, and programs that do the same. */
+export function IntentView({ uid, query }: { uid: string; query: URLSearchParams }) {
+  const isAdmin = useStore(session) !== undefined;
+  const { answer, error, reload } = useRead<FullIntent>(
+    `/api/intents/${encodeURIComponent(uid)}`,
+    { view: 'full' },
+    isAdmin ? 'admin' : undefined,
+  );
+  const terms = useTerms()(uid);
+  if (error !== undefined) {
+    return (
+      <>
+        <Heading title={uid}>{uid}</Heading>
+        <Failure error={error} retry={reload} />
+        <p>
+          <a href={linkTo([])}>Back to the catalogue</a>
+        </p>
+      </>
+    );
+  }
+  if (answer === undefined) return <p role="status">Loading …</p>;
+  return <Loaded key={uid} intent={answer.value} terms={terms} given={query.get('parameters')} isAdmin={isAdmin} />;
+}
+
+function Loaded({
+  intent,
+  terms,
+  given,
+  isAdmin,
+}: {
+  intent: FullIntent;
+  terms: Terms | undefined;
+  given: string | null;
+  isAdmin: boolean;
+}) {
+  const inputs: readonly Parameter[] = intent.input_parameters;
+  const [typed, setTyped] = useDraft<Typed>(`typed ${intent.intent_uid}`, startWith(inputs, given));
+  return (
+    <article>
+      <p>
+        <a href={linkTo([])}>Catalogue</a> ›{' '}
+        <a href={linkTo([], { service: intent.service_name })}>
+          <Shown text={intent.service_name} />
+        </a>
+      </p>
+      <Heading title={intent.intent_name}>
+        <Shown text={intent.intent_name} />
+      </Heading>
+      <p class="badges">
+        <Allowance terms={terms} />
+        {intent.deprecated && <span class="badge bad">deprecated</span>}
+        {intent.draft && <span class="badge">draft</span>}
+        {intent.tags.map((tag) => (
+          <a key={tag} class="tag" href={linkTo([], { tags: tag })}>
+            <Shown text={tag} />
+          </a>
+        ))}
+        {isAdmin && <a href={linkTo(['intents', intent.intent_uid, 'edit'])}>Edit</a>}
+      </p>
+      <p class="description">
+        <Shown text={intent.description} />
+      </p>
+      <p class="quiet">
+        <code>{intent.intent_uid}</code>
+      </p>
+      <section aria-labelledby="run-title">
+        <h2 id="run-title">Run it</h2>
+        <Run
+          intent={intent}
+          typed={typed}
+          onTyped={setTyped}
+          isRunnable={!['prohibited', 'not permitted'].includes(terms?.access ?? '') && !intent.deprecated && !intent.draft}
+        />
+      </section>
+      <section aria-labelledby="terms-title">
+        <h2 id="terms-title">What the policy says</h2>
+        <Sentences sentences={terms?.sentences ?? []} />
+        <p>
+          <a href={linkTo(['policy'])}>The whole policy</a>
+        </p>
+      </section>
+      <section aria-labelledby="outputs-title">
+        <h2 id="outputs-title">What it answers</h2>
+        <Outputs outputs={intent.output_parameters} />
+        <p class="quiet">
+          It calls{' '}
+          <code>
+            {intent.endpoint.method} <Shown text={intent.endpoint.url} />
+          </code>
+        </p>
+      </section>
+      <Samples uid={intent.intent_uid} parameters={sampleOf(inputs, typed)} />
+    </article>
+  );
+}
+
+/** What an address brings along, as the list of calls does. */
+function startWith(inputs: readonly Parameter[], given: string | null): Typed {
+  if (given === null) return {};
+  try {
+    return typeValues(inputs, JSON.parse(given));
+  } catch {
+    return {};
+  }
+}
+
+/** What somebody has typed, if it is a request already; else an example. */
+function sampleOf(inputs: readonly Parameter[], typed: Typed): Record<string, unknown> {
+  const { parameters } = readValues(
+    inputs.map(({ pattern: _, ...rest }) => rest),
+    typed,
+  );
+  return { ...exampleValues(inputs), ...parameters };
+}
+
+function Outputs({ outputs }: { outputs: readonly Parameter[] }) {
+  if (outputs.length === 0) return <p>Its service has not said what.</p>;
+  return (
+    <Scrolled label="Members of the answer">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Type</th>
+            <th scope="col">Meaning</th>
+          </tr>
+        </thead>
+        <tbody>
+          {outputs.map((output) => (
+            <tr key={output.name}>
+              <th scope="row">
+                <Shown text={output.name} />
+              </th>
+              <td>
+                <Shown text={describeType(output)} />
+              </td>
+              <td>{output.description && <Shown text={output.description} />}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scrolled>
+  );
+}
+
+function Samples({ uid, parameters }: { uid: string; parameters: Record<string, unknown> }) {
+  const samples = listSamples(deployment.publicUrl, uid, parameters);
+  const [language, setLanguage] = useState('curl');
+  return (
+    <section aria-labelledby="code-title">
+      <h2 id="code-title">From a program</h2>
+      <fieldset class="tags">
+        <legend>Language</legend>
+        {Object.keys(samples).map((name) => (
+          <button key={name} type="button" class="tag" aria-pressed={name === language} onClick={() => setLanguage(name)}>
+            {name}
+          </button>
+        ))}
+      </fieldset>
+      <Copyable label={`The call in ${language}`} text={samples[language] ?? ''} />
+    </section>
+  );
+}

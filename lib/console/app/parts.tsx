@@ -1,0 +1,83 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { Refusal } from '../../../client/errors.ts';
+import { escapeHiddenInJson } from '../../../schemas/text.ts';
+import { describeFailure } from './gate.ts';
+
+/**
+ * A text of somebody else: a service, an agent, an admin. It stays a text whatever is in it; it cannot change the direction of what stands around it,
+ * and characters that nobody sees are shown as escapes.
+ */
+export const Shown = ({ text }: { text: string }) => <bdi>{escapeHiddenInJson(text)}</bdi>;
+
+/** whether a view has been shown before */
+let isShown = false;
+
+/** The heading of a view. It gets the focus, so that whoever does not see the page hears where they are. */
+export function Heading({ children, title }: { children: ComponentChildren; title: string }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${escapeHiddenInJson(title)} – Intent Gate`;
+    // where somebody comes from, the page is read from its beginning
+    if (isShown) heading.current?.focus();
+    isShown = true;
+  }, [title]);
+  return (
+    <h1 tabIndex={-1} ref={heading}>
+      {children}
+    </h1>
+  );
+}
+
+/** What went wrong, and how to try again. */
+export function Failure({ error, retry }: { error: unknown; retry?: (() => void) | undefined }) {
+  if (error === undefined) return null;
+  const requestId = error instanceof Refusal ? error.requestId : undefined;
+  return (
+    <div class="failure" role="alert">
+      <p>
+        <Shown text={describeFailure(error)} />
+      </p>
+      {requestId && (
+        <p class="quiet">
+          Request <code>{requestId}</code>
+        </p>
+      )}
+      {retry && (
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** A command or a text to be taken elsewhere. */
+export function Copyable({ text, label }: { text: string; label: string }) {
+  return (
+    <div class="copyable">
+      <Scrolled label={label}>
+        <pre>
+          <code>{escapeHiddenInJson(text)}</code>
+        </pre>
+      </Scrolled>
+      <button type="button" class="plain" aria-label={`Copy: ${label}`} onClick={() => void navigator.clipboard.writeText(text)}>
+        Copy
+      </button>
+    </div>
+  );
+}
+
+/** A table that can be scrolled sideways where it is wider than the screen. */
+export const Scrolled = ({ label, children }: { label: string; children: ComponentChildren }) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what can be scrolled must be reachable by keyboard
+  <section class="scrolled" aria-label={label} tabIndex={0}>
+    {children}
+  </section>
+);
+
+/** A time of the gate, in the reader's zone. */
+export const Time = ({ at }: { at: string | number }) => {
+  const date = new Date(at);
+  return <time dateTime={date.toISOString()}>{date.toLocaleString()}</time>;
+};

@@ -1,0 +1,80 @@
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { deployment } from './deployment.ts';
+import { Failure, Heading, Shown } from './parts.tsx';
+import type { Route } from './route.ts';
+import { beginSignIn, endSession, session, signInFailure } from './session.ts';
+import { useStore } from './store.ts';
+
+/** Who is signed in, and how to change that. */
+export function Account() {
+  const current = useStore(session);
+  if (!deployment.signIn) return null;
+  if (!current) {
+    return (
+      <button type="button" onClick={() => void beginSignIn()}>
+        Sign in
+      </button>
+    );
+  }
+  return (
+    <span>
+      <Shown text={current.userName} />{' '}
+      <button type="button" class="plain" onClick={endSession}>
+        Sign out
+      </button>
+    </span>
+  );
+}
+
+/** Why somebody is not signed in, or no longer. */
+export function SignInNotice() {
+  const text = useStore(signInFailure);
+  if (text === undefined) return null;
+  return (
+    <p class="notice" role="alert">
+      {text}{' '}
+      <button type="button" onClick={() => void beginSignIn()}>
+        Sign in
+      </button>
+    </p>
+  );
+}
+
+let loaded: ComponentType<Route> | undefined;
+
+/** What admins see, which is loaded when one has signed in. */
+export function ForAdmins(route: Route) {
+  const isSignedIn = useStore(session) !== undefined;
+  const [, redraw] = useState({});
+  const [error, setError] = useState<unknown>();
+  useEffect(() => {
+    if (!isSignedIn || loaded) return;
+    import('./admin/console-view.tsx').then(({ ConsoleView }) => {
+      loaded = ConsoleView;
+      redraw({});
+    }, setError);
+  }, [isSignedIn]);
+  if (!isSignedIn) {
+    return (
+      <>
+        <Heading title="For admins">This is for admins</Heading>
+        <p>
+          {deployment.signIn
+            ? 'Sign in with the account that an admin of this gate has made for you.'
+            : 'Nobody can sign in here: this gate is deployed without the setting adminSignIn. Use the command line: npx intent-gate login.'}
+        </p>
+        {deployment.signIn && (
+          <p>
+            <button type="button" class="main" onClick={() => void beginSignIn()}>
+              Sign in to go on
+            </button>
+          </p>
+        )}
+      </>
+    );
+  }
+  if (!loaded) return <Failure error={error} />;
+  const View = loaded;
+  return <View {...route} />;
+}

@@ -1,0 +1,63 @@
+import { useEffect, useState } from 'preact/hooks';
+
+/** A value that several views show. */
+export interface Store<T> {
+  get(): T;
+  set(value: T): void;
+  subscribe(listener: () => void): () => void;
+}
+
+export function openStore<T>(initial: T): Store<T> {
+  const listeners = new Set<() => void>();
+  let current = initial;
+  return {
+    get: () => current,
+    set: (value) => {
+      current = value;
+      for (const listener of listeners) listener();
+    },
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+export function useStore<T>(store: Store<T>): T {
+  const [, redraw] = useState({});
+  useEffect(() => store.subscribe(() => redraw({})), [store]);
+  return store.get();
+}
+
+/** What the tab keeps until it is closed. Not what is secret: other pages of this origin could read it. */
+export function readKept<T>(name: string, otherwise: T): T {
+  try {
+    const kept = sessionStorage.getItem(name);
+    return kept === null ? otherwise : JSON.parse(kept);
+  } catch {
+    return otherwise;
+  }
+}
+
+/** Without room, or where storage is turned off, nothing is kept. */
+export function keep(name: string, value: unknown): void {
+  try {
+    if (value === undefined) sessionStorage.removeItem(name);
+    else sessionStorage.setItem(name, JSON.stringify(value));
+  } catch {
+    // the page works without it
+  }
+}
+
+/** A state that outlives a reload and a sign-in: what somebody has typed. */
+export function useDraft<T>(name: string, initial: T): [T, (value: T) => void, () => void] {
+  const [value, setValue] = useState<T>(() => readKept(name, initial));
+  return [
+    value,
+    (next) => {
+      setValue(next);
+      keep(name, next);
+    },
+    () => keep(name, undefined),
+  ];
+}

@@ -1,0 +1,197 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
+import { bodyOf, startApi } from '../e2e/api.ts';
+import { expectAccessible, expectToFit, hostileTexts, startService } from './console-page.ts';
+
+const given = chromiumPath === undefined ? describe.skip : describe;
+const api = chromiumPath === undefined ? undefined : await startApi({ demo: true });
+
+/** Turns the text around it, if it is not kept apart. */
+const override = '\u202e';
+const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+given('the catalogue', () => {
+  let browser: Browser;
+  let service: Awaited<ReturnType<typeof startService>>;
+
+  beforeAll(async () => {
+    browser = await startBrowser();
+    service = await startService({
+      text: `${override}${hostileTexts.markup}`,
+      rows: [
+        { name: 'one', value: 1 },
+        { name: hostileTexts.entity, value: 2 },
+      ],
+      picture,
+    });
+    const registered = await api?.asAdmin('POST', '/api/services', {
+      service_name: hostileTexts.markup,
+      service_url: service.url,
+      description: hostileTexts.long,
+    });
+    const { service_id } = registered && bodyOf(registered, 201);
+    const input = { type: 'string', description: hostileTexts.markup };
+    await api?.asAdmin('POST', `/api/services/${service_id}/intents`, {
+      intent_uid: 'hostile.example:texts:v1',
+      intent_name: hostileTexts.markup,
+      description: hostileTexts.long,
+      input_parameters: [
+        { ...input, name: hostileTexts.entity, enum: [hostileTexts.markup, hostileTexts.address] },
+        { ...input, name: '<b>bold</b>' },
+      ],
+      output_parameters: [{ name: 'text', type: 'string', description: hostileTexts.markup }],
+      endpoint: service.url,
+      tags: [hostileTexts.markup.slice(0, 60)],
+    });
+  }, 90_000);
+  afterAll(async () => {
+    await browser?.close();
+    await Promise.all([api?.stop(), service?.stop()]);
+  });
+  afterEach(() => {
+    expect(browser.complaints.splice(0)).toEqual([]);
+    expect(browser.requests.splice(0).filter((url) => !url.startsWith(`${api?.stack.base_url}/`) && !url.startsWith('data:'))).toEqual([]);
+  });
+
+  async function open(hash = ''): Promise<Page> {
+    const page = await browser.context.newPage();
+    await page.goto(`${api?.stack.base_url}/console${hash}`);
+    await page.locator('h1').waitFor();
+    return page;
+  }
+
+  const intentAt = (uid: string) => `#/intents/${encodeURIComponent(uid)}`;
+
+  test('a browser is led there from the root', async () => {
+    const page = await browser.context.newPage();
+    await page.goto(`${api?.stack.base_url}/`);
+    await page.getByRole('heading', { name: 'What can be done here' }).waitFor();
+    expect(page.url()).toBe(`${api?.stack.base_url}/console`);
+    await page.close();
+  });
+
+  test('leads from a search to a run, and to the list of calls', async () => {
+    const page = await open();
+    await page.getByLabel('Search').pressSequentially('describe a country');
+    const hit = page.getByRole('link', { name: 'Describe a country' });
+    await hit.waitFor();
+    await page.waitForURL(/query=describe/);
+    await hit.click();
+    await page.getByRole('heading', { name: 'Describe a country' }).waitFor();
+    await page.getByText('You may execute every intent, at most 60 times a minute.').waitFor();
+    await page.getByLabel('code', { exact: false }).first().fill('JP');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('dialog').getByText('You must sign the policy').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Accept and run' }).click();
+    await page.locator('.answer').getByText('Japan', { exact: true }).waitFor();
+    await page.getByText(/59 of 60 calls are left/).waitFor();
+    await expectAccessible(page);
+    await page.getByRole('link', { name: 'Your calls' }).click();
+    await page.getByText('answered').waitFor();
+    await page.getByRole('link', { name: 'world.example:get-country:v1' }).click();
+    expect(await page.getByLabel('code', { exact: false }).first().inputValue()).toBe('JP');
+    // The policy is accepted already, for as long as the tab is open.
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByText(/58 of 60 calls are left/).waitFor();
+    await page.close();
+  });
+
+  test('does not sign what is not accepted', async () => {
+    const page = await open(intentAt('world.example:get-country:v1'));
+    await page.getByLabel('code', { exact: false }).first().fill('JP');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByText('You have not accepted the policy').waitFor();
+    expect(browser.requests.filter((url) => url.endsWith('/api/pat/issue'))).toEqual([]);
+    await page.close();
+  });
+
+  test('says at the field what the gate would refuse, without asking it', async () => {
+    const page = await open(intentAt('world.example:get-country:v1'));
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByText('Is required and must be a string.').waitFor();
+    await page.getByLabel('code', { exact: false }).first().fill('japan');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByText(/Must match the pattern/).waitFor();
+    expect(await page.evaluate('document.activeElement.id')).toBe('parameter-0');
+    await expectAccessible(page);
+    expect(browser.requests.filter((url) => url.endsWith('/api/intents/execute'))).toEqual([]);
+    await page.close();
+  });
+
+  test('keeps what was typed over a reload', async () => {
+    const page = await open(intentAt('world.example:get-country:v1'));
+    await page.getByLabel('code', { exact: false }).first().fill('FR');
+    await page.reload();
+    expect(await page.getByLabel('code', { exact: false }).first().inputValue()).toBe('FR');
+    await page.close();
+  });
+
+  test('says what the policy prohibits', async () => {
+    const page = await open(intentAt('world.example:export-countries:v1'));
+    await page.getByText('prohibited').waitFor();
+    await page.getByText('You must not execute the intent world.example:export-countries:v1').waitFor();
+    expect(await page.getByRole('button', { name: 'Run', exact: true }).isDisabled()).toBe(true);
+    await page.close();
+  });
+
+  test('filters by service and tag, and keeps that in the address', async () => {
+    const page = await open();
+    await page.getByLabel('Service').selectOption('World facts');
+    await page.getByRole('button', { name: 'countries' }).click();
+    await page.waitForURL(/tags=countries/);
+    await page.getByText('3 found').or(page.getByText('4 found')).waitFor();
+    await page.reload();
+    expect(await page.getByRole('button', { name: 'countries' }).getAttribute('aria-pressed')).toBe('true');
+    await page.close();
+  });
+
+  test('shows hostile texts as texts, and pictures as pictures', async () => {
+    const page = await open('#/?query=hostile');
+    await page.goto(`${api?.stack.base_url}/console${intentAt('hostile.example:texts:v1')}`);
+    await page.getByRole('heading', { name: hostileTexts.markup }).waitFor();
+    await page.getByLabel(hostileTexts.entity).selectOption({ label: hostileTexts.markup });
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('button', { name: 'Accept and run' }).click();
+    await page.locator('.answer').getByText(`\\u202e${hostileTexts.markup}`).waitFor();
+    expect(await page.locator('.answer table td').allTextContents()).toEqual(['one', '1', hostileTexts.entity, '2']);
+    expect(await page.evaluate('document.querySelector(".answer img").naturalWidth')).toBe(1);
+    expect(await page.locator('img[src="x"], main script').count()).toBe(0);
+    expect(await page.title()).not.toBe('owned');
+    await expectAccessible(page);
+    await page.setViewportSize({ width: 360, height: 740 });
+    await expectToFit(page);
+    await page.close();
+  });
+
+  test.each(['light', 'dark'] as const)('is accessible, and fits a phone (%s)', async (colorScheme) => {
+    const page = await open();
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.setViewportSize({ width: 360, height: 740 });
+    for (const hash of ['', intentAt('world.example:get-country:v1'), '#/policy', '#/calls', '#/nowhere']) {
+      await page.goto(`${api?.stack.base_url}/console${hash}`);
+      await page.waitForLoadState('networkidle');
+      await expectToFit(page);
+      await expectAccessible(page);
+    }
+    await page.close();
+  });
+
+  test('can be used by keyboard alone', async () => {
+    const page = await open();
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+    await page.getByLabel('Search').focus();
+    await page.keyboard.type('time in another place');
+    await page.waitForURL(/query=time/);
+    await page.getByRole('link', { name: 'Tell the time in another place' }).waitFor();
+    while ((await page.evaluate('document.activeElement.textContent')) !== 'Tell the time in another place')
+      await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Tell the time in another place' }).waitFor();
+    await page.close();
+  });
+});
