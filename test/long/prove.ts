@@ -83,7 +83,7 @@ await runHarness('M2: one call for 200 requests at once under one key', 'rounds'
   'test/long/idempotency.ts',
   ...['--rounds', String(rounds), '--seed', String(seed)],
 ]);
-const requests = full(1_000, 100_000);
+const requests = full(3_000, 100_000);
 await runHarness('M5: every answer is one that the OpenAPI document describes, and none is a 500', 'hostile requests', requests, [
   'test/long/fuzz.ts',
   ...['--requests', String(requests), '--seed', String(seed)],
