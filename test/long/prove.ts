@@ -1,9 +1,11 @@
 /**
  * Tries to break what the gate promises, and says how often it tried.
- * `npm run prove -- [--long] [--seed 1] [--only TEXT]`
+ * `npm run prove -- [--long] [--seed 1] [--only TEXT]`, or `--only NAME --replay FILE` for the schedule that a violation was printed with
  */
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { parseArgs, promisify } from 'node:util';
+import { replay } from '../world/explore.ts';
 import { openCopy } from '../world/plant.ts';
 import { plantedBugs } from '../world/planted.ts';
 import { run } from '../world/run.ts';
@@ -11,7 +13,12 @@ import { scenarios } from '../world/scenarios.ts';
 import { trials } from '../world/trials.ts';
 
 const { values } = parseArgs({
-  options: { long: { type: 'boolean' }, seed: { type: 'string', default: '1' }, only: { type: 'string', default: '' } },
+  options: {
+    long: { type: 'boolean' },
+    seed: { type: 'string', default: '1' },
+    only: { type: 'string', default: '' },
+    replay: { type: 'string' },
+  },
 });
 const { long: isLong = false, only } = values;
 const seed = Number(values.seed);
@@ -43,6 +50,13 @@ async function runHarness(promise: string, tried: string, n: number, args: strin
     { promise, tried, n, violations: failed === undefined ? 0 : 1 },
     failed === undefined ? undefined : { message: failed, script: `node ${args.join(' ')}` },
   );
+}
+
+if (values.replay !== undefined) {
+  const scenario = scenarios.find(({ name }) => name.includes(only));
+  const message = scenario && (await replay(scenario, readFileSync(values.replay, 'utf8').trim()));
+  console.log(scenario === undefined ? `No scenario is called ${only}.` : (message ?? 'The promise held.'));
+  process.exit(message === undefined && scenario ? 0 : 1);
 }
 
 for (const { name, promise } of [...scenarios, ...trials]) {

@@ -330,7 +330,10 @@ export async function exploreAll(scenario: Scenario, isOver: () => boolean = () 
 export async function replay(scenario: Scenario, script: string): Promise<string | undefined> {
   const ids = script.split('\n').map((line) => line.replace(/ \(.*$/, ''));
   let at = 0;
-  return play(scenario, (options) => options.find(({ id }) => id === ids[at++]) ?? options[0]);
+  return play(scenario, (options) => {
+    const wanted = ids[at++];
+    return options.find(({ id }) => id === wanted) ?? options[0];
+  });
 }
 
 /** How often a random schedule takes a fault where one is possible: seldom, so that faults come late as well as early. */

@@ -1,0 +1,87 @@
+import { describe, expect, test } from '@jest/globals';
+import { seededRandom } from '../support/random.ts';
+import { exploreAll, exploreOne, replay, type Scenario } from './explore.ts';
+import { plantedBugs } from './planted.ts';
+import { scenarios } from './scenarios.ts';
+
+const key = { pk: 'LIMIT#key', sk: 'execute' };
+
+/** Callers that look before they write, so that two of them may write. */
+const careless: Scenario = {
+  name: 'check, then act',
+  promise: 'one caller takes the place',
+  budget: {},
+  prepare: async () => {
+    let taken = 0;
+    return {
+      callers: [0, 1].map(() => async ({ table }) => {
+        if (await table.get(key)) return;
+        await table.put({ ...key });
+        taken++;
+      }),
+      check: () => {
+        if (taken > 1) throw new Error('two took the place');
+      },
+    };
+  },
+};
+
+describe('the explorer', () => {
+  test('finds the schedule in which two callers look before either of them writes, and plays it again', async () => {
+    const { violation, schedules } = await exploreAll(careless);
+    expect(violation?.message).toBe('two took the place');
+    expect(schedules).toBeLessThan(10);
+    expect(await replay(careless, violation?.script ?? '')).toBe('two took the place');
+    expect(await replay(careless, '0.0\n0.1\n1.0')).toBeUndefined();
+  });
+
+  test('finds it at random, too', async () => {
+    const random = seededRandom(1);
+    const found = await Promise.resolve(Array.from({ length: 30 })).then(async (tries) => {
+      for (const _ of tries) {
+        const violation = await exploreOne(careless, random);
+        if (violation) return violation;
+      }
+      return undefined;
+    });
+    expect(found?.message).toBe('two took the place');
+  });
+
+  test('plays every schedule once: what does not meet is in one order only', async () => {
+    const apart: Scenario = {
+      ...careless,
+      prepare: async () => ({
+        callers: ['a', 'b'].map(
+          (sk) =>
+            async ({ table }) =>
+              table.put({ pk: 'LIMIT#key', sk }),
+        ),
+        check: () => {},
+      }),
+    };
+    const together: Scenario = {
+      ...apart,
+      prepare: async () => ({
+        callers: [0, 1].map(
+          () =>
+            async ({ table }) =>
+              table.put({ ...key }),
+        ),
+        check: () => {},
+      }),
+    };
+    expect(await exploreAll(apart)).toMatchObject({ schedules: 1, isComplete: true });
+    expect(await exploreAll(together)).toMatchObject({ schedules: 2, isComplete: true });
+  });
+
+  test('comes to the end of a scenario of the gate', async () => {
+    const scenario = scenarios.find(({ name }) => name === 'one signed policy three times') as Scenario;
+    expect(await exploreAll(scenario)).toMatchObject({ isComplete: true, schedules: expect.any(Number) });
+  });
+});
+
+test('every planted bug is looked for in something that exists', () => {
+  const names = new Set([...scenarios.map(({ name }) => name), 'tokens', 'addresses']);
+  expect(plantedBugs.filter(({ caughtBy }) => !names.has(caughtBy))).toEqual([]);
+  expect(plantedBugs.length).toBeGreaterThanOrEqual(25);
+});
