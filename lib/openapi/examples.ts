@@ -295,7 +295,7 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
         services: [
           {
             service_id: serviceId,
-            service_name: renamed.service_name,
+            service_name: currency.service_name,
             ...counted,
             slots: [{ from: '2027-03-01T11:00:00.000Z', ...counted }],
           },

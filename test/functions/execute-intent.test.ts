@@ -91,7 +91,8 @@ test('costs one read and one write of the table and none of KMS once warm', asyn
   gate.database.operations.length = 0;
   gate.kms.operations.length = 0;
   await run();
-  expect(gate.database.operations).toEqual(['BatchGetItem', 'UpdateItem']);
+  // the first call of a new part of the window replaces the counter
+  expect(gate.database.operations).toEqual(['BatchGetItem', expect.stringMatching(/^(Update|Put)Item$/)]);
   expect(gate.kms.operations).toEqual([]);
 });
 

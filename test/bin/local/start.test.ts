@@ -118,6 +118,7 @@ test('with --data, data, keys and users survive kill -9; a normal end leaves not
     'admin_token',
     'user_token',
     'user_password',
+    'admin_password',
     'issuer',
     'client_id',
     'dynamodb_endpoint',
