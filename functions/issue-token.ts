@@ -59,10 +59,11 @@ export const createAction = ({ findPolicy, agents, archive, signIns, usedJtis, l
 
     const { subject } = grant.person;
     const thumbprint = personOf(subject);
-    const counter = countCalls(accountOf(thumbprint, grant.clientId), 'issue', { rate: settings.issueLimitPerHour, period: 3_600 });
+    const agentId = signedInAgentId(subject, grant.clientId);
+    const counter = countCalls(accountOf(agentId, thumbprint), 'issue', { rate: settings.issueLimitPerHour, period: 3_600 });
     const known = limits.findRefusal(counter);
     if (known) throw limitExceeded(known, { message: tooManyIssued });
-    const presented = { agentId: signedInAgentId(subject, grant.clientId), thumbprint, nowMs };
+    const presented = { agentId, thumbprint, nowMs };
     if (isBlocked(await agents.standingOf(presented.agentId, thumbprint, nowMs))) throw agentBlockedAtIssue();
 
     if (!(await usedJtis.consume('code', id, expiresAt))) throw invalidGrant();

@@ -13,6 +13,7 @@ import {
   StreamableHTTPClientTransport,
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
+import { decodeJwt } from 'jose';
 import type { StackDescription } from '../../bin/local/stack-file.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { decide, openAuthorization, openBrowser, startClientHost } from '../support/sign-in.ts';
@@ -144,6 +145,11 @@ describe.each<[string, StackDescription, () => Parameters<typeof openProvider>[0
       issuer: stack.base_url,
     });
     const executed = await client.callTool({ name: 'execute_intent', arguments: country });
+    const { sub } = decodeJwt(tokens()?.access_token ?? '');
+    const seen = await fetch(`${stack.base_url}/api/agents/${encodeURIComponent(String(sub))}`, {
+      headers: { Authorization: `Bearer ${stack.admin_token}` },
+    });
+    expect(await seen.json()).toMatchObject({ usage: [{ used: 1 }] });
     expect(executed).toMatchObject({ isError: false, structuredContent: { name: 'Japan' } });
     await client.close();
   });

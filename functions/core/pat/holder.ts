@@ -12,16 +12,22 @@ export interface Holder {
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
+const personPrefix = 'person.';
+
 /** What stands for a person where agents have the thumbprint of a key. A thumbprint has no dot, so neither can be taken for the other. */
-export const personOf = (subject: string): string => `person.${digest(subject)}`;
+export const personOf = (subject: string): string => `${personPrefix}${digest(subject)}`;
 
-/** @param person - see {@link personOf} */
-export const accountOf = (person: string, clientId: string): string => `account.${digest(JSON.stringify([person, clientId]))}`;
+/**
+ * What an agent's quota hangs on: its key; or the person with this client, whom the agent_id names.
+ * @param thumbprint - of its key, or what {@link personOf} puts in its place
+ */
+export const accountOf = (agentId: string, thumbprint: string): string =>
+  thumbprint.startsWith(personPrefix) ? `account.${digest(agentId)}` : thumbprint;
 
-export const holderOf = (claims: PatClaims): Holder =>
-  'cnf' in claims
-    ? { thumbprint: claims.cnf.jkt, account: claims.cnf.jkt }
-    : { thumbprint: claims.person, account: accountOf(claims.person, claims.client_id) };
+export const holderOf = (claims: PatClaims): Holder => {
+  const thumbprint = 'cnf' in claims ? claims.cnf.jkt : claims.person;
+  return { thumbprint, account: accountOf(claims.sub, thumbprint) };
+};
 
 /** The host of a client that is named by an address; another client's own name. */
 export const clientHost = (clientId: string): string => URL.parse(clientId)?.host || clientId;
