@@ -219,6 +219,7 @@ describe('the limit of a service', () => {
     }
     // what was charged for calls that the service does not take is given back, as far as that is certain
     const after = gate.openExecute({ template });
-    expect((await execute(after, pats[0] ?? '', lookup, {})).headers.RateLimit).toMatch(/^"execute";r=(9[6-9])/);
+    const madeByFirst = answers.filter(({ status }, at) => status === 200 && at % 5 === 0).length;
+    expect((await execute(after, pats[0] ?? '', lookup, {})).headers.RateLimit).toMatch(`"execute";r=${100 - madeByFirst - 1};`);
   });
 });
