@@ -194,7 +194,7 @@ function ValueFields({ at, value: { place, name, value }, problems, onChange, on
       />
       <Problems id={id('problems')} problems={problems} />
       {onRemove && (
-        <button type="button" class="plain" aria-label={`Leave out value ${at + 1}`} onClick={onRemove}>
+        <button type="button" class="plain" aria-label={`Leave it out: value ${at + 1}`} onClick={onRemove}>
           Leave it out
         </button>
       )}

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type * as z from 'zod';
 import { type Difference, findDifferences } from '../../../../bin/cli/registry/differences.ts';
 import { Refusal } from '../../../../client/errors.ts';
@@ -64,6 +64,8 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
     isSame(typeRecord(fields, kept.base.record), fresh.typed) ? { ...kept, base: fresh.base } : kept,
   );
   const { typed, base } = draft;
+  const latest = useRef(typed);
+  latest.current = typed;
   const [issues, setIssues] = useState<Issue[]>([]);
   const [failure, setFailure] = useState<unknown>();
   const [conflict, setConflict] = useState<Base & { differences: Difference[] }>();
@@ -82,7 +84,9 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
     try {
       const headers: Record<string, string> = over.etag === undefined ? {} : { 'If-Match': over.etag };
       const { value } = await ask<Values>(send.method, send.path, { body, headers, as: 'admin' });
-      forget();
+      if (latest.current === typed) forget();
+      // what was typed while it was being saved is not saved yet
+      else setDraft({ typed: latest.current, base: { record: body, etag: undefined } });
       setConflict(undefined);
       onSaved(value);
     } catch (error) {
