@@ -154,15 +154,14 @@ async function renew(): Promise<boolean> {
   return false;
 }
 
-/** Waits until the person whose sign-in has ended has signed in again; false if they have signed out, or if somebody else has signed in. */
-export function awaitSession(): Promise<boolean> {
-  const before = session.get();
+/** Waits until somebody has signed in again whose sign-in has ended, or has signed out. */
+export function awaitSession(): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {
       const now = session.get();
-      if (now !== undefined && now.userName === before?.userName && now.tokens === undefined) return;
+      if (now !== undefined && now.tokens === undefined) return;
       stop();
-      resolve(now !== undefined && now.userName === before?.userName);
+      resolve();
     };
     const stop = session.subscribe(look);
     look();

@@ -10,13 +10,16 @@ const maxFiles = 5_000;
 
 const isRead = (path: string): boolean => /\.(json|ya?ml)$/i.test(path) && !/(^|\/)(\.|node_modules\/)/.test(path);
 
-/** The files of a field; undefined if none was chosen. */
-export const chosenFiles = (files: FileList | null): Dropped | undefined =>
+/**
+ * The files of a field; undefined if none was chosen.
+ * @throws Error if none of them can be read
+ */
+export const chosenFiles = async (files: FileList | null): Promise<Dropped | undefined> =>
   toDropped([...(files ?? [])].map((file) => [file.webkitRelativePath || file.name, file]));
 
 /**
  * The files that were dropped, also those in folders. Has to be called before anything is waited for.
- * @throws Error if there are too many
+ * @throws Error if there are too many, or none that can be read
  */
 export async function droppedFiles({ items, files }: DataTransfer): Promise<Dropped | undefined> {
   const entries = [...items].flatMap((item) => item.webkitGetAsEntry() ?? []);

@@ -94,7 +94,8 @@ export function Import() {
   const begin = (chosen: Dropped | undefined) => {
     if (chosen && !isBusy) void read(chosen, choices);
   };
-  const refuse = (error: unknown) => work.set({ ...work.get(), failure: error });
+  const take = (chosen: Promise<Dropped | undefined>) =>
+    chosen.then(begin, (error: unknown) => work.set({ ...work.get(), failure: error }));
 
   const options = [...(baseUrl === '' ? [] : [`--base-url ${quote(baseUrl)}`]), ...(isDraft ? ['--draft'] : [])];
   return (
@@ -118,7 +119,7 @@ export function Import() {
         onDrop={(event) => {
           event.preventDefault();
           setOver(false);
-          if (event.dataTransfer) void droppedFiles(event.dataTransfer).then(begin).catch(refuse);
+          if (event.dataTransfer) void take(droppedFiles(event.dataTransfer));
         }}
       >
         <label for="document">Drop the document here, or choose it</label>
@@ -128,7 +129,7 @@ export function Import() {
           multiple
           accept=".json,.yaml,.yml,application/json"
           disabled={isBusy}
-          onChange={({ currentTarget: { files } }) => begin(chosenFiles(files))}
+          onChange={({ currentTarget: { files } }) => void take(chosenFiles(files))}
         />
         <label for="folder">Or choose its folder</label>
         <input
@@ -136,13 +137,7 @@ export function Import() {
           type="file"
           disabled={isBusy}
           {...{ webkitdirectory: true }}
-          onChange={({ currentTarget: { files } }) => {
-            try {
-              begin(chosenFiles(files));
-            } catch (error) {
-              refuse(error);
-            }
-          }}
+          onChange={({ currentTarget: { files } }) => void take(chosenFiles(files))}
         />
       </div>
       <div class="field">

@@ -6,7 +6,7 @@ import { listAllIntents } from '../../../../bin/cli/registry/read.ts';
 import { keepVersion } from '../../../../bin/cli/registry/versions.ts';
 import { isLoopbackHost } from '../../../../client/address.ts';
 import { gateUrl, isUnauthorized, SignInEnded } from '../gate.ts';
-import { accessToken, awaitSession, hasTokenEnded, renewSession } from '../session.ts';
+import { accessToken, awaitSession, hasTokenEnded, renewSession, session } from '../session.ts';
 import type { Dropped } from './dropped.ts';
 import { openPlanner, type Reading } from './planner.ts';
 
@@ -31,7 +31,7 @@ export interface DryRun extends Reading {
 }
 
 const openContext = (onProgress: OnProgress) => ({
-  api: openApi(gateUrl, { get: currentToken }),
+  api: openApi(gateUrl, openTokens()),
   terminal: {
     progress: (_what: string, total: number) => {
       let done = 0;
@@ -42,10 +42,16 @@ const openContext = (onProgress: OnProgress) => ({
 });
 
 /** If the sign-in has ended, the work waits until the same person has signed in again, and goes on where it has stopped. */
-async function currentToken(renew = false): Promise<string> {
-  if (!renew && !hasTokenEnded()) return accessToken() ?? '';
-  if (!(await renewSession()) && accessToken() === undefined && !(await awaitSession())) throw new SignInEnded();
-  return accessToken() ?? '';
+function openTokens() {
+  const owner = session.get()?.userName;
+  return {
+    async get(renew = false): Promise<string> {
+      if ((renew || hasTokenEnded()) && !(await renewSession()) && accessToken() === undefined) await awaitSession();
+      const { userName, tokens } = session.get() ?? {};
+      if (tokens === undefined || userName !== owner) throw new SignInEnded();
+      return tokens.access;
+    },
+  };
 }
 
 /** A refusal of the token, which could not be renewed just now, is one as well. */
