@@ -263,11 +263,11 @@ given('the console', () => {
       if (route.request().method() === 'PUT') await new Promise((resolve) => setTimeout(resolve, 500));
       await route.fallback();
     });
-    const saved = page.waitForResponse((response) => response.request().method() === 'PUT');
+    const answered = (method: string) => page.waitForResponse((one) => one.url().endsWith(id) && one.request().method() === method);
+    const saved = Promise.all([answered('PUT'), answered('GET')]);
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByLabel('Description').fill('Typed while it was being saved');
     await saved;
-    await page.waitForResponse((response) => response.url().endsWith(id) && response.request().method() === 'GET');
     expect((await api?.call('GET', `/api/services/${id}`))?.body.description).toBe('Typed, and not saved yet');
     await page.getByRole('button', { name: 'Discard what I have typed' }).waitFor();
     expect(await page.getByLabel('Description').inputValue()).toBe('Typed while it was being saved');

@@ -1,5 +1,4 @@
 import { openApi } from '../../../../bin/cli/api.ts';
-import type { ImportPlan } from '../../../../bin/cli/import/plan.ts';
 import { type Applied, applyChanges } from '../../../../bin/cli/registry/apply.ts';
 import { compareService, findWanted, type ServiceChanges } from '../../../../bin/cli/registry/compare.ts';
 import { listAllIntents } from '../../../../bin/cli/registry/read.ts';
@@ -8,7 +7,8 @@ import { isLoopbackHost } from '../../../../client/address.ts';
 import { gateUrl, isUnauthorized, SignInEnded } from '../gate.ts';
 import { accessToken, awaitSession, hasTokenEnded, renewSession, session } from '../session.ts';
 import type { Dropped } from './dropped.ts';
-import { openPlanner, type Reading } from './planner.ts';
+import type { Planned } from './plan-worker.ts';
+import { openPlanner } from './planner.ts';
 
 /** How many requests at a time. */
 const concurrency = 6;
@@ -25,8 +25,7 @@ export interface ImportChoices {
 }
 
 /** What an import would do: nothing is changed yet. */
-export interface DryRun extends Reading {
-  plan: ImportPlan;
+export interface DryRun extends Planned {
   changes: ServiceChanges;
 }
 

@@ -1,12 +1,32 @@
-import { CliFailure } from '../../../../bin/cli/failure.ts';
 import { DocumentError, decodeText, readDocument } from '../../../../bin/cli/import/document.ts';
 import { isDocumentName, joinFiles, withoutFragment } from '../../../../bin/cli/import/join-files.ts';
 import type { Note } from '../../../../bin/cli/import/node.ts';
+import type { ImportOptions, ImportPlan } from '../../../../bin/cli/import/plan.ts';
 import { planImport } from '../../../../bin/cli/import/plan-import.ts';
 import { isObject } from '../../../../functions/core/json.ts';
 import { loadPatternEngine } from '../../in-browser/module.ts';
 import type { Dropped } from './dropped.ts';
-import type { Question, Reading, Reply } from './planner.ts';
+
+/** What was read of the files that were dropped. */
+export interface Reading {
+  /** which of the files is the document */
+  main: string;
+  /** those that could be it, the likeliest first */
+  candidates: string[];
+  /** references to files that are not among those that were dropped, and to addresses */
+  missing: string[];
+}
+
+/** What the worker is asked, once and again with other header fields. */
+export interface Question {
+  files: Dropped['files'];
+  main: string | undefined;
+  options: ImportOptions;
+}
+
+export type Planned = Reading & { plan: ImportPlan };
+
+export type Reply = { planned: Planned } | { refusal: string } | { fault: string };
 
 /** Most bytes of a file: a YAML file takes up to seventy times as many while it is read. */
 const maxBytes = 20_000_000;
@@ -24,7 +44,7 @@ async function answer({ files, main, options }: Question): Promise<Reply> {
     const plan = planImport(document, options);
     return { planned: { ...reading, plan: { ...plan, notes: [...notes, ...plan.notes] } } };
   } catch (error) {
-    return error instanceof CliFailure ? { refusal: error.message } : { fault: error instanceof Error ? error.message : String(error) };
+    return error instanceof DocumentError ? { refusal: error.message } : { fault: error instanceof Error ? error.message : String(error) };
   }
 }
 

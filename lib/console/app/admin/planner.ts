@@ -1,24 +1,6 @@
-import type { ImportOptions, ImportPlan } from '../../../../bin/cli/import/plan.ts';
+import type { ImportOptions } from '../../../../bin/cli/import/plan.ts';
 import type { Dropped } from './dropped.ts';
-
-/** What was read of the files that were dropped. */
-export interface Reading {
-  /** which of the files is the document */
-  main: string;
-  /** those that could be it, the likeliest first */
-  candidates: string[];
-  /** references to files that are not among those that were dropped, and to addresses */
-  missing: string[];
-}
-
-/** What the worker is asked, once and again with other header fields. */
-export interface Question {
-  files: Dropped['files'];
-  main: string | undefined;
-  options: ImportOptions;
-}
-
-export type Reply = { planned: Reading & { plan: ImportPlan } } | { refusal: string } | { fault: string };
+import type { Planned, Question, Reply } from './plan-worker.ts';
 
 /** The page demands trusted types of what it runs. Browsers that do not know them yet take the address itself. */
 declare const trustedTypes:
@@ -33,7 +15,7 @@ export function openPlanner(files: Dropped['files'], main: string | undefined, o
      * @param headers - header fields that every call carries
      * @throws Error in a sentence for people
      */
-    async plan(headers: Record<string, string>): Promise<Reading & { plan: ImportPlan }> {
+    async plan(headers: Record<string, string>): Promise<Planned> {
       worker ??= startWorker();
       const running = await worker;
       const reply = await new Promise<Reply>((resolve, reject) => {
