@@ -1,8 +1,6 @@
 import { toCredentialFacts } from '../schemas/credential.ts';
 import { toService } from '../schemas/service.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
-import { ApiError } from './core/api-error.ts';
-import type { ApiRequest } from './core/http/request.ts';
+import { adminVerifierFromEnvironment, isFromAdmin, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { adminTag, recordTag, revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { noSuchService } from './core/store/refusals.ts';
@@ -26,17 +24,5 @@ export const createAction =
     const facts = credential ? toCredentialFacts({ ...service, credential }) : null;
     return revalidated({ ...toService(service), credential: facts }, adminTag(service), { ...vary, 'Cache-Control': 'private, no-cache' });
   };
-
-/** A token that does not verify as an admin's is ignored, as by every endpoint that needs none. */
-async function isFromAdmin(request: ApiRequest, verifyAdmin: VerifyAdmin): Promise<boolean> {
-  if (request.headerValues('authorization').length === 0) return false;
-  try {
-    await verifyAdmin(request);
-    return true;
-  } catch (error) {
-    if (error instanceof ApiError) return false;
-    throw error;
-  }
-}
 
 export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: openServices(tableFromEnvironment()) }));

@@ -1,4 +1,5 @@
 import { servicesQuery, toListedService } from '../schemas/service.ts';
+import { adminVerifierFromEnvironment, isFromAdmin, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
@@ -7,25 +8,26 @@ import { listServices as listStored, type ServicePage } from './core/store/servi
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
+  verifyAdmin: VerifyAdmin;
   listServices: (from: number | string, count: number, matches?: (name: string) => boolean) => Promise<ServicePage>;
 }
 
-/** `GET /api/services`: ordered by name. */
+/** `GET /api/services`: ordered by name; to admins it also says what is known of the credentials. */
 export const createAction =
-  ({ listServices }: Deps): Action =>
+  ({ verifyAdmin, listServices }: Deps): Action =>
   async (request) => {
     const { name, page, page_size, after } = request.query(servicesQuery);
-    const { services, next } = await listServices(
-      after ?? (page - 1) * page_size,
-      page_size,
-      name === undefined ? undefined : hasWords(name),
-    );
+    const [{ services, next }, isAdmin] = await Promise.all([
+      listServices(after ?? (page - 1) * page_size, page_size, name === undefined ? undefined : hasWords(name)),
+      isFromAdmin(request, verifyAdmin),
+    ]);
     const body = {
-      services: services.map(({ service, intents }) => toListedService(service, intents)),
+      services: services.map(({ service, intents }) => toListedService(service, intents, isAdmin)),
       pagination: { current_page: page, page_size },
     };
     const pages = { ...body.pagination, total_pages: next === undefined ? page : page + 1 };
-    return revalidated(body, undefined, pageLinks(request, pages, { after: next }));
+    const links = pageLinks(request, pages, { after: next });
+    return revalidated(body, undefined, { ...links, Vary: 'Authorization', ...(isAdmin && { 'Cache-Control': 'private, no-cache' }) });
   };
 
 /** As `service_name` of a search: every word of the question is a word of the name, or begins one. */
@@ -39,4 +41,6 @@ function hasWords(question: string): (name: string) => boolean {
 
 const table = tableFromEnvironment();
 
-export const handler = serve(createAction({ listServices: (...page) => listStored(table, ...page) }));
+export const handler = serve(
+  createAction({ verifyAdmin: adminVerifierFromEnvironment(), listServices: (...page) => listStored(table, ...page) }),
+);

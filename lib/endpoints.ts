@@ -332,7 +332,7 @@ const rows = [
     summary: 'List the services',
     success: 200,
     errors: ['INVALID_PARAMETER'],
-    needs: { table: { serviceName: ['query'], service: ['getAll'], roster: ['getAll'], intent: ['getAll'] } },
+    needs: { table: { serviceName: ['query'], service: ['getAll'], roster: ['getAll'], intent: ['getAll'] }, adminTokens: true },
   },
   {
     ...admin,

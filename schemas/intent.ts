@@ -180,7 +180,13 @@ export const toSavedIntent = ({
 });
 
 /** One row of a service's intents (endpoint 10). */
-export const listedIntent = savedIntent.extend({ tags: z.array(z.string()) }).meta({ id: 'ListedIntent' });
+export const listedIntent = savedIntent
+  .extend({
+    tags: z.array(z.string()),
+    deprecated: z.boolean().optional().describe('left out if it is not'),
+    draft: z.boolean().optional().describe('left out if it is none; only admins of the service see drafts'),
+  })
+  .meta({ id: 'ListedIntent' });
 
 export const intentList = z
   .strictObject({ intents: z.array(listedIntent), pagination })
@@ -215,8 +221,10 @@ export const briefPage = z
   .meta({ id: 'BriefPage', description: 'A page of search results with `view=brief`.' });
 
 export const listIntent = (
-  intent: Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags'>,
+  intent: Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags' | 'deprecated' | 'draft'>,
 ): z.infer<typeof listedIntent> => ({
   ...toSavedIntent(intent),
   tags: intent.tags ?? [],
+  ...(intent.deprecated && { deprecated: true }),
+  ...(intent.draft && { draft: true }),
 });

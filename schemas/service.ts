@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { credentialFacts } from './credential.ts';
+import { credentialFacts, type StoredCredential, toCredentialFacts } from './credential.ts';
 import { openFields } from './header.ts';
 import { isNamespace } from './intent-uid.ts';
 import { pageQuery } from './pagination.ts';
@@ -103,8 +103,11 @@ export const servicesQuery = z.object({
 
 /** A service in the list of services. */
 export const listedService = service
-  .pick({ service_id: true, service_name: true, service_url: true, description: true })
-  .extend({ intents: z.int().min(0).describe('how many intents it has') })
+  .pick({ service_id: true, service_name: true, service_url: true, description: true, limit: true })
+  .extend({
+    intents: z.int().min(0).describe('how many intents it has'),
+    credential: shownService.shape.credential,
+  })
   .meta({ id: 'ListedService' });
 
 export const serviceList = z
@@ -114,7 +117,13 @@ export const serviceList = z
   })
   .meta({ id: 'ServiceList', description: 'A page of the services, in the order of their names.' });
 
-export const toListedService = (record: Service, intents: number): z.infer<typeof listedService> => ({
+export const toListedService = (
+  record: Service & { credential?: StoredCredential | undefined },
+  intents: number,
+  isForAdmin: boolean,
+): z.infer<typeof listedService> => ({
   ...toSavedService(record),
   intents,
+  ...(record.limit && { limit: record.limit }),
+  ...(isForAdmin && { credential: record.credential ? toCredentialFacts({ ...record, credential: record.credential }) : null }),
 });

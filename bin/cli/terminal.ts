@@ -78,7 +78,12 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
   const table = (rows: readonly (readonly string[])[]) => {
     const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
     for (const row of rows)
-      say(row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  '));
+      say(
+        row
+          .map((cell, column) => cell.padEnd(column === row.length - 1 ? 0 : (widths[column] ?? 0)))
+          .join('  ')
+          .trimEnd(),
+      );
   };
   const confirm = async (question: string) => /^y(es)?$/i.test((await prompt(`${question} [y/N] `, stderr)).trim());
 

@@ -163,7 +163,8 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   },
   'list-services': {
     tag: 'Services',
-    description: 'In the order of their names, whatever their case.',
+    description:
+      'In the order of their names, whatever their case. With the token of an admin, it says what is known of their credentials.',
     query: servicesQuery,
     answer: serviceList,
     headers: paged,

@@ -1,5 +1,8 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
 import { bodyOf, startApi } from '../e2e/api.ts';
 import { expectAccessible, expectToFit, hostileTexts, startService } from './console-page.ts';
@@ -29,7 +32,7 @@ given('the console', () => {
   });
   afterEach(() => {
     // the stand-in for the user pool has no icon; a refusal that is expected is noted as such by the browser
-    const expected = /favicon|the server responded with a status of (404|409|400)/;
+    const expected = /favicon|the server responded with a status of (404|409|400|401)/;
     expect(browser.complaints.splice(0).filter((text) => !expected.test(text))).toEqual([]);
     const isOwn = (url: string) => url.startsWith(`${base}/`) || /^http:\/\/127\.0\.0\.1:\d+\/(oauth2|login|favicon)/.test(url);
     expect(browser.requests.splice(0).filter((url) => !isOwn(url))).toEqual([]);
@@ -60,12 +63,50 @@ given('the console', () => {
 
   async function signIn(userName = 'admin', secret = password): Promise<void> {
     await page.getByRole('button', { name: 'Sign in' }).first().click();
-    await page.waitForURL(/oauth2|login/);
-    await page.locator('input[name="username"]').fill(userName);
-    await page.locator('input[type="password"]').fill(secret);
-    await page.locator('button[type="submit"], input[type="submit"]').click();
+    await fillIn(page, userName, secret);
     await page.waitForURL(`${base}/console**`);
   }
+
+  async function fillIn(form: Page, userName: string, secret: string): Promise<void> {
+    await form.waitForURL(/oauth2|login/);
+    await form.locator('input[name="username"]').fill(userName);
+    await form.locator('input[type="password"]').fill(secret);
+    await form.locator('button[type="submit"], input[type="submit"]').click();
+  }
+
+  /** In a window of its own: the page stays as it is. */
+  async function signInAgain(userName = 'admin', secret = password): Promise<void> {
+    const opened = browser.context.waitForEvent('page');
+    await page.getByRole('button', { name: 'Sign in', exact: true }).last().click();
+    const other = await opened;
+    const closed = other.waitForEvent('close');
+    await fillIn(other, userName, secret);
+    await closed;
+  }
+
+  /**
+   * From now on the token that the page has is refused, and the user pool gives no other without a password: a token lives for an hour.
+   * @param after - how many writes it is still good for
+   */
+  async function endSession(after = 0): Promise<void> {
+    let left = after;
+    let ended: string | undefined;
+    const refuse = async (route: Route) => {
+      const { authorization } = await route.request().allHeaders();
+      if (authorization === undefined) return route.fallback();
+      ended ??= authorization;
+      if (authorization !== ended || (route.request().method() !== 'GET' && left-- > 0)) return route.fallback();
+      const error = { code: 'UNAUTHORIZED', message: 'The admin token does not verify.', details: {}, help_url: base };
+      return route.fulfill({ status: 401, json: { error } });
+    };
+    await page.unroute('**/api/**');
+    await page.route('**/api/**', refuse);
+    await page.route('**/oauth2/token', (route) =>
+      route.request().postData()?.includes('refresh_token') ? route.fulfill({ status: 400, json: {} }) : route.fallback(),
+    );
+  }
+
+  const kept = () => page.evaluate('JSON.stringify([{ ...sessionStorage }, { ...localStorage }])');
 
   const go = (hash: string) => page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
 
@@ -87,6 +128,8 @@ given('the console', () => {
     await page.getByRole('heading', { name: 'Services' }).waitFor();
     await page.getByRole('link', { name: 'World facts' }).waitFor();
     await expectAccessible(page);
+    // the list has all that it shows
+    expect(browser.requests.filter((url) => /\/api\/services\/./.test(url))).toEqual([]);
     await page.getByRole('link', { name: 'Import a document' }).click();
     await page.getByLabel('Drop the document here').setInputFiles(document());
     await page.getByText('1 intents are created').waitFor();
@@ -179,11 +222,272 @@ given('the console', () => {
     await page.getByRole('button', { name: 'Save mine over it' }).click();
     await page.getByText('Saved.').waitFor();
     expect((await api?.call('GET', `/api/services/${id}`))?.body.description).toBe('Mine');
-    await page.getByLabel('Header field', { exact: true }).fill('X-Api-Key');
+    await page.getByLabel('Description').fill('Typed, and not saved yet');
+    await page.getByLabel('Name, for example').fill('Host');
     await page.getByLabel('Its value').fill('secret-of-the-service');
     await page.getByRole('button', { name: 'Set the credential' }).click();
-    await page.getByText('X-Api-Key, sent to https://shared.example only.').waitFor();
-    expect(await page.content()).not.toContain('secret-of-the-service');
+    await page.locator('#credential-problems-0').getByText('Must not be a header field').waitFor();
+    await page.getByLabel('Name, for example').fill('X-Api-Key');
+    await page.getByRole('button', { name: 'Add a value' }).click();
+    await page.getByLabel('Place', { exact: true }).nth(1).selectOption('Query parameter');
+    await page.getByLabel('Name, for example').nth(1).fill('tenant');
+    await page.getByLabel('Its value').nth(1).fill('secret-of-the-tenant');
+    await page.getByLabel('Where they are sent').fill('http://shared.example');
+    await page.getByRole('button', { name: 'Set the credential' }).click();
+    await page.locator('#credential-origins-problems').getByText('https').waitFor();
+    await page.getByLabel('Where they are sent').fill('');
+    await expectAccessible(page);
+
+    // neither the values nor the rest is lost when the sign-in ends, and no storage has had them
+    await endSession();
+    await page.getByRole('button', { name: 'Set the credential' }).click();
+    await page.getByRole('alert').getByText('Your sign-in has ended. Nothing is lost: sign in again, then try again.').waitFor();
+    await expectAccessible(page);
+    expect(await kept()).not.toContain('secret-of');
+    await signInAgain();
+    await page.getByRole('button', { name: 'Set the credential' }).click();
+    await page.getByText('X-Api-Key, tenant, sent to https://shared.example only.').waitFor();
+    await page.getByText('Calls are signed with this key, which is shown this once:').waitFor();
+    await page.getByRole('button', { name: 'I have it' }).click();
+    expect(await page.content()).not.toContain('secret-of');
+    expect(await kept()).not.toContain('secret-of');
+    expect(await page.getByLabel('Its value').evaluateAll((fields) => fields.map((field) => (field as { value?: string }).value))).toEqual([
+      '',
+      '',
+    ]);
+
+    // setting it is no change of the record by somebody else
+    expect(await page.getByLabel('Description').inputValue()).toBe('Typed, and not saved yet');
+    // nor is what somebody types while it is being saved
+    await page.route(`**/api/services/${id}`, async (route) => {
+      if (route.request().method() === 'PUT') await new Promise((resolve) => setTimeout(resolve, 500));
+      await route.fallback();
+    });
+    const answered = (method: string) => page.waitForResponse((one) => one.url().endsWith(id) && one.request().method() === method);
+    const saved = Promise.all([answered('PUT'), answered('GET')]);
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByLabel('Description').fill('Typed while it was being saved');
+    await saved;
+    expect((await api?.call('GET', `/api/services/${id}`))?.body.description).toBe('Typed, and not saved yet');
+    await page.getByRole('button', { name: 'Discard what I have typed' }).waitFor();
+    expect(await page.getByLabel('Description').inputValue()).toBe('Typed while it was being saved');
+
+    // what was typed is there after a reload, also if somebody has changed the record, and is not saved over that unseen
+    await page.getByLabel('Description').fill('Typed before the reload');
+    await api?.asAdmin('PUT', `/api/services/${id}`, { ...shared, description: 'Changed during the reload' });
+    await page.reload();
+    await signIn();
+    await page.getByRole('heading', { name: 'Shared' }).waitFor();
+    expect(page.url()).toBe(`${base}/console#/services/${id}`);
+    expect(await page.getByLabel('Description').inputValue()).toBe('Typed before the reload');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page
+      .getByRole('row', { name: /\/description/ })
+      .getByText('"Changed during the reload"')
+      .waitFor();
+    await page.getByRole('button', { name: 'Take what it is now' }).click();
+    expect(await page.getByRole('button', { name: 'Discard what I have typed' }).count()).toBe(0);
+  }, 60_000);
+
+  const operations = (count: number) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, index) => [
+        `/pets/${index}`,
+        { get: { operationId: `readPet${index}`, responses: { 200: { description: 'A pet', content: { 'application/json': {} } } } } },
+      ]),
+    );
+
+  test('goes on with an import where it has stopped, when somebody has signed in again', async () => {
+    await go('#/import');
+    await page.getByLabel('Drop the document here').setInputFiles(document(operations(30)));
+    await page.getByText('30 intents are created').waitFor();
+    // it is there again after a look at something else
+    await go('#/services');
+    await page.getByRole('link', { name: 'World facts' }).waitFor();
+    await go('#/import');
+    await endSession(10);
+    await page.getByRole('button', { name: 'Import 30 intents' }).click();
+    await page.getByText('It goes on from here as soon as you have signed in again.').waitFor();
+    await expectAccessible(page);
+    const done = Number(/(\d+) of 30/.exec((await page.getByText(/Importing, \d+ of 30/).textContent()) ?? '')?.[1]);
+    expect(done).toBeLessThan(30);
+    await signInAgain();
+    await page.getByRole('heading', { name: '30 created, 0 changed, 0 failed' }).waitFor();
+    expect((await api?.call('GET', '/api/intents/search?query=pets&service_name=pets'))?.status).toBe(200);
+  }, 60_000);
+
+  test('keeps a document over a connection that is lost', async () => {
+    await page.getByLabel('Drop the document here').setInputFiles(document(operations(35)));
+    await page.getByText('5 intents are created').waitFor();
+    await page.route('**/api/**', (route) => (route.request().method() === 'GET' ? route.fallback() : route.abort()));
+    await page.clock.install();
+    await page.getByRole('button', { name: 'Import 5 intents' }).click();
+    await page.clock.runFor(120_000);
+    for (let round = 0; round < 20 && (await page.getByText('Nothing is lost').count()) === 0; round++) await page.clock.runFor(10_000);
+    await page.getByText('The gate does not answer. Nothing is lost: try again.').waitFor();
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'See what is left' }).click();
+    await page.getByRole('button', { name: 'Import 5 intents' }).click();
+    await page.getByRole('heading', { name: '5 created, 0 changed, 0 failed' }).waitFor();
+    browser.complaints.length = 0;
+  }, 60_000);
+
+  test('shows nobody what somebody else has begun', async () => {
+    await endSession();
+    await go('#/agents');
+    await page.getByRole('main').getByText('Your sign-in has ended.').first().waitFor();
+    await go('#/import');
+    await page.getByRole('button', { name: 'Read pets.json again' }).waitFor();
+    await browser.context.clearCookies();
+    await signInAgain('user', userPassword);
+    await page.getByText('user', { exact: true }).waitFor();
+    expect(await page.getByRole('button', { name: 'Read pets.json again' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await browser.context.clearCookies();
+    await page.unrouteAll();
+    await signIn();
+    await page.getByRole('heading', { name: 'Import a document' }).waitFor();
+  }, 60_000);
+
+  const file = (name: string, content: string) => ({ name, mimeType: 'application/yaml', buffer: Buffer.from(content) });
+  const main = `openapi: 3.1.0
+info: { title: In parts, version: 1.0.0, description: Of several files }
+servers: [{ url: https://parts.example }]
+security: [{ key: [], tenant: [] }]
+components:
+  securitySchemes: { key: { type: apiKey, in: header, name: X-Key }, tenant: { type: apiKey, in: query, name: tenant } }
+paths:
+  /parts: { $ref: './paths/parts.yaml' }
+  /others: { get: { summary: List the others, responses: { '200': { description: Others, content: { application/json: {} } } } } }
+`;
+  const part = `get: { summary: List the parts, responses: { '200': { description: Parts, content: { application/json: {} } } } }
+`;
+
+  test('says which files are missing, and what reads them', async () => {
+    await page.getByLabel('Drop the document here').setInputFiles(file('openapi.yaml', main));
+    await page.getByText('1 intents are created').waitFor();
+    await page.getByText('The document refers to what was not dropped.').waitFor();
+    await page.getByText('paths/parts.yaml', { exact: true }).waitFor();
+    await page.getByRole('region', { name: 'Command that follows them' }).getByText('npx intent-gate import openapi.yaml').waitFor();
+    await expectAccessible(page);
+    await page.getByLabel('Drop the document here').setInputFiles(file('openapi.yaml', main.replace('./paths', '../elsewhere')));
+    await page.getByText('npx @redocly/cli bundle openapi.yaml').waitFor();
+  });
+
+  test('reads a folder, and leads to the credential that the document asks for', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'parts-'));
+    try {
+      mkdirSync(join(folder, 'paths'));
+      writeFileSync(join(folder, 'openapi.yaml'), main);
+      writeFileSync(join(folder, 'paths', 'parts.yaml'), part);
+      writeFileSync(join(folder, 'README.md'), 'not read');
+      await page.getByLabel('Or choose its folder').setInputFiles(folder);
+      await page.getByText('2 intents are created').waitFor();
+      expect(await page.getByText('The document refers to what was not dropped.').count()).toBe(0);
+      await page.getByRole('button', { name: 'Import 2 intents' }).click();
+      await page.getByRole('heading', { name: '2 created, 0 changed, 0 failed' }).waitFor();
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+    await page.getByRole('link', { name: 'Set its credential' }).click();
+    await page.getByRole('heading', { name: 'In parts' }).waitFor();
+    const names = await page
+      .getByLabel('Name, for example')
+      .evaluateAll((fields) => fields.map((field) => (field as { value?: string }).value));
+    expect(names).toEqual(['X-Key', 'tenant']);
+    expect(await page.getByLabel('Place', { exact: true }).nth(1).inputValue()).toBe('query');
+    await expectAccessible(page);
+  });
+
+  test('asks which of several files is the document', async () => {
+    await go('#/import');
+    await page
+      .getByLabel('Drop the document here')
+      .setInputFiles([
+        file('a.yaml', main.replace('In parts', 'The first')),
+        file('openapi.yaml', main.replace('In parts', 'The usual')),
+        file('other.yaml', part),
+      ]);
+    await page.getByRole('heading', { name: 'What would be done to The usual' }).waitFor();
+    await page.getByLabel('Which of the files is the document').selectOption('a.yaml');
+    await page.getByRole('heading', { name: 'What would be done to The first' }).waitFor();
+    await expectAccessible(page);
+    await page.getByLabel('Drop the document here').setInputFiles([file('b.yaml', part), file('c.yaml', part)]);
+    await page.getByRole('alert').getByText('None of the 2 files is an OpenAPI or Swagger document').waitFor();
+  });
+
+  test('reads files that are dropped', async () => {
+    const dropped = [
+      { name: 'openapi.yaml', text: main.replace('./paths/', './') },
+      { name: 'parts.yaml', text: part },
+    ];
+    await page.evaluate(`{
+      const transfer = new DataTransfer();
+      for (const { name, text } of ${JSON.stringify(dropped)}) transfer.items.add(new File([text], name));
+      document.querySelector('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+    }`);
+    await page.getByText('2 stay as they are').waitFor();
+  });
+
+  test('marks drafts and deprecated intents in the list of a service', async () => {
+    const created = await api?.asAdmin('POST', '/api/services', {
+      service_name: 'Marked',
+      service_url: 'https://marked.example',
+      description: 'Marks',
+    });
+    const { service_id: id } = created && bodyOf(created, 201);
+    const intent = { description: 'Marked', input_parameters: [], output_parameters: [], endpoint: 'https://marked.example/one' };
+    for (const mark of ['draft', 'deprecated'])
+      await api?.asAdmin('POST', `/api/services/${id}/intents`, {
+        ...intent,
+        intent_uid: `marked.example:${mark}:v1`,
+        intent_name: `One ${mark}`,
+        [mark]: true,
+      });
+    await go(`#/services/${id}`);
+    for (const mark of ['draft', 'deprecated'])
+      await page
+        .getByRole('listitem')
+        .filter({ hasText: `One ${mark}` })
+        .locator('.badge')
+        .getByText(mark, { exact: true })
+        .waitFor();
+    await expectAccessible(page);
+  });
+
+  test('says what to do if the browser opens no window, and leads back to where somebody was', async () => {
+    await go('#/history?kind=service');
+    await page.getByRole('cell', { name: 'create service' }).first().waitFor();
+    await endSession();
+    await go('#/services/new');
+    await page.getByLabel('Name (required)').fill('Typed without a window');
+    await page.getByLabel('Address (required)').fill('https://window.example');
+    await page.getByLabel('Description').fill('Something');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('alert').getByText('Nothing is lost: sign in again, then try again.').waitFor();
+    await page.evaluate('window.open = () => null');
+    await page.getByRole('button', { name: 'Sign in', exact: true }).first().click();
+    await page.getByText('The browser has not opened the window for signing in.').waitFor();
+    await expectAccessible(page);
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Sign in here' }).click();
+    await fillIn(page, 'admin', password);
+    await page.waitForURL(`${base}/console#/services/new`);
+    expect(await page.getByLabel('Name (required)').inputValue()).toBe('Typed without a window');
+    await page.getByRole('button', { name: 'Discard what I have typed' }).click();
+    await go('#/history?kind=service');
+    await page.reload();
+    await signIn();
+    await page.getByRole('cell', { name: 'create service' }).first().waitFor();
+    expect(page.url()).toBe(`${base}/console#/history?kind=service`);
+  }, 60_000);
+
+  test('takes no code that it has not asked for', async () => {
+    const other = await browser.context.newPage();
+    await other.goto(`${base}/console?code=code&state=state#/services`);
+    await other.getByText('the sign-in was not begun in this tab').waitFor();
+    expect(other.url()).not.toContain('code');
+    await other.close();
   });
 
   test('keeps what was typed while a sign-in has ended, and a connection is lost', async () => {

@@ -1,6 +1,9 @@
 import { afterAll, expect, test } from '@jest/globals';
+import { type Key, partitions } from '../../functions/core/store/keys.ts';
+import { listOf } from '../../functions/core/store/members.ts';
+import type { Item } from '../../functions/core/store/table.ts';
 import { createAction } from '../../functions/list-service-intents.ts';
-import { intentList } from '../../schemas/intent.ts';
+import { type FullIntent, intentList } from '../../schemas/intent.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';
 import { type Headers, refusals, startRegistry, unknownServiceIds } from '../support/registry.ts';
@@ -48,6 +51,31 @@ test.each<[query: Record<string, string>, expected: object[], current: number, l
     body: { intents: expected, pagination: { total_results: 3, total_pages: 2, current_page: current, page_size: 2 } },
   });
   expect(headers.Link).toBe(link);
+});
+
+test('says which intents are deprecated, and to admins which are drafts, also of those that an earlier release has written', async () => {
+  const { service_id } = await registry.createService();
+  const made = { one: {}, two: { deprecated: true }, three: { draft: true }, four: { draft: true, deprecated: true } };
+  for (const [slug, input] of Object.entries(made)) await registry.intents.create(service_id, intentOf(`marks.example:${slug}:v1`, input));
+  const marksOf = async (headers: Headers = {}) =>
+    Object.fromEntries(
+      (await list(service_id, {}, headers)).body.intents.map(({ intent_uid, deprecated, draft }: FullIntent) => [
+        intent_uid.split(':')[1],
+        { ...(deprecated !== undefined && { deprecated }), ...(draft !== undefined && { draft }) },
+      ]),
+    );
+  expect(await marksOf()).toEqual({ one: {}, two: { deprecated: true } });
+  expect(await marksOf(registry.asAdmin)).toEqual(made);
+
+  for (const isDraft of [false, true]) {
+    const { items } = await registry.table.query<Key & Item>(partitions.member.prefix + listOf(service_id, isDraft));
+    for (const { deprecated: _, deprecated_of: __, ...earlier } of items) await registry.table.put(earlier as Key & Item);
+  }
+  expect(await marksOf()).toEqual({ one: {}, two: { deprecated: true } });
+  expect(await marksOf(registry.asAdmin)).toEqual(made);
+
+  await registry.intents.replace('marks.example:two:v1', intentOf('marks.example:two:v1'), () => true);
+  expect(await marksOf()).toEqual({ one: {}, two: {} });
 });
 
 test('is empty for a service without intents', async () => {

@@ -4,14 +4,14 @@ import { createAction } from '../../functions/list-services.ts';
 import { serviceList } from '../../schemas/service.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';
-import { startRegistry } from '../support/registry.ts';
+import { type Headers, startRegistry } from '../support/registry.ts';
 
 const registry = await startRegistry();
 afterAll(() => registry.stop());
-const { table, services, intents, readUnits } = registry;
+const { table, services, intents, readUnits, verifyAdmin } = registry;
 
-const list = (query: Record<string, string | string[]> = {}) =>
-  invoke(createAction({ listServices: (...page) => listServices(table, ...page) }), { path: '/api/services', query });
+const list = (query: Record<string, string | string[]> = {}, headers: Headers = {}) =>
+  invoke(createAction({ verifyAdmin, listServices: (...page) => listServices(table, ...page) }), { path: '/api/services', query, headers });
 
 const inputOf = (service_name: string) => ({ service_name, service_url: 'https://a.example', description: 'Something' });
 const names = ['Orders of Acme', 'acme Billing', 'Zürich weather', 'Bank', 'Émile'];
@@ -30,6 +30,24 @@ test('lists services in the order of their names, with the number of their inten
   });
   serviceList.parse(body);
   expect(headers).not.toHaveProperty('Link');
+});
+
+test('says what the limits are, and to admins what is known of the credentials', async () => {
+  const limited = await services.create({ ...inputOf('Limited'), limit: { rate: 5, period: 60 } });
+  const credential = { headers: ['X-Api-Key'], query: [], origins: ['https://a.example'], set_at: Date.parse('2026-01-02T03:04:05Z') };
+  await services.setCredential(limited.service_id, { ...credential, version: 'version' }, () => true);
+  const row = { service_id: limited.service_id, ...inputOf('Limited'), intents: 0, limit: { rate: 5, period: 60 } };
+  const find = ({ body }: Awaited<ReturnType<typeof list>>) => body.services.find((one: object) => Object.values(one).includes('Limited'));
+  const open = await list();
+  expect(find(open)).toEqual(row);
+  expect(open.headers).toMatchObject({ Vary: 'Authorization', 'Cache-Control': 'no-cache' });
+  expect(find(await list({}, { Authorization: 'Bearer no-token' }))).toEqual(row);
+  const shownToAdmin = await list({}, registry.asAdmin);
+  expect(find(shownToAdmin)).toEqual({ ...row, credential: { ...credential, set_at: '2026-01-02T03:04:05.000Z' } });
+  expect(shownToAdmin.body.services[0]).toMatchObject({ credential: null });
+  expect(shownToAdmin.headers).toMatchObject({ 'Cache-Control': 'private, no-cache' });
+  serviceList.parse(shownToAdmin.body);
+  await services.remove(limited.service_id, () => true);
 });
 
 test('leads from page to page', async () => {

@@ -120,7 +120,8 @@ describe('records of the last release', () => {
     const found = await openIntents(table).find(intentUid);
     expect(found).toMatchObject({ intent: intentOf(intentUid, { tags: ['kept'] }), service: { service_name: 'Upgraded' } });
     const { service_id } = found?.service ?? { service_id: '' };
-    await expect(openIntents(table).list(service_id, 0, 10)).resolves.toMatchObject({ total: 1, intents: [{ intent_uid: intentUid }] });
+    const listed = { intent_uid: intentUid, intent_name: 'Get country', tags: ['kept'], draft: false };
+    await expect(openIntents(table).list(service_id, 0, 10)).resolves.toMatchObject({ total: 1, intents: [listed] });
     const parts = await Array.fromAsync(openRegistry(table).readAll());
     expect(parts.flatMap(({ records }) => records.map(({ kind }) => kind)).sort()).toEqual(['intent', 'service']);
     await expect(openPolicyArchive(table).find(reference)).resolves.toEqual(policy);

@@ -4,7 +4,9 @@ import { foldField } from '../../../schemas/header.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { concurrencyOption, isLoopback, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
-import { type Loaded, loadAddress, loadFile } from '../import/load-document.ts';
+import { credentialOption } from '../import/credentials.ts';
+import type { Loaded } from '../import/join-files.ts';
+import { loadAddress, loadFile } from '../import/load-document.ts';
 import type { Note } from '../import/node.ts';
 import type { ImportPlan } from '../import/plan.ts';
 import { planImport } from '../import/plan-import.ts';
@@ -92,7 +94,8 @@ export function addImport(program: CommandUnknownOpts): void {
       showPlan(terminal, plan, options.verbose === true);
       if (plan.version !== planned.version) terminal.say(describeKept(plan, planned));
       terminal.say(`${changes.name}: ${describeCount(changes, isPruning)}, ${plan.skipped.length} skipped`);
-      const { skipped, credentials, credentialOptions } = plan;
+      const { skipped, credentials } = plan;
+      const credentialOptions = plan.credentialPlaces.map(credentialOption);
       const result = { ...changesAsJson(changes), skipped, notes, credentials };
       if (dryRun) terminal.json(result);
       else {

@@ -51,7 +51,13 @@ export function addIntents(program: CommandUnknownOpts): void {
       const { api, terminal } = openContext(command);
       if (service !== undefined) {
         const all = await listAllIntents(api, (await requireService(api, service)).record.service_id);
-        terminal.table(all.map(({ intent_uid, intent_name }) => [intent_uid, intent_name]));
+        terminal.table(
+          all.map(({ intent_uid, intent_name, deprecated, draft }) => [
+            intent_uid,
+            intent_name,
+            [...(deprecated ? ['deprecated'] : []), ...(draft ? ['draft'] : [])].join(', '),
+          ]),
+        );
         return terminal.json(all);
       }
       const query = { query: words.join(' '), namespace, tags, page_size: limit };

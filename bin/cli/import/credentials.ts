@@ -1,5 +1,6 @@
 import { fieldName } from '../../../schemas/header.ts';
 import { follow, list, type Node, node, text } from './node.ts';
+import type { CredentialPlace } from './plan.ts';
 
 /** What the document says about credentials, for the admin who sets the service's credential. */
 export const describeCredentials = (schemes: Node): string[] =>
@@ -27,10 +28,10 @@ function describeScheme(given: Node): string {
 }
 
 /**
- * The options of `services credential set` for what the document asks its callers for: all that its first usual requirement names, else the
+ * Where the document asks its callers for what they prove themselves by: all that its first usual requirement names, else the
  * first scheme that a service's credential can be, else the headers that can be nothing but a credential.
  */
-export function makeCredentialOptions(schemes: Node, security: unknown, headers: ReadonlySet<string>): string[] {
+export function findCredentialPlaces(schemes: Node, security: unknown, headers: ReadonlySet<string>): CredentialPlace[] {
   const required = list(security).map((requirement) => Object.keys(node(requirement)));
   const names = Object.keys(schemes);
   // keys in the query are no harm beside each other, and documents often list as alternatives what belongs together
@@ -38,18 +39,21 @@ export function makeCredentialOptions(schemes: Node, security: unknown, headers:
   const isInQuery = ({ type, in: place }: Node): boolean => type === 'apiKey' && place === 'query';
   const isAllKeys = keys.every((name) => isInQuery(node(follow(schemes[name]))));
   const choices = [...(isAllKeys ? [keys] : []), ...required, ...names.map((name) => [name])];
-  const options = choices.map((some) => some.map((name) => makeOption(node(follow(schemes[name])))));
-  const likely = [...headers].map((name) => makeOption({ type: 'apiKey', in: 'header', name }));
-  const chosen = [...options, likely].find((some) => some.length > 0 && some.every((option) => option !== undefined)) ?? [];
-  return [...new Set(chosen.filter((option) => option !== undefined))];
+  const places = choices.map((some) => some.map((name) => placeOf(node(follow(schemes[name])))));
+  const likely = [...headers].map((name) => placeOf({ type: 'apiKey', in: 'header', name }));
+  const chosen = [...places, likely].find((some) => some.length > 0 && some.every((place) => place !== undefined)) ?? [];
+  return [...new Map(chosen.flatMap((place) => (place ? [[credentialOption(place), place]] : []))).values()];
 }
 
-function makeOption({ type, in: place, name = '' }: Node): string | undefined {
-  if (['http', 'basic', 'oauth2', 'openIdConnect'].includes(String(type))) return '--header Authorization';
+function placeOf({ type, in: kind, name = '' }: Node): CredentialPlace | undefined {
+  if (['http', 'basic', 'oauth2', 'openIdConnect'].includes(String(type))) return { kind: 'header', name: 'Authorization' };
   if (type !== 'apiKey') return undefined;
-  if (place === 'header') return fieldName.safeParse(name).success ? `--header ${quote(String(name))}` : undefined;
-  return place === 'query' && /^[\x21-\x7e]{1,100}$/.test(String(name)) ? `--query ${quote(String(name))}` : undefined;
+  if (kind === 'header') return fieldName.safeParse(name).success ? { kind, name: String(name) } : undefined;
+  return kind === 'query' && /^[\x21-\x7e]{1,100}$/.test(String(name)) ? { kind, name: String(name) } : undefined;
 }
+
+/** The option of `services credential set` that asks for the value. */
+export const credentialOption = ({ kind, name }: CredentialPlace): string => `--${kind} ${quote(name)}`;
 
 /** As a shell takes it for one word. */
 const quote = (word: string): string => (/^[\w.-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

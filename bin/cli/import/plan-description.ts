@@ -54,7 +54,7 @@ export function planDescription(root: Node, options: ImportOptions): ImportPlan 
     take,
   );
   const credentials = texts(security.supported_auth_methods);
-  const plan: ImportPlan = { service, intents: [], skipped: [], notes: [], credentials, credentialOptions: [] };
+  const plan: ImportPlan = { service, intents: [], skipped: [], notes: [], credentials, credentialPlaces: [] };
   const seen = new Set<string>();
   for (const [index, given] of list(root.intents).entries()) {
     const path = `/intents/${index}`;

@@ -1,7 +1,7 @@
 import { createMagicProxy } from '@scalar/json-magic/magic-proxy';
 import { type IntentInput, methods } from '../../../schemas/intent.ts';
 import { intentUid } from '../../../schemas/intent-uid.ts';
-import { describeCredentials, makeCredentialOptions } from './credentials.ts';
+import { describeCredentials, findCredentialPlaces } from './credentials.ts';
 import { DocumentError } from './document.ts';
 import { findFixedHeaders, type HeaderRules, readCredentialNames } from './headers.ts';
 import { makeRequest, type RequestContext } from './inputs.ts';
@@ -84,7 +84,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
     skipped,
     notes: distinct(notes),
     credentials: describeCredentials(schemes),
-    credentialOptions: makeCredentialOptions(schemes, securityOf(root, operations), credentialNames.header),
+    credentialPlaces: findCredentialPlaces(schemes, securityOf(root, operations), credentialNames.header),
   };
 }
 

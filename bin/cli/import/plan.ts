@@ -29,8 +29,15 @@ export interface ImportPlan {
   notes: Note[];
   /** how callers prove themselves to the API, in words */
   credentials: string[];
-  /** the options of `services credential set` that ask for what callers prove themselves by; none if the document asks for nothing that a service's credential can be */
-  credentialOptions: string[];
+  /** what callers prove themselves by, as far as a service's credential can be that */
+  credentialPlaces: CredentialPlace[];
+}
+
+/** Where a value of a credential is sent. */
+export interface CredentialPlace {
+  /** as the options of `services credential set` are called */
+  kind: 'header' | 'query';
+  name: string;
 }
 
 export interface ImportOptions extends Addresses {

@@ -119,6 +119,18 @@ function openKeySet(): SimpleJwksCache {
   });
 }
 
+/** Whether a request comes from an admin. A token that does not verify as an admin's is ignored, as by every endpoint that needs none. */
+export async function isFromAdmin(request: ApiRequest, verifyAdmin: VerifyAdmin): Promise<boolean> {
+  if (request.headerValues('authorization').length === 0) return false;
+  try {
+    await verifyAdmin(request);
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError) return false;
+    throw error;
+  }
+}
+
 /** The verifier of this deployment. */
 export function adminVerifierFromEnvironment(): VerifyAdmin {
   const { userPool, adminClients, adminScope } = readEnvironment(['userPool', 'adminClients', 'adminScope']);

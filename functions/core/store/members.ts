@@ -7,16 +7,19 @@ import { type Key, keys, partitions } from './keys.ts';
 import type { Item, Table } from './table.ts';
 
 /** What a list shows of an intent. */
-export type ListedIntent = Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags'>;
+export type ListedIntent = Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags' | 'deprecated' | 'draft'>;
 
 /**
  * A pointer from a service to one of its intents. It carries what a list shows, so that a list reads neither the records nor the partitions
- * that executions read. A pointer is `pending` while its intent is being written: only then does a reader have to look at the record.
+ * that executions read. A pointer is `pending` while its intent is being written: only then does a reader have to look at the record, or if an
+ * earlier release has written the pointer, which knows nothing of `deprecated`.
  */
 interface Member extends Key, Partial<ListedIntent>, Item {
   intent_uid: string;
   rev: string;
   pending?: true;
+  /** the revision whose `deprecated` the pointer carries */
+  deprecated_of?: string;
 }
 
 /** How many members a service has, besides those that are about to join or leave it: those count if their records are live. */
@@ -30,7 +33,9 @@ interface Roster extends Item {
  * The name of one of a service's two lists: its intents, and its drafts, which only admins see. Each has its pointers and its roster, so that
  * the one is counted and paged without the other. An intent is in one of them.
  */
-export const listOf = (serviceId: string, isDraft: boolean | undefined): string => (isDraft ? `${serviceId}#drafts` : serviceId);
+export const listOf = (serviceId: string, isDraft: boolean | undefined): string => (isDraft ? `${serviceId}${draftsSuffix}` : serviceId);
+
+const draftsSuffix = '#drafts';
 
 const listsOf = (serviceId: string): string[] => [listOf(serviceId, false), listOf(serviceId, true)];
 
@@ -49,12 +54,19 @@ export async function markMember(table: Table, list: string, intentUid: string, 
 
 /** The record has been written: the pointer shows it. Nothing happens if another writer has marked the pointer since. */
 export async function settleMember(table: Table, list: string, rev: string, intent: ListedIntent): Promise<void> {
-  const { intent_uid, intent_name, description, tags = [] } = intent;
+  const { intent_uid, intent_name, description, tags = [], deprecated = false } = intent;
   await table.update(keys.member(list, intent_uid), {
-    UpdateExpression: 'SET intent_name = :name, #description = :description, tags = :tags REMOVE pending',
+    UpdateExpression:
+      'SET intent_name = :name, #description = :description, tags = :tags, deprecated = :deprecated, deprecated_of = :mine REMOVE pending',
     ConditionExpression: 'rev = :mine',
     ExpressionAttributeNames: { '#description': 'description' },
-    ExpressionAttributeValues: { ':mine': rev, ':name': intent_name, ':description': description, ':tags': tags },
+    ExpressionAttributeValues: {
+      ':mine': rev,
+      ':name': intent_name,
+      ':description': description,
+      ':tags': tags,
+      ':deprecated': deprecated,
+    },
   });
 }
 
@@ -178,16 +190,19 @@ async function take(table: Table, lists: string[], walk: Walk, skipped: number, 
 async function first(table: Table, list: string, walk: Walk, count: number): Promise<ListedIntent[]> {
   const found: ListedIntent[] = [];
   for await (const pointers of pages(table, list, walk, count)) {
-    const pending = pointers.filter((pointer) => pointer.pending).map(({ intent_uid }) => intent_uid);
-    const live = pending.length > 0 ? await readLive(table, list, pending) : new Map<string, ListedIntent>();
+    const unsettled = pointers.filter((pointer) => !isSettled(pointer)).map(({ intent_uid }) => intent_uid);
+    const live = await readLive(table, list, unsettled);
     for (const pointer of pointers) {
-      const member = pointer.pending ? live.get(pointer.intent_uid) : (pointer as Member & ListedIntent);
-      if (member) found.push(member);
+      const member = isSettled(pointer) ? (pointer as Member & ListedIntent) : live.get(pointer.intent_uid);
+      if (member) found.push({ ...member, draft: list.endsWith(draftsSuffix) });
     }
     if (found.length >= count) break;
   }
   return found;
 }
+
+/** Whether the pointer shows its intent as it is. */
+const isSettled = ({ pending, rev, deprecated_of }: Member): boolean => !pending && deprecated_of === rev;
 
 /** The pointers of a list, page by page: those of live intents and of some that are being created, or whose deletion was cut short. */
 export async function* pages(table: Table, list: string, { after, isBackward }: Walk = {}, limit?: number): AsyncGenerator<Member[]> {

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { IntentGateError, Refusal } from '../../../client/errors.ts';
 import { openHttp, type SendOptions } from '../../../client/http.ts';
-import { accessToken, renewSession } from './session.ts';
+import { accessToken, hasTokenEnded, renewSession, session } from './session.ts';
 
 /** The address of the gate: the page is at `/console` below it. */
 export const gateUrl = new URL('.', location.href).href.replace(/\/$/, '');
@@ -29,8 +29,10 @@ export interface Asked extends Pick<SendOptions, 'query' | 'headers' | 'body' | 
  */
 export async function ask<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, { as, ...given }: Asked = {}): Promise<Answered<T>> {
   const send = async () => http.send(method, path, { ...given, ...(as && { headers: { ...given.headers, ...authorization() } }) });
+  // some reads are answered to everybody, with less
+  if (as && session.get() !== undefined && hasTokenEnded()) await requireSession();
   const answer = await send().catch(async (error: unknown) => {
-    if (as && isSignedOut(error) && (await renewSession())) return send();
+    if (as && isUnauthorized(error) && (await requireSession())) return send();
     throw error;
   });
   const [, next] = /<[^>?]*\?([^>]*)>;\s*rel="next"/.exec(answer.headers.get('link') ?? '') ?? [];
@@ -46,8 +48,20 @@ function authorization(): Record<string, string> {
   return token === undefined ? {} : { Authorization: `Bearer ${token}` };
 }
 
-/** Whether the request was refused because the sign-in has ended. */
-export const isSignedOut = (error: unknown): boolean => error instanceof Refusal && error.status === 401;
+/** @throws SignInEnded if whoever has signed in has to do so again; false if a new token cannot be had now */
+async function requireSession(): Promise<boolean> {
+  const isRenewed = await renewSession();
+  if (session.get() !== undefined && accessToken() === undefined) throw new SignInEnded();
+  return isRenewed;
+}
+
+/** Nothing was done, since the sign-in has ended. */
+export class SignInEnded extends Error {
+  override readonly name = 'SignInEnded';
+  override readonly message = 'Your sign-in has ended. Nothing is lost: sign in again, then try again.';
+}
+
+export const isUnauthorized = (error: unknown): boolean => error instanceof Refusal && error.status === 401;
 
 /** What is said to people about a failure: always a sentence, and what the gate calls the request, for its operators. */
 export function describeFailure(error: unknown): string {
@@ -80,5 +94,11 @@ export function useRead<T>(path: string | undefined, query: Record<string, strin
     );
     return () => giveUp.abort();
   }, [asked, round]);
+  const isWaiting = state.error instanceof SignInEnded;
+  // what was refused because the sign-in had ended is read as soon as somebody has signed in again
+  useEffect(
+    () => (isWaiting ? session.subscribe(() => accessToken() !== undefined && setRound((before) => before + 1)) : undefined),
+    [isWaiting],
+  );
   return { answer: state.answer, error: state.error, isLoading: state.isLoading, reload: () => setRound(round + 1) };
 }

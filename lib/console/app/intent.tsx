@@ -17,7 +17,7 @@ import { useDraft, useStore } from './store.ts';
 
 /** One intent: what it does, what the policy says about it, a form to run it, and programs that do the same. */
 export function IntentView({ uid, query }: { uid: string; query: URLSearchParams }) {
-  const isAdmin = useStore(session) !== undefined;
+  const isAdmin = useStore(session)?.tokens !== undefined;
   const { answer, error, reload } = useRead<FullIntent>(
     `/api/intents/${encodeURIComponent(uid)}`,
     { view: 'full' },

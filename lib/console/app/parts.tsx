@@ -2,7 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Refusal } from '../../../client/errors.ts';
 import { escapeHiddenInJson } from '../../../schemas/text.ts';
-import { describeFailure } from './gate.ts';
+import { describeFailure, SignInEnded } from './gate.ts';
+import { SignIn } from './sign-in.tsx';
 
 /**
  * A text of somebody else: a service, an agent, an admin. It stays a text whatever is in it; it cannot change the direction of what stands around it,
@@ -41,6 +42,11 @@ export function Failure({ error, retry }: { error: unknown; retry?: (() => void)
       {requestId && (
         <p class="quiet">
           Request <code>{requestId}</code>
+        </p>
+      )}
+      {error instanceof SignInEnded && (
+        <p>
+          <SignIn />
         </p>
       )}
       {retry && (

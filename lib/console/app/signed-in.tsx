@@ -3,20 +3,15 @@ import { useEffect, useState } from 'preact/hooks';
 import { deployment } from './deployment.ts';
 import { Failure, Heading, Shown } from './parts.tsx';
 import type { Route } from './route.ts';
-import { beginSignIn, endSession, session, signInFailure } from './session.ts';
+import { beginSignIn, blocked, endSession, session, signInFailure } from './session.ts';
+import { SignIn } from './sign-in.tsx';
 import { useStore } from './store.ts';
 
 /** Who is signed in, and how to change that. */
 export function Account() {
   const current = useStore(session);
   if (!deployment.signIn) return null;
-  if (!current) {
-    return (
-      <button type="button" onClick={() => void beginSignIn()}>
-        Sign in
-      </button>
-    );
-  }
+  if (!current) return <SignIn />;
   return (
     <span>
       <Shown text={current.userName} />{' '}
@@ -33,10 +28,12 @@ export function SignInNotice() {
   if (text === undefined) return null;
   return (
     <p class="notice" role="alert">
-      {text}{' '}
-      <button type="button" onClick={() => void beginSignIn()}>
-        Sign in
-      </button>
+      {text} <SignIn />{' '}
+      {text === blocked && (
+        <button type="button" onClick={() => void beginSignIn({ isHere: true })}>
+          Sign in here
+        </button>
+      )}
     </p>
   );
 }
@@ -45,7 +42,8 @@ let loaded: ComponentType<Route> | undefined;
 
 /** What admins see, which is loaded when one has signed in. */
 export function ForAdmins(route: Route) {
-  const isSignedIn = useStore(session) !== undefined;
+  const current = useStore(session);
+  const isSignedIn = current !== undefined;
   const [, redraw] = useState({});
   const [error, setError] = useState<unknown>();
   useEffect(() => {
@@ -66,9 +64,7 @@ export function ForAdmins(route: Route) {
         </p>
         {deployment.signIn && (
           <p>
-            <button type="button" class="main" onClick={() => void beginSignIn()}>
-              Sign in to go on
-            </button>
+            <SignIn title="Sign in to go on" kind="main" />
           </p>
         )}
       </>
@@ -76,5 +72,6 @@ export function ForAdmins(route: Route) {
   }
   if (!loaded) return <Failure error={error} />;
   const View = loaded;
-  return <View {...route} />;
+  // nobody sees what somebody else has begun
+  return <View key={current.userName} {...route} />;
 }

@@ -49,9 +49,15 @@ export function keep(name: string, value: unknown): void {
   }
 }
 
-/** A state that outlives a reload and a sign-in: what somebody has typed. */
-export function useDraft<T>(name: string, initial: T): [T, (value: T) => void, () => void] {
-  const [value, setValue] = useState<T>(() => readKept(name, initial));
+/**
+ * A state that outlives a reload and a sign-in: what somebody has typed.
+ * @param revive - what becomes of a kept one
+ */
+export function useDraft<T>(name: string, initial: T, revive = (kept: T) => kept): [T, (value: T) => void, () => void] {
+  const [value, setValue] = useState<T>(() => {
+    const kept = readKept<T | undefined>(name, undefined);
+    return kept === undefined ? initial : revive(kept);
+  });
   return [
     value,
     (next) => {

@@ -369,7 +369,7 @@ describe('drafts and changes', () => {
     const [{ applied }] = await succeedJson('apply', file);
     const { service_id: id } = applied;
     expect(await succeed('intents', 'show', 'draft.example:act:v1')).toContain('https://draft.example/act (draft)');
-    expect(await succeed('intents', 'list', '--service', id)).toBe('draft.example:act:v1  Act\n');
+    expect(await succeed('intents', 'list', '--service', id)).toBe('draft.example:act:v1  Act  draft\n');
     expect(await succeedJson('export', '--service', id)).toEqual({
       registry: 1,
       services: [{ ...service, intents: [{ ...intent, draft: true }] }],

@@ -1,10 +1,10 @@
-import { useState } from 'preact/hooks';
 import { type Agent, agentState } from '../../../../schemas/agent.ts';
 import { Value } from '../answer.tsx';
 import { quote } from '../code-samples.ts';
 import { ask, useRead } from '../gate.ts';
 import { Failure, Heading, Scrolled, Shown, Time } from '../parts.tsx';
 import { linkTo } from '../route.ts';
+import { useDraft } from '../store.ts';
 import type { AgentPage } from '../wire.ts';
 import { Act } from './act.tsx';
 import { Command } from './record-form.tsx';
@@ -70,7 +70,7 @@ export function Agents({ query }: { query: URLSearchParams }) {
 export function AgentView({ id }: { id: string }) {
   const path = `/api/agents/${encodeURIComponent(id)}`;
   const { answer, error, reload } = useRead<Agent>(path, {}, 'admin');
-  const [reason, setReason] = useState('');
+  const [reason, setReason, forgetReason] = useDraft(`reason ${id}`, '');
   const named = quote(id);
   const post = (method: 'POST' | 'PUT' | 'DELETE', place: string, body?: object) => async () =>
     void (await ask(method, `${path}${place}`, { as: 'admin', ...(body && { body }) }));
@@ -119,7 +119,10 @@ export function AgentView({ id }: { id: string }) {
                 isDangerous
                 command={`npx intent-gate agents block ${named} --reason ${quote(reason || '…')}`}
                 act={post('PUT', '/block', { reason })}
-                onDone={reload}
+                onDone={() => {
+                  forgetReason();
+                  reload();
+                }}
               />
             </section>
           )}

@@ -12,7 +12,7 @@ export function ConsoleView({ path: [first, second = '', third], query }: Route)
   if (first === 'import') return <Import />;
   if (first === 'services' && third === 'new') return <NewIntent serviceId={second} />;
   if (first === 'services' && second === 'new') return <NewService />;
-  if (first === 'services') return second === '' ? <Services query={query} /> : <ServiceView key={second} id={second} />;
+  if (first === 'services') return second === '' ? <Services query={query} /> : <ServiceView key={second} id={second} query={query} />;
   if (first === 'agents') return second === '' ? <Agents query={query} /> : <AgentView key={second} id={second} />;
   if (first === 'history') return <History query={query} />;
   return <Numbers query={query} />;

@@ -1,57 +1,101 @@
 import { useState } from 'preact/hooks';
 import type { Applied } from '../../../../bin/cli/registry/apply.ts';
 import { quote } from '../code-samples.ts';
-import { Failure, Heading, Scrolled, Shown } from '../parts.tsx';
+import { Copyable, Failure, Heading, Scrolled, Shown } from '../parts.tsx';
 import { linkTo } from '../route.ts';
+import { session } from '../session.ts';
+import { SignIn } from '../sign-in.tsx';
+import { openStore, useDraft, useStore } from '../store.ts';
+import { chosenFiles, type Dropped, droppedFiles } from './dropped.ts';
 import type { DryRun } from './importer.ts';
 import { Command } from './record-form.tsx';
 
 type State =
   | { step: 'choose' }
   | { step: 'reading' | 'importing'; done: number; total: number }
-  | { step: 'planned'; dry: DryRun }
+  | { step: 'planned' | 'interrupted'; dry: DryRun }
   | { step: 'imported'; applied: Applied; dry: DryRun };
+
+/** What somebody has dropped, and how far the import of it is. */
+interface Work {
+  dropped: Dropped | undefined;
+  state: State;
+  failure: unknown;
+}
+
+interface Choices {
+  baseUrl: string;
+  isDraft: boolean;
+}
+
+/** It belongs to the page, not to the view: an import goes on while its admin looks at something else, or signs in again. */
+const work = openStore<Work>({ dropped: undefined, state: { step: 'choose' }, failure: undefined });
+
+let owner = session.get()?.userName;
+
+/** Nobody sees what somebody else has begun. */
+session.subscribe(() => {
+  const { userName } = session.get() ?? {};
+  if (userName === owner) return;
+  owner = userName;
+  work.set({ dropped: undefined, state: { step: 'choose' }, failure: undefined });
+});
+
+addEventListener('beforeunload', (event) => {
+  if (work.get().state.step === 'importing') event.preventDefault();
+});
 
 /** The importer is large, so it is loaded when the first document is there. */
 const loadImporter = () => import('./importer.ts');
 
+/** Changes the work, unless it has become that of somebody else in the meantime. */
+function openWork(dropped: Dropped): (state: State, failure?: unknown) => void {
+  const begunBy = session.get()?.userName;
+  return (state, failure) => {
+    if (session.get()?.userName === begunBy) work.set({ dropped, state, failure });
+  };
+}
+
+async function read(dropped: Dropped, { baseUrl, isDraft }: Choices, main?: string): Promise<void> {
+  const show = openWork(dropped);
+  show({ step: 'reading', done: 0, total: 0 });
+  try {
+    const { dryRun } = await loadImporter();
+    await shown();
+    const choices = { baseUrl: baseUrl === '' ? undefined : baseUrl, isDraft, main };
+    show({ step: 'planned', dry: await dryRun(dropped, choices, (done, total) => show({ step: 'reading', done, total })) });
+  } catch (error) {
+    show({ step: 'choose' }, error);
+  }
+}
+
+/** After the browser has drawn what the page shows: a large document keeps it busy for a while. */
+const shown = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+
+async function apply(dropped: Dropped, dry: DryRun): Promise<void> {
+  const show = openWork(dropped);
+  show({ step: 'importing', done: 0, total: dry.changes.intents.length });
+  try {
+    const { applyDryRun } = await loadImporter();
+    const applied = await applyDryRun(dry, (done, total) => show({ step: 'importing', done, total }));
+    show({ step: 'imported', applied, dry });
+  } catch (error) {
+    show({ step: 'interrupted', dry }, error);
+  }
+}
+
 /** Registers the operations of a document: what would be done first, then the same with a progress bar. */
 export function Import() {
-  const [file, setFile] = useState<File>();
-  const [baseUrl, setBaseUrl] = useState('');
-  const [isDraft, setDraft] = useState(false);
-  const [state, setState] = useState<State>({ step: 'choose' });
-  const [failure, setFailure] = useState<unknown>();
+  const { dropped, state, failure } = useStore(work);
+  const [choices, setChoices] = useDraft<Choices>('import', { baseUrl: '', isDraft: false });
+  const { baseUrl, isDraft } = choices;
   const [isOver, setOver] = useState(false);
-
-  async function read(chosen: File | undefined = file): Promise<void> {
-    if (chosen === undefined) return;
-    setFile(chosen);
-    setFailure(undefined);
-    setState({ step: 'reading', done: 0, total: 0 });
-    try {
-      const { dryRun } = await loadImporter();
-      const choices = { baseUrl: baseUrl === '' ? undefined : baseUrl, isDraft };
-      const dry = await dryRun(chosen, choices, (done, total) => setState({ step: 'reading', done, total }));
-      setState({ step: 'planned', dry });
-    } catch (error) {
-      setFailure(error);
-      setState({ step: 'choose' });
-    }
-  }
-
-  async function apply(dry: DryRun): Promise<void> {
-    setFailure(undefined);
-    setState({ step: 'importing', done: 0, total: dry.changes.intents.length });
-    try {
-      const { applyDryRun } = await loadImporter();
-      const applied = await applyDryRun(dry, (done, total) => setState({ step: 'importing', done, total }));
-      setState({ step: 'imported', applied, dry });
-    } catch (error) {
-      setFailure(error);
-      setState({ step: 'planned', dry });
-    }
-  }
+  const isBusy = state.step === 'reading' || state.step === 'importing';
+  const begin = (chosen: Dropped | undefined) => {
+    if (chosen && !isBusy) void read(chosen, choices);
+  };
+  const take = (chosen: Promise<Dropped | undefined>) =>
+    chosen.then(begin, (error: unknown) => work.set({ ...work.get(), failure: error }));
 
   const options = [...(baseUrl === '' ? [] : [`--base-url ${quote(baseUrl)}`]), ...(isDraft ? ['--draft'] : [])];
   return (
@@ -62,7 +106,7 @@ export function Import() {
       <Heading title="Import">Import a document</Heading>
       <p>
         OpenAPI 3.0 to 3.2, Swagger 2.0 or a service description, in JSON or YAML. Nothing is changed before you have seen what would be
-        done.
+        done. If it refers to other files, drop the folder that holds them all.
       </p>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: dropping is a short cut for the field within */}
       <div
@@ -75,15 +119,25 @@ export function Import() {
         onDrop={(event) => {
           event.preventDefault();
           setOver(false);
-          void read(event.dataTransfer?.files[0]);
+          if (event.dataTransfer) void take(droppedFiles(event.dataTransfer));
         }}
       >
         <label for="document">Drop the document here, or choose it</label>
         <input
           id="document"
           type="file"
+          multiple
           accept=".json,.yaml,.yml,application/json"
-          onChange={({ currentTarget: { files } }) => void read(files?.[0])}
+          disabled={isBusy}
+          onChange={({ currentTarget: { files } }) => void take(chosenFiles(files))}
+        />
+        <label for="folder">Or choose its folder</label>
+        <input
+          id="folder"
+          type="file"
+          disabled={isBusy}
+          {...{ webkitdirectory: true }}
+          onChange={({ currentTarget: { files } }) => void take(chosenFiles(files))}
         />
       </div>
       <div class="field">
@@ -93,40 +147,72 @@ export function Import() {
           type="text"
           placeholder="https://api.example.com"
           value={baseUrl}
-          onInput={({ currentTarget }) => setBaseUrl(currentTarget.value)}
+          onInput={({ currentTarget }) => setChoices({ ...choices, baseUrl: currentTarget.value })}
         />
       </div>
       <div class="field">
         <label for="draft">
-          <input id="draft" type="checkbox" checked={isDraft} onChange={({ currentTarget }) => setDraft(currentTarget.checked)} /> As
-          drafts, which agents do not see
+          <input
+            id="draft"
+            type="checkbox"
+            checked={isDraft}
+            onChange={({ currentTarget }) => setChoices({ ...choices, isDraft: currentTarget.checked })}
+          />{' '}
+          As drafts, which agents do not see
         </label>
       </div>
-      {file && state.step !== 'importing' && (
+      {dropped && !isBusy && (
         <p>
-          <button type="button" onClick={() => void read()}>
-            Read <Shown text={file.name} /> again
+          <button type="button" onClick={() => begin(dropped)}>
+            Read <Shown text={dropped.name} /> again
           </button>
         </p>
       )}
       <Failure error={failure} />
       {(state.step === 'reading' || state.step === 'importing') && <Progress {...state} />}
-      {state.step === 'planned' && <Planned dry={state.dry} onApply={() => void apply(state.dry)} />}
+      {dropped && state.step === 'planned' && (
+        <Planned dry={state.dry} onApply={() => void apply(dropped, state.dry)} onMain={(main) => void read(dropped, choices, main)} />
+      )}
+      {dropped && state.step === 'interrupted' && (
+        <p>
+          Some of it may have been done.{' '}
+          <button type="button" class="main" onClick={() => void read(dropped, choices, state.dry.main)}>
+            See what is left
+          </button>
+        </p>
+      )}
       {state.step === 'imported' && <Imported {...state} />}
-      {file && <Command text={['npx intent-gate import', quote(file.name), ...options].join(' ')} />}
+      {dropped && (
+        <Command text={['npx intent-gate import', quote('dry' in state ? state.dry.main : dropped.name), ...options].join(' ')} />
+      )}
     </>
   );
 }
 
-const Progress = ({ step, done, total }: { step: 'reading' | 'importing'; done: number; total: number }) => (
-  <p role="status">
-    <label for="progress">{step === 'reading' ? 'Reading and comparing' : `Importing, ${done} of ${total}`}</label>
-    <br />
-    <progress id="progress" {...(total > 0 && { value: done, max: total })} />
-  </p>
-);
+function Progress({ step, done, total }: { step: 'reading' | 'importing'; done: number; total: number }) {
+  const isWaiting = useStore(session)?.tokens === undefined;
+  return (
+    <div role="status">
+      <label for="progress">{step === 'reading' ? 'Reading and comparing' : `Importing, ${done} of ${total}`}</label>
+      <br />
+      <progress id="progress" {...(total > 0 && { value: done, max: total })} />
+      {isWaiting && (
+        <p>
+          It goes on from here as soon as you have signed in again. <SignIn />
+        </p>
+      )}
+    </div>
+  );
+}
 
-function Planned({ dry: { plan, changes }, onApply }: { dry: DryRun; onApply(): void }) {
+interface PlannedProps {
+  dry: DryRun;
+  onApply(): void;
+  /** another file is the document */
+  onMain(main: string): void;
+}
+
+function Planned({ dry: { plan, changes, main, candidates, missing }, onApply, onMain }: PlannedProps) {
   const { intents, service, unchanged, foreign, extra } = changes;
   const isNothing = intents.length === 0 && service.kind === 'same';
   return (
@@ -134,6 +220,17 @@ function Planned({ dry: { plan, changes }, onApply }: { dry: DryRun; onApply(): 
       <h2 id="plan-title">
         What would be done to <Shown text={changes.name} />
       </h2>
+      {candidates.length > 1 && (
+        <div class="field">
+          <label for="main">Which of the files is the document</label>
+          <select id="main" value={main} onChange={({ currentTarget }) => onMain(currentTarget.value)}>
+            {candidates.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </div>
+      )}
+      <Missing main={main} missing={missing} />
       <ul>
         <li>
           {
@@ -159,7 +256,7 @@ function Planned({ dry: { plan, changes }, onApply }: { dry: DryRun; onApply(): 
               </li>
             ))}
           </ul>
-          <p>Set it on the page of the service afterwards.</p>
+          <p>The page of the service asks for it afterwards.</p>
         </div>
       )}
       <p class="buttons">
@@ -171,6 +268,36 @@ function Planned({ dry: { plan, changes }, onApply }: { dry: DryRun; onApply(): 
       <Listed title="Left out" rows={plan.skipped.map(({ operation, reason }) => [operation, reason])} />
       <Listed title="Done differently from what the document says" rows={plan.notes.map(({ path, note }) => [path, note])} />
     </section>
+  );
+}
+
+/** References that lead to nothing that was dropped, and how they can be followed. */
+function Missing({ main, missing }: { main: string; missing: readonly string[] }) {
+  if (missing.length === 0) return null;
+  const isOutside = missing.some((reference) => /^([a-z]+:|\.\.|\/)/i.test(reference));
+  return (
+    <div class="notice">
+      <p>
+        The document refers to what was not dropped. What needs it is left out, or taken for anything: drop the folder that holds all of it,
+        or run the command.
+      </p>
+      <ul>
+        {missing.slice(0, 20).map((reference) => (
+          <li key={reference}>
+            <Shown text={reference} />
+          </li>
+        ))}
+        {missing.length > 20 && <li>and {missing.length - 20} more</li>}
+      </ul>
+      <Copyable
+        label="Command that follows them"
+        text={
+          isOutside
+            ? `npx @redocly/cli bundle ${quote(main)} -o bundled.yaml && npx intent-gate import bundled.yaml`
+            : `npx intent-gate import ${quote(main)}`
+        }
+      />
+    </div>
   );
 }
 
@@ -214,9 +341,15 @@ const Imported = ({ applied, dry }: { applied: Applied; dry: DryRun }) => (
       <a class="button" href={linkTo([], { service: dry.changes.name })}>
         See what can be done now
       </a>
-      <a class="button" href={linkTo(['services', applied.service_id])}>
-        To the service
+      <a class="button" href={linkToCredential(applied.service_id, dry.plan)}>
+        {dry.plan.credentialPlaces.length > 0 ? 'Set its credential' : 'To the service'}
       </a>
     </p>
   </section>
 );
+
+/** The page of the service, which asks for what the document says that callers prove themselves by. */
+function linkToCredential(serviceId: string, { credentialPlaces }: DryRun['plan']): string {
+  const query = new URLSearchParams(credentialPlaces.map(({ kind, name }) => [kind, name]));
+  return `${linkTo(['services', serviceId])}${query.size > 0 ? `?${query}` : ''}`;
+}

@@ -1,15 +1,14 @@
 import { openApi } from '../../../../bin/cli/api.ts';
-import { decodeText, readDocument } from '../../../../bin/cli/import/document.ts';
-import type { ImportPlan } from '../../../../bin/cli/import/plan.ts';
-import { planImport } from '../../../../bin/cli/import/plan-import.ts';
 import { type Applied, applyChanges } from '../../../../bin/cli/registry/apply.ts';
 import { compareService, findWanted, type ServiceChanges } from '../../../../bin/cli/registry/compare.ts';
 import { listAllIntents } from '../../../../bin/cli/registry/read.ts';
 import { keepVersion } from '../../../../bin/cli/registry/versions.ts';
 import { isLoopbackHost } from '../../../../client/address.ts';
-import { loadPatternEngine } from '../../in-browser/module.ts';
-import { gateUrl } from '../gate.ts';
-import { accessToken, renewSession } from '../session.ts';
+import { gateUrl, isUnauthorized, SignInEnded } from '../gate.ts';
+import { accessToken, awaitSession, hasTokenEnded, renewSession, session } from '../session.ts';
+import type { Dropped } from './dropped.ts';
+import type { Planned } from './plan-worker.ts';
+import { openPlanner } from './planner.ts';
 
 /** How many requests at a time. */
 const concurrency = 6;
@@ -21,21 +20,17 @@ export interface ImportChoices {
   /** the API's address, in place of what the document says */
   baseUrl?: string | undefined;
   isDraft: boolean;
+  /** which of the files is the document, if that has been chosen */
+  main?: string | undefined;
 }
 
 /** What an import would do: nothing is changed yet. */
-export interface DryRun {
-  plan: ImportPlan;
+export interface DryRun extends Planned {
   changes: ServiceChanges;
 }
 
 const openContext = (onProgress: OnProgress) => ({
-  api: openApi(gateUrl, {
-    get: async (renew = false) => {
-      if (renew) await renewSession();
-      return accessToken() ?? '';
-    },
-  }),
+  api: openApi(gateUrl, openTokens()),
   terminal: {
     progress: (_what: string, total: number) => {
       let done = 0;
@@ -45,25 +40,51 @@ const openContext = (onProgress: OnProgress) => ({
   },
 });
 
+/** If the sign-in has ended, the work waits until the same person has signed in again, and goes on where it has stopped. */
+function openTokens() {
+  const owner = session.get()?.userName;
+  return {
+    async get(renew = false): Promise<string> {
+      if ((renew || hasTokenEnded()) && !(await renewSession()) && accessToken() === undefined) await awaitSession();
+      const { userName, tokens } = session.get() ?? {};
+      if (tokens === undefined || userName !== owner) throw new SignInEnded();
+      return tokens.access;
+    },
+  };
+}
+
+/** A refusal of the token, which could not be renewed just now, is one as well. */
+async function whileSignedIn<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw isUnauthorized(error) ? new SignInEnded() : error;
+  }
+}
+
 /**
- * Reads a document as the command `import` does, and compares what would come of it with the registry.
+ * Reads a document as the command `import` does, with the files that were dropped beside it, and compares what would come of it with the registry.
  * @throws CliFailure or IntentGateError in a sentence for people
  */
-export async function dryRun(file: File, { baseUrl, isDraft }: ImportChoices, onProgress: OnProgress): Promise<DryRun> {
-  await loadPatternEngine();
+export async function dryRun({ files }: Dropped, { baseUrl, isDraft, main }: ImportChoices, onProgress: OnProgress): Promise<DryRun> {
   const context = openContext(onProgress);
-  const document = readDocument(decodeText(new Uint8Array(await file.arrayBuffer())));
   const rules = { ports: portsOf(baseUrl), allowLoopback: isLoopbackHost(new URL(gateUrl).hostname), ownHosts: [] };
-  const planWith = (headers: Record<string, string>) =>
-    planImport(document, { baseUrl, headers, findsHeaders: true, rules, registryUrl: gateUrl });
-  const first = planWith({});
-  const standing = await findWanted(context.api, first);
-  // what an admin has set for a service that is imported again stays
-  const planned = standing?.record.headers ? planWith(standing.record.headers) : first;
-  const uids = standing ? (await listAllIntents(context.api, standing.record.service_id)).map(({ intent_uid }) => intent_uid) : [];
-  const plan = keepVersion(planned, uids);
-  const intents = isDraft ? plan.intents.map((intent) => ({ ...intent, draft: true })) : plan.intents;
-  return { plan, changes: await compareService(context, { service: plan.service, intents, keepsDrafts: true }, concurrency, true) };
+  const planner = openPlanner(files, main, { baseUrl, findsHeaders: true, rules, registryUrl: gateUrl });
+  try {
+    const first = await planner.plan({});
+    return await whileSignedIn(async () => {
+      const standing = await findWanted(context.api, first.plan);
+      // what an admin has set for a service that is imported again stays
+      const { plan: planned, ...reading } = standing?.record.headers ? await planner.plan(standing.record.headers) : first;
+      const uids = standing ? (await listAllIntents(context.api, standing.record.service_id)).map(({ intent_uid }) => intent_uid) : [];
+      const plan = keepVersion(planned, uids);
+      const intents = isDraft ? plan.intents.map((intent) => ({ ...intent, draft: true })) : plan.intents;
+      const changes = await compareService(context, { service: plan.service, intents, keepsDrafts: true }, concurrency, true);
+      return { ...reading, plan, changes };
+    });
+  } finally {
+    planner.close();
+  }
 }
 
 /** Which ports are allowed is up to the deployment, so the port that is asked for is not checked here. */
@@ -71,4 +92,4 @@ const portsOf = (baseUrl = ''): number[] => [...new Set([443, Number(URL.parse(b
 
 /** Does what the dry run has shown. Done again after an interruption, it finishes the work. */
 export const applyDryRun = ({ changes }: DryRun, onProgress: OnProgress): Promise<Applied> =>
-  applyChanges(openContext(onProgress), changes, concurrency, false);
+  whileSignedIn(() => applyChanges(openContext(onProgress), changes, concurrency, false));

@@ -68,7 +68,7 @@ export function EditIntent({ uid }: { uid: string }) {
       {answer && (
         <>
           <RecordForm
-            name={`intent ${uid} ${answer.etag}`}
+            name={`intent ${uid}`}
             fields={fields}
             record={withoutDigest(answer.value)}
             etag={answer.etag}

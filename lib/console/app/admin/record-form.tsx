@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type * as z from 'zod';
 import { type Difference, findDifferences } from '../../../../bin/cli/registry/differences.ts';
 import { Refusal } from '../../../../client/errors.ts';
@@ -47,22 +47,34 @@ interface Base {
   etag: string | undefined;
 }
 
+/** What is kept: also what it was typed over, so that it is not saved over somebody else's change unseen. */
+interface Draft {
+  typed: Typed;
+  base: Base;
+}
+
 /**
  * A form for a record. It is checked with the gate's own rules before it is sent, what the gate refuses is shown at its field, and if somebody else
  * has changed the record in the meantime, the differences are shown before one of the two is kept.
  */
 export function RecordForm({ name, fields, record, etag, schema, send, read, command, onSaved }: RecordFormProps) {
-  const [typed, setTyped, forget] = useDraft<Typed>(`record ${name}`, typeRecord(fields, record));
+  const fresh: Draft = { typed: typeRecord(fields, record), base: { record, etag } };
+  // if what was typed over is what the record says still, only its entity tag may have changed
+  const [draft, setDraft, forget] = useDraft(`draft ${name}`, fresh, (kept) =>
+    isSame(typeRecord(fields, kept.base.record), fresh.typed) ? { ...kept, base: fresh.base } : kept,
+  );
+  const { typed, base } = draft;
+  const latest = useRef(typed);
+  latest.current = typed;
   const [issues, setIssues] = useState<Issue[]>([]);
   const [failure, setFailure] = useState<unknown>();
   const [conflict, setConflict] = useState<Base & { differences: Difference[] }>();
-  const [base, setBase] = useState<Base>({ record, etag });
   const [isSaving, setSaving] = useState(false);
   const { body: shown } = readRecord(fields, typed, base.record);
 
-  async function save(over = base): Promise<void> {
+  async function save(over: Base = base): Promise<void> {
     setFailure(undefined);
-    setBase(over);
+    if (over !== base) setDraft({ typed, base: over });
     const { body, unread } = readRecord(fields, typed, over.record);
     const checked = schema.safeParse(body, { reportInput: true });
     const found = [...unread, ...(unread.length > 0 || checked.success ? [] : issuesOf(checked.error))];
@@ -72,14 +84,14 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
     try {
       const headers: Record<string, string> = over.etag === undefined ? {} : { 'If-Match': over.etag };
       const { value } = await ask<Values>(send.method, send.path, { body, headers, as: 'admin' });
-      forget();
+      if (latest.current === typed) forget();
+      // what was typed while it was being saved is not saved yet
+      else setDraft({ typed: latest.current, base: { record: body, etag: undefined } });
       setConflict(undefined);
       onSaved(value);
     } catch (error) {
       if (read && error instanceof Refusal && error.details.reason === 'etag_mismatch') {
-        const now = await ask<Values>('GET', read.path, { as: 'admin', ...(read.query && { query: read.query }) });
-        const theirs = readRecord(fields, typeRecord(fields, now.value), now.value).body;
-        setConflict({ differences: findDifferences(theirs, body), etag: now.etag, record: now.value });
+        await compare(read, body).catch(setFailure);
       } else {
         setIssues(error instanceof Refusal ? error.issues : []);
         setFailure(error);
@@ -88,6 +100,12 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
     } finally {
       setSaving(false);
     }
+  }
+
+  async function compare({ path, query }: NonNullable<typeof read>, body: Values): Promise<void> {
+    const now = await ask<Values>('GET', path, { as: 'admin', ...(query && { query }) });
+    const theirs = readRecord(fields, typeRecord(fields, now.value), now.value).body;
+    setConflict({ differences: findDifferences(theirs, body), etag: now.etag, record: now.value });
   }
 
   const isOf = (path: string, field: Field) => path === `/${field.name}` || path.startsWith(`/${field.name}/`);
@@ -106,7 +124,7 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
           field={field}
           text={typed[field.name] ?? ''}
           issues={issues.filter(({ path }) => isOf(path, field))}
-          onText={(text) => setTyped({ ...typed, [field.name]: text })}
+          onText={(text) => setDraft({ base, typed: { ...typed, [field.name]: text } })}
         />
       ))}
       <Problems id="record-problems" problems={others.map(({ path, problem }) => `${path} ${problem}`)} />
@@ -114,10 +132,9 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
       {conflict && (
         <Conflict
           differences={conflict.differences}
-          onMine={() => void save(conflict)}
+          onMine={() => void save({ record: conflict.record, etag: conflict.etag })}
           onTheirs={() => {
-            setBase(conflict);
-            setTyped(typeRecord(fields, conflict.record));
+            setDraft({ typed: typeRecord(fields, conflict.record), base: { record: conflict.record, etag: conflict.etag } });
             setConflict(undefined);
           }}
         />
@@ -126,6 +143,11 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
         <button type="submit" class="main" aria-busy={isSaving}>
           {isSaving ? 'Saving …' : 'Save'}
         </button>
+        {!isSame(typed, typeRecord(fields, base.record)) && (
+          <button type="button" onClick={() => setDraft({ typed: typeRecord(fields, base.record), base })}>
+            Discard what I have typed
+          </button>
+        )}
       </p>
       <Command text={`${command} <<'END'\n${JSON.stringify(shown, null, 2)}\nEND`} />
     </form>
@@ -232,6 +254,8 @@ function RecordField({ field, text, issues, onText }: RecordFieldProps) {
 }
 
 const focusFirst = (): void => void setTimeout(() => document.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+
+const isSame = (left: Typed, right: Typed): boolean => findDifferences(left, right).length === 0;
 
 /** What the fields contain for a record. */
 function typeRecord(fields: readonly Field[], record: Values): Typed {

@@ -1,16 +1,12 @@
 import { useState } from 'preact/hooks';
-import type * as z from 'zod';
-import { issuesOf } from '../../../../functions/core/json.ts';
-import type { credentialFacts } from '../../../../schemas/credential.ts';
-import { credentialInput } from '../../../../schemas/credential.ts';
 import { type ShownService, serviceInput, serviceUpdate } from '../../../../schemas/service.ts';
 import type { Stats } from '../../../../schemas/stats.ts';
-import { quote } from '../code-samples.ts';
 import { ask, useRead } from '../gate.ts';
 import { Failure, Heading, Scrolled, Shown, Time } from '../parts.tsx';
 import { go, linkTo } from '../route.ts';
 import type { IntentList, ServiceList } from '../wire.ts';
 import { Act } from './act.tsx';
+import { Credential } from './credential.tsx';
 import { Command, type Field, RecordForm } from './record-form.tsx';
 
 const pageSize = '50';
@@ -18,7 +14,7 @@ const pageSize = '50';
 /** The services: how many intents each has, whether it has a credential, and how it has done in the last day. */
 export function Services({ query }: { query: URLSearchParams }) {
   const asked = Object.fromEntries(query);
-  const { answer, error, reload } = useRead<ServiceList>('/api/services', { page_size: pageSize, ...asked });
+  const { answer, error, reload } = useRead<ServiceList>('/api/services', { page_size: pageSize, ...asked }, 'admin');
   const stats = useRead<Stats>('/api/stats', { period: 'day' }, 'admin').answer?.value;
   return (
     <>
@@ -52,7 +48,7 @@ export function Services({ query }: { query: URLSearchParams }) {
             </tr>
           </thead>
           <tbody>
-            {answer?.value.services.map(({ service_id, service_name, intents }) => {
+            {answer?.value.services.map(({ service_id, service_name, intents, credential, limit }) => {
               const own = stats?.services.find((one) => one.service_id === service_id);
               return (
                 <tr key={service_id}>
@@ -62,7 +58,8 @@ export function Services({ query }: { query: URLSearchParams }) {
                     </a>
                   </th>
                   <td class="number">{intents}</td>
-                  <CredentialAndLimit serviceId={service_id} />
+                  <td>{credential === undefined ? '' : credential === null ? 'none' : 'set'}</td>
+                  <td>{limit && `${limit.rate} in ${limit.period} s`}</td>
                   <td class="number">{own?.executions ?? 0}</td>
                   <td class="number">{own?.upstream_failures ?? 0}</td>
                   <td>
@@ -84,17 +81,6 @@ export function Services({ query }: { query: URLSearchParams }) {
         </p>
       )}
       <Command text="npx intent-gate services list" />
-    </>
-  );
-}
-
-/** What the list of services does not say. */
-function CredentialAndLimit({ serviceId }: { serviceId: string }) {
-  const { credential, limit } = useRead<ShownService>(`/api/services/${serviceId}`, {}, 'admin').answer?.value ?? {};
-  return (
-    <>
-      <td>{credential === undefined ? '' : credential === null ? 'none' : 'set'}</td>
-      <td>{limit && `${limit.rate} in ${limit.period} s`}</td>
     </>
   );
 }
@@ -145,12 +131,12 @@ export const NewService = () => (
   </>
 );
 
-/** One service: its record, its credential, its intents. */
-export function ServiceView({ id }: { id: string }) {
+/** One service: its record, its credential, its intents. What is on the page stays there if it cannot be read again. */
+export function ServiceView({ id, query }: { id: string; query: URLSearchParams }) {
   const path = `/api/services/${encodeURIComponent(id)}`;
   const { answer, error, reload } = useRead<ShownService>(path, {}, 'admin');
   const [note, setNote] = useState('');
-  if (error !== undefined || answer === undefined) {
+  if (answer === undefined) {
     return (
       <>
         <Heading title="Service">Service</Heading>
@@ -168,13 +154,14 @@ export function ServiceView({ id }: { id: string }) {
         <Shown text={record.service_name} />
       </Heading>
       <p role="status">{note}</p>
+      <Failure error={error} retry={reload} />
       <ServiceIntents id={id} />
-      <Credential id={id} facts={record.credential} onChanged={reload} />
+      <Credential id={id} facts={record.credential} suggested={query} onChanged={reload} />
       <section aria-labelledby="record-title">
         <h2 id="record-title">Its record</h2>
         <RecordForm
           key={etag}
-          name={`service ${id} ${etag}`}
+          name={`service ${id}`}
           fields={fields}
           record={record}
           etag={etag}
@@ -221,12 +208,13 @@ function ServiceIntents({ id }: { id: string }) {
       </p>
       <Failure error={error} retry={reload} />
       <ul>
-        {intents.map(({ intent_uid, intent_name }) => (
+        {intents.map(({ intent_uid, intent_name, deprecated, draft }) => (
           <li key={intent_uid}>
             <a href={linkTo(['intents', intent_uid])}>
               <Shown text={intent_name} />
             </a>{' '}
-            <span class="quiet">{intent_uid}</span>
+            <span class="quiet">{intent_uid}</span> {deprecated && <span class="badge bad">deprecated</span>}{' '}
+            {draft && <span class="badge">draft</span>}
           </li>
         ))}
       </ul>
@@ -242,96 +230,6 @@ function ServiceIntents({ id }: { id: string }) {
             More
           </button>
         </nav>
-      )}
-    </section>
-  );
-}
-
-const credentialFields: Field[] = [
-  { name: 'header_name', label: 'Header field', kind: 'line', isRequired: true, hint: 'For example Authorization or X-Api-Key' },
-  {
-    name: 'header_value',
-    label: 'Its value',
-    kind: 'line',
-    isRequired: true,
-    hint: 'It is written and never shown again, here or anywhere.',
-  },
-];
-
-/** What is known of the credential, never a value; and a form that sets it. What is typed there is not kept. */
-function Credential({
-  id,
-  facts,
-  onChanged,
-}: {
-  id: string;
-  facts: z.infer<typeof credentialFacts> | null | undefined;
-  onChanged(): void;
-}) {
-  const path = `/api/services/${id}/credential`;
-  const [values, setValues] = useState<Record<string, string>>({});
-  const body = { header_name: values.header_name ?? '', header_value: values.header_value ?? '' };
-  const [problems, setProblems] = useState<string[]>([]);
-  const set = async () => {
-    const checked = credentialInput.safeParse(body, { reportInput: true });
-    setProblems(checked.success ? [] : issuesOf(checked.error).map(({ path, problem }) => `${path.slice(1)} ${problem}`));
-    if (!checked.success) return false;
-    await ask('PUT', path, { body, as: 'admin' });
-    setValues({});
-    return true;
-  };
-  return (
-    <section aria-labelledby="credential-title">
-      <h2 id="credential-title">Its credential</h2>
-      {facts ? (
-        <p>
-          Set{' '}
-          {facts.set_by && (
-            <>
-              by <Shown text={facts.set_by} />{' '}
-            </>
-          )}
-          at <Time at={facts.set_at} />: <Shown text={[...(facts.headers ?? []), ...(facts.query ?? [])].join(', ')} />, sent to{' '}
-          <Shown text={facts.origins.join(', ')} /> only.
-        </p>
-      ) : (
-        <p>It has none: calls go out without one.</p>
-      )}
-      {credentialFields.map(({ name, label, hint }) => (
-        <div class="field" key={name}>
-          <label for={`credential-${name}`}>{label}</label>
-          <input
-            id={`credential-${name}`}
-            {...(name === 'header_value' ? { type: 'password' } : { type: 'text' })}
-            autocomplete="off"
-            value={values[name] ?? ''}
-            aria-describedby={`credential-${name}-hint`}
-            onInput={({ currentTarget }) => setValues({ ...values, [name]: currentTarget.value })}
-          />
-          <p class="hint" id={`credential-${name}-hint`}>
-            {hint}
-          </p>
-        </div>
-      ))}
-      {problems.map((problem) => (
-        <p class="problem" key={problem}>
-          <Shown text={problem} />
-        </p>
-      ))}
-      <Act
-        title="Set the credential"
-        command={`npx intent-gate services credential set ${id} --header ${quote(values.header_name || 'X-Api-Key')}`}
-        act={set}
-        onDone={onChanged}
-      />
-      {facts && (
-        <Act
-          title="Remove the credential"
-          isDangerous
-          command={`npx intent-gate services credential remove ${id}`}
-          act={async () => void (await ask('DELETE', path, { as: 'admin' }))}
-          onDone={onChanged}
-        />
       )}
     </section>
   );

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
+import { credentialOption } from '../../../../bin/cli/import/credentials.ts';
 import { DocumentError, readDocument } from '../../../../bin/cli/import/document.ts';
 import { unread } from '../../../../bin/cli/import/node.ts';
 import type { ImportOptions } from '../../../../bin/cli/import/plan.ts';
@@ -706,7 +707,7 @@ describe('the options that set the credential', () => {
     [[], [{ unknown: [] }], []],
   ])('of %j with the requirements %j', (names, security, options) => {
     const securitySchemes = Object.fromEntries(names.map((name) => [name, schemes[name]]));
-    expect(plan(document({}, { components: { securitySchemes }, security })).credentialOptions).toEqual(options);
+    expect(plan(document({}, { components: { securitySchemes }, security })).credentialPlaces.map(credentialOption)).toEqual(options);
   });
 });
 

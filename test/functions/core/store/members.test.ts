@@ -52,6 +52,8 @@ describe('a service with 10,000 intents', () => {
       intent_name: `Intent ${index}`,
       description: 'Tells something that is worth knowing, in a sentence or two, as descriptions of operations do.',
       tags: ['some', 'tags'],
+      deprecated: false,
+      deprecated_of: '0'.repeat(26),
     }));
     for (let start = 0; start < size; start += 25) {
       const puts = pointers.slice(start, start + 25).map((Item) => ({ PutRequest: { Item } }));
