@@ -106,7 +106,8 @@ const toUri = (template: string): string =>
     .replaceAll('{', '%7B')
     .replaceAll('}', '%7D');
 
-export const toIntentDetails = (intent: IntentInput, serviceName: string): IntentDetails => ({
+/** @param digest - of the intent, if it is known already */
+export const toIntentDetails = (intent: IntentInput, serviceName: string, digest = digestIntent(intent)): IntentDetails => ({
   intent_uid: intent.intent_uid,
   service_name: serviceName,
   intent_name: intent.intent_name,
@@ -115,7 +116,7 @@ export const toIntentDetails = (intent: IntentInput, serviceName: string): Inten
   output_parameters: intent.output_parameters.map(summarizeParameter),
   endpoint: toUri(intent.endpoint.url),
   tags: intent.tags ?? [],
-  digest: digestIntent(intent),
+  digest,
 });
 
 /** What endpoint 2 answers. */

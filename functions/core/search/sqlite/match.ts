@@ -3,9 +3,6 @@ import { tokenize } from '../text.ts';
 /** A word as an FTS5 string: what the caller wrote is never syntax. Words hold letters and digits alone. */
 const quote = (word: string): string => `"${word}"`;
 
-/** The FTS5 expression for "any of the words". */
-export const matchAny = (words: readonly string[]): string => words.map(quote).join(' OR ');
-
 /**
  * The FTS5 expression for "every word of the text occurs in the column as a word or the beginning of one". A piece in camelCase
  * may occur as a whole as well, so that `GitHub` finds `github`.

@@ -1,5 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite';
 import { columns } from '../word-vectors.ts';
+import { findGreatest } from './greatest.ts';
+import type { Parts } from './parts.ts';
 
 /** The first columns tell most: by these alone, a first look at all rows chooses those that are looked at in full. */
 const headColumns = 32;
@@ -9,6 +10,9 @@ const tailColumns = columns - headColumns;
 const lookedAt = 10;
 
 const initialRows = 256;
+
+/** Less than any cosine. */
+const unwanted = -2;
 
 /** A vector as it is kept: signed bytes, and what they have to be multiplied by. */
 export interface Meaning {
@@ -34,22 +38,12 @@ export interface Meanings {
   save(): void;
 }
 
-const schema = `
-  CREATE TABLE IF NOT EXISTS meaning (part TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID
-`;
-
 /** Opens the vectors that a file keeps; none if it keeps none. */
-export function openMeanings(database: DatabaseSync): Meanings {
-  database.exec(schema);
-  const read = database.prepare('SELECT content FROM meaning WHERE part = ?');
-  const bytesOf = (part: string): ArrayBuffer => {
-    const content = read.get(part)?.content;
-    return content instanceof Uint8Array ? content.slice().buffer : new ArrayBuffer(0);
-  };
-  let ids = new Int32Array(bytesOf('ids'));
-  let scales = new Float32Array(bytesOf('scales'));
-  let heads = new Int8Array(bytesOf('heads'));
-  let tails = new Int8Array(bytesOf('tails'));
+export function openMeanings(parts: Parts): Meanings {
+  let ids = new Int32Array(parts.read('ids'));
+  let scales = new Float32Array(parts.read('scales'));
+  let heads = new Int8Array(parts.read('heads'));
+  let tails = new Int8Array(parts.read('tails'));
   let count = ids.length;
   const rowOf = new Map(Array.from(ids, (id, row) => [id, row]));
 
@@ -107,78 +101,30 @@ export function openMeanings(database: DatabaseSync): Meanings {
       return row === undefined ? 0 : headProduct(row, vector) + tailProduct(row, vector);
     },
     nearest(vector, wanted, isWanted) {
-      const best = openBest(wanted * lookedAt);
-      const head = toMeaning(vector.subarray(0, headColumns)).bytes;
-      const [allHeads, allScales] = [heads, scales];
-      for (let row = 0, from = 0; row < count; row++, from += headColumns) {
-        let sum = 0;
-        for (let at = 0; at < headColumns; at++) sum += (allHeads[from + at] as number) * (head[at] as number);
-        const value = sum * (allScales[row] as number);
-        if (value > best.least() && isWanted(ids[row] as number)) best.add(row, value);
-      }
-      return best
-        .list()
+      const likely = multiplyHeads(heads, scales, toMeaning(vector.subarray(0, headColumns)).bytes, count);
+      for (let row = 0; row < count; row++) if (!isWanted(ids[row] as number)) likely[row] = unwanted;
+      return findGreatest(likely, wanted * lookedAt)
+        .filter((row) => likely[row] !== unwanted)
         .map((row) => ({ id: ids[row] as number, cosine: headProduct(row, vector) + tailProduct(row, vector) }))
         .sort((a, b) => b.cosine - a.cosine || a.id - b.id)
         .slice(0, wanted);
     },
     save() {
-      const put = database.prepare('INSERT OR REPLACE INTO meaning (part, content) VALUES (?, ?)');
-      const asBytes = ({ buffer, BYTES_PER_ELEMENT }: Int32Array | Float32Array | Int8Array, length: number) =>
-        new Uint8Array(buffer as ArrayBuffer, 0, length * BYTES_PER_ELEMENT);
-      put.run('ids', asBytes(ids, count));
-      put.run('scales', asBytes(scales, count));
-      put.run('heads', asBytes(heads, count * headColumns));
-      put.run('tails', asBytes(tails, count * tailColumns));
+      parts.write('ids', ids.subarray(0, count));
+      parts.write('scales', scales.subarray(0, count));
+      parts.write('heads', heads.subarray(0, count * headColumns));
+      parts.write('tails', tails.subarray(0, count * tailColumns));
     },
   };
 }
 
-/** Keeps the rows of the greatest values: a heap with the least of them on top. */
-function openBest(size: number) {
-  const rows = new Int32Array(size);
-  const values = new Float64Array(size);
-  let count = 0;
-
-  function swap(a: number, b: number): void {
-    [rows[a], rows[b]] = [rows[b] as number, rows[a] as number];
-    [values[a], values[b]] = [values[b] as number, values[a] as number];
+/** What the heads alone say of each row: a function by itself, so that it is compiled once. */
+function multiplyHeads(heads: Int8Array, scales: Float32Array, head: Int8Array, count: number): Float32Array {
+  const products = new Float32Array(count);
+  for (let row = 0, from = 0; row < count; row++, from += headColumns) {
+    let sum = 0;
+    for (let at = 0; at < headColumns; at++) sum += (heads[from + at] as number) * (head[at] as number);
+    products[row] = sum * (scales[row] as number);
   }
-
-  function rise(from: number): void {
-    for (let at = from; at > 0; ) {
-      const parent = (at - 1) >> 1;
-      if ((values[parent] as number) <= (values[at] as number)) return;
-      swap(at, parent);
-      at = parent;
-    }
-  }
-
-  function sink(): void {
-    for (let at = 0; ; ) {
-      let least = at;
-      for (const child of [2 * at + 1, 2 * at + 2])
-        if (child < count && (values[child] as number) < (values[least] as number)) least = child;
-      if (least === at) return;
-      swap(at, least);
-      at = least;
-    }
-  }
-
-  return {
-    /** what a value has to exceed to be kept */
-    least: (): number => (count < size ? Number.NEGATIVE_INFINITY : (values[0] as number)),
-    add(row: number, value: number): void {
-      if (count < size) {
-        rows[count] = row;
-        values[count] = value;
-        rise(count++);
-        return;
-      }
-      rows[0] = row;
-      values[0] = value;
-      sink();
-    },
-    list: () => Array.from(rows.subarray(0, count)),
-  };
+  return products;
 }

@@ -1,9 +1,10 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { digestIntent } from '../../../../schemas/intent-digest.ts';
 import { splitIntentUid } from '../../../../schemas/intent-uid.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
 import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../store/records.ts';
 import { minUlidAt } from '../../ulid.ts';
-import { fields, meaningText, toDocument } from '../document.ts';
+import { meaningText, type SearchDocument, toDocument } from '../document.ts';
 import { gistOf, writeGist } from '../likeness.ts';
 import { foldTag } from '../query.ts';
 import type { SearchResult } from '../search-engine.ts';
@@ -11,6 +12,8 @@ import { wordsOf } from '../text.ts';
 import { wordVectors } from '../word-vectors.ts';
 import { openDatabase } from './database.ts';
 import { type Meaning, openMeanings, toMeaning } from './meanings.ts';
+import { openParts } from './parts.ts';
+import { openPostings } from './postings.ts';
 import type { Ranked, RankingOptions } from './rank.ts';
 import { prepareSearch } from './search.ts';
 
@@ -28,29 +31,24 @@ export interface SearchIndex {
 }
 
 /** Changes whenever a file made by older code must not be read any more. */
-export const indexFormat = 2;
+export const indexFormat = 3;
 
 /**
- * `id` is the entry's rowid in both full-text tables. It is negative for what only its uid finds (deprecated intents), so that
- * the others are one range, which the full-text tables skip to. An intent whose service is not live has no entry there.
- * Definitions and gists stand apart, so that the table that answers are sorted by stays small.
+ * `id` is the entry's rowid in the full-text table, which filters by words. It is negative for what only its uid finds (deprecated intents).
+ * An intent whose service is not live has no entry there, and no postings. Definitions stand apart, so that the table that answers are sorted by stays small.
  */
 const schema = `
   CREATE TABLE IF NOT EXISTS service (id TEXT PRIMARY KEY, name TEXT NOT NULL, is_live INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS intent (
     id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, service_id TEXT NOT NULL, namespace TEXT NOT NULL,
-    is_listed INTEGER NOT NULL
+    is_listed INTEGER NOT NULL, gist BLOB NOT NULL
   );
-  CREATE TABLE IF NOT EXISTS definition (id INTEGER PRIMARY KEY, record TEXT NOT NULL);
-  CREATE TABLE IF NOT EXISTS gist (id INTEGER PRIMARY KEY, gist TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS definition (id INTEGER PRIMARY KEY, record TEXT NOT NULL, digest TEXT NOT NULL);
   CREATE INDEX IF NOT EXISTS intent_service ON intent (service_id);
   CREATE INDEX IF NOT EXISTS intent_namespace ON intent (namespace);
   CREATE INDEX IF NOT EXISTS intent_listed ON intent (uid) WHERE is_listed = 1 AND id > 0;
   CREATE TABLE IF NOT EXISTS tag (tag TEXT, id INTEGER, PRIMARY KEY (tag, id)) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS tag_id ON tag (id);
-  CREATE VIRTUAL TABLE IF NOT EXISTS ranked USING fts5 (
-    ${fields.join(', ')}, content = '', contentless_delete = 1, tokenize = "porter unicode61 remove_diacritics 0 categories 'L* N* M* Co'"
-  );
   CREATE VIRTUAL TABLE IF NOT EXISTS exact USING fts5 (
     service_name, intent_name, description, content = '', contentless_delete = 1, detail = column, prefix = '1 2',
     tokenize = "unicode61 remove_diacritics 0 categories 'L* N* M* Co'"
@@ -65,7 +63,17 @@ interface ServiceRow {
 type IntentRow = {
   id: bigint;
   record: string;
+  /** whether it has an entry */
+  is_listed: bigint;
 };
+
+/** What a transaction does to what is kept in memory. */
+interface Change {
+  id: number;
+  isGone: boolean;
+  document: SearchDocument;
+  meaning?: Meaning;
+}
 
 /**
  * Opens an index file, or makes one. The file belongs to one process and does not survive it.
@@ -75,73 +83,68 @@ export function openSearchIndex(file: string): SearchIndex {
   const database = openDatabase(file);
   database.exec(schema);
   const write = prepareWrites(database);
-  const meanings = openMeanings(database);
-  /** what the transaction has changed; undefined for what it removed */
-  const changed = new Map<number, Meaning | undefined>();
+  const meanings = openMeanings(openParts(database, 'meaning'));
+  const postings = openPostings(openParts(database, 'posting'));
+  let changes: Change[] = [];
   const lastId = database.prepare('SELECT max(abs(id)) AS id FROM intent').get()?.id ?? 0;
   let nextId = BigInt(lastId as number) + 1n;
 
-  function removeEntry(id: bigint): void {
-    write.deleteRanked.run(id);
-    write.deleteExact.run(id);
-    write.deleteTags.run(id);
-    write.deleteGist.run(id);
-    changed.set(Number(id), undefined);
-  }
-
-  function removeIntent(id: bigint): void {
-    removeEntry(id);
+  /** @param serviceName - under which it was added */
+  function removeIntent({ id, record, is_listed }: IntentRow, serviceName: string): void {
+    if (is_listed) {
+      changes.push({ id: Number(id), isGone: true, document: toDocument(JSON.parse(record), serviceName) });
+      write.deleteExact.run(id);
+      write.deleteTags.run(id);
+    }
     write.deleteIntent.run(id);
     write.deleteDefinition.run(id);
   }
 
-  function replaceIntent(intent: IntentRecord): void {
-    const seen = write.findIntent.get(intent.intent_uid) as { id: bigint } | undefined;
-    if (seen) removeIntent(seen.id);
-    if (intent.deleted_at !== undefined) return;
+  function addIntent(intent: IntentRecord): void {
     const service = write.findService.get(intent.service_id) as ServiceRow | undefined;
     const id = intent.deprecated ? -nextId : nextId;
     nextId++;
     const { namespace } = splitIntentUid(intent.intent_uid);
-    write.insertIntent.run(id, intent.intent_uid, intent.service_id, foldTag(namespace), service?.is_live ?? 0);
-    write.insertDefinition.run(id, JSON.stringify(intent));
+    const gist = service?.is_live ? writeGist(gistOf(intent, service.name)) : new Uint8Array();
+    write.insertIntent.run(id, intent.intent_uid, intent.service_id, foldTag(namespace), service?.is_live ?? 0, gist);
+    write.insertDefinition.run(id, JSON.stringify(intent), digestIntent(intent));
     if (service?.is_live) addEntry(id, intent, service.name);
   }
 
   function addEntry(id: bigint, intent: IntentRecord, serviceName: string): void {
-    const document = toDocument(intent, serviceName);
-    write.insertRanked.run(id, ...fields.map((field) => document[field]));
     write.insertExact.run(id, ...[serviceName, intent.intent_name, intent.description].map((text) => wordsOf(text).join(' ')));
     for (const tag of new Set((intent.tags ?? []).map(foldTag))) write.insertTag.run(tag, id);
-    write.insertGist.run(id, writeGist(gistOf(intent, serviceName)));
     const vector = wordVectors().vectorOf(meaningText(intent, serviceName));
-    if (vector) changed.set(Number(id), toMeaning(vector));
+    const document = toDocument(intent, serviceName);
+    changes.push({ id: Number(id), isGone: false, document, ...(vector && { meaning: toMeaning(vector) }) });
   }
 
-  /** Nothing announces the intents that go with a deleted service: an index that was not searched meanwhile still has them. */
-  function removeOlder(serviceId: string, timeMs: number): void {
-    for (const { id } of write.findOlder.all(serviceId, minUlidAt(timeMs)) as Pick<IntentRow, 'id'>[]) removeIntent(id);
+  function replaceIntent(intent: IntentRecord): void {
+    const seen = write.findIntent.get(intent.intent_uid) as (IntentRow & { service_name: string }) | undefined;
+    if (seen) removeIntent(seen, seen.service_name);
+    if (intent.deleted_at === undefined) addIntent(intent);
   }
 
   /** A service that is created, deleted or renamed changes what its intents are found by. */
   function replaceService(service: ServiceRecord): void {
     const seen = write.findService.get(service.service_id) as ServiceRow | undefined;
-    const isLive = service.deleted_at === undefined;
-    if (service.emptied_at !== undefined) removeOlder(service.service_id, service.emptied_at);
-    write.putService.run(service.service_id, service.service_name, Number(isLive));
-    if (seen?.name === service.service_name && Boolean(seen.is_live) === isLive) return;
-    for (const { id, record } of write.findMembers.all(service.service_id) as IntentRow[]) {
-      removeEntry(id);
-      if (isLive) addEntry(id, JSON.parse(record), service.service_name);
+    const [nameBefore, wasLive] = [seen?.name ?? '', Boolean(seen?.is_live)];
+    // nothing announces the intents that go with a deleted service: an index that was not searched meanwhile still has them
+    const older = service.emptied_at === undefined ? [] : write.findOlder.all(service.service_id, minUlidAt(service.emptied_at));
+    for (const row of older as IntentRow[]) removeIntent(row, nameBefore);
+    write.putService.run(service.service_id, service.service_name, Number(service.deleted_at === undefined));
+    if (nameBefore === service.service_name && wasLive === (service.deleted_at === undefined)) return;
+    for (const row of write.findMembers.all(service.service_id) as IntentRow[]) {
+      removeIntent(row, nameBefore);
+      addIntent(JSON.parse(row.record));
     }
-    write.listMembers.run(Number(isLive), service.service_id);
   }
 
-  const { search, describeBest } = prepareSearch(database, meanings);
+  const { search, describeBest } = prepareSearch(database, meanings, postings);
 
   return {
     apply(records) {
-      changed.clear();
+      changes = [];
       database.exec('BEGIN');
       try {
         for (const record of records) if (record.kind === 'service') replaceService(record);
@@ -151,16 +154,22 @@ export function openSearchIndex(file: string): SearchIndex {
         database.exec('ROLLBACK');
         throw error;
       }
-      for (const [id, meaning] of changed) {
-        if (meaning) meanings.set(id, meaning);
-        else meanings.remove(id);
+      for (const { id, isGone, document, meaning } of changes) {
+        if (isGone) {
+          postings.remove(id, document);
+          meanings.remove(id);
+        } else {
+          postings.add(id, document);
+          if (meaning) meanings.set(id, meaning);
+        }
       }
     },
     search,
     describeBest,
     compact: () => {
       meanings.save();
-      database.exec(`INSERT INTO ranked (ranked) VALUES ('optimize'); INSERT INTO exact (exact) VALUES ('optimize')`);
+      postings.save();
+      database.exec(`INSERT INTO exact (exact) VALUES ('optimize')`);
     },
     close: () => database.close(),
   };
@@ -170,23 +179,23 @@ export function openSearchIndex(file: string): SearchIndex {
 const prepareWrites = (database: DatabaseSync) => ({
   findService: database.prepare('SELECT name, is_live FROM service WHERE id = ?'),
   putService: database.prepare('INSERT OR REPLACE INTO service (id, name, is_live) VALUES (?, ?, ?)'),
-  findMembers: readBigInts(database.prepare('SELECT id, record FROM intent JOIN definition USING (id) WHERE service_id = ?')),
+  findMembers: readBigInts(database.prepare('SELECT id, record, is_listed FROM intent JOIN definition USING (id) WHERE service_id = ?')),
   findOlder: readBigInts(
-    database.prepare("SELECT id FROM intent JOIN definition USING (id) WHERE service_id = ? AND record ->> 'rev' < ?"),
+    database.prepare("SELECT id, record, is_listed FROM intent JOIN definition USING (id) WHERE service_id = ? AND record ->> 'rev' < ?"),
   ),
-  listMembers: database.prepare('UPDATE intent SET is_listed = ? WHERE service_id = ?'),
-  findIntent: readBigInts(database.prepare('SELECT id FROM intent WHERE uid = ?')),
-  insertIntent: database.prepare('INSERT INTO intent (id, uid, service_id, namespace, is_listed) VALUES (?, ?, ?, ?, ?)'),
-  insertDefinition: database.prepare('INSERT INTO definition (id, record) VALUES (?, ?)'),
+  findIntent: readBigInts(
+    database.prepare(
+      `SELECT intent.id, record, is_listed, coalesce(service.name, '') AS service_name
+       FROM intent JOIN definition USING (id) LEFT JOIN service ON service.id = service_id WHERE uid = ?`,
+    ),
+  ),
+  insertIntent: database.prepare('INSERT INTO intent (id, uid, service_id, namespace, is_listed, gist) VALUES (?, ?, ?, ?, ?, ?)'),
+  insertDefinition: database.prepare('INSERT INTO definition (id, record, digest) VALUES (?, ?, ?)'),
   deleteDefinition: database.prepare('DELETE FROM definition WHERE id = ?'),
   deleteIntent: database.prepare('DELETE FROM intent WHERE id = ?'),
-  insertRanked: database.prepare(`INSERT INTO ranked (rowid, ${fields.join(', ')}) VALUES (?, ${fields.map(() => '?').join(', ')})`),
-  deleteRanked: database.prepare('DELETE FROM ranked WHERE rowid = ?'),
   insertExact: database.prepare('INSERT INTO exact (rowid, service_name, intent_name, description) VALUES (?, ?, ?, ?)'),
   deleteExact: database.prepare('DELETE FROM exact WHERE rowid = ?'),
   insertTag: database.prepare('INSERT INTO tag (tag, id) VALUES (?, ?)'),
-  insertGist: database.prepare('INSERT INTO gist (id, gist) VALUES (?, ?)'),
-  deleteGist: database.prepare('DELETE FROM gist WHERE id = ?'),
   deleteTags: database.prepare('DELETE FROM tag WHERE id = ?'),
 });
 

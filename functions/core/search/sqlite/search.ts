@@ -4,17 +4,17 @@ import type { SearchQuery } from '../../../../schemas/search.ts';
 import type { IntentRecord } from '../../store/records.ts';
 import { foldTag, listedTags, questionWords } from '../query.ts';
 import type { Hit, SearchResult } from '../search-engine.ts';
-import { matchAny, matchEvery } from './match.ts';
+import { matchEvery } from './match.ts';
 import type { Meanings } from './meanings.ts';
+import type { Postings } from './postings.ts';
 import { type Entry, type Filter, prepareRanking, type Ranking, type RankingOptions } from './rank.ts';
 
 const nothing: SearchResult = { hits: [], total: 0 };
 
 /** The SQL that searches; `conditions` are on `intent`. */
 const sql = {
-  hit: `SELECT record, service.name AS service_name FROM intent JOIN definition USING (id) JOIN service ON service.id = service_id
+  hit: `SELECT record, digest, service.name AS service_name FROM intent JOIN definition USING (id) JOIN service ON service.id = service_id
         WHERE intent.id = ?`,
-  holds: 'SELECT 1 FROM ranked WHERE ranked MATCH ? AND rowid = ?',
   count: (conditions: string) => `SELECT count(*) AS total FROM intent WHERE ${conditions}`,
   byUid: (conditions: string) => `SELECT id FROM intent WHERE ${conditions} AND uid > ? ORDER BY uid LIMIT ? OFFSET ?`,
 };
@@ -47,13 +47,11 @@ function list(database: DatabaseSync, filters: Filter[], { uid, after, page, pag
 }
 
 /** Prepares an index to be searched: what passes all filters, by uid or, if there is a question, by how well it answers. */
-export function prepareSearch(database: DatabaseSync, meanings: Meanings) {
-  const { rank, describeBest } = prepareRanking(database, meanings);
+export function prepareSearch(database: DatabaseSync, meanings: Meanings, postings: Postings) {
+  const { rank, describeBest } = prepareRanking(database, meanings, postings);
   const readHit = database.prepare(sql.hit);
-  const holds = database.prepare(sql.holds);
 
-  /** The id is bound as a bigint because a number is bound as a float, which FTS5 does not take for a rowid. */
-  const heldOf = (words: string[], id: number): string[] => words.filter((word) => holds.get(matchAny([word]), BigInt(id)) !== undefined);
+  const heldOf = (words: string[], id: number): string[] => words.filter((word) => postings.holds(word, id));
 
   const explain = (words: string[], { id, score }: Entry): Match => ({ score, words: heldOf(words, id) });
 
@@ -63,9 +61,9 @@ export function prepareSearch(database: DatabaseSync, meanings: Meanings) {
     if (!filters || words?.length === 0) return nothing;
     const { entries, total } = query.query === undefined ? list(database, filters, query) : rank(query.query, filters, query, options);
     const hits = entries.map((entry): Hit => {
-      const { record, service_name } = readHit.get(entry.id) as { record: string; service_name: string };
+      const { record, digest, service_name } = readHit.get(entry.id) as { record: string; digest: string; service_name: string };
       return {
-        intent: toIntentDetails(JSON.parse(record) as IntentRecord, service_name),
+        intent: toIntentDetails(JSON.parse(record) as IntentRecord, service_name, digest),
         ...(query.explain === 'true' && { match: explain(words ?? [], entry) }),
       };
     });

@@ -1,9 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { matchAny, matchEvery } from '../../../../../functions/core/search/sqlite/match.ts';
-
-test('matchAny quotes every word', () => {
-  expect(matchAny(['near', 'weather'])).toBe('"near" OR "weather"');
-});
+import { matchEvery } from '../../../../../functions/core/search/sqlite/match.ts';
 
 describe('matchEvery', () => {
   test.each([

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { openDatabase } from '../../../../../functions/core/search/sqlite/database.ts';
 import { openMeanings, toMeaning } from '../../../../../functions/core/search/sqlite/meanings.ts';
+import { openParts } from '../../../../../functions/core/search/sqlite/parts.ts';
 import { columns } from '../../../../../functions/core/search/word-vectors.ts';
 
 /** A vector of length 1 of which the first columns say most, as those of texts. */
@@ -16,7 +17,7 @@ test('finds what comparing with every entry finds, whatever was set and removed 
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), fc.integer({ min: 0, max: 500 }), (steps, asked) => {
       const database = openDatabase(':memory:');
-      const meanings = openMeanings(database);
+      const meanings = openMeanings(openParts(database, 'meaning'));
       const kept = new Map<number, Float32Array>();
       for (const { id, seed } of steps) {
         if (seed === undefined) {
@@ -39,7 +40,7 @@ test('finds what comparing with every entry finds, whatever was set and removed 
       for (const [at, { cosine }] of near.entries()) expect(cosine).toBeCloseTo(wanted[at]?.cosine ?? Number.NaN, 1);
 
       meanings.save();
-      expect(openMeanings(database).nearest(question, 5, (id) => id % 2 === 1)).toEqual(near);
+      expect(openMeanings(openParts(database, 'meaning')).nearest(question, 5, (id) => id % 2 === 1)).toEqual(near);
       database.close();
     }),
     { numRuns: 30 },
@@ -47,5 +48,5 @@ test('finds what comparing with every entry finds, whatever was set and removed 
 });
 
 test('has no cosine for what it does not hold', () => {
-  expect(openMeanings(openDatabase(':memory:')).cosine(1, direction(1))).toBe(0);
+  expect(openMeanings(openParts(openDatabase(':memory:'), 'meaning')).cosine(1, direction(1))).toBe(0);
 });

@@ -1,0 +1,197 @@
+import { stemmer as stem } from 'stemmer';
+import { fields, fieldWeights, type SearchDocument } from '../document.ts';
+import type { Parts } from './parts.ts';
+
+/** BM25: how soon a word that is repeated stops to count, and how much long texts are held against an intent. */
+const saturation = 1.2;
+const lengthWeight = 0.75;
+
+/** A text of so many words is neither long nor short. It is not the mean of the registry, so that an entry's postings do not change with others. */
+const usualLength = 60;
+
+/** What a word is worth in an entry is kept as a part of this. */
+const greatestWorth = 65_535;
+
+/** A word that every entry holds, by which they are counted. */
+const everyEntry = '';
+
+/** How many entries may have come and gone before the lists of all words are written anew; an eighth of all, if that is more. */
+const minChanges = 1_000;
+
+/**
+ * Which words the entries of an index hold, and what they are worth there. All of it is kept in memory, and in the file only by
+ * {@link Postings.save}. Ids are given once: an entry is added and removed, and never changes.
+ */
+export interface Postings {
+  add(id: number, document: SearchDocument): void;
+  /** @param document - as it was added */
+  remove(id: number, document: SearchDocument): void;
+  /** BM25 of the entries that hold any of the words, of those that are wanted; which words are rare, all entries say. */
+  score(words: readonly string[], isWanted: (id: number) => boolean): Scores;
+  holds(word: string, id: number): boolean;
+  save(): void;
+}
+
+/** Entries and their scores, in no order. */
+export interface Scores {
+  ids: Int32Array;
+  /** above 0 */
+  scores: Float32Array;
+  /** whether an entry is among them */
+  has(id: number): boolean;
+}
+
+/** The entries that hold a word, one after the other, and what the word is worth in each. */
+interface Holders {
+  ids: number[];
+  worths: number[];
+}
+
+/** The words of a document, and what each is worth there: BM25 but for how rare the word is, from 1 to {@link greatestWorth}. */
+function weigh(document: SearchDocument): Map<string, number> {
+  const counts = new Map<string, number>([[everyEntry, 1]]);
+  let length = 0;
+  for (const field of fields) {
+    for (const word of document[field].split(' ')) {
+      if (word === '') continue;
+      length++;
+      const stemmed = stem(word);
+      counts.set(stemmed, (counts.get(stemmed) ?? 0) + fieldWeights[field]);
+    }
+  }
+  const pivot = saturation * (1 - lengthWeight + lengthWeight * (length / usualLength));
+  for (const [word, count] of counts) counts.set(word, Math.max(1, Math.round((greatestWorth * count) / (count + pivot))));
+  return counts;
+}
+
+/** How much more a rare word says than a frequent one; a word that half of all hold says almost nothing. */
+const rarity = (entries: number, holders: number): number => Math.max(1e-6, Math.log((entries - holders + 0.5) / (holders + 0.5)));
+
+/** Opens the postings that a file keeps; none if it keeps none. */
+export function openPostings(parts: Parts): Postings {
+  const text = new TextDecoder().decode(parts.read('words'));
+  /** where the entries of each word begin and end in the two lists */
+  const ranges = new Map<string, [number, number]>();
+  let ids = new Int32Array(parts.read('ids'));
+  let worths = new Uint16Array(parts.read('worths'));
+  const ends = new Uint32Array(parts.read('ends'));
+  if (ends.length > 0) for (const [at, word] of text.split('\n').entries()) ranges.set(word, [ends[at - 1] ?? 0, ends[at] as number]);
+
+  const added = new Map<string, Holders>();
+  /** entries that are gone, and how many of these each word still counts */
+  const gone = new Set<number>();
+  const goneFrom = new Map<string, number>();
+  let changes = 0;
+
+  /** of each id, what the words of a question add up to; made once, because a search is answered before the next begins */
+  let sums = new Float32Array(0);
+  let [leastId, greatestId] = [0, 0];
+  for (const id of ids) [leastId, greatestId] = [Math.min(leastId, id), Math.max(greatestId, id)];
+
+  const rangeOf = (word: string): [number, number] => ranges.get(word) ?? [0, 0];
+
+  function count(word: string): number {
+    const [start, end] = rangeOf(word);
+    return end - start + (added.get(word)?.ids.length ?? 0) - (goneFrom.get(word) ?? 0);
+  }
+
+  /** Makes one list of what was there and what has changed since. */
+  function merge(): void {
+    const words = [...new Set([...ranges.keys(), ...added.keys()])];
+    const total = words.reduce((sum, word) => sum + count(word), 0);
+    const nextIds = new Int32Array(total);
+    const nextWorths = new Uint16Array(total);
+    let at = 0;
+    for (const word of words) {
+      const [start, end] = rangeOf(word);
+      const more = added.get(word);
+      const first = at;
+      const take = (id: number, worth: number) => {
+        if (gone.has(id)) return;
+        nextIds[at] = id;
+        nextWorths[at++] = worth;
+      };
+      for (let from = start; from < end; from++) take(ids[from] as number, worths[from] as number);
+      for (const [index, id] of more?.ids.entries() ?? []) take(id, more?.worths[index] as number);
+      if (at > first) ranges.set(word, [first, at]);
+      else ranges.delete(word);
+    }
+    ids = nextIds;
+    worths = nextWorths;
+    added.clear();
+    gone.clear();
+    goneFrom.clear();
+    changes = 0;
+  }
+
+  function countChange(): void {
+    if (++changes > Math.max(minChanges, count(everyEntry) / 8)) merge();
+  }
+
+  return {
+    add(id, document) {
+      for (const [word, worth] of weigh(document)) {
+        const holders = added.get(word) ?? { ids: [], worths: [] };
+        added.set(word, holders);
+        holders.ids.push(id);
+        holders.worths.push(worth);
+      }
+      [leastId, greatestId] = [Math.min(leastId, id), Math.max(greatestId, id)];
+      countChange();
+    },
+    remove(id, document) {
+      gone.add(id);
+      for (const word of weigh(document).keys()) goneFrom.set(word, (goneFrom.get(word) ?? 0) + 1);
+      countChange();
+    },
+    score(words, isWanted) {
+      const size = greatestId - leastId + 1;
+      if (sums.length < size) sums = new Float32Array(2 * size);
+      else sums.fill(0, 0, size);
+      const entries = count(everyEntry);
+      for (const word of new Set(words.map(stem))) {
+        const factor = rarity(entries, count(word)) / greatestWorth;
+        const [start, end] = rangeOf(word);
+        addUp(sums, ids.subarray(start, end), worths.subarray(start, end), factor, leastId);
+        const more = added.get(word);
+        if (more) addUp(sums, more.ids, more.worths, factor, leastId);
+      }
+      for (const id of gone) sums[id - leastId] = 0;
+      return listWanted(sums, size, leastId, isWanted);
+    },
+    holds(word, id) {
+      const stemmed = stem(word);
+      const [start, end] = rangeOf(stemmed);
+      return !gone.has(id) && (ids.subarray(start, end).includes(id) || (added.get(stemmed)?.ids.includes(id) ?? false));
+    },
+    save() {
+      merge();
+      parts.write('words', new TextEncoder().encode([...ranges.keys()].join('\n')));
+      parts.write(
+        'ends',
+        Uint32Array.from(ranges.values(), ([, end]) => end),
+      );
+      parts.write('ids', ids);
+      parts.write('worths', worths);
+    },
+  };
+}
+
+function addUp(sums: Float32Array, ids: ArrayLike<number>, worths: ArrayLike<number>, factor: number, leastId: number): void {
+  for (let at = 0; at < ids.length; at++) {
+    const place = (ids[at] as number) - leastId;
+    sums[place] = (sums[place] as number) + (worths[at] as number) * factor;
+  }
+}
+
+function listWanted(sums: Float32Array, size: number, leastId: number, isWanted: (id: number) => boolean): Scores {
+  const ids: number[] = [];
+  const scores: number[] = [];
+  for (let place = 0; place < size; place++) {
+    const score = sums[place] as number;
+    if (score === 0 || !isWanted(place + leastId)) continue;
+    ids.push(place + leastId);
+    scores.push(score);
+  }
+  return { ids: Int32Array.from(ids), scores: Float32Array.from(scores), has: (id) => (sums[id - leastId] ?? 0) > 0 };
+}
