@@ -4,10 +4,10 @@ import type { Parts } from './parts.ts';
 
 /** BM25: how soon a word that is repeated stops to count, and how much long texts are held against an intent. */
 const saturation = 1.2;
-const lengthWeight = 0.75;
+const lengthWeight = 0.5;
 
 /** A text of so many words is neither long nor short. It is not the mean of the registry, so that an entry's postings do not change with others. */
-const usualLength = 60;
+const usualLength = 120;
 
 /** What a word is worth in an entry is kept as a part of this. */
 const greatestWorth = 65_535;
