@@ -4,8 +4,8 @@ import type { Parameter } from '../../../schemas/parameter.ts';
 import { plainText, wordsOf } from './text.ts';
 
 /**
- * The fields that questions are ranked by, and how much a word in each weighs. Not only their proportions count: FTS5's BM25 has a
- * fixed saturation (k1 = 1.2), and weights below 1 let repeated words go on counting for longer.
+ * The fields that questions are ranked by, and how much a word in each weighs. Not only their proportions count: a word that is repeated
+ * counts less each time, and with weights below 1 goes on counting for longer.
  */
 export const fieldWeights = {
   name: 2.4,
