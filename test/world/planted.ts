@@ -1,4 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are lines of the sources
+import { readFileSync } from 'node:fs';
+import type { Change } from './plant.ts';
+
 /** A bug of one line, and what has to notice it. */
 export interface PlantedBug {
   name: string;
@@ -248,3 +251,13 @@ export const plantedBugs: PlantedBug[] = [
     caughtBy: 'addresses',
   },
 ];
+
+/**
+ * The code with one bug.
+ * @throws Error if its line is not there exactly once
+ */
+export function withBug({ name, file, line, becomes }: PlantedBug): Change {
+  const source = readFileSync(file, 'utf8');
+  if (source.split(line).length !== 2) throw new Error(`"${name}" cannot be planted: its line is not in ${file} exactly once.`);
+  return { file, source: source.replace(line, () => becomes) };
+}

@@ -82,7 +82,7 @@ export async function markOnRoster(table: Table, list: string, intentUid: string
   if (isTakenOut) return;
   await table.update(key, {
     UpdateExpression: 'SET #pending.#uid = :rev',
-    ConditionExpression: `attribute_exists(members)${step === 'leaves' ? ' AND attribute_exists(#pending.#uid)' : ''}`,
+    ConditionExpression: ['attribute_exists(members)', ...(step === 'leaves' ? ['attribute_exists(#pending.#uid)'] : [])].join(' AND '),
     ...names,
     ExpressionAttributeValues: { ':rev': rev },
   });
