@@ -85,7 +85,12 @@ const needed = (condition: ReturnType<typeof listConditions>[number]): Job => ({
       return { promise: `a condition is needed: ${condition.id}`, tried: `tries of "${name}" until it was missed`, n };
     }
     const message = `No scenario needs the condition "${condition.id}".`;
-    return { promise: `a condition is needed: ${condition.id}`, tried: 'tries without it', n, violation: { message, script: condition.file } };
+    return {
+      promise: `a condition is needed: ${condition.id}`,
+      tried: 'tries without it',
+      n,
+      violation: { message, script: condition.file },
+    };
   },
 });
 
@@ -98,7 +103,10 @@ interface Harness {
   program: string[];
 }
 
-const counted = (program: string, option: string, n: number) => ({ n, program: [program, `--${option}`, String(n), '--seed', String(seed)] });
+const counted = (program: string, option: string, n: number) => ({
+  n,
+  program: [program, `--${option}`, String(n), '--seed', String(seed)],
+});
 
 /** What is tried against real parts, in processes of its own. */
 const harnesses: Harness[] = [

@@ -83,7 +83,9 @@ export function listConditions(): Condition[] {
       });
       const made = new Set(given.flatMap(({ from, to }) => [...source.slice(from, to).matchAll(/\b(\w+)\(/g)].map(([, called]) => called)));
       const definitions = [...made].flatMap((called) =>
-        [...source.matchAll(new RegExp(`\\bconst ${called} = `, 'g'))].map(({ 0: found, index }) => upTo(source, index + found.length, ';')),
+        [...source.matchAll(new RegExp(`\\bconst ${called} = `, 'g'))].map(({ 0: found, index }) =>
+          upTo(source, index + found.length, ';'),
+        ),
       );
       const spans = [...given, ...passed, ...definitions].flatMap((span) => conjunctsIn(source, span));
       const seen = new Map<string, number>();
