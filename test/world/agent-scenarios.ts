@@ -298,6 +298,23 @@ const removedBesideBlock = among(
   },
 );
 
+const removedBesideUnblock = among(
+  'removal beside unblock',
+  'I2: an id that was freed can be asked for',
+  { faults: 1 },
+  {
+    before: async (table) => {
+      await issue(table);
+      await block(table);
+    },
+    callers: [unbind, unblock],
+    check: async (end) => {
+      if (!end.isUndisturbed || (await find(end))?.block !== undefined) return;
+      if (valueOf(end.outcomes[0]) === true) assert.equal(await ask('key-2')(end.table), 'waits', 'an id that was freed cannot be asked for');
+    },
+  },
+);
+
 const removedTwice = among(
   'two removals and a new owner',
   'I2: a removal takes the id from the key that it saw',
@@ -431,6 +448,7 @@ export const agentScenarios: Scenario[] = [
   revokedWaiting,
   removedBesideIssue,
   removedBesideBlock,
+  removedBesideUnblock,
   removedTwice,
   places('the last place of those who wait', maxWaiting - 1, lastDay, [take, take]),
   places('places on a new day', maxWaiting, () => dayOf(Date.now() / 1_000) - 1, [take, take]),

@@ -20,10 +20,10 @@ export interface Budget {
 export interface Caller {
   table: Table;
   /**
-   * Anything else that others see, for example a call of an upstream.
-   * @param failure - what its caller is told if the answer is lost; without it, the answer never is
+   * Anything else, for example a call of an upstream.
+   * @param options - `failure`: what its caller is told if the answer is lost; without it, the answer never is. `isUnseen`: it changes nothing
    */
-  act<T>(name: string, effect: () => T | Promise<T>, failure?: (variant: Failure) => Error): Promise<T>;
+  act<T>(name: string, effect: () => T | Promise<T>, options?: { failure?: (variant: Failure) => Error; isUnseen?: true }): Promise<T>;
 }
 
 export type Outcome = { value: unknown } | { error: unknown } | 'crashed';
@@ -71,13 +71,13 @@ export interface Exploration {
 export const clockStepMs = 5_000;
 
 /** When a world begins. */
-const usualStartMs = Date.UTC(2030, 0, 1, 12);
+export const usualStartMs = Date.UTC(2030, 0, 1, 12);
 
 /** A caller that takes more steps than this does not end. */
 const maxSteps = 1_000;
 
 const clocks = new AsyncLocalStorage<{ offsetMs: number }>();
-const realNow = Date.now;
+const real = { now: Date.now, performanceNow: performance.now };
 
 type Touch = { key: string; writes: boolean };
 
@@ -194,8 +194,12 @@ class Play {
     return {
       table: {
         get,
-        // a batch is no snapshot: its items are read one by one
-        getAll: <T extends Record<string, unknown>>(keys: Key[]) => Promise.all(keys.map((key) => get<T>(key))),
+        // a batch is no snapshot: its items are read one by one, each of them once
+        getAll: async <T extends Record<string, unknown>>(keys: Key[]) => {
+          const reads = new Map(keys.map((key) => [nameOf(key), key]));
+          const items = new Map(await Promise.all([...reads].map(async ([name, key]) => [name, await get<T>(key)] as const)));
+          return keys.map((key) => items.get(nameOf(key)));
+        },
         query: (pk, input) =>
           this.#step(caller, `query ${pk}`, [{ key: `${pk}\n`, writes: false }], () => base.query(pk, input), unreachable),
         put: (item, condition) => one('put', item, true, () => base.put(item, condition)),
@@ -205,7 +209,8 @@ class Play {
           await Promise.all(keys.map((key) => one('delete', key, true, () => base.deleteAll([key]))));
         },
       },
-      act: (name, effect, failure) => this.#step(caller, name, [{ key: name, writes: true }], async () => effect(), failure),
+      act: (name, effect, { failure, isUnseen } = {}) =>
+        this.#step(caller, name, isUnseen ? [] : [{ key: name, writes: true }], async () => effect(), failure),
     };
   }
 
@@ -297,7 +302,9 @@ class Play {
 /** Plays a scenario once; `choose` says what happens next, or that nothing more has to. */
 async function play(scenario: Scenario, choose: (options: Transition[]) => Transition | undefined): Promise<string | undefined> {
   const { startMs = usualStartMs } = scenario;
-  Date.now = () => startMs + (clocks.getStore()?.offsetMs ?? 0);
+  const offsetMs = () => clocks.getStore()?.offsetMs ?? 0;
+  Date.now = () => startMs + offsetMs();
+  performance.now = offsetMs;
   try {
     const table = openMemoryTable();
     const { callers, check } = await scenario.prepare(table);
@@ -314,7 +321,8 @@ async function play(scenario: Scenario, choose: (options: Transition[]) => Trans
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   } finally {
-    Date.now = realNow;
+    Date.now = real.now;
+    performance.now = real.performanceNow;
   }
 }
 

@@ -34,9 +34,21 @@ export function openLane() {
         child = undefined;
       }
       child ??= start();
-      child.send({ ...task, id: ++id });
-      const [{ result }] = await once(child, 'message');
-      return result;
+      const player = child;
+      player.send({ ...task, id: ++id });
+      const ended = new AbortController();
+      const { signal } = ended;
+      try {
+        return await Promise.race([
+          once(player, 'message', { signal }).then(([{ result }]) => result),
+          once(player, 'exit', { signal }).then(([code]) => {
+            child = undefined;
+            throw new Error(`the process that played "${task.name}" ended with ${code}`);
+          }),
+        ]);
+      } finally {
+        ended.abort();
+      }
     },
     close: () => child?.kill(),
   };

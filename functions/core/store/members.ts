@@ -77,7 +77,7 @@ const markAttempts = 3;
  * matter; who marks it again takes the duty over. Each step recognises itself, so one whose answer was lost may be sent again.
  */
 export async function markOnRoster(table: Table, list: string, intentUid: string, rev: string, step: 'joins' | 'leaves'): Promise<void> {
-  const set = (update: string, condition: string, values: Record<string, unknown>) =>
+  const set = ({ update, condition, values = {} }: { update: string; condition: string; values?: Record<string, unknown> }) =>
     table.update(keys.roster(list), {
       UpdateExpression: update,
       ConditionExpression: condition,
@@ -85,16 +85,20 @@ export async function markOnRoster(table: Table, list: string, intentUid: string
       ExpressionAttributeValues: { ':rev': rev, ...values },
     });
   const isLeaving = step === 'leaves';
+  const first = {
+    update: `SET #pending.#uid = :rev${isLeaving ? ', members = members - :one' : ''}`,
+    condition: 'attribute_exists(members) AND attribute_not_exists(#pending.#uid)',
+    ...(isLeaving && { values: { ':one': 1 } }),
+  };
+  const over = {
+    update: 'SET #pending.#uid = :over',
+    condition: 'attribute_exists(#pending.#uid) AND #pending.#uid <> :rev',
+    values: { ':over': takenOver(rev) },
+  };
+  // the first has been sent again
+  const again = { update: 'SET #pending.#uid = :rev', condition: '#pending.#uid = :rev' };
   for (let attempt = 0; attempt < markAttempts; attempt++) {
-    const isMarked =
-      (await set(
-        `SET #pending.#uid = :rev${isLeaving ? ', members = members - :one' : ''}`,
-        'attribute_exists(members) AND attribute_not_exists(#pending.#uid)',
-        isLeaving ? { ':one': 1 } : {},
-      )) ||
-      (await set('SET #pending.#uid = :over', 'attribute_exists(#pending.#uid) AND #pending.#uid <> :rev', { ':over': takenOver(rev) })) ||
-      // the first of these has been sent again
-      (await set('SET #pending.#uid = :rev', '#pending.#uid = :rev', {}));
+    const isMarked = (await set(first)) || (await set(over)) || (await set(again));
     if (isMarked) return;
   }
 }
