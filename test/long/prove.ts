@@ -113,7 +113,7 @@ const harnesses: Harness[] = [
   {
     promise: 'M1: at most `rate` calls in any period, over four processes with lost answers',
     tried: 'executions',
-    ...counted('rate-limit.ts', 'executions', full(5_000, 1_000_000)),
+    ...counted('rate-limit.ts', 'executions', full(3_000, 1_000_000)),
   },
   {
     promise: 'M2: one call for 200 requests at once under one key',

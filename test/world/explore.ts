@@ -53,6 +53,8 @@ export interface Scenario {
   budget: Budget;
   /** when the world begins, in milliseconds since the epoch */
   startMs?: number;
+  /** how many items a query returns at most */
+  pageSize?: number;
   /** Prepares a world, unscheduled. Everything must follow from what the callers do, so that schedules can be played again. */
   prepare(table: MemoryTable): Promise<Cast>;
 }
@@ -306,7 +308,7 @@ async function play(scenario: Scenario, choose: (options: Transition[]) => Trans
   Date.now = () => startMs + offsetMs();
   performance.now = offsetMs;
   try {
-    const table = openMemoryTable();
+    const table = openMemoryTable(scenario.pageSize);
     const { callers, check } = await scenario.prepare(table);
     const current = new Play(table, callers, scenario.budget);
     for (;;) {

@@ -174,14 +174,18 @@ function requestOf({ agentId = 'agent', at = 0, rate = 60, jti }: { agentId?: st
 const issue = async (action: Action, request: Parameters<typeof requestOf>[0] = {}) => post(action, '/api/pat/issue', await requestOf(request));
 
 /** A table in which an agent has a PAT, and a service an intent: made by the handlers once, and copied. */
-const worlds = new Map<number, Promise<{ items: ReturnType<ReturnType<typeof openMemoryTable>['items']>; pat: string; serviceId: string }>>();
+const worlds = new Map<number, Promise<{ items: ReturnType<ReturnType<typeof openMemoryTable>['items']>; pats: string[]; serviceId: string }>>();
 function worldOf(rate: number) {
   const make = async () => {
     const table = openMemoryTable();
     const { service_id: serviceId } = await openServices(table).create(serviceNamed('Service'));
     await openIntents(table).create(serviceId, intentOf(uid));
-    const { body } = await issue(openIssue(unscheduled(table), { rate }), { rate });
-    return { items: table.items(), pat: String(body['proto-pat']), serviceId };
+    const pats: string[] = [];
+    for (const agentId of ['agent', 'another']) {
+      const { body } = await issue(openIssue(unscheduled(table), { rate }), { rate, agentId });
+      pats.push(String(body['proto-pat']));
+    }
+    return { items: table.items(), pats, serviceId };
   };
   const made = worlds.get(rate) ?? make();
   worlds.set(rate, made);
@@ -193,6 +197,8 @@ interface Setting {
   idempotencyKey?: string;
   /** how many execute */
   count: number;
+  /** each under an agent_id of its own, and all with one key */
+  isOfTwoNames?: true;
   /** what another one does meanwhile */
   beside?: (table: Table, serviceId: string) => Promise<unknown>;
 }
@@ -206,7 +212,7 @@ const isFailure = (code: string | undefined) => code === 'SERVICE_UNAVAILABLE' |
 const executing = (
   name: string,
   promise: string,
-  { rate = 60, idempotencyKey, count, beside }: Setting,
+  { rate = 60, idempotencyKey, count, isOfTwoNames, beside }: Setting,
   budget: Scenario['budget'],
   check: (end: End, made: { calls: number }, answers: Answer[]) => void | Promise<void>,
 ): Scenario => ({
@@ -214,16 +220,17 @@ const executing = (
   promise: `${promise}; I6, I7: each is answered as described`,
   budget,
   prepare: async (table) => {
-    const { items, pat, serviceId } = await worldOf(rate);
+    const { items, pats, serviceId } = await worldOf(rate);
     for (const item of items) await table.put(item);
     const made = { calls: 0 };
-    const headers = { Authorization: `Bearer ${pat}`, ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }) };
+    const headersOf = (at: number) => ({ Authorization: `Bearer ${pats[isOfTwoNames ? at : 0]}`, ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }) });
     const call = () => {
       made.calls++;
     };
+    const executed = { intent_uid: uid, parameters: { code: 'FR' } };
     const callers = times(
       count,
-      () => (caller: Caller) => post(openExecute(caller, rate, call), '/api/intents/execute', { intent_uid: uid, parameters: { code: 'FR' } }, headers),
+      (at) => (caller: Caller) => post(openExecute(caller, rate, call), '/api/intents/execute', executed, headersOf(at)),
     );
     return {
       callers: [...callers, ...(beside ? [async ({ table: own }: Caller) => (await beside(own, serviceId)) ?? 'done'] : [])],
@@ -359,4 +366,12 @@ const issued: Scenario[] = [
   }),
 ];
 
-export const handlerScenarios: Scenario[] = [...limited, ...keyed, ...stopped, ...issued];
+const twoNames = executing(
+  'executions through the handler under two names of one key',
+  'I4: a rate belongs to a key',
+  { rate: 1, count: 2, isOfTwoNames: true },
+  {},
+  (_, { calls }) => assert.equal(calls, 1, `${calls} calls were made, one is allowed`),
+);
+
+export const handlerScenarios: Scenario[] = [...limited, twoNames, ...keyed, ...stopped, ...issued];

@@ -15,6 +15,7 @@ import { newUlid } from '../../functions/core/ulid.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { agentScenarios } from './agent-scenarios.ts';
 import type { Caller, Scenario } from './explore.ts';
+import { searchScenarios } from './search-scenarios.ts';
 import type { MemoryTable } from './memory-table.ts';
 import { codeOf, codesOf, times, valueOf, valuesOf } from './outcomes.ts';
 import { handlerScenarios } from './handler-scenarios.ts';
@@ -487,6 +488,9 @@ const moved: Scenario = {
   prepare: async (table) => {
     const [left, right] = [await openServices(table).create(serviceNamed('Left')), await openServices(table).create(serviceNamed('Right'))];
     await openIntents(table).create(left.service_id, intentOf(uid));
+    // one that remembers where the intent was
+    const reader = openIntents(table);
+    await reader.find(uid);
     return {
       callers: [
         async ({ table: own }) => openIntents(own).remove(uid, () => true),
@@ -495,6 +499,7 @@ const moved: Scenario = {
       check: async ({ outcomes, table: end }) => {
         for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
         const found = await openIntents(end).find(uid);
+        assert.equal((await reader.find(uid))?.service.service_id, found?.intent.service_id, 'an intent is shown in another service');
         for (const { service_id } of [left, right]) {
           const { intents, total } = await listMembers(end, [service_id], 0, 10);
           const isHere = found?.intent.service_id === service_id;
@@ -533,4 +538,5 @@ export const scenarios: Scenario[] = [
   ...agentScenarios,
   ...recordScenarios,
   ...handlerScenarios,
+  ...searchScenarios,
 ];
