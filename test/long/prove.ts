@@ -49,7 +49,7 @@ const triesOf = new Map<string, number>();
 const played = ({ name, promise }: { name: string; promise: string }, isTrial: boolean): Job => ({
   name,
   run: async (lane) => {
-    const { count, isComplete, violation } = await lane.play({ name, seconds: isTrial ? full(2, 30) : full(1.5, 60), seed });
+    const { count, isComplete, violation } = await lane.play({ name, seconds: isTrial ? full(2, 30) : full(0.7, 12), seed });
     const tried = isTrial ? `random ${name}` : `schedules${isComplete ? ' (all)' : ''} of "${name}"`;
     return { promise, tried, n: count, violation };
   },

@@ -6,7 +6,7 @@ import type { Table } from '../../functions/core/store/table.ts';
 import { maxWaiting, openWaitingAgents, waitSeconds } from '../../functions/core/store/waiting-agents.ts';
 import type { Caller, End, Scenario } from './explore.ts';
 import type { MemoryTable } from './memory-table.ts';
-import { codeOf, codesOf, times, valueOf, valuesOf } from './outcomes.ts';
+import { codeOf, codesOf, times, answerOf, valuesOf } from './outcomes.ts';
 
 const presented = (thumbprint = 'key', agentId = 'agent'): Presented => ({ agentId, thumbprint, nowMs: Date.now() });
 
@@ -97,7 +97,7 @@ const earlier = among(
       async (table) => (await openAgents(table).standingOf('Agent', 'key', Date.now())).agent?.generation,
     ],
     check: async ({ outcomes, table }) => {
-      if (valueOf(outcomes[0])) assert.ok((await openAgents(table).find('Agent'))?.block, 'a block that was answered is not there');
+      if (answerOf(outcomes[0])) assert.ok((await openAgents(table).find('Agent'))?.block, 'a block that was answered is not there');
     },
   },
 );
@@ -121,7 +121,7 @@ const proofs = among(
     callers: [(table) => issue(table, { hasProof: true }), (table) => issue(table)],
     check: (end) => {
       const [withProof, without] = [lastOf(end, 0, 'update AGENT#'), lastOf(end, 1, 'update AGENT#')];
-      if (valueOf(end.outcomes[0]) && valueOf(end.outcomes[1]))
+      if (answerOf(end.outcomes[0]) && answerOf(end.outcomes[1]))
         assert.ok(without < withProof, 'a PAT was issued without a proof after one with a proof');
     },
   },
@@ -162,7 +162,7 @@ const blockedAgain = among(
       const agent = await find(end);
       const seen = firstOf(end, 0, 'get AGENT#');
       const last = lastOf(end, 1, 'update AGENT#');
-      if (valueOf(end.outcomes[1]) && seen < last) assert.ok(agent?.block, 'a block that came later was lifted');
+      if (answerOf(end.outcomes[1]) && seen < last) assert.ok(agent?.block, 'a block that came later was lifted');
       if (end.isUndisturbed && agent) assert.ok(agent.block, 'something is left of an agent that had no PAT');
     },
   },
@@ -176,7 +176,7 @@ const liftedBesideIssue = among(
     before: block,
     callers: [unblock, issue],
     check: async (end) => {
-      const issued = valueOf(end.outcomes[1]);
+      const issued = answerOf(end.outcomes[1]);
       if (issued) assert.equal((await find(end))?.generation, issued, 'an agent that was issued a PAT is gone');
     },
   },
@@ -240,7 +240,7 @@ const approvedBesideRemoval = among(
     before: askedBeside,
     callers: [approve, unbind],
     check: async (end) => {
-      if (end.isUndisturbed && valueOf(end.outcomes[1]) === true)
+      if (end.isUndisturbed && answerOf(end.outcomes[1]) === true)
         assert.equal(await ask('key-2')(end.table), 'waits', 'an id that was freed cannot be asked for');
     },
   },
@@ -253,7 +253,7 @@ const askedBesideIssue = among(
   {
     callers: [ask(), issue],
     check: async (end) => {
-      const issued = valueOf(end.outcomes[1]);
+      const issued = answerOf(end.outcomes[1]);
       if (issued) assert.equal((await find(end))?.generation, issued, 'an agent that was issued a PAT waits for approval');
     },
   },
@@ -277,7 +277,7 @@ const removedBesideIssue = among(
     before: issue,
     callers: [unbind, (table) => issue(table, { mustBeKnown: true })],
     check: async (end) => {
-      if (valueOf(end.outcomes[0]) === true) assert.equal((await find(end))?.generation, undefined, 'an agent that was removed has a PAT');
+      if (answerOf(end.outcomes[0]) === true) assert.equal((await find(end))?.generation, undefined, 'an agent that was removed has a PAT');
     },
   },
 );
@@ -290,10 +290,10 @@ const removedBesideBlock = among(
     before: issue,
     callers: [unbind, block],
     check: async (end) => {
-      if (!valueOf(end.outcomes[1])) return;
+      if (!answerOf(end.outcomes[1])) return;
       const agent = await find(end);
       assert.ok(agent?.block, 'a block that was answered is not there');
-      if (valueOf(end.outcomes[0]) === true) assert.equal(agent?.generation, undefined, 'an agent that was removed has a PAT');
+      if (answerOf(end.outcomes[0]) === true) assert.equal(agent?.generation, undefined, 'an agent that was removed has a PAT');
     },
   },
 );
@@ -310,7 +310,8 @@ const removedBesideUnblock = among(
     callers: [unbind, unblock],
     check: async (end) => {
       if (!end.isUndisturbed || (await find(end))?.block !== undefined) return;
-      if (valueOf(end.outcomes[0]) === true) assert.equal(await ask('key-2')(end.table), 'waits', 'an id that was freed cannot be asked for');
+      if (answerOf(end.outcomes[0]) === true)
+        assert.equal(await ask('key-2')(end.table), 'waits', 'an id that was freed cannot be asked for');
     },
   },
 );
@@ -329,7 +330,7 @@ const removedTwice = among(
       },
     ],
     check: async (end) => {
-      const issued = valueOf(end.outcomes[1]);
+      const issued = answerOf(end.outcomes[1]);
       const isSeenBefore = firstOf(end, 0, 'get AGENT#') < lastOf(end, 1, 'update AGENT#');
       if (issued && isSeenBefore) assert.equal((await find(end))?.generation, issued, 'a removal took the id from another key');
     },
@@ -424,9 +425,9 @@ const lateFeed: Scenario = {
           if (outcome !== 'crashed' && 'error' in outcome && !/another run feeds/.test(String(outcome.error))) codeOf(outcome.error);
         const item = await table.get<{ run_number: number; progress?: { asOfMs: number } }>(keys.feed('collection'));
         const numbers = valuesOf(outcomes) as (number | undefined)[];
-        const at = outcomes.findIndex((outcome) => valueOf(outcome) === Math.max(...numbers.map((one) => one ?? 0)));
-        const isLatest = valueOf(outcomes[at]) === item?.run_number;
-        if (at >= 0 && isLatest && valueOf(outcomes[at]))
+        const at = outcomes.findIndex((outcome) => answerOf(outcome) === Math.max(...numbers.map((one) => one ?? 0)));
+        const isLatest = answerOf(outcomes[at]) === item?.run_number;
+        if (at >= 0 && isLatest && answerOf(outcomes[at]))
           assert.equal(item?.progress?.asOfMs, Date.now() + (at + 1) * 400_000, 'an earlier run has overwritten a later one');
       },
     };

@@ -386,10 +386,18 @@ export async function replay(scenario: Scenario, script: string): Promise<string
 /** How often a random schedule takes a fault where one is possible: seldom, so that faults come late as well as early. */
 const faultShare = 0.07;
 
+/** Of each random schedule, one operation comes last of all that it can: one of those that are possible after fewer steps than this. */
+const heldWithin = 24;
+
 /** Plays one schedule at random; `random` gives numbers from 0 to 1. */
 export async function exploreOne(scenario: Scenario, random: () => number): Promise<Exploration['violation']> {
   const taken: Transition[] = [];
-  const message = await play(scenario, (options) => {
+  const heldFrom = Math.floor(random() * heldWithin);
+  let held: string | undefined;
+  const message = await play(scenario, (all) => {
+    if (taken.length === heldFrom) held = all[Math.floor(random() * all.length)]?.id;
+    const others = all.filter(({ id }) => id !== held);
+    const options = others.length > 0 ? others : all;
     const wantsFault = random() < faultShare;
     const wanted = options.filter((option) => isFault(option) === wantsFault);
     const among = wanted.length > 0 ? wanted : options;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type GetPublicKeyCommandOutput, KMSClient, type SignCommandInput, type SignCommandOutput } from '@aws-sdk/client-kms';
+import { p256 } from '@noble/curves/nist.js';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { Context } from 'aws-lambda';
-import { p256 } from '@noble/curves/nist.js';
 import { CompactSign } from 'jose';
 import { type Action, serve } from '../../functions/core/http/serve.ts';
 import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
@@ -31,7 +31,7 @@ import { eventOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { type Caller, type End, type Failure, type Scenario, usualStartMs } from './explore.ts';
 import { openMemoryTable } from './memory-table.ts';
-import { times, valueOf, valuesOf } from './outcomes.ts';
+import { times, answerOf, valuesOf } from './outcomes.ts';
 
 const uid = 'a.example:b:v1';
 const baseUrl = 'https://api.example/test';
@@ -100,7 +100,8 @@ const kmsSecret = Buffer.from(kmsKey.privateKey.export({ format: 'jwk' }).d ?? '
 
 const signDigest = (digest: Uint8Array): Uint8Array => p256.sign(digest, kmsSecret, { prehash: false, format: 'der' });
 
-const relayFails = (variant: Failure): Error => new CallFailed(variant === 'dropped' ? 'unreachable' : variant === 'lost' ? 'broken_answer' : 'deadline');
+const relayFails = (variant: Failure): Error =>
+  new CallFailed(variant === 'dropped' ? 'unreachable' : variant === 'lost' ? 'broken_answer' : 'deadline');
 
 /** The policy in force, with another rate. */
 const templateOf = (rate: number): ReturnType<typeof loadPolicyTemplate> =>
@@ -156,7 +157,17 @@ const unscheduled = (table: Table): Caller => ({ table, act: async (_, effect) =
 
 /** What one agent sends to endpoint 5. Signing takes longer than a schedule, so it is done once. */
 const requests = new Map<string, Promise<object>>();
-function requestOf({ agentId = 'agent', at = 0, rate = 60, jti }: { agentId?: string; at?: number; rate?: number; jti?: string }): Promise<object> {
+function requestOf({
+  agentId = 'agent',
+  at = 0,
+  rate = 60,
+  jti,
+}: {
+  agentId?: string;
+  at?: number;
+  rate?: number;
+  jti?: string;
+}): Promise<object> {
   const name = JSON.stringify([agentId, at, rate, jti]);
   const make = async () => {
     const { privateKey, publicKey } = agentKeys[at] as (typeof agentKeys)[0];
@@ -171,10 +182,14 @@ function requestOf({ agentId = 'agent', at = 0, rate = 60, jti }: { agentId?: st
   return made;
 }
 
-const issue = async (action: Action, request: Parameters<typeof requestOf>[0] = {}) => post(action, '/api/pat/issue', await requestOf(request));
+const issue = async (action: Action, request: Parameters<typeof requestOf>[0] = {}) =>
+  post(action, '/api/pat/issue', await requestOf(request));
 
 /** A table in which an agent has a PAT, and a service an intent: made by the handlers once, and copied. */
-const worlds = new Map<number, Promise<{ items: ReturnType<ReturnType<typeof openMemoryTable>['items']>; pats: string[]; serviceId: string }>>();
+const worlds = new Map<
+  number,
+  Promise<{ items: ReturnType<ReturnType<typeof openMemoryTable>['items']>; pats: string[]; serviceId: string }>
+>();
 function worldOf(rate: number) {
   const make = async () => {
     const table = openMemoryTable();
@@ -204,9 +219,11 @@ interface Setting {
 }
 
 /** Where in the order of what took effect the last operation of a caller stands that read or wrote this. */
-const lastOf = ({ log }: End, caller: number, label: string) => log.findLastIndex((one) => one.caller === caller && one.label.startsWith(label));
+const lastOf = ({ log }: End, caller: number, label: string) =>
+  log.findLastIndex((one) => one.caller === caller && one.label.startsWith(label));
 
-const isFailure = (code: string | undefined) => code === 'SERVICE_UNAVAILABLE' || code === 'GATEWAY_TIMEOUT' || code === 'INTENT_EXECUTION_FAILED';
+const isFailure = (code: string | undefined) =>
+  code === 'SERVICE_UNAVAILABLE' || code === 'GATEWAY_TIMEOUT' || code === 'INTENT_EXECUTION_FAILED';
 
 /** Executions through the shipped handler, beside something else. */
 const executing = (
@@ -223,7 +240,10 @@ const executing = (
     const { items, pats, serviceId } = await worldOf(rate);
     for (const item of items) await table.put(item);
     const made = { calls: 0 };
-    const headersOf = (at: number) => ({ Authorization: `Bearer ${pats[isOfTwoNames ? at : 0]}`, ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }) });
+    const headersOf = (at: number) => ({
+      Authorization: `Bearer ${pats[isOfTwoNames ? at : 0]}`,
+      ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+    });
     const call = () => {
       made.calls++;
     };
@@ -246,7 +266,7 @@ const executing = (
 const stoppedBy =
   (count: number, read: string, write: string) =>
   (end: End): void => {
-    if (valueOf(end.outcomes[count]) === undefined) return;
+    if (answerOf(end.outcomes[count]) === undefined) return;
     const stoppedAt = lastOf(end, count, write);
     for (let caller = 0; caller < count; caller++) {
       const isCalled = lastOf(end, caller, 'upstream') >= 0;
@@ -255,11 +275,17 @@ const stoppedBy =
   };
 
 const limited: Scenario[] = [{ faults: 1 }, { crashes: 1, stragglers: 1 }].map((budget) =>
-  executing(`executions through the handler, a limit of one, ${Object.keys(budget).join(' and ')}`, 'I4: at most `rate` calls', { rate: 1, count: 2 }, budget, (end, { calls }, answers) => {
-    assert.ok(calls <= 1, `${calls} calls were made, one is allowed`);
-    if (end.isUndisturbed) assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 429]);
-    for (const { status, code } of answers) assert.ok([200, 429].includes(status) || isFailure(code), `${status} ${code}`);
-  }),
+  executing(
+    `executions through the handler, a limit of one, ${Object.keys(budget).join(' and ')}`,
+    'I4: at most `rate` calls',
+    { rate: 1, count: 2 },
+    budget,
+    (end, { calls }, answers) => {
+      assert.ok(calls <= 1, `${calls} calls were made, one is allowed`);
+      if (end.isUndisturbed) assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 429]);
+      for (const { status, code } of answers) assert.ok([200, 429].includes(status) || isFailure(code), `${status} ${code}`);
+    },
+  ),
 );
 
 const keyed: Scenario[] = [{ faults: 1 }, { crashes: 1, stragglers: 1 }].map((budget) =>
@@ -335,7 +361,12 @@ const issuing = (
 });
 
 async function requireGood({ table }: End, pat: string): Promise<void> {
-  const verify = openPatVerifier({ findKey: openSigningKeys(openKms(async (_, effect) => effect()), ['key']).find });
+  const verify = openPatVerifier({
+    findKey: openSigningKeys(
+      openKms(async (_, effect) => effect()),
+      ['key'],
+    ).find,
+  });
   const { sub, gen } = await verify(pat, { baseUrl, nowMs: usualStartMs });
   const agent = await table.get<{ generation: string }>(keys.agent(sub));
   assert.equal(agent?.generation, gen, 'a PAT was issued that is not good');
@@ -356,14 +387,27 @@ const issued: Scenario[] = [
       },
     ),
   ),
-  issuing('issue through the handler beyond the limit', 'I4: at most so many PATs for a key', [{}, {}], { faults: 1, crashes: 1 }, (end, answers) => {
+  issuing(
+    'issue through the handler beyond the limit',
+    'I4: at most so many PATs for a key',
+    [{}, {}],
+    { faults: 1, crashes: 1 },
+    (end, answers) => {
       assert.ok(granted(answers) <= 1, 'more PATs were issued than may be');
       if (end.isUndisturbed) assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 429]);
-    }, 1),
-  issuing('issue through the handler of one signed policy', 'I5: a jti is used once', [{ jti: 'once' }, { jti: 'once' }], { faults: 1, crashes: 1 }, (end, answers) => {
-    assert.ok(granted(answers) <= 1, 'one signed policy was used twice');
-    if (end.isUndisturbed) assert.equal(granted(answers), 1);
-  }),
+    },
+    1,
+  ),
+  issuing(
+    'issue through the handler of one signed policy',
+    'I5: a jti is used once',
+    [{ jti: 'once' }, { jti: 'once' }],
+    { faults: 1, crashes: 1 },
+    (end, answers) => {
+      assert.ok(granted(answers) <= 1, 'one signed policy was used twice');
+      if (end.isUndisturbed) assert.equal(granted(answers), 1);
+    },
+  ),
 ];
 
 const twoNames = executing(

@@ -14,5 +14,5 @@ export function codeOf(error: unknown): string {
 }
 
 /** What a caller was answered; undefined if it was refused or has crashed. */
-export const valueOf = (outcome: Outcome | undefined): unknown =>
+export const answerOf = (outcome: Outcome | undefined): unknown =>
   outcome !== undefined && outcome !== 'crashed' && 'value' in outcome ? outcome.value : undefined;

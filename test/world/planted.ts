@@ -286,12 +286,12 @@ export const plantedBugs: PlantedBug[] = [
     caughtBy: 'search beside two writers',
   },
   {
-    name: 'an intent is announced after it was written',
-    file: `${store}/intents.ts`,
-    line: "      await Promise.all([announceChange(table, { rev, kind: 'intent', id }), history.announce(by, change)]);\n      return change;",
+    name: 'a service is written without waiting for its announcement',
+    file: `${store}/services.ts`,
+    line: "await Promise.all([announceChange(table, { rev, kind: 'service', id }), history.announce(by, change)]);\n      return change;",
     becomes:
-      "      await history.announce(by, change);\n      setTimeout(() => announceChange(table, { rev, kind: 'intent', id }));\n      return change;",
-    caughtBy: 'search beside two writers',
+      "announceChange(table, { rev, kind: 'service', id }).catch(() => {});\n      await history.announce(by, change);\n      return change;",
+    caughtBy: 'search beside a rename',
   },
   {
     name: 'another kind of token is a PAT',
@@ -299,6 +299,13 @@ export const plantedBugs: PlantedBug[] = [
     line: "encode({ alg: 'ES256', typ: patType, kid })",
     becomes: "encode({ alg: 'ES256', kid })",
     caughtBy: 'tokens',
+  },
+  {
+    name: 'what a call costs is not counted in its budget',
+    file: counter,
+    line: '${slot} = ${slot} + :cost${at}`,',
+    becomes: '${slot} = ${slot} + if_not_exists(nothing, :cost0)`,',
+    caughtBy: 'days',
   },
   {
     name: 'a token is good at the second in which it expires',

@@ -7,7 +7,7 @@ import { openServices } from '../../functions/core/store/services.ts';
 import type { Table } from '../../functions/core/store/table.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import type { Caller, End, Scenario } from './explore.ts';
-import { codesOf, times, valueOf, valuesOf } from './outcomes.ts';
+import { codesOf, times, answerOf, valuesOf } from './outcomes.ts';
 
 const uid = 'a.example:b:v1';
 const always = () => true;
@@ -114,7 +114,7 @@ const inherited = (name: string, isThere: boolean): Scenario => ({
       ]),
       check: async (end) => {
         requireRefusals(end);
-        if (valueOf(end.outcomes[1]) === undefined) return;
+        if (answerOf(end.outcomes[1]) === undefined) return;
         assert.equal((await openIntents(end.table).find(uid))?.intent.service_id, right, 'an intent was acknowledged and is not there');
         await requireListed(end, right);
       },
@@ -210,7 +210,10 @@ export const recordScenarios: Scenario[] = [
   }),
   ofOneService('an intent is deleted while it is created', 'I2, I3: a list shows and counts what is there', { callers: [create, remove] }),
   ofOneService('an intent is created twice', 'I2, I3: a list shows and counts what is there', { callers: [create, create] }),
-  ofOneService('an intent is deleted twice', 'I2, I3: a list shows and counts what is there', { before: create, callers: [remove, remove] }),
+  ofOneService('an intent is deleted twice', 'I2, I3: a list shows and counts what is there', {
+    before: create,
+    callers: [remove, remove],
+  }),
   ofOneService('an intent becomes a draft while it is deleted', 'I2, I3: a list shows and counts what is there', {
     before: create,
     callers: [describe('one', true), remove],

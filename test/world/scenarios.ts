@@ -15,11 +15,11 @@ import { newUlid } from '../../functions/core/ulid.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { agentScenarios } from './agent-scenarios.ts';
 import type { Caller, Scenario } from './explore.ts';
-import { searchScenarios } from './search-scenarios.ts';
-import type { MemoryTable } from './memory-table.ts';
-import { codeOf, codesOf, times, valueOf, valuesOf } from './outcomes.ts';
 import { handlerScenarios } from './handler-scenarios.ts';
+import type { MemoryTable } from './memory-table.ts';
+import { codeOf, codesOf, times, answerOf, valuesOf } from './outcomes.ts';
 import { recordScenarios } from './record-scenarios.ts';
+import { searchScenarios } from './search-scenarios.ts';
 
 const noProof = { replays: { findRefusal: () => undefined, count: () => {} }, useProof: async () => {}, refusal: undefined };
 
@@ -287,8 +287,8 @@ const stopped: Scenario = {
         for (const outcome of outcomes) if (outcome !== 'crashed' && 'error' in outcome) codeOf(outcome.error);
         const [revoked, blocked, issued] = outcomes;
         const last = await openAgents(end).standingOf('agent', 'key', Date.now());
-        if (valueOf(revoked)) assert.ok(isRevoked(last.agent, { gen }));
-        if (!valueOf(blocked)) return;
+        if (answerOf(revoked)) assert.ok(isRevoked(last.agent, { gen }));
+        if (!answerOf(blocked)) return;
         assert.ok(isBlocked(last));
         assert.ok(
           isBlocked(await openAgents(end).standingOf('another', 'key', Date.now())),
@@ -296,7 +296,7 @@ const stopped: Scenario = {
         );
         const blockedAt = log.findIndex(({ caller, label }) => caller === 1 && label.startsWith('update AGENT#'));
         const boundAt = log.findLastIndex(({ caller, label }) => caller === 2 && label.startsWith('update AGENT#'));
-        const isIssued = valueOf(issued) === 'issued';
+        const isIssued = answerOf(issued) === 'issued';
         if (isIssued) assert.ok(boundAt < blockedAt, 'a PAT was issued to a blocked agent');
       },
     };
@@ -344,15 +344,15 @@ const named: Scenario = {
         await requireAnnounced(end);
         await requireNamed(end);
         const removed = outcomes[2];
-        if (valueOf(removed) === true)
+        if (answerOf(removed) === true)
           assert.equal(await openServices(end).find(holder.service_id), undefined, 'a service that was deleted is there again');
         const ids = idsIn(end);
         assert.ok(
           (await holdersOf(end, ids, 'Name')).length + (await holdersOf(end, ids, 'name ')).length <= 1,
           'two services have one name',
         );
-        if (valueOf(created) !== undefined)
-          assert.ok(ids.includes(String(valueOf(created))), 'a service was acknowledged and is not there');
+        if (answerOf(created) !== undefined)
+          assert.ok(ids.includes(String(answerOf(created))), 'a service was acknowledged and is not there');
       },
     };
   },
@@ -468,9 +468,9 @@ const deleted: Scenario = {
         for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
         await requireAnnounced(end);
         const found = await openIntents(end).find(uid);
-        const isRemoved = valueOf(removed) === true;
+        const isRemoved = answerOf(removed) === true;
         if (isRemoved) assert.equal(found, undefined, 'an intent of a deleted service is live');
-        const isCreated = valueOf(created) !== undefined;
+        const isCreated = answerOf(created) !== undefined;
         const at = (caller: number, label: string) => log.findIndex((one) => one.caller === caller && one.label.startsWith(label));
         if (isCreated && isRemoved)
           assert.ok(at(1, 'put INTENT#') < at(0, 'put SERVICE#'), 'an intent was acknowledged in a service that was deleted before');

@@ -17,7 +17,9 @@ const always = () => true;
 
 /** The shipped table over a client whose consistent reads see the table, and the others what stood there when the play began. */
 function openReader(current: () => Table, stale: Table): Table {
-  const client = DynamoDBDocumentClient.from(new DynamoDBClient({ region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }));
+  const client = DynamoDBDocumentClient.from(
+    new DynamoDBClient({ region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }),
+  );
   const seen = (isConsistent: boolean | undefined) => (isConsistent ? current() : stale);
   const readers: Record<string, (input: object) => Promise<object>> = {
     async QueryCommand(input) {
@@ -134,7 +136,7 @@ const followed = (name: string, writes: readonly Write[], budget: Scenario['budg
 });
 
 export const searchScenarios: Scenario[] = [
-  followed('search beside a writer whose clock jumps over midnight', [create('a.example:c:v1')], { faults: 1, clockSteps: 1 }),
+  followed('search beside a writer whose clock jumps over midnight', [create('a.example:c:v1')], { clockSteps: 1 }),
   followed('search beside two writers', [create('a.example:c:v1'), remove], {}),
   followed('search beside a rename', [rename], { faults: 1 }),
 ];
