@@ -6,7 +6,7 @@ import type { Table } from '../../functions/core/store/table.ts';
 import { maxWaiting, openWaitingAgents, waitSeconds } from '../../functions/core/store/waiting-agents.ts';
 import type { Caller, End, Scenario } from './explore.ts';
 import type { MemoryTable } from './memory-table.ts';
-import { codeOf, codesOf, times, answerOf, valuesOf } from './outcomes.ts';
+import { answerOf, codeOf, codesOf, times, valuesOf } from './outcomes.ts';
 
 const presented = (thumbprint = 'key', agentId = 'agent'): Presented => ({ agentId, thumbprint, nowMs: Date.now() });
 

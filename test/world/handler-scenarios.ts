@@ -31,7 +31,7 @@ import { eventOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { type Caller, type End, type Failure, type Scenario, usualStartMs } from './explore.ts';
 import { openMemoryTable } from './memory-table.ts';
-import { times, answerOf, valuesOf } from './outcomes.ts';
+import { answerOf, times, valuesOf } from './outcomes.ts';
 
 const uid = 'a.example:b:v1';
 const baseUrl = 'https://api.example/test';

@@ -7,7 +7,7 @@ import { openServices } from '../../functions/core/store/services.ts';
 import type { Table } from '../../functions/core/store/table.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import type { Caller, End, Scenario } from './explore.ts';
-import { codesOf, times, answerOf, valuesOf } from './outcomes.ts';
+import { answerOf, codesOf, times, valuesOf } from './outcomes.ts';
 
 const uid = 'a.example:b:v1';
 const always = () => true;

@@ -17,7 +17,7 @@ import { agentScenarios } from './agent-scenarios.ts';
 import type { Caller, Scenario } from './explore.ts';
 import { handlerScenarios } from './handler-scenarios.ts';
 import type { MemoryTable } from './memory-table.ts';
-import { codeOf, codesOf, times, answerOf, valuesOf } from './outcomes.ts';
+import { answerOf, codeOf, codesOf, times, valuesOf } from './outcomes.ts';
 import { recordScenarios } from './record-scenarios.ts';
 import { searchScenarios } from './search-scenarios.ts';
 
