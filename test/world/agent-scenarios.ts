@@ -161,8 +161,8 @@ const blockedAgain = among(
     check: async (end) => {
       const agent = await find(end);
       const seen = firstOf(end, 0, 'get AGENT#');
-      const last = lastOf(end, 1, 'update AGENT#');
-      if (answerOf(end.outcomes[1]) && seen < last) assert.ok(agent?.block, 'a block that came later was lifted');
+      const blocking = firstOf(end, 1, 'put AGENTS#blocked');
+      if (answerOf(end.outcomes[1]) && seen < blocking) assert.ok(agent?.block, 'a block that came later was lifted');
       if (end.isUndisturbed && agent) assert.ok(agent.block, 'something is left of an agent that had no PAT');
     },
   },
@@ -331,7 +331,7 @@ const removedTwice = among(
     ],
     check: async (end) => {
       const issued = answerOf(end.outcomes[1]);
-      const isSeenBefore = firstOf(end, 0, 'get AGENT#') < lastOf(end, 1, 'update AGENT#');
+      const isSeenBefore = firstOf(end, 0, 'get AGENT#') < firstOf(end, 1, 'update AGENT#');
       if (issued && isSeenBefore) assert.equal((await find(end))?.generation, issued, 'a removal took the id from another key');
     },
   },
