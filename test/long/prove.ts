@@ -1,14 +1,16 @@
 /**
  * Tries to break what the gate promises, and says how often it tried.
- * `npm run prove -- [--long] [--seed 1] [--only TEXT]`, or `--only NAME --replay FILE` for the schedule that a violation was printed with
+ * `npm run prove -- [--long] [--seed 1] [--only TEXT] [--write]`, or `--only NAME --replay FILE` for the schedule that a violation was printed with.
+ * With `--write` it writes the table of planted bugs into docs/proofs.md, and keeps which scenario needs which condition.
  */
+import '../environment.js';
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs, promisify } from 'node:util';
+import { listConditions, withoutCondition } from '../world/conditions.ts';
 import { replay } from '../world/explore.ts';
-import { openCopy } from '../world/plant.ts';
-import { plantedBugs } from '../world/planted.ts';
-import { run } from '../world/run.ts';
+import { type Lane, openLane } from '../world/lane.ts';
+import { plantedBugs, withBug } from '../world/planted.ts';
 import { scenarios } from '../world/scenarios.ts';
 import { trials } from '../world/trials.ts';
 
@@ -18,39 +20,124 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
     replay: { type: 'string' },
+    write: { type: 'boolean' },
   },
 });
 const { long: isLong = false, only } = values;
 const seed = Number(values.seed);
+const full = (short: number, long: number) => (isLong ? long : short);
 
 interface Row {
   promise: string;
   tried: string;
   n: number;
-  violations: number;
+  /** what broke the promise, and how to see it again */
+  violation?: { message: string; script: string } | undefined;
 }
 
-const rows: Row[] = [];
-const failures: string[] = [];
-
-function report(row: Row, violation?: { message: string; script: string }): void {
-  rows.push(row);
-  console.log(`${row.violations === 0 ? 'holds ' : 'BROKEN'}  ${row.n.toLocaleString('en')} ${row.tried}: ${row.promise}`);
-  if (violation) failures.push(`${row.tried}\n${violation.message}\n${violation.script}`);
+/** One line of the report, and how it is found out. */
+interface Job {
+  name: string;
+  run(lane: Lane): Promise<Row>;
 }
 
-/** Runs one of the long harnesses in a process of its own; it ends with 1 if a promise was broken. */
-async function runHarness(promise: string, tried: string, n: number, args: string[]): Promise<void> {
-  if (!tried.includes(only)) return;
-  const failed = await promisify(execFile)(process.execPath, ['bin/run.js', ...args], { maxBuffer: 1e8 }).then(
-    () => undefined,
-    (error: { stdout?: string; stderr?: string }) => `${error.stdout ?? ''}${error.stderr ?? ''}`.slice(-4_000),
-  );
-  report(
-    { promise, tried, n, violations: failed === undefined ? 0 : 1 },
-    failed === undefined ? undefined : { message: failed, script: `node ${args.join(' ')}` },
-  );
+/** Which scenario catches the lack of which condition, as it was found out last. */
+const caughtByFile = new URL('../world/caught-by.json', import.meta.url);
+const caughtBy: Record<string, string> = JSON.parse(readFileSync(caughtByFile, 'utf8'));
+const triesOf = new Map<string, number>();
+
+const played = ({ name, promise }: { name: string; promise: string }, isTrial: boolean): Job => ({
+  name,
+  run: async (lane) => {
+    const { count, isComplete, violation } = await lane.play({ name, seconds: isTrial ? full(2, 30) : full(0.7, 12), seed });
+    const tried = isTrial ? `random ${name}` : `schedules${isComplete ? ' (all)' : ''} of "${name}"`;
+    return { promise, tried, n: count, violation };
+  },
+});
+
+const planted = (bug: (typeof plantedBugs)[number]): Job => ({
+  name: bug.name,
+  run: async (lane) => {
+    const { count, violation } = await lane.play({ name: bug.caughtBy, seconds: 60, seed, change: withBug(bug) });
+    triesOf.set(bug.name, count);
+    return {
+      promise: `a planted bug is caught: ${bug.name}`,
+      tried: `tries of "${bug.caughtBy}" until it was`,
+      n: count,
+      violation: violation ? undefined : { message: `"${bug.name}" was not caught.`, script: `${bug.file}: ${bug.line} -> ${bug.becomes}` },
+    };
+  },
+});
+
+/** Each condition of a conditional write is left out in turn: some scenario has to need it. The short form asks the one that needed it last. */
+const needed = (condition: ReturnType<typeof listConditions>[number]): Job => ({
+  name: condition.id,
+  run: async (lane) => {
+    const change = { file: condition.file, source: withoutCondition(condition) };
+    const known = caughtBy[condition.id];
+    const others = isLong || known === undefined ? scenarios.map(({ name }) => name) : [];
+    let n = 0;
+    for (const name of new Set([...(known === undefined ? [] : [known]), ...others])) {
+      const { count, violation } = await lane.play({ name, seconds: name === known ? 30 : 2, seed, change });
+      n += count;
+      if (!violation) continue;
+      caughtBy[condition.id] = name;
+      return { promise: `a condition is needed: ${condition.id}`, tried: `tries of "${name}" until it was missed`, n };
+    }
+    const message = `No scenario needs the condition "${condition.id}".`;
+    return {
+      promise: `a condition is needed: ${condition.id}`,
+      tried: 'tries without it',
+      n,
+      violation: { message, script: condition.file },
+    };
+  },
+});
+
+interface Harness {
+  promise: string;
+  /** what is counted */
+  tried: string;
+  n: number;
+  /** a program of test/long and its options; it ends with 1 if the promise was broken */
+  program: string[];
 }
+
+const counted = (program: string, option: string, n: number) => ({
+  n,
+  program: [program, `--${option}`, String(n), '--seed', String(seed)],
+});
+
+/** What is tried against real parts, in processes of its own. */
+const harnesses: Harness[] = [
+  {
+    promise: 'M1: at most `rate` calls in any period, over four processes with lost answers',
+    tried: 'executions',
+    ...counted('rate-limit.ts', 'executions', full(3_000, 1_000_000)),
+  },
+  {
+    promise: 'M2: one call for 200 requests at once under one key',
+    tried: 'rounds',
+    ...counted('idempotency.ts', 'rounds', full(10, 1_000)),
+  },
+  {
+    promise: 'M5: every answer is one that the OpenAPI document describes, and none is a 500',
+    tried: 'hostile requests',
+    ...counted('fuzz.ts', 'requests', full(3_000, 100_000)),
+  },
+];
+
+const harnessed = ({ promise, tried, n, program: [file = '', ...options] }: Harness): Job => ({
+  name: tried,
+  run: async () => {
+    const args = [`test/long/${file}`, ...options];
+    const message = await promisify(execFile)(process.execPath, ['bin/run.js', ...args], { maxBuffer: 1e8 }).then(
+      () => undefined,
+      (error: { stdout?: string; stderr?: string }) => `${error.stdout ?? ''}${error.stderr ?? ''}`.slice(-4_000),
+    );
+    return { promise, tried, n, violation: message === undefined ? undefined : { message, script: `node bin/run.js ${args.join(' ')}` } };
+  },
+});
 
 if (values.replay !== undefined) {
   const scenario = scenarios.find(({ name }) => name.includes(only));
@@ -59,54 +146,60 @@ if (values.replay !== undefined) {
   process.exit(message === undefined && scenario ? 0 : 1);
 }
 
-for (const { name, promise } of [...scenarios, ...trials]) {
-  if (!name.includes(only)) continue;
-  const isTrial = trials.some((trial) => trial.name === name);
-  const { count, isComplete, violation } = await run(name, { seconds: isLong ? (isTrial ? 30 : 120) : 2, seed });
-  const what = isTrial ? `random ${name}` : `schedules${isComplete ? ' (all)' : ''} of "${name}"`;
-  report({ promise, tried: what, n: count, violations: violation ? 1 : 0 }, violation);
-}
+const jobs = [
+  ...harnesses.map(harnessed),
+  ...scenarios.map((scenario) => played(scenario, false)),
+  ...trials.map((trial) => played(trial, true)),
+  ...plantedBugs.map(planted),
+  ...listConditions().map(needed),
+].filter(({ name }) => name.includes(only));
 
-const copy = openCopy();
-try {
-  for (const bug of plantedBugs) {
-    if (!bug.name.includes(only)) continue;
-    const { count, violation } = await copy.plant(bug, { seconds: 60, seed });
-    report(
-      {
-        promise: `a planted bug is caught: ${bug.name}`,
-        tried: `tries of "${bug.caughtBy}" until it was`,
-        n: count,
-        violations: violation ? 0 : 1,
-      },
-      violation ? undefined : { message: `"${bug.name}" was not caught.`, script: `${bug.file}: ${bug.line} -> ${bug.becomes}` },
-    );
+const startedMs = performance.now();
+const rows: Row[] = [];
+const left = [...jobs.entries()];
+let done = 0;
+
+async function work(lane: Lane): Promise<void> {
+  for (let next = left.shift(); next !== undefined; next = left.shift()) {
+    const [at, job] = next;
+    const row = await job.run(lane);
+    rows[at] = row;
+    const { promise, tried, n, violation } = row;
+    const seconds = Math.round((performance.now() - startedMs) / 1_000);
+    const progress = `${String(++done).padStart(3)}/${jobs.length} ${String(seconds).padStart(4)} s`;
+    console.log(`${progress}  ${violation ? 'BROKEN' : 'holds '}  ${n.toLocaleString('en')} ${tried}: ${promise}`);
   }
-} finally {
-  copy.close();
+  lane.close();
 }
 
-const full = (short: number, long: number) => (isLong ? long : short);
-const executions = full(20_000, 1_000_000);
-await runHarness('M1: at most `rate` calls in any period, over four processes with lost answers', 'executions', executions, [
-  'test/long/rate-limit.ts',
-  ...['--executions', String(executions), '--seed', String(seed)],
-]);
-const rounds = full(10, 1_000);
-await runHarness('M2: one call for 200 requests at once under one key', 'rounds', rounds, [
-  'test/long/idempotency.ts',
-  ...['--rounds', String(rounds), '--seed', String(seed)],
-]);
-const requests = full(3_000, 100_000);
-await runHarness('M5: every answer is one that the OpenAPI document describes, and none is a 500', 'hostile requests', requests, [
-  'test/long/fuzz.ts',
-  ...['--requests', String(requests), '--seed', String(seed)],
-]);
+// one process on each of two cores
+await Promise.all([work(openLane()), work(openLane())]);
 
 console.table(
-  rows.map(({ promise, tried, n, violations }) => ({ promise: promise.slice(0, 90), tried: tried.slice(0, 60), n, violations })),
+  rows.map(({ promise, tried, n, violation }) => ({
+    promise: promise.slice(0, 90),
+    tried: tried.slice(0, 60),
+    n,
+    violations: violation ? 1 : 0,
+  })),
 );
-for (const failure of failures) console.error(`\n${failure}`);
-const broken = rows.reduce((total, { violations }) => total + violations, 0);
-console.log(`${rows.length} promises tried with seed ${seed}, ${broken} broken.`);
-process.exitCode = broken > 0 ? 1 : 0;
+const broken = rows.filter(({ violation }) => violation !== undefined);
+for (const { tried, violation } of broken) console.error(`\n${tried}\n${violation?.message}\n${violation?.script}`);
+if (values.write) writeFindings();
+console.log(
+  `${rows.length} promises tried with seed ${seed} in ${Math.round((performance.now() - startedMs) / 1_000)} s, ${broken.length} broken.`,
+);
+process.exitCode = broken.length > 0 ? 1 : 0;
+
+function writeFindings(): void {
+  const known = listConditions().flatMap(({ id }) => (caughtBy[id] === undefined ? [] : [[id, caughtBy[id]]]));
+  writeFileSync(caughtByFile, `${JSON.stringify(Object.fromEntries(known), null, 2)}\n`);
+  const path = new URL('../../docs/proofs.md', import.meta.url);
+  const table = plantedBugs.map(({ name }) => `| ${name} | ${triesOf.get(name)?.toLocaleString('en') ?? ''} |`).join('\n');
+  const head = '| planted bug | tries until it was caught |\n|---|---|\n';
+  if (triesOf.size < plantedBugs.length) return;
+  writeFileSync(
+    path,
+    readFileSync(path, 'utf8').replace(/\| planted bug \|[^\n]*\n(?:\|[^\n]*\n)*/, () => `${head}${table}\n`),
+  );
+}

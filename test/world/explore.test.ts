@@ -1,8 +1,15 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
+
 import { seededRandom } from '../support/random.ts';
+import { listConditions, withoutCondition } from './conditions.ts';
 import { exploreAll, exploreOne, replay, type Scenario } from './explore.ts';
 import { plantedBugs } from './planted.ts';
 import { scenarios } from './scenarios.ts';
+import { trials } from './trials.ts';
+
+/** Which scenario misses which condition, as the last run of the proofs found out. */
+const caughtBy: Record<string, string> = JSON.parse(readFileSync('test/world/caught-by.json', 'utf8'));
 
 const key = { pk: 'LIMIT#key', sk: 'execute' };
 
@@ -80,8 +87,19 @@ describe('the explorer', () => {
   });
 });
 
+test('every condition of the stores is left out once', () => {
+  const conditions = listConditions();
+  expect(conditions.length).toBeGreaterThan(60);
+  const sources = [...new Set(conditions.map(({ file }) => file))].map((file) => readFileSync(file, 'utf8'));
+  const sites = sources.flatMap((source) => [...source.matchAll(/ConditionExpression: /g)]);
+  expect(conditions.length).toBeGreaterThanOrEqual(sites.length - 2);
+  expect(new Set(conditions.map(({ id }) => id)).size).toBe(conditions.length);
+  for (const condition of conditions) expect(withoutCondition(condition)).toContain('attribute_not_exists(removed)');
+  expect(Object.keys(caughtBy).sort()).toEqual(conditions.map(({ id }) => id).sort());
+});
+
 test('every planted bug is looked for in something that exists', () => {
-  const names = new Set([...scenarios.map(({ name }) => name), 'tokens', 'addresses']);
+  const names = new Set([...scenarios, ...trials].map(({ name }) => name));
   expect(plantedBugs.filter(({ caughtBy }) => !names.has(caughtBy))).toEqual([]);
   expect(plantedBugs.length).toBeGreaterThanOrEqual(25);
 });

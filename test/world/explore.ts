@@ -12,13 +12,18 @@ export interface Budget {
   crashes?: number;
   /** clocks that jump ahead by {@link clockStepMs} */
   clockSteps?: number;
+  /** writes that reach the table after their caller was told that they had failed, or reach it once more after their caller was answered */
+  stragglers?: number;
 }
 
 /** How one caller sees the world: all that it does through these waits until the scheduler picks it. */
 export interface Caller {
   table: Table;
-  /** anything else that others see, for example a call of an upstream */
-  act<T>(name: string, effect: () => T | Promise<T>): Promise<T>;
+  /**
+   * Anything else, for example a call of an upstream.
+   * @param options - `failure`: what its caller is told if the answer is lost; without it, the answer never is. `isUnseen`: it changes nothing
+   */
+  act<T>(name: string, effect: () => T | Promise<T>, options?: { failure?: (variant: Failure) => Error; isUnseen?: true }): Promise<T>;
 }
 
 export type Outcome = { value: unknown } | { error: unknown } | 'crashed';
@@ -29,6 +34,8 @@ export interface End {
   table: MemoryTable;
   /** nothing went wrong that a caller has to notice */
   isUndisturbed: boolean;
+  /** no operation was lost or repeated, and nobody died */
+  isFaultless: boolean;
   /** what took effect, in order */
   log: { caller: number; label: string }[];
 }
@@ -44,6 +51,10 @@ export interface Scenario {
   /** what has to hold in every schedule */
   promise: string;
   budget: Budget;
+  /** when the world begins, in milliseconds since the epoch */
+  startMs?: number;
+  /** how many items a query returns at most */
+  pageSize?: number;
   /** Prepares a world, unscheduled. Everything must follow from what the callers do, so that schedules can be played again. */
   prepare(table: MemoryTable): Promise<Cast>;
 }
@@ -61,11 +72,14 @@ export interface Exploration {
 
 export const clockStepMs = 5_000;
 
-/** When every world begins. */
-const startMs = Date.UTC(2030, 0, 1, 12);
+/** When a world begins. */
+export const usualStartMs = Date.UTC(2030, 0, 1, 12);
+
+/** A caller that takes more steps than this does not end. */
+const maxSteps = 1_000;
 
 const clocks = new AsyncLocalStorage<{ offsetMs: number }>();
-const realNow = Date.now;
+const real = { now: Date.now, performanceNow: performance.now };
 
 type Touch = { key: string; writes: boolean };
 
@@ -77,13 +91,19 @@ interface Pending {
   touches: Touch[];
   /** it took effect before, and its answer was lost, so that the client of the table sends it once more */
   isRepeated?: true;
+  /** nobody waits for it any more */
+  isStraggling?: true;
+  /** what the caller is told if the answer is lost; without it, the answer never is */
+  failure?: ((variant: Failure) => Error) | undefined;
   effect(): Promise<unknown>;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
 
-const variants = ['done', 'again', 'lost', 'dropped', 'crash', 'clock'] as const;
-type Variant = (typeof variants)[number];
+/** How an operation fails: after its effect, without it, or before an effect that is still to come. */
+export type Failure = 'lost' | 'dropped' | 'slow';
+
+type Variant = 'done' | 'again' | 'late' | Failure | 'crash' | 'clock';
 
 /** One thing that may happen next. Its id means the same in every play of a schedule. */
 interface Transition {
@@ -115,6 +135,8 @@ const meet = (left: string, right: string): boolean =>
 
 const nameOf = ({ pk, sk }: Key): string => `${pk}\n${sk}`;
 
+const unreachable = (): Error => unavailable('The answer was lost.');
+
 /** One play of a scenario. */
 class Play {
   readonly #outcomes: (Outcome | undefined)[];
@@ -123,12 +145,13 @@ class Play {
   readonly #clocks: { offsetMs: number }[];
   #left: Required<Budget>;
   #isUndisturbed = true;
+  #isFaultless = true;
   readonly #base: MemoryTable;
   readonly #log: End['log'] = [];
 
-  constructor(base: MemoryTable, callers: Cast['callers'], { faults = 0, crashes = 0, clockSteps = 0 }: Budget) {
+  constructor(base: MemoryTable, callers: Cast['callers'], { faults = 0, crashes = 0, clockSteps = 0, stragglers = 0 }: Budget) {
     this.#base = base;
-    this.#left = { faults, crashes, clockSteps };
+    this.#left = { faults, crashes, clockSteps, stragglers };
     this.#outcomes = callers.map(() => undefined);
     this.#issued = callers.map(() => 0);
     this.#clocks = callers.map(() => ({ offsetMs: 0 }));
@@ -147,6 +170,7 @@ class Play {
       outcomes: this.#outcomes.map((outcome) => outcome ?? 'crashed'),
       table: this.#base,
       isUndisturbed: this.#isUndisturbed,
+      isFaultless: this.#isFaultless,
       log: this.#log,
     };
   }
@@ -155,25 +179,31 @@ class Play {
     this.#outcomes[caller] ??= outcome;
   }
 
-  #step<T>(caller: number, label: string, touches: Touch[], effect: () => Promise<T>): Promise<T> {
+  #step<T>(caller: number, label: string, touches: Touch[], effect: () => Promise<T>, failure?: Pending['failure']): Promise<T> {
     const at = this.#issued[caller] ?? 0;
     this.#issued[caller] = at + 1;
+    if (at > maxSteps) throw new Error(`caller ${caller} does not end`);
     return new Promise<T>((resolve, reject) => {
-      this.#pending.push({ caller, at, label, touches, effect, resolve: resolve as (value: unknown) => void, reject });
+      this.#pending.push({ caller, at, label, touches, effect, failure, resolve: resolve as (value: unknown) => void, reject });
     });
   }
 
   #viewOf(caller: number): Caller {
     const base = this.#base;
     const one = <T>(verb: string, key: Key, writes: boolean, effect: () => Promise<T>) =>
-      this.#step(caller, `${verb} ${key.pk} ${key.sk}`, [{ key: nameOf(key), writes }], effect);
+      this.#step(caller, `${verb} ${key.pk} ${key.sk}`, [{ key: nameOf(key), writes }], effect, unreachable);
     const get: Table['get'] = (key) => one('get', key, false, () => base.get(key));
     return {
       table: {
         get,
-        // a batch is no snapshot: its items are read one by one
-        getAll: <T extends Record<string, unknown>>(keys: Key[]) => Promise.all(keys.map((key) => get<T>(key))),
-        query: (pk, input) => this.#step(caller, `query ${pk}`, [{ key: `${pk}\n`, writes: false }], () => base.query(pk, input)),
+        // a batch is no snapshot: its items are read one by one, each of them once
+        getAll: async <T extends Record<string, unknown>>(keys: Key[]) => {
+          const reads = new Map(keys.map((key) => [nameOf(key), key]));
+          const items = new Map(await Promise.all([...reads].map(async ([name, key]) => [name, await get<T>(key)] as const)));
+          return keys.map((key) => items.get(nameOf(key)));
+        },
+        query: (pk, input) =>
+          this.#step(caller, `query ${pk}`, [{ key: `${pk}\n`, writes: false }], () => base.query(pk, input), unreachable),
         put: (item, condition) => one('put', item, true, () => base.put(item, condition)),
         update: (key, input) => one('update', key, true, () => base.update(key, input)),
         delete: (key, condition) => one('delete', key, true, () => base.delete(key, condition)),
@@ -181,12 +211,13 @@ class Play {
           await Promise.all(keys.map((key) => one('delete', key, true, () => base.deleteAll([key]))));
         },
       },
-      act: (name, effect) => this.#step(caller, name, [{ key: name, writes: true }], async () => effect()),
+      act: (name, effect, { failure, isUnseen } = {}) =>
+        this.#step(caller, name, isUnseen ? [] : [{ key: name, writes: true }], async () => effect(), failure),
     };
   }
 
   #isWaiting(caller: number): boolean {
-    return this.#outcomes[caller] !== undefined || this.#pending.some((pending) => pending.caller === caller);
+    return this.#outcomes[caller] !== undefined || this.#pending.some((pending) => pending.caller === caller && !pending.isStraggling);
   }
 
   /** Until every caller has ended or waits for the scheduler. */
@@ -200,26 +231,33 @@ class Play {
 
   async options(): Promise<Transition[]> {
     await this.#settle();
-    const { faults, crashes, clockSteps } = this.#left;
+    const { faults, crashes, clockSteps, stragglers } = this.#left;
     const options = this.#pending.flatMap((pending) => {
-      const { caller, at, label, touches } = pending;
+      const { caller, at, label, touches, failure } = pending;
       const writes = touches.some((touch) => touch.writes);
-      const isOfTable = label.includes(' ');
+      const isOfTable = failure === unreachable;
       const possible: Variant[] = ['done'];
-      if (faults > 0 && isOfTable) possible.push(...(writes ? (['again', 'lost', 'dropped'] as const) : (['dropped'] as const)));
-      if (crashes > 0 && writes) possible.push('crash');
+      if (!pending.isStraggling) {
+        if (faults > 0 && failure) possible.push('dropped');
+        if (faults > 0 && failure && writes) possible.push('lost');
+        if (faults > 0 && isOfTable && writes) possible.push('again');
+        if (stragglers > 0 && failure && writes) possible.push('slow');
+        if (stragglers > 0 && isOfTable && writes) possible.push('late');
+        if (crashes > 0 && writes) possible.push('crash');
+      }
+      const state = pending.isStraggling ? ' straggling' : pending.isRepeated ? ' repeated' : '';
       return possible.map(
         (variant): Transition => ({
-          id: `${caller}.${at}${pending.isRepeated ? ' repeated' : ''}${variant === 'done' ? '' : ` ${variant}`}`,
+          id: `${caller}.${at}${state}${variant === 'done' ? '' : ` ${variant}`}`,
           caller,
           variant,
           label,
-          touches: variant === 'crash' || variant === 'dropped' ? [] : touches,
+          touches: variant === 'crash' || variant === 'dropped' || variant === 'slow' ? [] : touches,
           pending,
         }),
       );
     });
-    const running = [...new Set(this.#pending.map(({ caller }) => caller))];
+    const running = [...new Set(this.#pending.filter(({ isStraggling }) => !isStraggling).map(({ caller }) => caller))];
     const steps =
       clockSteps > 0
         ? running.map((caller): Transition => ({ id: `${caller} clock`, caller, variant: 'clock', label: 'clock', touches: [] }))
@@ -228,8 +266,9 @@ class Play {
   }
 
   async take({ variant, caller, pending }: Transition): Promise<void> {
+    if (variant !== 'done') this.#isFaultless = false;
     // a request that is delivered twice has to do what it does once
-    if (variant !== 'done' && variant !== 'again') this.#isUndisturbed = false;
+    if (variant !== 'done' && variant !== 'again' && variant !== 'late') this.#isUndisturbed = false;
     if (variant === 'clock') {
       const clock = this.#clocks[caller];
       if (clock) clock.offsetMs += clockStepMs;
@@ -239,17 +278,21 @@ class Play {
     if (variant === 'crash') {
       this.#left = { ...this.#left, crashes: this.#left.crashes - 1 };
       this.#outcomes[caller] = 'crashed';
-      for (let at = this.#pending.length - 1; at >= 0; at--) if (this.#pending[at]?.caller === caller) this.#pending.splice(at, 1);
+      const left = this.#pending.filter((one) => one.caller !== caller || one.isStraggling);
+      this.#pending.splice(0, this.#pending.length, ...left);
       return;
     }
     if (!pending) return;
     this.#pending.splice(this.#pending.indexOf(pending), 1);
-    if (variant !== 'done') this.#left = { ...this.#left, faults: this.#left.faults - 1 };
-    if (variant === 'dropped') return pending.reject(unavailable('The answer was lost.'));
+    const { failure = unreachable } = pending;
+    if (variant === 'slow' || variant === 'late') this.#left = { ...this.#left, stragglers: this.#left.stragglers - 1 };
+    else if (variant !== 'done') this.#left = { ...this.#left, faults: this.#left.faults - 1 };
+    if (variant === 'slow' || variant === 'late') this.#pending.push({ ...pending, isStraggling: true });
+    if (variant === 'dropped' || variant === 'slow') return pending.reject(failure(variant));
     try {
       this.#log.push({ caller, label: pending.label });
       const value = await pending.effect();
-      if (variant === 'lost') pending.reject(unavailable('The answer was lost.'));
+      if (variant === 'lost') pending.reject(failure(variant));
       else if (variant === 'again') this.#pending.push({ ...pending, isRepeated: true });
       else pending.resolve(value);
     } catch (error) {
@@ -260,9 +303,12 @@ class Play {
 
 /** Plays a scenario once; `choose` says what happens next, or that nothing more has to. */
 async function play(scenario: Scenario, choose: (options: Transition[]) => Transition | undefined): Promise<string | undefined> {
-  Date.now = () => startMs + (clocks.getStore()?.offsetMs ?? 0);
+  const { startMs = usualStartMs } = scenario;
+  const offsetMs = () => clocks.getStore()?.offsetMs ?? 0;
+  Date.now = () => startMs + offsetMs();
+  performance.now = offsetMs;
   try {
-    const table = openMemoryTable();
+    const table = openMemoryTable(scenario.pageSize);
     const { callers, check } = await scenario.prepare(table);
     const current = new Play(table, callers, scenario.budget);
     for (;;) {
@@ -277,7 +323,8 @@ async function play(scenario: Scenario, choose: (options: Transition[]) => Trans
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   } finally {
-    Date.now = realNow;
+    Date.now = real.now;
+    performance.now = real.performanceNow;
   }
 }
 
@@ -339,10 +386,18 @@ export async function replay(scenario: Scenario, script: string): Promise<string
 /** How often a random schedule takes a fault where one is possible: seldom, so that faults come late as well as early. */
 const faultShare = 0.07;
 
+/** Of each random schedule, one operation comes last of all that it can: one of those that are possible after fewer steps than this. */
+const heldWithin = 24;
+
 /** Plays one schedule at random; `random` gives numbers from 0 to 1. */
 export async function exploreOne(scenario: Scenario, random: () => number): Promise<Exploration['violation']> {
   const taken: Transition[] = [];
-  const message = await play(scenario, (options) => {
+  const heldFrom = Math.floor(random() * heldWithin);
+  let held: string | undefined;
+  const message = await play(scenario, (all) => {
+    if (taken.length === heldFrom) held = all[Math.floor(random() * all.length)]?.id;
+    const others = all.filter(({ id }) => id !== held);
+    const options = others.length > 0 ? others : all;
     const wantsFault = random() < faultShare;
     const wanted = options.filter((option) => isFault(option) === wantsFault);
     const among = wanted.length > 0 ? wanted : options;

@@ -15,7 +15,8 @@ const compareKeys = (left: string, right: string): number => Buffer.compare(Buff
 const withoutUndefined = (item: Stored): Stored =>
   Object.fromEntries(Object.entries(structuredClone(item)).filter(([, value]) => value !== undefined)) as Stored;
 
-export function openMemoryTable(): MemoryTable {
+/** @param pageSize - how many items a query returns at most: a table engine ends a page where it wants */
+export function openMemoryTable(pageSize = Number.POSITIVE_INFINITY): MemoryTable {
   const partitions = new Map<string, Map<string, Stored>>();
   const find = ({ pk, sk }: Key): Stored | undefined => partitions.get(pk)?.get(sk);
   const read = <T extends Item>(key: Key): T | undefined => structuredClone(find(key)) as T | undefined;
@@ -37,7 +38,8 @@ export function openMemoryTable(): MemoryTable {
     getAll: async (keys) => keys.map((key) => read(key)),
 
     async query<T extends Item>(pk: string, input: Parameters<Table['query']>[1] = {}) {
-      const { range, ScanIndexForward: isForward = true, Limit: limit, ExclusiveStartKey: start } = input;
+      const { range, ScanIndexForward: isForward = true, ExclusiveStartKey: start } = input;
+      const limit = Math.min(input.Limit ?? pageSize, pageSize);
       const isWanted = parseCondition(range, input);
       const project = parseProjection(input.ProjectionExpression, input);
       const keys = [...(partitions.get(pk)?.keys() ?? [])].sort((left, right) => compareKeys(left, right) * (isForward ? 1 : -1));
@@ -46,7 +48,7 @@ export function openMemoryTable(): MemoryTable {
       const shown = found.slice(0, limit);
       const items = shown.map((sk) => project(read({ pk, sk }) as Stored) as T);
       const last = shown.at(-1);
-      return { items, lastKey: limit !== undefined && shown.length === limit && last !== undefined ? { pk, sk: last } : undefined };
+      return { items, lastKey: shown.length === limit && last !== undefined ? { pk, sk: last } : undefined };
     },
 
     async put(item, condition = {}) {

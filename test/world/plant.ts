@@ -1,42 +1,39 @@
-import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
-import type { PlantedBug } from './planted.ts';
-import type { Result } from './run.ts';
+import { readFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-/** A copy of what the scenarios run, in which bugs are planted. */
-export function openCopy() {
-  const copy = mkdtempSync(join(tmpdir(), 'planted-'));
-  for (const folder of ['functions', 'schemas', 'test/world', 'test/support']) cpSync(folder, join(copy, folder), { recursive: true });
-  cpSync('package.json', join(copy, 'package.json'));
-  symlinkSync(resolve('node_modules'), join(copy, 'node_modules'));
+/** The one file in which a copy of the code differs from the code. */
+export interface Change {
+  /** from the root of the project */
+  file: string;
+  /** what it says in the copy */
+  source: string;
+}
 
-  return {
-    /**
-     * Plants one bug and looks for it.
-     * @throws Error if the line is not there exactly once
-     */
-    async plant({ name, file, line, becomes, caughtBy }: PlantedBug, options: { seconds: number; seed: number }): Promise<Result> {
-      const path = join(copy, file);
-      const source = readFileSync(path, 'utf8');
-      if (source.split(line).length !== 2) throw new Error(`"${name}" cannot be planted: its line is not in ${file} exactly once.`);
-      writeFileSync(
-        path,
-        source.replace(line, () => becomes),
-      );
-      const program = `import { run } from './test/world/run.ts';
-        console.log(JSON.stringify(await run(${JSON.stringify(caughtBy)}, ${JSON.stringify(options)})));`;
-      try {
-        const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module-typescript', '--eval', program], {
-          cwd: copy,
-        });
-        return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
-      } finally {
-        writeFileSync(path, source);
-      }
-    },
-    close: () => rmSync(copy, { recursive: true }),
-  };
+const copies = new Map<string, Change>();
+const copyOf = (url: string | undefined): string | undefined => url?.match(/\?copy=\d+$/)?.[0];
+
+// A copy is the same modules once more, under addresses of their own; packages are shared.
+registerHooks({
+  resolve(specifier, context, next) {
+    const found = next(specifier, context);
+    const copy = copyOf(context.parentURL);
+    const isShared = !found.url.endsWith('.ts') || found.url.includes('/node_modules/');
+    return copy === undefined || isShared ? found : { ...found, url: found.url + copy };
+  },
+  load(url, context, next) {
+    const change = copies.get(copyOf(url) ?? '');
+    if (!change) return next(url, context);
+    const path = fileURLToPath(url);
+    const source = path === resolve(change.file) ? change.source : readFileSync(path, 'utf8');
+    return { format: 'module-typescript', source, shortCircuit: true };
+  },
+});
+
+/** Loads scenarios and trials over a copy of the code. */
+export function loadCopy(change: Change): Promise<typeof import('./run.ts')> {
+  const copy = `?copy=${copies.size}`;
+  copies.set(copy, change);
+  return import(new URL(`./run.ts${copy}`, import.meta.url).href);
 }

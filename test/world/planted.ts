@@ -1,4 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are lines of the sources
+import { readFileSync } from 'node:fs';
+import type { Change } from './plant.ts';
+
 /** A bug of one line, and what has to notice it. */
 export interface PlantedBug {
   name: string;
@@ -206,6 +209,105 @@ export const plantedBugs: PlantedBug[] = [
     caughtBy: 'one uid in two services',
   },
   {
+    name: 'a limit belongs to the agent_id instead of its key',
+    file: 'functions/execute-intent.ts',
+    line: 'countExecution(account,',
+    becomes: 'countExecution(claims.sub,',
+    caughtBy: 'executions through the handler under two names of one key',
+  },
+  {
+    name: 'a call that the upstream may have seen gives up its key',
+    file: 'functions/core/idempotency/run-once.ts',
+    line: "error.outcome === 'not_sent'",
+    becomes: 'error.outcome !== undefined',
+    caughtBy: 'executions through the handler under one key, faults',
+  },
+  {
+    name: 'an execution does not look at revocations',
+    file: 'functions/core/pat/authorize.ts',
+    line: '  if (isRevoked(standing.agent, claims))\n',
+    becomes: '  if (isRevoked(standing.agent, claims) && claims.exp === 0)\n',
+    caughtBy: 'execution through the handler beside a revocation',
+  },
+  {
+    name: 'the jti of a signed policy is not used up',
+    file: 'functions/issue-pat.ts',
+    line: '    await requireFirstUse(signed, key, usedJtis);\n',
+    becomes: '',
+    caughtBy: 'issue through the handler of one signed policy',
+  },
+  {
+    name: 'PATs are signed without a limit',
+    file: 'functions/issue-pat.ts',
+    line: '    if (!decision.isAdmitted) throw limitExceeded(',
+    becomes: '    if (!decision.isAdmitted && rate === 0) throw limitExceeded(',
+    caughtBy: 'issue through the handler beyond the limit',
+  },
+  {
+    name: 'a write of a service does not recognise itself',
+    file: `${store}/services.ts`,
+    line: '(await read(change.id))?.rev !== change.rev && (await history.withdraw(change))',
+    becomes: '(await history.withdraw(change))',
+    caughtBy: 'two writers and their history',
+  },
+  {
+    name: 'an intent is taken to be in the service that it was in before',
+    file: `${store}/intents.ts`,
+    line: 'intent.service_id === guess ? rest.at(-1)',
+    becomes: 'guess ? rest.at(-1)',
+    caughtBy: 'one uid in two services',
+  },
+  {
+    name: 'two writers of one intent leave a mark on the roster',
+    file: `${store}/intents.ts`,
+    line: "            await unmarkOnRoster(table, list, uid, rev, 'leaves');\n            continue;",
+    becomes: '            continue;',
+    caughtBy: 'an intent is deleted twice',
+  },
+  {
+    name: 'the search reads what may be old',
+    file: `${store}/table.ts`,
+    line: '        TableName: names[tableOf(pk)],\n        ConsistentRead: true,',
+    becomes: '        TableName: names[tableOf(pk)],',
+    caughtBy: 'search beside a rename',
+  },
+  {
+    name: 'the clocks of writers are taken to be right',
+    file: `${store}/changes.ts`,
+    line: 'const clockToleranceMs = 10_000;',
+    becomes: 'const clockToleranceMs = 0;',
+    caughtBy: 'search beside a writer whose clock jumps over midnight',
+  },
+  {
+    name: 'each page of changes is the first',
+    file: `${store}/changes.ts`,
+    line: 'start = lastKey;',
+    becomes: 'start = lastKey && start;',
+    caughtBy: 'search beside two writers',
+  },
+  {
+    name: 'a service is written without waiting for its announcement',
+    file: `${store}/services.ts`,
+    line: "await Promise.all([announceChange(table, { rev, kind: 'service', id }), history.announce(by, change)]);\n      return change;",
+    becomes:
+      "announceChange(table, { rev, kind: 'service', id }).catch(() => {});\n      await history.announce(by, change);\n      return change;",
+    caughtBy: 'search beside a rename',
+  },
+  {
+    name: 'another kind of token is a PAT',
+    file: 'functions/core/pat/token.ts',
+    line: "encode({ alg: 'ES256', typ: patType, kid })",
+    becomes: "encode({ alg: 'ES256', kid })",
+    caughtBy: 'tokens',
+  },
+  {
+    name: 'what a call costs is not counted in its budget',
+    file: counter,
+    line: '${slot} = ${slot} + :cost${at}`,',
+    becomes: '${slot} = ${slot} + if_not_exists(nothing, :cost0)`,',
+    caughtBy: 'days',
+  },
+  {
     name: 'a token is good at the second in which it expires',
     file: 'functions/core/pat/verify.ts',
     line: 'if (claims.exp <= nowSeconds) throw expired();',
@@ -248,3 +350,13 @@ export const plantedBugs: PlantedBug[] = [
     caughtBy: 'addresses',
   },
 ];
+
+/**
+ * The code with one bug.
+ * @throws Error if its line is not there exactly once
+ */
+export function withBug({ name, file, line, becomes }: PlantedBug): Change {
+  const source = readFileSync(file, 'utf8');
+  if (source.split(line).length !== 2) throw new Error(`"${name}" cannot be planted: its line is not in ${file} exactly once.`);
+  return { file, source: source.replace(line, () => becomes) };
+}

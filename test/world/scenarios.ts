@@ -4,6 +4,7 @@ import { ok } from '../../functions/core/http/response.ts';
 import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
 import { runOnce } from '../../functions/core/idempotency/run-once.ts';
 import { countCalls, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { bucketAt, type Window } from '../../functions/core/limit/window.ts';
 import { isBlocked, isRevoked, openAgents } from '../../functions/core/store/agent.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
 import { keys } from '../../functions/core/store/keys.ts';
@@ -12,31 +13,29 @@ import { openServices } from '../../functions/core/store/services.ts';
 import { openUsedJtis } from '../../functions/core/store/used-jti.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
-import type { Caller, Outcome, Scenario } from './explore.ts';
+import { agentScenarios } from './agent-scenarios.ts';
+import type { Caller, Scenario } from './explore.ts';
+import { handlerScenarios } from './handler-scenarios.ts';
 import type { MemoryTable } from './memory-table.ts';
-
-const times = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
-const valuesOf = (outcomes: readonly Outcome[]): unknown[] =>
-  outcomes.flatMap((outcome) => (outcome !== 'crashed' && 'value' in outcome ? [outcome.value] : []));
-const codesOf = (outcomes: readonly Outcome[]): string[] =>
-  outcomes.flatMap((outcome) => (outcome !== 'crashed' && 'error' in outcome ? [codeOf(outcome.error)] : []));
-
-/** An error that is not an answer is a fault of ours. */
-function codeOf(error: unknown): string {
-  if (error instanceof ApiError) return error.code;
-  throw error;
-}
+import { answerOf, codeOf, codesOf, times, valuesOf } from './outcomes.ts';
+import { recordScenarios } from './record-scenarios.ts';
+import { searchScenarios } from './search-scenarios.ts';
 
 const noProof = { replays: { findRefusal: () => undefined, count: () => {} }, useProof: async () => {}, refusal: undefined };
 
 /** Callers of one key against one limit: more than `rate` calls are never made in one period, and without faults exactly `rate`. */
-const limited = (name: string, { callers, rate, ...budget }: { callers: number; rate: number } & Scenario['budget']): Scenario => ({
+const limited = (
+  name: string,
+  { callers, rate, earlier = 0, ...budget }: { callers: number; rate: number; earlier?: number } & Scenario['budget'],
+): Scenario => ({
   name,
   promise: 'I4: at most `rate` calls of a key in any period; without faults exactly as many as the rate allows',
   budget,
-  prepare: async () => {
+  prepare: async (before) => {
     let made = 0;
-    const request = countCalls('key', 'execute', { rate, period: 3_600 });
+    const request = countCalls('key', 'execute', { rate: rate + earlier, period: 3_600 });
+    // some minutes ago, so that the first to come begins a bucket
+    for (let call = 0; call < earlier; call++) await openRateLimiter(before, () => Date.now() - 300_000).consume(request);
     return {
       callers: times(callers, () => async ({ table, act }: Caller) => {
         const { isAdmitted } = await openRateLimiter(table).consume(request);
@@ -159,6 +158,52 @@ const refused: Scenario = {
   },
 };
 
+/** An execution that has ended is ended again. */
+const ended: Scenario = {
+  name: 'two ends of one execution',
+  promise: 'I5: the first end of an execution stands',
+  budget: { faults: 1 },
+  prepare: async (before) => {
+    const call = { thumbprint: 'key', agentId: 'agent', key: 'once', executionId: 'execution', fingerprint: 'same', nowMs: Date.now() };
+    await openIdempotentCalls(before).begin(call);
+    return {
+      callers: [
+        async ({ table }: Caller) => openIdempotentCalls(table).finish(call, ok({ call: 1 })),
+        async ({ table }: Caller) => openIdempotentCalls(table).abandon(call),
+      ],
+      check: async ({ table, log }) => {
+        const { state } = await openIdempotentCalls(table).find(call);
+        if (log[0]) assert.equal(state, log[0].caller === 0 ? 'replay' : 'free', 'an execution ended twice');
+      },
+    };
+  },
+};
+
+/** Two calls read a counter, and their clocks are far ahead by the time that they write. */
+const late: Scenario = {
+  name: 'two calls that were counted late',
+  promise: 'I4: a call that could not be made in time is counted once all the same',
+  budget: { clockSteps: 2 },
+  prepare: async (before) => {
+    const request = countCalls('key', 'execute', { rate: 9, period: 1 });
+    await openRateLimiter(before).consume(request);
+    return {
+      callers: times(
+        2,
+        () =>
+          async ({ table }: Caller) =>
+            (await openRateLimiter(table).consume(request)).isAdmitted,
+      ),
+      check: async ({ outcomes, table }) => {
+        const { windows } = (await table.get<{ windows: Record<string, Window> }>(keys.limit('key', 'execute'))) ?? {};
+        const made = valuesOf(outcomes).filter(Boolean).length;
+        const { total = 0, bucket } = windows?.['1'] ?? {};
+        assert.ok(total <= made + (bucket === bucketAt(Date.now(), 1) ? 1 : 0), 'a call was counted twice');
+      },
+    };
+  },
+};
+
 /** Two keys present one agent_id at the same time. */
 const binding: Scenario = {
   name: 'two keys for one agent_id',
@@ -219,11 +264,13 @@ const stopped: Scenario = {
         async (caller) => {
           await openAgents(caller.table).revoke('agent', Date.now());
           assert.ok(isRevoked((await standing(caller)).agent, { gen }), 'a PAT was accepted after its revocation');
+          return 'revoked';
         },
         async (caller) => {
           const agent = await openAgents(caller.table).block('agent', 'why', Date.now());
           assert.ok(agent.block !== undefined);
           assert.ok(isBlocked(await standing(caller)), 'a PAT was accepted after the block');
+          return 'blocked';
         },
         async (caller) => {
           const agents = openAgents(caller.table);
@@ -240,8 +287,8 @@ const stopped: Scenario = {
         for (const outcome of outcomes) if (outcome !== 'crashed' && 'error' in outcome) codeOf(outcome.error);
         const [revoked, blocked, issued] = outcomes;
         const last = await openAgents(end).standingOf('agent', 'key', Date.now());
-        if (revoked && revoked !== 'crashed' && 'value' in revoked) assert.ok(isRevoked(last.agent, { gen }));
-        if (!blocked || blocked === 'crashed' || !('value' in blocked)) return;
+        if (answerOf(revoked)) assert.ok(isRevoked(last.agent, { gen }));
+        if (!answerOf(blocked)) return;
         assert.ok(isBlocked(last));
         assert.ok(
           isBlocked(await openAgents(end).standingOf('another', 'key', Date.now())),
@@ -249,7 +296,7 @@ const stopped: Scenario = {
         );
         const blockedAt = log.findIndex(({ caller, label }) => caller === 1 && label.startsWith('update AGENT#'));
         const boundAt = log.findLastIndex(({ caller, label }) => caller === 2 && label.startsWith('update AGENT#'));
-        const isIssued = issued && issued !== 'crashed' && 'value' in issued && issued.value === 'issued';
+        const isIssued = answerOf(issued) === 'issued';
         if (isIssued) assert.ok(boundAt < blockedAt, 'a PAT was issued to a blocked agent');
       },
     };
@@ -297,15 +344,15 @@ const named: Scenario = {
         await requireAnnounced(end);
         await requireNamed(end);
         const removed = outcomes[2];
-        if (removed && removed !== 'crashed' && 'value' in removed && removed.value === true)
+        if (answerOf(removed) === true)
           assert.equal(await openServices(end).find(holder.service_id), undefined, 'a service that was deleted is there again');
         const ids = idsIn(end);
         assert.ok(
           (await holdersOf(end, ids, 'Name')).length + (await holdersOf(end, ids, 'name ')).length <= 1,
           'two services have one name',
         );
-        if (created && created !== 'crashed' && 'value' in created)
-          assert.ok(ids.includes(String(created.value)), 'a service was acknowledged and is not there');
+        if (answerOf(created) !== undefined)
+          assert.ok(ids.includes(String(answerOf(created))), 'a service was acknowledged and is not there');
       },
     };
   },
@@ -421,9 +468,9 @@ const deleted: Scenario = {
         for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
         await requireAnnounced(end);
         const found = await openIntents(end).find(uid);
-        const isRemoved = removed && removed !== 'crashed' && 'value' in removed && removed.value === true;
+        const isRemoved = answerOf(removed) === true;
         if (isRemoved) assert.equal(found, undefined, 'an intent of a deleted service is live');
-        const isCreated = created && created !== 'crashed' && 'value' in created && created.value !== undefined;
+        const isCreated = answerOf(created) !== undefined;
         const at = (caller: number, label: string) => log.findIndex((one) => one.caller === caller && one.label.startsWith(label));
         if (isCreated && isRemoved)
           assert.ok(at(1, 'put INTENT#') < at(0, 'put SERVICE#'), 'an intent was acknowledged in a service that was deleted before');
@@ -441,6 +488,9 @@ const moved: Scenario = {
   prepare: async (table) => {
     const [left, right] = [await openServices(table).create(serviceNamed('Left')), await openServices(table).create(serviceNamed('Right'))];
     await openIntents(table).create(left.service_id, intentOf(uid));
+    // one that remembers where the intent was
+    const reader = openIntents(table);
+    await reader.find(uid);
     return {
       callers: [
         async ({ table: own }) => openIntents(own).remove(uid, () => true),
@@ -449,6 +499,7 @@ const moved: Scenario = {
       check: async ({ outcomes, table: end }) => {
         for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
         const found = await openIntents(end).find(uid);
+        assert.equal((await reader.find(uid))?.service.service_id, found?.intent.service_id, 'an intent is shown in another service');
         for (const { service_id } of [left, right]) {
           const { intents, total } = await listMembers(end, [service_id], 0, 10);
           const isHere = found?.intent.service_id === service_id;
@@ -469,6 +520,7 @@ export const scenarios: Scenario[] = [
   limited('three calls, a limit of two', { callers: 3, rate: 2, faults: 1 }),
   limited('three calls, a limit of three', { callers: 3, rate: 3, faults: 1 }),
   limited('two calls, a limit of one, clocks that jump', { callers: 2, rate: 1, faults: 1, crashes: 1, clockSteps: 1 }),
+  limited('three calls after an earlier one, a limit of one more', { callers: 3, rate: 1, earlier: 1, faults: 1 }),
   mixed,
   idempotent,
   refused,
@@ -481,4 +533,10 @@ export const scenarios: Scenario[] = [
   overwritten,
   deleted,
   moved,
+  ended,
+  late,
+  ...agentScenarios,
+  ...recordScenarios,
+  ...handlerScenarios,
+  ...searchScenarios,
 ];

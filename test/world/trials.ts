@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { BlockList, isIPv4 } from 'node:net';
+import fc from 'fast-check';
 import { calculateJwkThumbprint, type JWK } from 'jose';
+import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { signatureFromDer } from '../../functions/core/pat/ecdsa.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { mayConnect } from '../../functions/core/relay/egress.ts';
 import type { PatClaims } from '../../schemas/pat.ts';
 import { judgePat } from '../support/second-verifier.ts';
+import { openMemoryTable } from './memory-table.ts';
 
 /** Something that holds for one case after the other, made from random numbers. */
 export interface Trial {
@@ -150,4 +153,52 @@ const addresses: Trial = {
   },
 };
 
-export const trials: Trial[] = [tokens, addresses];
+/** Limits of a policy: several windows, and a budget in hundredths. */
+const limit = fc.record({ rate: fc.integer({ min: 1, max: 6 }), period: fc.constantFrom(1, 60, 3_600, 86_400) });
+const request = fc.record({
+  agent: fc.integer({ min: 0, max: 4 }),
+  instance: fc.integer({ min: 0, max: 1 }),
+  /** how long after the one before it; most come together */
+  afterMs: fc.oneof(fc.constant(0), fc.constant(0), fc.integer({ min: 1, max: 2_000 }), fc.integer({ min: 1, max: 100_000_000 })),
+  cost: fc.integer({ min: 1, max: 3 }),
+});
+const world = fc.record({
+  limits: fc.uniqueArray(limit, { minLength: 1, maxLength: 3, selector: ({ period }) => period }),
+  requests: fc.array(request, { minLength: 1, maxLength: 60 }),
+});
+
+const days: Trial = {
+  name: 'days',
+  promise: 'I4: no window of any limit takes more than its rate, over agents, instances, costs and days',
+  open: async () => async (random) => {
+    const property = fc.asyncProperty(world, async ({ limits, requests }) => {
+      const table = openMemoryTable();
+      let nowMs = Date.UTC(2030, 0, 1);
+      const instances = [0, 1].map(() => openRateLimiter(table, () => nowMs));
+      const taken: { agent: number; atMs: number; cost: number }[] = [];
+      let running: Promise<void>[] = [];
+      for (const { agent, instance, afterMs, cost } of requests) {
+        if (afterMs > 0) await Promise.all(running.splice(0));
+        nowMs += afterMs;
+        const atMs = nowMs;
+        // the first limit counts calls, the others what they cost
+        const charges = limits.map((one, at) => ({ id: String(one.period), name: 'limit', ...one, cost: at === 0 ? 1 : cost }));
+        const asked = { holder: `agent-${agent}`, counter: 'execute', charges };
+        const call = instances[instance]?.consume(asked).then(({ isAdmitted }) => void (isAdmitted && taken.push({ agent, atMs, cost })));
+        running = [...running, call ?? Promise.resolve()];
+      }
+      await Promise.all(running);
+      for (const [at, { rate, period }] of limits.entries())
+        for (const first of taken) {
+          const inWindow = taken.filter(
+            ({ agent, atMs }) => agent === first.agent && atMs >= first.atMs && atMs < first.atMs + period * 1_000,
+          );
+          const sum = inWindow.reduce((total, { cost }) => total + (at === 0 ? 1 : cost), 0);
+          assert.ok(sum <= rate, `${sum} in a window of ${period} s, ${rate} are allowed`);
+        }
+    });
+    await fc.assert(property, { seed: Math.floor(random() * 2 ** 31), numRuns: 1 });
+  },
+};
+
+export const trials: Trial[] = [tokens, addresses, days];

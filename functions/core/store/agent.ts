@@ -60,7 +60,7 @@ export interface Standing {
   sharer?: AgentItem | undefined;
 }
 
-interface Presented {
+export interface Presented {
   agentId: string;
   thumbprint: string;
   nowMs: number;
@@ -181,13 +181,12 @@ export function openAgents(table: Table) {
     const key = keys.agentKey(thumbprint);
     await table.update(key, {
       UpdateExpression: 'DELETE #blocked_by :block',
-      ConditionExpression: 'attribute_exists(pk)',
       ExpressionAttributeNames: { '#blocked_by': 'blocked_by' },
       ExpressionAttributeValues: { ':block': new Set([block]) },
     });
     await table.update(key, {
       UpdateExpression: 'SET #expires_at = :expires_at',
-      ConditionExpression: 'attribute_exists(pk) AND attribute_not_exists(#blocked_by)',
+      ConditionExpression: 'attribute_not_exists(#blocked_by)',
       ExpressionAttributeNames: { '#blocked_by': 'blocked_by', '#expires_at': 'expires_at' },
       ExpressionAttributeValues: { ':expires_at': Math.floor(nowMs / 1000) + agentLifeSeconds },
     });
@@ -206,6 +205,29 @@ export function openAgents(table: Table) {
     });
     if (!isKept) await table.delete(keys.agent(agentId), condition('attribute_not_exists(#generation)'));
   }
+
+  /** Deletes an agent as it was seen; false if it is blocked by now, has another key, or waits or does not wait any more. */
+  async function forget(key: Key, agent: AgentItem): Promise<boolean> {
+    const isForgotten = await table.delete(key, {
+      ConditionExpression: `attribute_not_exists(#block) AND #thumbprint = :thumbprint AND ${askedAt(agent)}`,
+      ExpressionAttributeNames: { '#block': 'block', '#thumbprint': 'thumbprint', '#asked_at': 'asked_at' },
+      ExpressionAttributeValues: {
+        ':thumbprint': agent.thumbprint,
+        ...(agent.asked_at !== undefined && { ':asked_at': agent.asked_at }),
+      },
+    });
+    if (isForgotten) await leaveWaiting(agent);
+    return isForgotten;
+  }
+
+  /** Takes the id of a blocked agent from its key, which stays blocked. */
+  const freeBlocked = (key: Key, thumbprint: string) =>
+    table.update(key, {
+      UpdateExpression: `SET #blocked_key = #thumbprint REMOVE ${boundMembers.map((name) => `#${name}`).join(', ')}`,
+      ConditionExpression: 'attribute_exists(#block) AND #thumbprint = :thumbprint',
+      ExpressionAttributeNames: Object.fromEntries(['block', 'blocked_key', ...boundMembers].map((name) => [`#${name}`, name])),
+      ExpressionAttributeValues: { ':thumbprint': thumbprint },
+    });
 
   return {
     /** The agent, also one that is blocked or waits. */
@@ -347,30 +369,20 @@ export function openAgents(table: Table) {
 
     /** Frees the id for another key, and makes every PAT issued to it invalid; false if no key has it. A block stays, for the key too. */
     async unbind(agentId: string): Promise<boolean> {
-      const agent = await find(agentId);
-      if (agent?.thumbprint === undefined) return false;
       const key = keys.agent(agentId);
-      const isDeleted = await table.delete(key, {
-        ConditionExpression: `attribute_not_exists(#block) AND #thumbprint = :thumbprint AND ${askedAt(agent)}`,
-        ExpressionAttributeNames: { '#block': 'block', '#thumbprint': 'thumbprint', '#asked_at': 'asked_at' },
-        ExpressionAttributeValues: {
-          ':thumbprint': agent.thumbprint,
-          ...(agent.asked_at !== undefined && { ':asked_at': agent.asked_at }),
-        },
-      });
-      if (isDeleted) await leaveWaiting(agent);
-      else {
-        await table.update(key, {
-          UpdateExpression: `SET #blocked_key = #thumbprint REMOVE ${boundMembers.map((name) => `#${name}`).join(', ')}`,
-          ConditionExpression: 'attribute_exists(#thumbprint)',
-          ExpressionAttributeNames: Object.fromEntries(['blocked_key', ...boundMembers].map((name) => [`#${name}`, name])),
-        });
+      const first = await find(agentId);
+      const thumbprint = first?.thumbprint;
+      if (thumbprint === undefined) return false;
+      // what another key has by now was not meant
+      for (let agent: AgentItem | undefined = first; agent?.thumbprint === thumbprint; agent = await find(agentId)) {
+        const isFreed = agent.block === undefined ? await forget(key, agent) : await freeBlocked(key, thumbprint);
+        if (isFreed) break;
       }
       await Promise.all([
         ...placesOf(agentId)
           .slice(1)
           .map((earlier) => table.delete(earlier)),
-        table.update(keys.agentKey(agent.thumbprint), {
+        table.update(keys.agentKey(thumbprint), {
           UpdateExpression: 'REMOVE #proof',
           ConditionExpression: 'attribute_exists(#proof)',
           ExpressionAttributeNames: { '#proof': 'proof' },

@@ -20,6 +20,7 @@ import {
   removeMember,
   settleMember,
   settleOnRoster,
+  unmarkOnRoster,
 } from './members.ts';
 import type { IntentRecord, ServiceRecord } from './records.ts';
 import { intentChanged, recordChanged } from './refusals.ts';
@@ -131,7 +132,10 @@ export function openIntents(table: Table, history: History = openHistory(table))
           markMember(table, list, input.intent_uid, rev),
           markOnRoster(table, list, input.intent_uid, rev, 'joins'),
         ]);
-        if (!(await overwrite(change, item))) throw uidTaken();
+        if (!(await overwrite(change, item))) {
+          await unmarkOnRoster(table, list, input.intent_uid, rev, 'joins');
+          throw uidTaken();
+        }
 
         const [serviceNow] = await Promise.all([
           table.get<ServiceRecord & Item>(keys.service(serviceId)),
@@ -179,7 +183,12 @@ export function openIntents(table: Table, history: History = openHistory(table))
                 ]
               : []),
           ]);
-          if (!(await overwrite(change, item))) continue;
+          if (!(await overwrite(change, item))) {
+            if (isMoved) {
+              await Promise.all([unmarkOnRoster(table, list, uid, rev, 'joins'), unmarkOnRoster(table, left, uid, rev, 'leaves')]);
+            }
+            continue;
+          }
           history.write(by, change);
           await Promise.all([
             settleMember(table, list, rev, input),
@@ -225,7 +234,10 @@ export function openIntents(table: Table, history: History = openHistory(table))
             markMember(table, list, uid, rev),
             markOnRoster(table, list, uid, rev, 'leaves'),
           ]);
-          if (!(await overwrite(change, tombstone))) continue;
+          if (!(await overwrite(change, tombstone))) {
+            await unmarkOnRoster(table, list, uid, rev, 'leaves');
+            continue;
+          }
           history.write(by, change);
           await Promise.all([removeMember(table, list, uid, rev), settleOnRoster(table, list, uid, rev, 'left')]);
           return true;

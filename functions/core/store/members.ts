@@ -76,27 +76,52 @@ export async function removeMember(table: Table, list: string, intentUid: string
   await table.delete(keys.member(list, intentUid), isMine);
 }
 
+const onRoster = (intentUid: string) => ({ '#uid': intentUid, '#pending': 'pending' });
+
+/** What stands on a roster for a revision that is about to be written while another writer's was: with it goes the duty of both. */
+const takenOver = (rev: string): string => `${rev}+`;
+
+/** How often a mark is tried: it fails only if another writer settles in between, or if there is no roster any more. */
+const markAttempts = 3;
+
 /**
  * Says that an intent is about to join a service or to leave it. From now on it counts if its record is live, until somebody settles the
  * matter; who marks it again takes the duty over. Each step recognises itself, so one whose answer was lost may be sent again.
  */
 export async function markOnRoster(table: Table, list: string, intentUid: string, rev: string, step: 'joins' | 'leaves'): Promise<void> {
-  const key = keys.roster(list);
-  const names = { ExpressionAttributeNames: { '#uid': intentUid, '#pending': 'pending' } };
-  const isTakenOut =
-    step === 'leaves' &&
-    (await table.update(key, {
-      UpdateExpression: 'SET #pending.#uid = :rev, members = members - :one',
-      ConditionExpression: 'attribute_exists(members) AND attribute_not_exists(#pending.#uid)',
-      ...names,
-      ExpressionAttributeValues: { ':rev': rev, ':one': 1 },
-    }));
-  if (isTakenOut) return;
-  await table.update(key, {
-    UpdateExpression: 'SET #pending.#uid = :rev',
-    ConditionExpression: `attribute_exists(members)${step === 'leaves' ? ' AND attribute_exists(#pending.#uid)' : ''}`,
-    ...names,
-    ExpressionAttributeValues: { ':rev': rev },
+  const set = ({ update, condition, values = {} }: { update: string; condition: string; values?: Record<string, unknown> }) =>
+    table.update(keys.roster(list), {
+      UpdateExpression: update,
+      ConditionExpression: condition,
+      ExpressionAttributeNames: onRoster(intentUid),
+      ExpressionAttributeValues: { ':rev': rev, ...values },
+    });
+  const isLeaving = step === 'leaves';
+  const first = {
+    update: `SET #pending.#uid = :rev${isLeaving ? ', members = members - :one' : ''}`,
+    condition: 'attribute_exists(members) AND attribute_not_exists(#pending.#uid)',
+    ...(isLeaving && { values: { ':one': 1 } }),
+  };
+  const over = {
+    update: 'SET #pending.#uid = :over',
+    condition: 'attribute_exists(#pending.#uid) AND #pending.#uid <> :rev',
+    values: { ':over': takenOver(rev) },
+  };
+  // the first has been sent again
+  const again = { update: 'SET #pending.#uid = :rev', condition: '#pending.#uid = :rev' };
+  for (let attempt = 0; attempt < markAttempts; attempt++) {
+    const isMarked = (await set(first)) || (await set(over)) || (await set(again));
+    if (isMarked) return;
+  }
+}
+
+/** The record was not written, because another writer came first: as if it had never been marked, unless another writer's mark was or is there. */
+export async function unmarkOnRoster(table: Table, list: string, intentUid: string, rev: string, step: 'joins' | 'leaves'): Promise<void> {
+  await table.update(keys.roster(list), {
+    UpdateExpression: `REMOVE #pending.#uid${step === 'leaves' ? ' SET members = members + :one' : ''}`,
+    ConditionExpression: '#pending.#uid = :mine',
+    ExpressionAttributeNames: onRoster(intentUid),
+    ExpressionAttributeValues: { ':mine': rev, ...(step === 'leaves' && { ':one': 1 }) },
   });
 }
 
@@ -104,9 +129,9 @@ export async function markOnRoster(table: Table, list: string, intentUid: string
 export async function settleOnRoster(table: Table, list: string, intentUid: string, rev: string, has: 'joined' | 'left'): Promise<void> {
   await table.update(keys.roster(list), {
     UpdateExpression: `REMOVE #pending.#uid${has === 'joined' ? ' SET members = members + :one' : ''}`,
-    ConditionExpression: '#pending.#uid = :mine',
-    ExpressionAttributeNames: { '#uid': intentUid, '#pending': 'pending' },
-    ExpressionAttributeValues: { ':mine': rev, ...(has === 'joined' && { ':one': 1 }) },
+    ConditionExpression: '#pending.#uid = :mine OR #pending.#uid = :over',
+    ExpressionAttributeNames: onRoster(intentUid),
+    ExpressionAttributeValues: { ':mine': rev, ':over': takenOver(rev), ...(has === 'joined' && { ':one': 1 }) },
   });
 }
 

@@ -14,7 +14,7 @@ export function openPolicyArchive(table: Table): PolicyArchive {
   return {
     keep: async (reference, policy) => {
       if (kept.has(reference)) return;
-      await table.put({ ...keys.policy(reference), text: JSON.stringify(policy) }, { ConditionExpression: 'attribute_not_exists(pk)' });
+      await table.put({ ...keys.policy(reference), text: JSON.stringify(policy) });
       kept.add(reference);
     },
     find: async (reference) => {

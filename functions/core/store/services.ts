@@ -214,7 +214,7 @@ export function openServices(table: Table, history: History = openHistory(table)
       },
 
       /**
-       * Deletes a service: from its tombstone on, none of its intents is live; then they are removed, then its name is free.
+       * Deletes a service: from its tombstone on, none of its intents is live; then they are removed, and its name is free.
        * A deletion that was cut short is finished by the next one.
        * @param untilMs - when to leave the removal of dead intents to the next deletion, in milliseconds since the epoch
        * @returns whether there was such a service
@@ -232,8 +232,7 @@ export function openServices(table: Table, history: History = openHistory(table)
             const tombstone = { ...seen, rev: newUlid(), deleted_at: now, expires_at: expiresAt };
             if (!(await overwrite('delete', seen, tombstone))) continue;
           }
-          await removeMembers(table, serviceId, untilMs, history);
-          await releaseName(table, seen.service_name, seen.name_claim);
+          await Promise.all([removeMembers(table, serviceId, untilMs, history), releaseName(table, seen.service_name, seen.name_claim)]);
           return !seen.deleted_at;
         }
         throw recordChanged();

@@ -15,7 +15,7 @@ const maxAttempts = 5;
 
 /** The places of those who wait, counted by the day (UTC) on which their waiting ends. */
 interface WaitingItem extends Item {
-  /** the first day that counts */
+  /** the first day that counts: the places of those before it go when they are needed */
   today: number;
   /** by day since the epoch */
   places: Record<string, number>;
@@ -40,23 +40,21 @@ export function openWaitingAgents(table: Table) {
      */
     async take(nowMs: number): Promise<boolean> {
       const nowSeconds = Math.floor(nowMs / 1000);
-      let today = Number(dayOf(nowSeconds));
+      const today = Number(dayOf(nowSeconds));
       const day = dayOf(nowSeconds + waitSeconds);
       const token = newUlid();
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
         const isTaken = await table.update(key, {
           UpdateExpression: 'SET #places.#day = if_not_exists(#places.#day, :none) + :one, #total = #total + :one, #last = :token',
-          ConditionExpression: '#today = :today AND #total < :max AND #last <> :token',
-          ExpressionAttributeNames: { '#places': 'places', '#day': day, '#total': 'total', '#last': 'last', '#today': 'today' },
-          ExpressionAttributeValues: { ':none': 0, ':one': 1, ':max': maxWaiting, ':today': today, ':token': token },
+          ConditionExpression: '#total < :max AND #last <> :token',
+          ExpressionAttributeNames: { '#places': 'places', '#day': day, '#total': 'total', '#last': 'last' },
+          ExpressionAttributeValues: { ':none': 0, ':one': 1, ':max': maxWaiting, ':token': token },
         });
         if (isTaken) return true;
         const seen = await table.get<WaitingItem>(key);
         if (seen?.last === token) return true;
         if (!seen || seen.today < today) await moveTo(today, seen);
-        else if (seen.today === today && seen.total >= maxWaiting) return false;
-        // a clock that is behind counts on the newest day
-        else today = seen.today;
+        else if (seen.total >= maxWaiting) return false;
       }
       throw unavailable('Many agents ask for approval at once. Try again after Retry-After.');
     },

@@ -11,6 +11,8 @@ export interface DatedIndex {
   asOfMs: number;
 }
 
+type Followed = Pick<DatedIndex, 'asOfMs'> & { index: Pick<SearchIndex, 'apply'> };
+
 /** A change is announced before its record is written. No request lives longer than this, so no record comes later. */
 const announcedAheadMs = 60_000;
 
@@ -42,7 +44,7 @@ function isSettled(change: Change, record: RegistryRecord | undefined, nowMs: nu
  * Follows the changes of a registry.
  * @returns a function that brings the index up to date with the registry as of the call; calls must not overlap
  */
-export function followChanges(source: RegistrySource, { index, asOfMs }: DatedIndex, now: () => number = Date.now): () => Promise<void> {
+export function followChanges(source: RegistrySource, { index, asOfMs }: Followed, now: () => number = Date.now): () => Promise<void> {
   let fromMs = asOfMs - announcedAheadMs;
   let newestMs = 0;
   /** settled changes that a query may still return, with their times */

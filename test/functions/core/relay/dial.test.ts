@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
+import tls from 'node:tls';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { dial } from '../../../../functions/core/relay/dial.ts';
@@ -81,4 +82,52 @@ test('addresses that all refuse are unreachable at once', async () => {
   const failed = dial(target, { rules, resolve: async () => [ipv4, ipv6, ipv4], connectTimeoutMs: 3_000 });
   await expect(failed).rejects.toMatchObject({ name: 'DialError', failure: 'unreachable' });
   expect(performance.now() - startedMs).toBeLessThan(1_000);
+});
+
+test('the peer that answered is checked, whatever its address was when it was checked', async () => {
+  const { port } = server.address() as AddressInfo;
+  let reads = 0;
+  const changing = {
+    family: 4,
+    get address() {
+      reads++;
+      return reads === 1 ? '93.184.216.34' : '127.0.0.1';
+    },
+  };
+  const target = { protocol: 'https:', hostname: 'upstream.example', port };
+  const options = { rules: { ...rules, ports: [port], allowLoopback: false }, resolve: async () => [changing], connectTimeoutMs: 3_000 };
+  await expect(dial(target, options)).rejects.toMatchObject({ name: 'DialError', failure: 'refused_address' });
+  expect(reads).toBeGreaterThan(1);
+});
+
+/** The versions that a ClientHello offers (RFC 8446 section 4.2.1). */
+function offeredVersions(hello: Buffer): string[] {
+  const at = hello.findLastIndex(
+    (_, index) => hello.readUInt16BE(Math.min(index, hello.length - 2)) === 0x002b && hello[index + 3] === (hello[index + 4] ?? 0) + 1,
+  );
+  const count = (hello[at + 4] ?? 0) / 2;
+  return Array.from({ length: count }, (_, nth) => hello.subarray(at + 5 + 2 * nth, at + 7 + 2 * nth).toString('hex'));
+}
+
+test('no version of TLS before 1.2 is offered, even if the process allows it', async () => {
+  const { DEFAULT_MIN_VERSION, DEFAULT_CIPHERS } = tls;
+  const listener = createServer().listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port } = listener.address() as AddressInfo;
+  const hello = once(listener, 'connection').then(async ([socket]) => {
+    const [bytes] = await once(socket, 'data');
+    socket.destroy();
+    return bytes as Buffer;
+  });
+  try {
+    tls.DEFAULT_MIN_VERSION = 'TLSv1';
+    tls.DEFAULT_CIPHERS = 'DEFAULT@SECLEVEL=0';
+    const target = { protocol: 'https:', hostname: '127.0.0.1', port };
+    const failed = dial(target, { rules: { ...rules, ports: [port] }, resolve: async () => [], connectTimeoutMs: 3_000 });
+    await expect(failed).rejects.toMatchObject({ failure: 'tls_failed' });
+    expect(offeredVersions(await hello).sort()).toEqual(['0303', '0304']);
+  } finally {
+    Object.assign(tls, { DEFAULT_MIN_VERSION, DEFAULT_CIPHERS });
+    listener.close();
+  }
 });

@@ -1,0 +1,421 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { type GetPublicKeyCommandOutput, KMSClient, type SignCommandInput, type SignCommandOutput } from '@aws-sdk/client-kms';
+import { p256 } from '@noble/curves/nist.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import type { Context } from 'aws-lambda';
+import { CompactSign } from 'jose';
+import { type Action, serve } from '../../functions/core/http/serve.ts';
+import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
+import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { openAuthorizer } from '../../functions/core/pat/authorize.ts';
+import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
+import { openProofs } from '../../functions/core/pat/proof.ts';
+import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
+import { openPatVerifier } from '../../functions/core/pat/verify.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import { CallFailed } from '../../functions/core/relay/call-failure.ts';
+import { openAgents } from '../../functions/core/store/agent.ts';
+import { openIntents } from '../../functions/core/store/intents.ts';
+import { keys } from '../../functions/core/store/keys.ts';
+import { openPolicyArchive } from '../../functions/core/store/policy-archive.ts';
+import { openServices } from '../../functions/core/store/services.ts';
+import type { Table } from '../../functions/core/store/table.ts';
+import { openUsedJtis } from '../../functions/core/store/used-jti.ts';
+import { createAction as createExecuteIntent } from '../../functions/execute-intent.ts';
+import { createAction as createIssuePat } from '../../functions/issue-pat.ts';
+import type { ApiDocument } from '../../schemas/openapi.ts';
+import { eventOf } from '../support/invoke.ts';
+import { intentOf, serviceNamed } from '../support/records.ts';
+import { type Caller, type End, type Failure, type Scenario, usualStartMs } from './explore.ts';
+import { openMemoryTable } from './memory-table.ts';
+import { answerOf, times, valuesOf } from './outcomes.ts';
+
+const uid = 'a.example:b:v1';
+const baseUrl = 'https://api.example/test';
+const always = () => true;
+
+const document: ApiDocument = JSON.parse(readFileSync('openapi.json', 'utf8'));
+const ajv = new Ajv2020({ strict: false });
+formats.default(ajv);
+ajv.addSchema({ $id: 'gate', ...document });
+const validators = new Map<string, ValidateFunction>();
+
+interface Answer {
+  status: number;
+  body: Record<string, unknown>;
+  code?: string;
+}
+
+/** I6: an answer has a status that the OpenAPI document describes for the endpoint, and matches its schema. */
+function requireDescribed(path: string, status: number, body: unknown): void {
+  const responses = document.paths[path]?.post?.responses ?? {};
+  const described = String(status) in responses ? String(status) : 'default';
+  const found = responses[described] as { $ref?: string } | undefined;
+  assert.ok(found, `${path} answers ${status}, which is not described`);
+  const at = found.$ref?.slice(1) ?? `/paths/${path.replaceAll('/', '~1')}/post/responses/${described}`;
+  const validate = validators.get(at) ?? ajv.compile({ $ref: `gate#${at}/content/application~1json/schema` });
+  validators.set(at, validate);
+  assert.ok(validate(body), `an answer of ${path} does not match its schema: ${ajv.errorsText(validate.errors)}`);
+}
+
+/** A request as Lambda gets it; it ends, and its answer is one that is described (I6, I7). */
+async function post(action: Action, path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  const event = eventOf({ method: 'POST', path, headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify(body) });
+  const context = { getRemainingTimeInMillis: () => 29_000 } as Context;
+  const { statusCode: status, body: text } = await serve(action, { protocol: 'proto' })(event, context);
+  const answer = JSON.parse(text);
+  requireDescribed(path, status, answer);
+  assert.notEqual(status, 500, text);
+  return { status, body: answer, ...(answer.error && { code: answer.error.code }) };
+}
+
+/** KMS signs with this key. */
+const kmsKey = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const agentKeys = times(2, () => generateKeyPairSync('ec', { namedCurve: 'P-256' }));
+
+const kmsFails = (variant: Failure): Error => Object.assign(new Error(`KMS: ${variant}`), { name: 'TimeoutError' });
+
+/** The client of KMS with its own operations, whose answers come from a key here: when they do, and whether, is for the scheduler to say. */
+function openKms(act: Caller['act']): KMSClient {
+  const client = new KMSClient({ region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } });
+  const answers: Record<string, (input: object) => Partial<SignCommandOutput & GetPublicKeyCommandOutput>> = {
+    GetPublicKeyCommand: () => ({ KeyId: 'key', PublicKey: kmsKey.publicKey.export({ format: 'der', type: 'spki' }) }),
+    SignCommand: (input) => ({ Signature: signDigest((input as SignCommandInput).Message ?? new Uint8Array()) }),
+  };
+  client.middlewareStack.add(
+    (_next, { commandName = '' }) =>
+      async ({ input }) => {
+        const output = await act(`KMS ${commandName}`, () => answers[commandName]?.(input), { failure: kmsFails, isUnseen: true });
+        return { response: undefined, output: { $metadata: {}, ...output } };
+      },
+    { step: 'initialize' },
+  );
+  return client;
+}
+
+const kmsSecret = Buffer.from(kmsKey.privateKey.export({ format: 'jwk' }).d ?? '', 'base64url');
+
+const signDigest = (digest: Uint8Array): Uint8Array => p256.sign(digest, kmsSecret, { prehash: false, format: 'der' });
+
+const relayFails = (variant: Failure): Error =>
+  new CallFailed(variant === 'dropped' ? 'unreachable' : variant === 'lost' ? 'broken_answer' : 'deadline');
+
+/** The policy in force, with another rate. */
+const templateOf = (rate: number): ReturnType<typeof loadPolicyTemplate> =>
+  JSON.parse(JSON.stringify(loadPolicyTemplate()).replace('"rightOperand":60', `"rightOperand":${rate}`));
+
+/** A new instance of endpoint 3, which calls the upstream through the scheduler. */
+function openExecute({ table, act }: Caller, rate: number, call: () => void): Action {
+  const signingKeys = openSigningKeys(openKms(act), ['key']);
+  return createExecuteIntent({
+    authorize: openAuthorizer({
+      verifyPat: openPatVerifier({ findKey: signingKeys.find }),
+      proofs: openProofs(openUsedJtis(table), false),
+      findPolicy: openPolicy(templateOf(rate)),
+      refusals: openPolicyRefusals(openPolicyArchive(table)),
+    }),
+    intents: openIntents(table),
+    calls: openIdempotentCalls(table),
+    limits: openRateLimiter(table),
+    stats: { count: async () => {} },
+    relay: {
+      call: async () => {
+        await act('upstream', call, { failure: relayFails });
+        return { status: 200, body: Buffer.from('{"name":"France"}'), durationMs: 1 };
+      },
+    },
+  });
+}
+
+/** A new instance of endpoint 5. */
+function openIssue({ table, act }: Caller, { rate = 60, issues = 60 } = {}): Action {
+  const [archive, usedJtis] = [openPolicyArchive(table), openUsedJtis(table)];
+  return createIssuePat({
+    findPolicy: openPolicy(templateOf(rate)),
+    agents: openAgents(table),
+    archive,
+    refusals: openPolicyRefusals(archive),
+    usedJtis,
+    proofs: openProofs(usedJtis, false),
+    limits: openRateLimiter(table),
+    signingKeys: openSigningKeys(openKms(act), ['key']),
+    settings: {
+      protocol: 'proto',
+      patLifeSeconds: 3_600,
+      issueLimitPerHour: issues,
+      isFreshRequired: false,
+      isApprovalRequired: false,
+      isSharingAllowed: false,
+    },
+  });
+}
+
+const unscheduled = (table: Table): Caller => ({ table, act: async (_, effect) => effect() });
+
+/** What one agent sends to endpoint 5. Signing takes longer than a schedule, so it is done once. */
+const requests = new Map<string, Promise<object>>();
+function requestOf({
+  agentId = 'agent',
+  at = 0,
+  rate = 60,
+  jti,
+}: {
+  agentId?: string;
+  at?: number;
+  rate?: number;
+  jti?: string;
+}): Promise<object> {
+  const name = JSON.stringify([agentId, at, rate, jti]);
+  const make = async () => {
+    const { privateKey, publicKey } = agentKeys[at] as (typeof agentKeys)[0];
+    const { text } = openPolicy(templateOf(rate))(baseUrl);
+    const iat = Math.floor(Date.now() / 1_000);
+    const payload = jti === undefined ? text : JSON.stringify({ ...JSON.parse(text), jti, iat, exp: iat + 300 });
+    const signed_policy = await new CompactSign(new TextEncoder().encode(payload)).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
+    return { agent_id: agentId, signed_policy, agent_public_key: JSON.stringify(publicKey.export({ format: 'jwk' })) };
+  };
+  const made = requests.get(name) ?? make();
+  requests.set(name, made);
+  return made;
+}
+
+const issue = async (action: Action, request: Parameters<typeof requestOf>[0] = {}) =>
+  post(action, '/api/pat/issue', await requestOf(request));
+
+/** A table in which an agent has a PAT, and a service an intent: made by the handlers once, and copied. */
+const worlds = new Map<
+  number,
+  Promise<{ items: ReturnType<ReturnType<typeof openMemoryTable>['items']>; pats: string[]; serviceId: string }>
+>();
+function worldOf(rate: number) {
+  const make = async () => {
+    const table = openMemoryTable();
+    const { service_id: serviceId } = await openServices(table).create(serviceNamed('Service'));
+    await openIntents(table).create(serviceId, intentOf(uid));
+    const pats: string[] = [];
+    for (const agentId of ['agent', 'another']) {
+      const { body } = await issue(openIssue(unscheduled(table), { rate }), { rate, agentId });
+      pats.push(String(body['proto-pat']));
+    }
+    return { items: table.items(), pats, serviceId };
+  };
+  const made = worlds.get(rate) ?? make();
+  worlds.set(rate, made);
+  return made;
+}
+
+interface Setting {
+  rate?: number;
+  idempotencyKey?: string;
+  /** how many execute */
+  count: number;
+  /** each under an agent_id of its own, and all with one key */
+  isOfTwoNames?: true;
+  /** what another one does meanwhile */
+  beside?: (table: Table, serviceId: string) => Promise<unknown>;
+}
+
+/** Where in the order of what took effect the last operation of a caller stands that read or wrote this. */
+const lastOf = ({ log }: End, caller: number, label: string) =>
+  log.findLastIndex((one) => one.caller === caller && one.label.startsWith(label));
+
+const isFailure = (code: string | undefined) =>
+  code === 'SERVICE_UNAVAILABLE' || code === 'GATEWAY_TIMEOUT' || code === 'INTENT_EXECUTION_FAILED';
+
+/** Executions through the shipped handler, beside something else. */
+const executing = (
+  name: string,
+  promise: string,
+  { rate = 60, idempotencyKey, count, isOfTwoNames, beside }: Setting,
+  budget: Scenario['budget'],
+  check: (end: End, made: { calls: number }, answers: Answer[]) => void | Promise<void>,
+): Scenario => ({
+  name,
+  promise: `${promise}; I6, I7: each is answered as described`,
+  budget,
+  prepare: async (table) => {
+    const { items, pats, serviceId } = await worldOf(rate);
+    for (const item of items) await table.put(item);
+    const made = { calls: 0 };
+    const headersOf = (at: number) => ({
+      Authorization: `Bearer ${pats[isOfTwoNames ? at : 0]}`,
+      ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+    });
+    const call = () => {
+      made.calls++;
+    };
+    const executed = { intent_uid: uid, parameters: { code: 'FR' } };
+    const callers = times(
+      count,
+      (at) => (caller: Caller) => post(openExecute(caller, rate, call), '/api/intents/execute', executed, headersOf(at)),
+    );
+    return {
+      callers: [...callers, ...(beside ? [async ({ table: own }: Caller) => (await beside(own, serviceId)) ?? 'done'] : [])],
+      check: async (end) => {
+        for (const outcome of end.outcomes.slice(0, count)) if (outcome !== 'crashed' && 'error' in outcome) throw outcome.error;
+        await check(end, made, valuesOf(end.outcomes.slice(0, count)) as Answer[]);
+      },
+    };
+  },
+});
+
+/** Who executed had read what was stopped before it was. */
+const stoppedBy =
+  (count: number, read: string, write: string) =>
+  (end: End): void => {
+    if (answerOf(end.outcomes[count]) === undefined) return;
+    const stoppedAt = lastOf(end, count, write);
+    for (let caller = 0; caller < count; caller++) {
+      const isCalled = lastOf(end, caller, 'upstream') >= 0;
+      if (isCalled) assert.ok(lastOf(end, caller, read) < stoppedAt, 'a call was made for somebody who had read that it must not be');
+    }
+  };
+
+const limited: Scenario[] = [{ faults: 1 }, { crashes: 1, stragglers: 1 }].map((budget) =>
+  executing(
+    `executions through the handler, a limit of one, ${Object.keys(budget).join(' and ')}`,
+    'I4: at most `rate` calls',
+    { rate: 1, count: 2 },
+    budget,
+    (end, { calls }, answers) => {
+      assert.ok(calls <= 1, `${calls} calls were made, one is allowed`);
+      if (end.isUndisturbed) assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 429]);
+      for (const { status, code } of answers) assert.ok([200, 429].includes(status) || isFailure(code), `${status} ${code}`);
+    },
+  ),
+);
+
+const keyed: Scenario[] = [{ faults: 1 }, { crashes: 1, stragglers: 1 }].map((budget) =>
+  executing(
+    `executions through the handler under one key, ${Object.keys(budget).join(' and ')}`,
+    'I5: at most one call, and one answer for all',
+    { count: 2, idempotencyKey: 'once' },
+    budget,
+    (end, { calls }, answers) => {
+      assert.ok(calls <= 1, `the upstream was called ${calls} times under one key`);
+      if (end.isUndisturbed) assert.equal(calls, 1);
+      for (const { status, body, code } of answers) {
+        if (status === 200) assert.deepEqual(body, { name: 'France' });
+        else assert.ok(code === 'CONFLICT' || isFailure(code), `${status} ${code}`);
+      }
+    },
+  ),
+);
+
+const stopped: Scenario[] = [
+  executing(
+    'execution through the handler beside a revocation',
+    'I1: no call after a revocation was read',
+    { count: 2, beside: (table) => openAgents(table).revoke('agent', Date.now()) },
+    { faults: 1, crashes: 1 },
+    stoppedBy(2, 'get AGENT#', 'update AGENT#'),
+  ),
+  executing(
+    'execution through the handler beside a block',
+    'I1: no call after a block was read',
+    { count: 1, beside: (table) => openAgents(table).block('agent', 'why', Date.now()) },
+    { faults: 1, crashes: 1 },
+    stoppedBy(1, 'get AGENT#', 'update AGENT#'),
+  ),
+  executing(
+    'execution through the handler beside the delete of its intent',
+    'I1: no call of an intent that was read as deleted',
+    { count: 2, beside: (table) => openIntents(table).remove(uid, always) },
+    { faults: 1 },
+    stoppedBy(2, 'get INTENT#', 'put INTENT#'),
+  ),
+  executing(
+    'execution through the handler beside the delete of its service',
+    'I1: no call of a service that was read as deleted',
+    { count: 2, beside: (table, serviceId) => openServices(table).remove(serviceId, always) },
+    { faults: 1 },
+    stoppedBy(2, 'get SERVICE#', 'put SERVICE#'),
+  ),
+];
+
+/** Requests for PATs through the shipped handler. */
+const issuing = (
+  name: string,
+  promise: string,
+  asked: Parameters<typeof requestOf>[0][],
+  budget: Scenario['budget'],
+  check: (end: End, answers: Answer[]) => void | Promise<void>,
+  issues = 60,
+): Scenario => ({
+  name,
+  promise: `${promise}; I6, I7: each is answered as described`,
+  budget,
+  prepare: async () => ({
+    callers: asked.map((request) => (caller: Caller) => issue(openIssue(caller, { issues }), request)),
+    check: async (end) => {
+      for (const outcome of end.outcomes) if (outcome !== 'crashed' && 'error' in outcome) throw outcome.error;
+      const answers = valuesOf(end.outcomes) as Answer[];
+      // I1: whoever has a PAT has one that is good
+      for (const { status, body } of answers) if (status === 200) await requireGood(end, String(body['proto-pat']));
+      await check(end, answers);
+    },
+  }),
+});
+
+async function requireGood({ table }: End, pat: string): Promise<void> {
+  const verify = openPatVerifier({
+    findKey: openSigningKeys(
+      openKms(async (_, effect) => effect()),
+      ['key'],
+    ).find,
+  });
+  const { sub, gen } = await verify(pat, { baseUrl, nowMs: usualStartMs });
+  const agent = await table.get<{ generation: string }>(keys.agent(sub));
+  assert.equal(agent?.generation, gen, 'a PAT was issued that is not good');
+}
+
+const granted = (answers: Answer[]) => answers.filter(({ status }) => status === 200).length;
+
+const issued: Scenario[] = [
+  ...[{ faults: 1 }, { crashes: 1, stragglers: 1 }].map((budget) =>
+    issuing(
+      `issue through the handler to two keys, ${Object.keys(budget).join(' and ')}`,
+      'I1: an agent_id belongs to one key',
+      [{ at: 0 }, { at: 1 }],
+      budget,
+      (end, answers) => {
+        assert.ok(granted(answers) <= 1, 'two keys were issued PATs under one agent_id');
+        if (end.isUndisturbed) assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 403]);
+      },
+    ),
+  ),
+  issuing(
+    'issue through the handler beyond the limit',
+    'I4: at most so many PATs for a key',
+    [{}, {}],
+    { faults: 1, crashes: 1 },
+    (end, answers) => {
+      assert.ok(granted(answers) <= 1, 'more PATs were issued than may be');
+      if (end.isUndisturbed) assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 429]);
+    },
+    1,
+  ),
+  issuing(
+    'issue through the handler of one signed policy',
+    'I5: a jti is used once',
+    [{ jti: 'once' }, { jti: 'once' }],
+    { faults: 1, crashes: 1 },
+    (end, answers) => {
+      assert.ok(granted(answers) <= 1, 'one signed policy was used twice');
+      if (end.isUndisturbed) assert.equal(granted(answers), 1);
+    },
+  ),
+];
+
+const twoNames = executing(
+  'executions through the handler under two names of one key',
+  'I4: a rate belongs to a key',
+  { rate: 1, count: 2, isOfTwoNames: true },
+  {},
+  (_, { calls }) => assert.equal(calls, 1, `${calls} calls were made, one is allowed`),
+);
+
+export const handlerScenarios: Scenario[] = [...limited, twoNames, ...keyed, ...stopped, ...issued];
