@@ -128,12 +128,12 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
   };
 
   const standingOf = (window: CountedWindow, charge: Charge): Standing => {
-    const freeMs = freeAtMs(window, charge, charge.cost) + slackMs(charge.period) - clock.read(charge.period).earliestMs;
+    const waitMs = freeAtMs(window, charge, charge.cost) - clock.read(charge.period).earliestMs;
     return {
       charge,
       used: window.total,
       remaining: remainingCalls(window, charge, charge.cost),
-      resetSeconds: Math.max(1, Math.ceil(freeMs / 1000)),
+      resetSeconds: waitMs > 0 ? Math.ceil((waitMs + slackMs(charge.period)) / 1000) : 1,
     };
   };
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { openClock } from '../../../../functions/core/limit/clock.ts';
 import { countCalls } from '../../../../functions/core/limit/rate-limiter.ts';
+import { describeCause } from '../../../../functions/core/log.ts';
 import { openTableClock } from '../../../../functions/core/store/table-clock.ts';
 import type { RateLimit } from '../../../../schemas/pat.ts';
 import { type SimulationOptions, startSimulation } from '../../../support/simulation.ts';
@@ -76,6 +77,33 @@ describe('four instances, a fifth of the answers lost', () => {
     const { most, doubted } = await hammer({ rate: 20, period: 1 }, { skewsMs: [0, 0, 0, 0], lost: 0.2, hasNoDates: true });
     expect(most).toBeLessThanOrEqual(20);
     expect(doubted).toEqual([0, 0, 0, 0]);
+  });
+});
+
+describe('an instance whose clock is five seconds ahead', () => {
+  const open = () => {
+    const world = startSimulation({ skewsMs: [5_000] });
+    const consume = async (limit: RateLimit): Promise<unknown> => {
+      const outcome = world.instances[0]?.consume(countCalls('agent', 'execute', limit)).catch((error: unknown) => error);
+      await world.runUntil(world.now() + 100);
+      return outcome;
+    };
+    return { world, consume };
+  };
+
+  /** Two reads find that there is no counter yet, also none of version 0.1.0; each call is a write. */
+  test('counts by what the answers tell that it needs anyway, from its first call on', async () => {
+    const { world, consume } = open();
+    for (const operations of [3, 4, 5]) {
+      expect(await consume({ rate: 60, period: 60 })).toMatchObject({ isAdmitted: true });
+      expect(world.operations).toEqual([operations]);
+    }
+  });
+
+  test('answers 503 under a limit that does not bear it, and names the cause in the log', async () => {
+    const refusal = await open().consume({ rate: 20, period: 1 });
+    expect(refusal).toMatchObject({ code: 'SERVICE_UNAVAILABLE', status: 503, message: unknownTime, headers: { 'Retry-After': '1' } });
+    expect(describeCause((refusal as Error).cause)).toMatchObject({ name: 'WrongClock' });
   });
 });
 
