@@ -8,6 +8,7 @@ const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<vo
   opensearch: () => import('./bench/opensearch.ts'),
   cold: () => import('./bench/cold.ts'),
   console: () => import('./bench/console.ts'),
+  shares: () => import('./bench/shares.ts'),
   stack: () => import('./bench/stack.ts'),
 };
 

@@ -31,7 +31,7 @@ export interface LambdaOptions {
   shareAfterMs?: number;
   /** invocations that share an environment. Default 64 */
   maxShared?: number;
-  /** environments of all functions together. Default 32, which is more than there are functions */
+  /** environments of all functions together, also those that are ending. Default 32 */
   maxOfAll?: number;
   /** invocations that wait for an environment; further ones are refused. Default 400 */
   maxWaiting?: number;
@@ -77,13 +77,25 @@ export function openLambdas(options: LambdaOptions = {}) {
   /** the idle ones, the one that is idle longest first */
   const idleSinceMs = new Map<Environment, number>();
   const waiting: Waiting[] = [];
+  /** what gets the environments whose threads can be started next */
+  const next: Waiting[] = [];
+  /** threads that have not ended: those of all environments, and of those that are ending */
+  let threads = 0;
+  let isStopped = false;
 
   const forget = (environment: Environment) => {
     all.delete(environment);
     idleSinceMs.delete(environment);
   };
   const start = (definition: FunctionDefinition): Environment => {
-    const environment = startEnvironment(definition, options, () => forget(environment));
+    threads++;
+    const environment = startEnvironment(definition, options, {
+      onEnd: () => forget(environment),
+      onExit: () => {
+        threads--;
+        fill();
+      },
+    });
     all.add(environment);
     return environment;
   };
@@ -93,30 +105,42 @@ export function openLambdas(options: LambdaOptions = {}) {
   };
   const environmentsOf = (name: string) => [...all].filter(({ functionName }) => functionName === name);
 
-  const isStarved = ({ definition }: Waiting) => environmentsOf(definition.name).length === 0;
+  const isNext = (name: string) => next.some(({ definition }) => definition.name === name);
+  const isStarved = ({ definition: { name } }: Waiting) => environmentsOf(name).length === 0 && !isNext(name);
+
+  /** Ends an environment to start one for what waits, as soon as its thread has ended. */
+  const makeRoom = (environment: Environment, entry: Waiting) => {
+    withdraw(entry);
+    next.push(entry);
+    retire(environment);
+  };
+  /** @returns whether it still waited */
+  const withdraw = (entry: Waiting): boolean => {
+    const at = waiting.indexOf(entry);
+    if (at >= 0) waiting.splice(at, 1);
+    return at >= 0;
+  };
 
   const acquire = (definition: FunctionDefinition): Environment | Promise<Environment> => {
     const own = environmentsOf(definition.name);
     const free = own.findLast((environment) => idleSinceMs.delete(environment));
     if (free) return free;
-    // Only the first environment of a function makes room for itself: else functions would take it from each other in turns.
-    const [oldest] = own.length > 0 || all.size < maxOfAll ? [] : idleSinceMs.keys();
-    if (oldest) retire(oldest);
-    if (own.length < maxOfOne && all.size < maxOfAll) return start(definition);
+    if (own.length < maxOfOne && threads < maxOfAll) return start(definition);
     if (waiting.length >= maxWaiting) throw new LambdaThrottled(`${waiting.length} invocations wait already`);
     const { promise, resolve, reject } = Promise.withResolvers<Environment>();
     const entry: Waiting = { definition, resolve };
     const timer = setTimeout(() => {
-      waiting.splice(waiting.indexOf(entry), 1);
-      reject(new LambdaThrottled(`no environment of ${definition.name} was free within ${maxWaitMs} ms`));
+      if (withdraw(entry)) reject(new LambdaThrottled(`no environment of ${definition.name} was free within ${maxWaitMs} ms`));
     }, maxWaitMs);
     const sharing = setTimeout(() => {
       const [shared] = environmentsOf(definition.name).sort((one, other) => one.load - other.load);
       if (!shared || shared.load >= maxShared || waiting.some(isStarved)) return;
-      waiting.splice(waiting.indexOf(entry), 1);
-      resolve(shared);
+      if (withdraw(entry)) resolve(shared);
     }, shareAfterMs);
     waiting.push(entry);
+    // Only the first environment of a function makes room for itself: else functions would take it from each other in turns.
+    const [oldest] = isStarved(entry) ? idleSinceMs.keys() : [];
+    if (oldest) makeRoom(oldest, entry);
     return promise.finally(() => [timer, sharing].map(clearTimeout));
   };
 
@@ -125,15 +149,27 @@ export function openLambdas(options: LambdaOptions = {}) {
     const isServed = ({ definition }: Waiting) => definition.name === environment.functionName;
     const functions = new Set([...all].map(({ functionName }) => functionName));
     const mayYield = environmentsOf(environment.functionName).length !== 1 || functions.size === all.size;
-    const next = (mayYield && waiting.find(isStarved)) || waiting.find(isServed) || waiting.find(isStarved);
-    if (!next || (environment.load > 0 && !isServed(next))) {
+    const entry = (mayYield && waiting.find(isStarved)) || waiting.find(isServed) || waiting.find(isStarved);
+    if (!entry || (environment.load > 0 && !isServed(entry))) {
       if (all.has(environment) && environment.load === 0) idleSinceMs.set(environment, performance.now());
       return;
     }
-    waiting.splice(waiting.indexOf(next), 1);
-    if (isServed(next) && all.has(environment)) return next.resolve(environment);
-    retire(environment);
-    next.resolve(start(next.definition));
+    // If its thread has ended, that has gone on with what waits.
+    if (!all.has(environment)) return;
+    if (!isServed(entry)) return makeRoom(environment, entry);
+    withdraw(entry);
+    entry.resolve(environment);
+  };
+
+  /** Starts environments for what waits, as far as there is room. */
+  const fill = (): void => {
+    while (threads < maxOfAll && !isStopped) {
+      const mayHaveAnother = ({ definition }: Waiting) => environmentsOf(definition.name).length < maxOfOne;
+      const entry = next.shift() ?? waiting.find(isStarved) ?? waiting.find(mayHaveAnother);
+      if (!entry) return;
+      withdraw(entry);
+      entry.resolve(start(entry.definition));
+    }
   };
 
   const sweep = () => {
@@ -155,6 +191,7 @@ export function openLambdas(options: LambdaOptions = {}) {
       }
     },
     stop: async () => {
+      isStopped = true;
       clearInterval(sweeping);
       await Promise.all([...all].map((environment) => environment.stop()));
     },
@@ -167,7 +204,7 @@ const maxYoungGenerationSizeMb = 8;
 function startEnvironment(
   { name, folder, handler, environment, timeoutMs, memoryMb }: FunctionDefinition,
   { scratch = tmpdir(), compileCache, onLog = () => {} }: LambdaOptions,
-  onEnd: () => void,
+  { onEnd, onExit }: { onEnd(): void; onExit(): void },
 ) {
   const temporary = mkdtempSync(join(scratch, 'environment-'));
   const worker = new Worker(fileURLToPath(new URL('./lambda-worker.js', import.meta.url)), {
@@ -192,6 +229,7 @@ function startEnvironment(
     onEnd();
     rmSync(temporary, { recursive: true, force: true });
     for (const { reject } of runs.values()) reject(new LambdaFailure(`an environment of ${name} ended`));
+    onExit();
   });
 
   const run = async (event: unknown): Promise<string | undefined> => {

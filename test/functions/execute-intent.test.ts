@@ -74,7 +74,7 @@ test('relays the answer, with a receipt and what is left of the limit', async ()
   expect(headers).toMatchObject({
     'X-Request-Id': 'request-1',
     'Execution-Id': expect.stringMatching(/^[0-9A-Z]{26}$/),
-    'RateLimit-Policy': '"execute";q=60;w=67',
+    'RateLimit-Policy': '"execute";q=60;w=68',
     RateLimit: expect.stringMatching(/^"execute";r=59;t=\d+$/),
     'Content-Type': 'application/json',
     'Cache-Control': 'no-store',

@@ -75,7 +75,7 @@ describe('limits of their own', () => {
       policyOf([permit(intents, { constraint: [rate(60, 'hour')] }), permit(`${intents}/${refund}`, { constraint: [rate(5, 'day')] })]),
     );
     expect((await run(lookup)).headers).toMatchObject({
-      'RateLimit-Policy': '"execute";q=60;w=3961',
+      'RateLimit-Policy': '"execute";q=60;w=3962',
       RateLimit: expect.stringMatching(/^"execute";r=59;t=\d+$/),
     });
     await run(refund);
@@ -85,7 +85,7 @@ describe('limits of their own', () => {
     expect(gate.database.operations).toEqual(new Array(4).fill(['BatchGetItem', 'UpdateItem']).flat());
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect(answers[3]?.headers).toMatchObject({
-      'RateLimit-Policy': '"execute";q=60;w=3961, "policy.example:refund:v1";q=5;w=95041',
+      'RateLimit-Policy': '"execute";q=60;w=3962, "policy.example:refund:v1";q=5;w=95042',
       RateLimit: expect.stringMatching(/^"policy.example:refund:v1";r=0;t=\d+, "execute";r=54;t=\d+$/),
     });
     const refused = await run(refund);

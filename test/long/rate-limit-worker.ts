@@ -1,5 +1,6 @@
 /** A process of {@link ./rate-limit.ts}: executes as often as it may, and reports when, until its parent disconnects. */
 import { setTimeout } from 'node:timers/promises';
+import { openClock } from '../../functions/core/limit/clock.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import type { TableName } from '../../functions/core/store/keys.ts';
 import type { RateLimit } from '../../schemas/pat.ts';
@@ -11,6 +12,8 @@ export interface Task {
   /** executions at the same time */
   concurrency: number;
   agents: { thumbprint: string; limits: RateLimit[] }[];
+  /** how far the clock of this process is ahead of the table's, in milliseconds */
+  skewMs: number;
 }
 
 export interface Report {
@@ -19,31 +22,38 @@ export interface Report {
   refused: number;
   /** not counted in time */
   late: number;
+  /** the time was not known well enough for the limit */
+  doubtful: number;
   /** the table was out of reach */
   unreachable: number;
 }
 
-const newReport = (): Report => ({ executed: [], refused: 0, late: 0, unreachable: 0 });
+const newReport = (): Report => ({ executed: [], refused: 0, late: 0, doubtful: 0, unreachable: 0 });
 
-process.once('message', async ({ endpoint, tableNames, agents, concurrency }: Task) => {
-  const counter = openRateLimiter(connectTable(endpoint, tableNames));
+process.once('message', async ({ endpoint, tableNames, agents, concurrency, skewMs }: Task) => {
+  const table = connectTable(endpoint, tableNames);
+  const clock = openClock(table.clock, () => Date.now() + skewMs);
+  const counter = openRateLimiter(table, clock);
   let report = newReport();
 
   const executeOnce = async () => {
     const index = Math.floor(Math.random() * agents.length);
     const { thumbprint, limits } = agents[index] as Task['agents'][0];
+    const charges = limits.map(({ rate, period }) => ({ id: String(period), name: 'execute', rate, period, cost: 1 }));
+    const request = { holder: thumbprint, counter: 'execute', charges };
     try {
-      const { isAdmitted } = await counter.consume({
-        holder: thumbprint,
-        counter: 'execute',
-        charges: limits.map(({ rate, period }) => ({ id: String(period), name: 'execute', rate, period, cost: 1 })),
-      });
+      // an execution reads before it counts, and each answer tells the time
+      if (limits.some(({ period }) => clock.read(period).doubt)) await counter.inspect(request);
+      const { isAdmitted } = await counter.consume(request);
       if (isAdmitted) report.executed.push([index, Date.now()]);
       else report.refused++;
       if (!isAdmitted) await setTimeout(1);
     } catch (error) {
       if ((error as Error).message.startsWith('The call could not be counted')) report.late++;
-      else report.unreachable++;
+      else if ((error as Error).message.startsWith('The gate does not know the time')) {
+        report.doubtful++;
+        await setTimeout(20);
+      } else report.unreachable++;
     }
   };
   const reporting = setInterval(() => {

@@ -1,7 +1,8 @@
 /**
  * The promise about the rate, at length: separate processes execute for agents that share counters, while a part of the table's answers is
- * lost after the writes took effect, delayed or doubled. Then every window of `period` seconds of every agent is checked.
- * `node test/long/rate-limit.ts [--executions 1000000] [--processes 4] [--concurrency 8] [--lost 0.2] [--delayed 0.05] [--doubled 0.05] [--seed 1]`
+ * lost after the writes took effect, delayed or doubled, and the clocks of some are ahead or behind. Then every window of `period` seconds of every agent is checked.
+ * `node test/long/rate-limit.ts [--executions 1000000] [--processes 4] [--concurrency 8] [--lost 0.2] [--delayed 0.05] [--doubled 0.05] [--skew 5000] [--seed 1]`
+ * `--skew`: of three processes, the clock of the second is so many milliseconds ahead, and that of the third behind
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,6 +21,7 @@ const { values } = parseArgs({
     lost: number(0.2),
     delayed: number(0.05),
     doubled: number(0.05),
+    skew: number(0),
     seed: number(1),
   },
 });
@@ -47,24 +49,33 @@ const store = await startTable();
 const faults = { dropAfter: Number(values.lost), delay: Number(values.delayed), duplicate: Number(values.doubled) };
 const proxy = await startFaultyProxy(store.endpoint, faults, Number(values.seed));
 const made = agents.map((): number[] => []);
-const totals = { executed: 0, refused: 0, late: 0, unreachable: 0 };
+const totals = { executed: 0, refused: 0, late: 0, doubtful: 0, unreachable: 0 };
 const startedMs = Date.now();
 
-const task: Task = { endpoint: proxy.endpoint, tableNames: store.tableNames, agents, concurrency: Number(values.concurrency) };
+const task: Omit<Task, 'skewMs'> = {
+  endpoint: proxy.endpoint,
+  tableNames: store.tableNames,
+  agents,
+  concurrency: Number(values.concurrency),
+};
 const processes = Array.from(
   { length: Number(values.processes) },
   (): ChildProcess => fork(new URL('./rate-limit-worker.ts', import.meta.url)),
 );
-for (const child of processes) {
-  child.on('message', ({ executed, refused, late, unreachable }: Report) => {
+/** Executions by each process. */
+const shares = processes.map(() => 0);
+for (const [index, child] of processes.entries()) {
+  child.on('message', ({ executed, refused, late, doubtful, unreachable }: Report) => {
     for (const [agent, timeMs] of executed) made[agent]?.push(timeMs);
     totals.executed += executed.length;
+    shares[index] = (shares[index] ?? 0) + executed.length;
     totals.refused += refused;
     totals.late += late;
+    totals.doubtful += doubtful;
     totals.unreachable += unreachable;
     if (totals.executed >= executions && child.connected) for (const each of processes) each.disconnect();
   });
-  child.send(task);
+  child.send({ ...task, skewMs: ([0, 1, -1][index % 3] ?? 0) * Number(values.skew) } satisfies Task);
 }
 const progress = setInterval(() => console.log(`${totals.executed} of ${executions} executions`), 10_000);
 await Promise.all(processes.map((child) => once(child, 'exit')));
@@ -81,8 +92,12 @@ const violations = made.flatMap((timesMs, agent) => {
   );
 });
 const total = violations.reduce((sum, count) => sum + count, 0);
-console.log(`${totals.executed} executions by ${processes.length} processes in ${Math.round((Date.now() - startedMs) / 1_000)} s`);
-console.log(`${totals.refused} refused (429), 503: ${totals.late} not counted in time, ${totals.unreachable} table out of reach`);
+console.log(
+  `${totals.executed} executions by ${processes.length} processes (${shares.join(', ')}) in ${Math.round((Date.now() - startedMs) / 1_000)} s`,
+);
+console.log(
+  `${totals.refused} refused (429), 503: ${totals.late} not counted in time, ${totals.doubtful} time not known well enough, ${totals.unreachable} table out of reach`,
+);
 console.log(
   `${proxy.counts.requests} requests to the table: ${proxy.counts.dropAfter} answers lost, ${proxy.counts.delay} late, ${proxy.counts.duplicate} doubled`,
 );

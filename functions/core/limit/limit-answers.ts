@@ -1,6 +1,6 @@
 import { ApiError } from '../api-error.ts';
 import { formatMoney } from '../policy/money.ts';
-import { earlyAllowanceMs, type LimitDecision, refusing, type Standing } from './rate-limiter.ts';
+import { type LimitDecision, refusing, type Standing, slackMs } from './rate-limiter.ts';
 import { longestCountMs } from './window.ts';
 
 /**
@@ -19,7 +19,7 @@ export function rateLimitHeaders({ standings }: Pick<LimitDecision, 'standings'>
 }
 
 function describeQuota({ charge: { name, rate, cost, period } }: Standing): string {
-  const windowSeconds = Math.ceil((longestCountMs(period) + earlyAllowanceMs) / 1000);
+  const windowSeconds = Math.ceil((longestCountMs(period) + slackMs(period)) / 1000);
   return `"${name}";q=${Math.floor(rate / cost)}${Number.isFinite(period) ? `;w=${windowSeconds}` : ''}`;
 }
 

@@ -5,6 +5,7 @@ import { unavailable } from '../api-error.ts';
 import { type Charge, isRate } from '../policy/limits.ts';
 import { keys } from '../store/keys.ts';
 import type { Table } from '../store/table.ts';
+import { type Clock, maxDoubtMs, openClock, openRightClock, type Reading, WrongClock } from './clock.ts';
 import { type Buckets, type CountedWindow, type CounterItem, keptTokens, openCounterItems, sweepDelaySeconds } from './counter-item.ts';
 import { addCall, bucketAt, callableUntilMs, clearAtMs, emptyWindow, freeAtMs, remainingCalls, removeCall, rollTo } from './window.ts';
 
@@ -66,7 +67,7 @@ export interface RateLimiter {
    * Counts one call in the windows of all its limits with one write, or refuses it and counts nothing. Of the calls that are made within
    * {@link madeWithinMs} (of the shortest period) after their admission, what they take is never more than `rate` in any window of `period`
    * seconds of any limit, whatever the concurrency and however slow the table.
-   * @throws ApiError SERVICE_UNAVAILABLE if the counter cannot be reached
+   * @throws ApiError SERVICE_UNAVAILABLE if the counter cannot be reached, or the time is not known well enough for the shortest period
    */
   consume(request: LimitRequest): Promise<LimitDecision>;
   /** What may still be called, without counting a call; one read. */
@@ -86,8 +87,11 @@ const maxKnown = 10_000;
 /** An attempt fails only if another call was counted in between, or if counting took longer than a call may wait. */
 const maxAttempts = 5;
 
-/** How much too early clients may call without being refused: clocks differ, and timers fire early. */
-export const earlyAllowanceMs = 100;
+/** How much too early clients may call without being refused: timers fire early. */
+const earlyAllowanceMs = 100;
+
+/** How much longer clients are told to wait than calls count: another instance may know the time less closely. */
+export const slackMs = (period: number): number => earlyAllowanceMs + maxDoubtMs(period);
 
 /** How long a budget is believed to be used up: another instance may have given some of it back. */
 const believedMs = 10_000;
@@ -99,24 +103,39 @@ const isExceeded = ({ charge: { rate, cost }, used }: Standing): boolean => used
 /** What refuses a call. */
 export const refusing = ({ standings }: LimitDecision): Standing[] => standings.filter(isExceeded);
 
-/** @param now - milliseconds since the epoch */
-export function openRateLimiter(table: Table, now: () => number = Date.now): RateLimiter {
+/** @param time - the clock, or the milliseconds since the epoch of one that is right. Default: the table's time, see {@link openClock} */
+export function openRateLimiter(table: Table, time: Clock | (() => number) = openClock(table.clock)): RateLimiter {
+  const clock = typeof time === 'function' ? openRightClock(time) : time;
   const counters = openCounterItems(table);
   const known = new QuickLRU<string, { item: CounterItem; atMs: number }>({ maxSize: maxKnown });
 
+  /** For what is not exact. */
+  const now = (): number => clock.read(Number.POSITIVE_INFINITY).earliestMs;
+
+  /** @throws ApiError SERVICE_UNAVAILABLE if calls cannot be counted by what is known of the time */
+  function readToCount(period: number): Reading {
+    const reading = clock.read(period);
+    if (reading.doubt === undefined) return reading;
+    const message = 'The gate does not know the time well enough to count the call. Try again after Retry-After.';
+    throw unavailable(message, new WrongClock(reading.doubt));
+  }
+
   /** The window of a limit as of now. */
   const current = (item: CounterItem | undefined, { id, period }: Charge): CountedWindow => {
-    const bucket = bucketAt(now(), period);
+    const bucket = bucketAt(clock.read(period).earliestMs, period);
     const window = item?.windows[id];
     return { ...(window ? rollTo(window, bucket) : emptyWindow(bucket)), period };
   };
 
-  const standingOf = (window: CountedWindow, charge: Charge): Standing => ({
-    charge,
-    used: window.total,
-    remaining: remainingCalls(window, charge, charge.cost),
-    resetSeconds: Math.max(1, Math.ceil((freeAtMs(window, charge, charge.cost) + earlyAllowanceMs - now()) / 1000)),
-  });
+  const standingOf = (window: CountedWindow, charge: Charge): Standing => {
+    const waitMs = freeAtMs(window, charge, charge.cost) - clock.read(charge.period).earliestMs;
+    return {
+      charge,
+      used: window.total,
+      remaining: remainingCalls(window, charge, charge.cost),
+      resetSeconds: waitMs > 0 ? Math.ceil((waitMs + slackMs(charge.period)) / 1000) : 1,
+    };
+  };
 
   function decide({ charges }: LimitRequest, windowOf: (charge: Charge) => CountedWindow): LimitDecision {
     const standings = charges.map((charge) => standingOf(windowOf(charge), charge));
@@ -160,20 +179,21 @@ export function openRateLimiter(table: Table, now: () => number = Date.now): Rat
   }
 
   /*
-   * Why no window of `period` of any limit holds more than `rate`. Buckets are those of `window.ts`; a call is worth what it costs.
+   * Why no window of `period` of any limit holds more than `rate`. Buckets are those of `window.ts`; a call is worth what it costs. Time is
+   * that of the table, which every reading of a clock bounds, whatever the clocks of the instances show; see `clock.ts` for what that takes.
    *
    * 1. Every write is conditional on the state that it changes, so the item passes through one sequence of states. Each of them counts one
    *    call more in some windows, moves one that came too late to newer buckets, or gives money back, of a call that is not made. None has a
    *    total above `rate` in a window that the write adds to.
    * 2. A call that was counted into bucket b is part of every later state of that window whose newest bucket is less than b + liveBuckets,
    *    unless it is not made.
-   * 3. It is admitted by callableUntilMs(b) of each of its windows, and made within madeWithinMs of the shortest, so in each of them at
-   *    least one `period` before bucket b + liveBuckets begins.
-   * 4. Take the calls of any window of `period`, and of these the one that was counted last. When it was made, the newest bucket of its state
-   *    had begun, and none of the others was a `period` ago: by 3 they all still counted, by 2 they are in that state's total, and by 1
+   * 3. The newest bucket of a state has begun when that is written: whoever wrote it first took the bucket of the earliest time that it can
+   *    have been.
+   * 4. A call is admitted while even the latest time that it can be is not after callableUntilMs(b) of each of its windows, and made within
+   *    madeWithinMs of the shortest, so in each of them at least one `period` before bucket b + liveBuckets begins.
+   * 5. Take the calls of any window of `period`, and of these the one that was counted last. When it was made, the newest bucket of its state
+   *    had begun (3), and none of the others was a `period` ago: by 4 they all still counted, by 2 they are in that state's total, and by 1
    *    that is at most `rate`.
-   *
-   * If two clocks differ, their difference is taken from the time that 3 leaves for making a call.
    */
   async function consume(request: LimitRequest): Promise<LimitDecision> {
     const { charges } = request;
@@ -185,6 +205,7 @@ export function openRateLimiter(table: Table, now: () => number = Date.now): Rat
     let late: Buckets | undefined;
     let item = believable(request) ?? (await read(request));
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      for (const { period } of charges) readToCount(period);
       const windows = new Map(
         charges.map((charge) => {
           const window = current(item, charge);
@@ -210,8 +231,8 @@ export function openRateLimiter(table: Table, now: () => number = Date.now): Rat
       // the token also recognises a write that took effect and whose answer was lost
       if (!item?.last.includes(token)) continue;
       const counted = item;
-      const untilMs = Math.min(...charges.map(({ id, period }) => callableUntilMs(buckets[id] ?? 0, period)));
-      if (now() <= untilMs) return { ...decide(request, (charge) => current(counted, charge)), isAdmitted: true, buckets };
+      const isInTime = charges.every(({ id, period }) => readToCount(period).latestMs <= callableUntilMs(buckets[id] ?? 0, period));
+      if (isInTime) return { ...decide(request, (charge) => current(counted, charge)), isAdmitted: true, buckets };
       late = buckets;
       token = newToken();
     }

@@ -17,12 +17,14 @@ import {
   UpdateCommand,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
+import { HttpResponse } from '@smithy/core/protocols';
 import { unavailable } from '../api-error.ts';
 import { awsClientSettings } from '../aws-client.ts';
 import { readEnvironment } from '../environment.ts';
 import { bounded, currentSignal } from '../invocation.ts';
 import { LeanDynamoDBClient } from './dynamodb-client.ts';
 import { type Key, type TableName, tableOf } from './keys.ts';
+import { openTableClock, type TableClock } from './table-clock.ts';
 
 export type Item = Record<string, unknown>;
 
@@ -49,6 +51,8 @@ const unprocessed = <T extends object>(left: T | undefined): T | undefined => (l
  * of throwing; a table that cannot be reached is ApiError SERVICE_UNAVAILABLE.
  */
 export interface Table {
+  /** what its answers tell of its time; none if it does not tell the time */
+  readonly clock?: TableClock;
   get<T extends Item>(key: Key): Promise<T | undefined>;
   /** up to 100 items in one round trip, in the order of the keys */
   getAll<T extends Item>(keys: Key[]): Promise<(T | undefined)[]>;
@@ -70,6 +74,8 @@ export const documentClient = (): DynamoDBDocumentClient =>
 /** @param names - what the two tables are called in this deployment */
 export function openTable(names: Record<TableName, string>, client: DynamoDBDocumentClient = documentClient()): Table {
   const nameOf = ({ pk }: Key): string => names[tableOf(pk)];
+  const clock = openTableClock();
+  readDates(client, clock);
 
   /** `true` or the output where the write took place, `false` where its condition did not hold. */
   async function conditional<T>(write: () => Promise<T>): Promise<T | false> {
@@ -112,6 +118,7 @@ export function openTable(names: Record<TableName, string>, client: DynamoDBDocu
   }
 
   return {
+    clock,
     async get<T extends Item>(key: Key) {
       const output = await reach(() => client.send(new GetCommand({ TableName: nameOf(key), Key: key, ConsistentRead: true })));
       return output.Item as T | undefined;
@@ -147,6 +154,20 @@ export function openTable(names: Record<TableName, string>, client: DynamoDBDocu
       for (let start = 0; start < requested.length; start += 25) await deleteBatch(requested.slice(start, start + 25));
     },
   };
+}
+
+/** Shows the clock every answer, also those that are errors. */
+function readDates({ middlewareStack }: DynamoDBDocumentClient, clock: TableClock): void {
+  middlewareStack.add(
+    (next) => async (call) => {
+      const sentMs = performance.now();
+      const answer = await next(call);
+      const { response } = answer;
+      if (HttpResponse.isInstance(response)) clock.observe({ sentMs, receivedMs: performance.now(), headers: response.headers });
+      return answer;
+    },
+    { step: 'deserialize', priority: 'low' },
+  );
 }
 
 /** Errors that say that the request itself is wrong: a fault of ours, not of the table. */

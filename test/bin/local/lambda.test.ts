@@ -119,6 +119,19 @@ describe('openLambdas', () => {
     expect(counts).toEqual([1, 1, 2, 1, 3, 1]);
   });
 
+  test('environments that are ending count: there are never more threads than environments', async () => {
+    const lambda = open('return ++count', { maxOfAll: 3 });
+    let most = 0;
+    const watching = setInterval(() => {
+      most = Math.max(most, readdirSync(lambda.scratch).length);
+    }, 1);
+    const names = Array.from({ length: 40 }, (_, at) => `function-${at % 10}`);
+    await Promise.all(names.map((name) => lambda.invoke({}, name)));
+    for (const name of names.slice(0, 10)) await lambda.invoke({}, name);
+    clearInterval(watching);
+    expect(most).toBe(3);
+  });
+
   test('a function that waits without an environment gets the next free one, however busy the others are', async () => {
     const lambda = open(later, { maxOfAll: 1 });
     const order: string[] = [];

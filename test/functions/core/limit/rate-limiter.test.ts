@@ -4,7 +4,13 @@ import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
-import { countCalls, type LimitDecision, type LimitRequest, openRateLimiter } from '../../../../functions/core/limit/rate-limiter.ts';
+import {
+  countCalls,
+  type LimitDecision,
+  type LimitRequest,
+  openRateLimiter,
+  slackMs,
+} from '../../../../functions/core/limit/rate-limiter.ts';
 import { bucketMs, callableUntilMs, longestCountMs } from '../../../../functions/core/limit/window.ts';
 import { keys } from '../../../../functions/core/store/keys.ts';
 import type { Table } from '../../../../functions/core/store/table.ts';
@@ -16,7 +22,7 @@ import { startTable, type TestTable } from '../../../support/table.ts';
 
 /** When a bucket of a minute no longer counts, and when a client is told so: in seconds, a little later. */
 const minuteMs = longestCountMs(60);
-const minuteSeconds = Math.ceil((minuteMs + 100) / 1000);
+const minuteSeconds = Math.ceil((minuteMs + slackMs(60)) / 1000);
 
 /** A moment at which buckets of every period used here begin. */
 const startMs = Date.UTC(2026, 0, 1);
@@ -118,8 +124,9 @@ describe('round trips', () => {
     const refusal = { name: 'execute', isAdmitted: false, limit: request.limit, remaining: 0 };
     for (let call = 0; call < 100; call++) expect(await counter.consume(request)).toEqual({ ...refusal, resetSeconds: minuteSeconds });
     nowMs = startMs + minuteMs - 1;
-    expect(counter.findRefusal(request)).toEqual({ ...refusal, resetSeconds: 1 });
-    expect(await counter.consume(request)).toEqual({ ...refusal, resetSeconds: 1 });
+    const resetSeconds = Math.ceil((1 + slackMs(60)) / 1000);
+    expect(counter.findRefusal(request)).toEqual({ ...refusal, resetSeconds });
+    expect(await counter.consume(request)).toEqual({ ...refusal, resetSeconds });
     expect(store.operations).toEqual([]);
 
     nowMs = startMs + minuteMs;
@@ -265,7 +272,7 @@ describe('faults', () => {
       isAdmitted: true,
       limit: request.limit,
       remaining: 1,
-      resetSeconds: Math.ceil((lengthMs + minuteMs - (budgetMs + 1) + 100) / 1000),
+      resetSeconds: Math.ceil((lengthMs + minuteMs - (budgetMs + 1) + slackMs(60)) / 1000),
     });
     expect(await itemOf(request)).toMatchObject({ bucket: startMs / lengthMs + 1, total: 1 });
     nowMs = startMs + 2 * lengthMs;

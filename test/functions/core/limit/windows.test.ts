@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { keptTokens } from '../../../../functions/core/limit/counter-item.ts';
 import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
-import { type LimitDecision, type LimitRequest, openRateLimiter, type RateLimiter } from '../../../../functions/core/limit/rate-limiter.ts';
+import {
+  type LimitDecision,
+  type LimitRequest,
+  openRateLimiter,
+  type RateLimiter,
+  slackMs,
+} from '../../../../functions/core/limit/rate-limiter.ts';
 import { bucketMs, longestCountMs } from '../../../../functions/core/limit/window.ts';
 import type { Charge } from '../../../../functions/core/policy/limits.ts';
 import { keys } from '../../../../functions/core/store/keys.ts';
@@ -88,9 +94,9 @@ describe('several limits at once', () => {
     const refused = await limits.consume(both);
     expect(refused).toMatchObject({ isAdmitted: false });
     expect(limitExceeded(refused).headers).toMatchObject({
-      'RateLimit-Policy': '"all";q=10;w=67, "narrow";q=2;w=3961',
-      RateLimit: '"narrow";r=0;t=3961, "all";r=8;t=67',
-      'Retry-After': '3961',
+      'RateLimit-Policy': '"all";q=10;w=68, "narrow";q=2;w=3962',
+      RateLimit: '"narrow";r=0;t=3962, "all";r=8;t=68',
+      'Retry-After': '3962',
     });
     for (let call = 0; call < 8; call++) expect(await limits.consume(wide)).toMatchObject({ isAdmitted: true });
     expect(await limits.consume(wide)).toMatchObject({ isAdmitted: false });
@@ -181,7 +187,7 @@ describe('a budget', () => {
     for (let call = 0; call < 3; call++) answers.push(rateLimitHeaders(await limits.consume(request))['Budget-Warning']);
     expect(answers).toEqual([undefined, undefined, '"monthly";used="9.00";budget="10.00";unit="EUR"']);
     const refusal = limitExceeded(await limits.consume(request));
-    const seconds = Math.ceil((longestCountMs(2_678_400) + 100 - ((nowMs % bucketMs(2_678_400)) as number)) / 1_000);
+    const seconds = Math.ceil((longestCountMs(2_678_400) + slackMs(2_678_400) - ((nowMs % bucketMs(2_678_400)) as number)) / 1_000);
     expect(refusal).toMatchObject({
       code: 'TOO_MANY_REQUESTS',
       message: 'The budget does not suffice for this call. Send it again after Retry-After seconds, when enough of it is free again.',

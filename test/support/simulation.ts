@@ -1,0 +1,103 @@
+/** Many instances of the gate over one table in simulated time: a minute passes in milliseconds, and a seed gives the same run again. */
+import { unavailable } from '../../functions/core/api-error.ts';
+import { openClock } from '../../functions/core/limit/clock.ts';
+import { openRateLimiter, type RateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import type { Table } from '../../functions/core/store/table.ts';
+import { openTableClock } from '../../functions/core/store/table-clock.ts';
+import { openMemoryTable } from '../world/memory-table.ts';
+import { seededRandom } from './random.ts';
+
+export interface SimulationOptions {
+  /** how far the clock of each instance is ahead of the table's, in milliseconds */
+  skewsMs: readonly number[];
+  seed?: number;
+  /** probability that an answer is lost after the request took effect, 0 by default */
+  lost?: number;
+  /** probability that a request is held back for 200 ms, 0 by default */
+  delayed?: number;
+  /** answers of the table have no date */
+  hasNoDates?: boolean;
+}
+
+export interface Simulation {
+  /** the table's time, in milliseconds since the epoch */
+  now(): number;
+  random(): number;
+  sleep(ms: number): Promise<void>;
+  instances: RateLimiter[];
+  /** operations that reached the table, for each instance */
+  operations: number[];
+  /** Lets time pass, until this moment, and ends what goes on then. */
+  runUntil(timeMs: number): Promise<void>;
+}
+
+/** A moment at which buckets of every period begin. */
+const startMs = Date.UTC(2026, 0, 1);
+
+/** One way to the table, in milliseconds: the least, and how much more it may be. */
+const wayMs = { least: 1.5, more: 2 };
+
+/** As the client of the table does: three attempts, and a random wait before each further one, which may be twice as long each time. */
+const [maxAttempts, maxBackoffMs] = [3, 100];
+
+export function startSimulation({ skewsMs, seed = 1, lost = 0, delayed = 0, hasNoDates = false }: SimulationOptions): Simulation {
+  const random = seededRandom(seed);
+  const store = openMemoryTable();
+  const due: { timeMs: number; resume(): void }[] = [];
+  let nowMs = startMs;
+  const now = () => nowMs;
+
+  const sleep = (ms: number) =>
+    new Promise<void>((resume) => {
+      const timeMs = nowMs + ms;
+      const at = due.findLastIndex((other) => other.timeMs <= timeMs) + 1;
+      due.splice(at, 0, { timeMs, resume });
+    });
+
+  async function runUntil(endMs: number): Promise<void> {
+    for (;;) {
+      await new Promise((resolve) => setImmediate(resolve));
+      const next = due[0];
+      if (next === undefined || next.timeMs > endMs) break;
+      due.shift();
+      nowMs = next.timeMs;
+      next.resume();
+    }
+    nowMs = endMs;
+  }
+
+  const travel = () => sleep(wayMs.least + random() * wayMs.more);
+
+  const operations = skewsMs.map(() => 0);
+  const open = (skewMs: number, instance: number): RateLimiter => {
+    const ownMs = () => nowMs + skewMs;
+    const clock = openTableClock(ownMs);
+
+    async function reach<T>(operate: () => Promise<T>): Promise<T> {
+      for (let attempt = 0; attempt < maxAttempts; attempt++) {
+        if (attempt > 0) await sleep(random() * maxBackoffMs * 2 ** (attempt - 1));
+        const sentMs = ownMs();
+        await travel();
+        if (random() < delayed) await sleep(200);
+        operations[instance] = (operations[instance] ?? 0) + 1;
+        const answer = await operate();
+        const date = new Date(nowMs).toUTCString();
+        await travel();
+        if (random() < lost) continue;
+        clock.observe({ sentMs, receivedMs: ownMs(), headers: hasNoDates ? {} : { date } });
+        return answer;
+      }
+      throw unavailable('The registry cannot be reached. Try again after Retry-After.');
+    }
+
+    const table: Table = {
+      ...store,
+      get: (key) => reach(() => store.get(key)),
+      put: (item, condition) => reach(() => store.put(item, condition)),
+      update: (key, input) => reach(() => store.update(key, input)),
+    };
+    return openRateLimiter(table, openClock(clock, ownMs));
+  };
+
+  return { now, random, sleep, instances: skewsMs.map(open), operations, runUntil };
+}
