@@ -28,6 +28,6 @@ export function requireFullTextSearch(): void {
 export function openDatabase(file: string): DatabaseSync {
   requireFullTextSearch();
   const database = new (sqlite as NonNullable<typeof sqlite>).DatabaseSync(file);
-  database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000');
+  database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000');
   return database;
 }

@@ -45,6 +45,8 @@ export function openMeanings(parts: Parts): Meanings {
   let heads = new Int8Array(parts.read('heads'));
   let tails = new Int8Array(parts.read('tails'));
   let count = ids.length;
+  /** what a first look says of each row: made once, as one search follows the other */
+  let likely = new Float32Array(0);
   const rowOf = new Map(Array.from(ids, (id, row) => [id, row]));
 
   function grow(): void {
@@ -101,9 +103,10 @@ export function openMeanings(parts: Parts): Meanings {
       return row === undefined ? 0 : headProduct(row, vector) + tailProduct(row, vector);
     },
     nearest(vector, wanted, isWanted) {
-      const likely = multiplyHeads(heads, scales, toMeaning(vector.subarray(0, headColumns)).bytes, count);
+      if (likely.length < count) likely = new Float32Array(ids.length);
+      multiplyHeads(heads, scales, toMeaning(vector.subarray(0, headColumns)).bytes, likely.subarray(0, count));
       for (let row = 0; row < count; row++) if (!isWanted(ids[row] as number)) likely[row] = unwanted;
-      return findGreatest(likely, wanted * lookedAt)
+      return findGreatest(likely.subarray(0, count), wanted * lookedAt)
         .filter((row) => likely[row] !== unwanted)
         .map((row) => ({ id: ids[row] as number, cosine: headProduct(row, vector) + tailProduct(row, vector) }))
         .sort((a, b) => b.cosine - a.cosine || a.id - b.id)
@@ -119,12 +122,10 @@ export function openMeanings(parts: Parts): Meanings {
 }
 
 /** What the heads alone say of each row: a function by itself, so that it is compiled once. */
-function multiplyHeads(heads: Int8Array, scales: Float32Array, head: Int8Array, count: number): Float32Array {
-  const products = new Float32Array(count);
-  for (let row = 0, from = 0; row < count; row++, from += headColumns) {
+function multiplyHeads(heads: Int8Array, scales: Float32Array, head: Int8Array, products: Float32Array): void {
+  for (let row = 0, from = 0; row < products.length; row++, from += headColumns) {
     let sum = 0;
     for (let at = 0; at < headColumns; at++) sum += (heads[from + at] as number) * (head[at] as number);
     products[row] = sum * (scales[row] as number);
   }
-  return products;
 }

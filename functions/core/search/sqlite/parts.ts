@@ -15,7 +15,10 @@ export function openParts(database: DatabaseSync, owner: string): Parts {
   return {
     read(name) {
       const content = read.get(`${owner} ${name}`)?.content;
-      return content instanceof Uint8Array ? content.slice().buffer : new ArrayBuffer(0);
+      if (!(content instanceof Uint8Array)) return new ArrayBuffer(0);
+      const { buffer, byteLength } = content;
+      // it need not be copied if nothing else is in its buffer
+      return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? buffer : content.slice().buffer;
     },
     write(name, { buffer, byteOffset, byteLength }) {
       put.run(`${owner} ${name}`, new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength));

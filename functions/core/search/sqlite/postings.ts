@@ -32,7 +32,7 @@ export interface Postings {
   save(): void;
 }
 
-/** Entries and their scores, in no order. */
+/** Entries and their scores, in no order. They hold until the next question. */
 export interface Scores {
   ids: Int32Array;
   /** above 0 */
@@ -83,8 +83,10 @@ export function openPostings(parts: Parts): Postings {
   const goneFrom = new Map<string, number>();
   let changes = 0;
 
-  /** of each id, what the words of a question add up to; made once, because a search is answered before the next begins */
+  /** Of each id, what the words of a question add up to, and the list of those that hold any: made once, as one search follows the other. */
   let sums = new Float32Array(0);
+  let listedIds = new Int32Array(0);
+  let listedScores = new Float32Array(0);
   let [leastId, greatestId] = [0, 0];
   for (const id of ids) [leastId, greatestId] = [Math.min(leastId, id), Math.max(greatestId, id)];
 
@@ -146,8 +148,11 @@ export function openPostings(parts: Parts): Postings {
     },
     score(words, isWanted) {
       const size = greatestId - leastId + 1;
-      if (sums.length < size) sums = new Float32Array(2 * size);
-      else sums.fill(0, 0, size);
+      if (sums.length < size) {
+        sums = new Float32Array(2 * size);
+        listedIds = new Int32Array(2 * size);
+        listedScores = new Float32Array(2 * size);
+      } else sums.fill(0, 0, size);
       const entries = count(everyEntry);
       for (const word of new Set(words.map(stem))) {
         const factor = rarity(entries, count(word)) / greatestWorth;
@@ -157,7 +162,18 @@ export function openPostings(parts: Parts): Postings {
         if (more) addUp(sums, more.ids, more.worths, factor, leastId);
       }
       for (const id of gone) sums[id - leastId] = 0;
-      return listWanted(sums, size, leastId, isWanted);
+      let listed = 0;
+      for (let place = 0; place < size; place++) {
+        const score = sums[place] as number;
+        if (score === 0 || !isWanted(place + leastId)) continue;
+        listedIds[listed] = place + leastId;
+        listedScores[listed++] = score;
+      }
+      return {
+        ids: listedIds.subarray(0, listed),
+        scores: listedScores.subarray(0, listed),
+        has: (id) => (sums[id - leastId] ?? 0) > 0,
+      };
     },
     holds(word, id) {
       const stemmed = stem(word);
@@ -182,16 +198,4 @@ function addUp(sums: Float32Array, ids: ArrayLike<number>, worths: ArrayLike<num
     const place = (ids[at] as number) - leastId;
     sums[place] = (sums[place] as number) + (worths[at] as number) * factor;
   }
-}
-
-function listWanted(sums: Float32Array, size: number, leastId: number, isWanted: (id: number) => boolean): Scores {
-  const ids: number[] = [];
-  const scores: number[] = [];
-  for (let place = 0; place < size; place++) {
-    const score = sums[place] as number;
-    if (score === 0 || !isWanted(place + leastId)) continue;
-    ids.push(place + leastId);
-    scores.push(score);
-  }
-  return { ids: Int32Array.from(ids), scores: Float32Array.from(scores), has: (id) => (sums[id - leastId] ?? 0) > 0 };
 }

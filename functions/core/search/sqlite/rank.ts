@@ -62,19 +62,25 @@ function without({ ids, scores }: Scores, left: readonly number[]): Listed {
 
 const compareCandidates = (a: Candidate, b: Candidate): number => b.score - a.score || (a.uid < b.uid ? -1 : 1);
 
-/**
- * The first entries in the order by score, equal scores by uid.
- * @param readUids - asked only of entries whose score others have too
- */
-function readBest({ ids, scores }: Listed, count: number, readUids: (ids: number[]) => Map<number, string>): Entry[] {
-  const entries = findGreatest(scores, count).map((at) => ({ id: ids[at] as number, score: scores[at] as number }));
+type ReadUids = (ids: number[]) => Map<number, string>;
+
+/** The order by score, equal scores by uid. */
+function sortEntries(entries: Entry[], readUids: ReadUids): Entry[] {
   const sharing = new Map<number, number>();
   for (const { score } of entries) sharing.set(score, (sharing.get(score) ?? 0) + 1);
   const uids = readUids(entries.filter(({ score }) => sharing.get(score) !== 1).map(({ id }) => id));
-  return entries
-    .map((entry) => ({ ...entry, uid: uids.get(entry.id) ?? '' }))
-    .sort(compareCandidates)
-    .slice(0, count);
+  return entries.map((entry) => ({ ...entry, uid: uids.get(entry.id) ?? '' })).sort(compareCandidates);
+}
+
+/** The first entries of that order; where it does not decide who is among them, equal scores stand in any order. */
+function readBest({ ids, scores }: Listed, count: number, readUids: ReadUids): Entry[] {
+  const entries = findGreatest(scores, count).map((at): Entry => ({ id: ids[at] as number, score: scores[at] as number }));
+  entries.sort((a, b) => b.score - a.score);
+  const least = entries[count - 1]?.score;
+  if (least === undefined || entries[count]?.score !== least) return entries.slice(0, count);
+  const above = entries.filter(({ score }) => score > least);
+  const equal = entries.filter(({ score }) => score === least);
+  return [...above, ...sortEntries(equal, readUids)].slice(0, count);
 }
 
 /** The directions of a question: as a whole, and of each of its sentences. */
@@ -92,14 +98,15 @@ export interface RankingOptions extends SearchOptions {
 /** Ranks a question: the entries that hold any of its words, and those that are near it in meaning. */
 export function prepareRanking(database: DatabaseSync, meanings: Meanings, postings: Postings) {
   const readCandidates = database.prepare(sql.candidates);
+  readCandidates.setReturnArrays(true);
   const uids = database.prepare(sql.uids);
   const readUids = (ids: number[]) => new Map(uids.all(JSON.stringify(ids)).map(({ id, uid }) => [Number(id), String(uid)]));
 
   /** Whether an entry passes all filters. */
   function passing(filters: Filter[], withDeprecated: boolean): (id: number) => boolean {
     if (filters.length === 0) return (id) => withDeprecated || id > 0;
-    const rows = database.prepare(sql.passing(filters)).all(...filters.map(({ value }) => value));
-    const ids = new Set(rows.map(({ id }) => Number(id)));
+    const ids = new Set<number>();
+    for (const { id } of database.prepare(sql.passing(filters)).iterate(...filters.map(({ value }) => value))) ids.add(Number(id));
     return (id) => (withDeprecated || id > 0) && ids.has(id);
   }
 
@@ -124,8 +131,8 @@ export function prepareRanking(database: DatabaseSync, meanings: Meanings, posti
       return (whole + Math.max(...directions.parts.map((part) => meanings.cosine(id, part)))) / 2;
     };
     const scores = new Map([...best.map(({ id, score }) => [id, score] as const), ...near.map((id) => [id, 0] as const)]);
-    const rows = readCandidates.all(JSON.stringify([...scores.keys()])) as { id: number; uid: string; gist: Uint8Array }[];
-    const ranked = rows.map(({ id, uid, gist }): Ranked => {
+    const rows = readCandidates.all(JSON.stringify([...scores.keys()])) as object[] as [number, string, Uint8Array][];
+    const ranked = rows.map(([id, uid, gist]): Ranked => {
       const layers = { words: (scores.get(id) ?? 0) / greatest, meaning: meaningOf(id), ...compare(asked, readGist(gist)) };
       return { id, uid, score: 0, layers };
     });
@@ -166,7 +173,9 @@ export function prepareRanking(database: DatabaseSync, meanings: Meanings, posti
       const missing = page_size - entries.length;
       const beyond = Math.max(first, sorted.length) - near.length;
       const rest =
-        missing > 0 && first + entries.length < total ? readBest(without(held, near), beyond + missing, readUids).slice(beyond) : [];
+        missing > 0 && first + entries.length < total
+          ? sortEntries(readBest(without(held, near), beyond + missing, readUids), readUids).slice(beyond)
+          : [];
       return { entries: [...entries, ...rest.map(({ id, score }) => ({ id, score: score / greatest }))], total };
     },
   };
