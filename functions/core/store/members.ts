@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { ApiError } from '../api-error.ts';
@@ -64,36 +65,74 @@ export async function removeMember(table: Table, list: string, intentUid: string
   await table.delete(keys.member(list, intentUid), isMine);
 }
 
+/** What a roster says of an intent: the last change among those that share its slot. */
+export interface Slot {
+  name: string;
+  rev: string | undefined;
+  /** the list has no roster */
+  isMissing: boolean;
+}
+
+/** How many slots a roster has: changes of two intents in one slot at once may have to be tried again. */
+const slots = 64;
+
+/**
+ * What the roster of a list says of an intent. Whoever is about to mark the intent on the roster reads this before the record: then what the
+ * record says is what the roster counts, as long as the slot is the same.
+ */
+export async function readSlot(table: Table, list: string, intentUid: string): Promise<Slot> {
+  const roster = await table.get<Roster>(keys.roster(list));
+  const name = `slot${createHash('sha256').update(intentUid).digest().readUInt16BE() % slots}`;
+  return { name, rev: roster?.[name] as string | undefined, isMissing: roster === undefined };
+}
+
 /**
  * Says that an intent is about to join a service or to leave it. From now on it counts if its record is live, until somebody settles the
  * matter; who marks it again takes the duty over. Each step recognises itself, so one whose answer was lost may be sent again.
+ * @param seen - of the roster, before the record was read
+ * @returns false if the intent may have joined or left since, so that the record has to be read again
  */
-export async function markOnRoster(table: Table, list: string, intentUid: string, rev: string, step: 'joins' | 'leaves'): Promise<void> {
+export async function markOnRoster(
+  table: Table,
+  list: string,
+  intentUid: string,
+  rev: string,
+  step: 'joins' | 'leaves',
+  seen: Slot,
+): Promise<boolean> {
+  if (seen.isMissing) return true;
   const key = keys.roster(list);
-  const names = { ExpressionAttributeNames: { '#uid': intentUid, '#pending': 'pending' } };
-  const isTakenOut =
-    step === 'leaves' &&
-    (await table.update(key, {
-      UpdateExpression: 'SET #pending.#uid = :rev, members = members - :one',
-      ConditionExpression: 'attribute_exists(members) AND attribute_not_exists(#pending.#uid)',
-      ...names,
-      ExpressionAttributeValues: { ':rev': rev, ':one': 1 },
-    }));
-  if (isTakenOut) return;
-  await table.update(key, {
+  const names = { '#uid': intentUid, '#pending': 'pending' };
+  const isSame = seen.rev === undefined ? 'attribute_not_exists(#slot)' : '#slot = :seen';
+  const isMarked = await table.update(key, {
+    UpdateExpression: `SET #pending.#uid = :rev${step === 'leaves' ? ', #slot = :rev, members = members - :one' : ''}`,
+    ConditionExpression: `attribute_exists(members) AND attribute_not_exists(#pending.#uid) AND ${isSame}`,
+    ExpressionAttributeNames: { ...names, '#slot': seen.name },
+    ExpressionAttributeValues: { ':rev': rev, ...(step === 'leaves' && { ':one': 1 }), ...(seen.rev !== undefined && { ':seen': seen.rev }) },
+  });
+  if (isMarked) return true;
+  const isTakenOver = await table.update(key, {
     UpdateExpression: 'SET #pending.#uid = :rev',
-    ConditionExpression: `attribute_exists(members)${step === 'leaves' ? ' AND attribute_exists(#pending.#uid)' : ''}`,
-    ...names,
+    ConditionExpression: 'attribute_exists(#pending.#uid)',
+    ExpressionAttributeNames: names,
     ExpressionAttributeValues: { ':rev': rev },
   });
+  return isTakenOver !== false;
 }
 
 /** The intent has joined the service or left it. */
-export async function settleOnRoster(table: Table, list: string, intentUid: string, rev: string, has: 'joined' | 'left'): Promise<void> {
+export async function settleOnRoster(
+  table: Table,
+  list: string,
+  intentUid: string,
+  rev: string,
+  has: 'joined' | 'left',
+  { name }: Slot,
+): Promise<void> {
   await table.update(keys.roster(list), {
-    UpdateExpression: `REMOVE #pending.#uid${has === 'joined' ? ' SET members = members + :one' : ''}`,
+    UpdateExpression: `REMOVE #pending.#uid SET #slot = :mine${has === 'joined' ? ', members = members + :one' : ''}`,
     ConditionExpression: '#pending.#uid = :mine',
-    ExpressionAttributeNames: { '#uid': intentUid, '#pending': 'pending' },
+    ExpressionAttributeNames: { '#uid': intentUid, '#pending': 'pending', '#slot': name },
     ExpressionAttributeValues: { ':mine': rev, ...(has === 'joined' && { ':one': 1 }) },
   });
 }
@@ -132,7 +171,11 @@ export async function listMembers(
   const behind = total - from - expected;
   if (expected === 0) return { intents: [], total };
   if (Math.min(from, behind) > maxSkipped) throw tooFarIn();
-  if (from <= behind) return { intents: await take(table, lists, {}, from, expected), total };
+  if (from <= behind) {
+    // more than were counted: one that has joined since must not take the place of another
+    const intents = await take(table, lists, {}, from, count);
+    return { intents, total: Math.max(total, from + intents.length) };
+  }
   return { intents: (await take(table, lists, { isBackward: true }, behind, expected)).reverse(), total };
 }
 
