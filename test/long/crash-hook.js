@@ -12,8 +12,9 @@ function watchTable() {
   let [writes, at, when] = [0, Number.POSITIVE_INFINITY, ''];
   const end = () => process.kill(process.pid, 'SIGKILL');
   const { emit } = server.prototype;
-  server.prototype.emit = function (name, request, response) {
-    if (name !== 'request') return emit.apply(this, arguments);
+  server.prototype.emit = function (...event) {
+    const [name, request, response] = event;
+    if (name !== 'request') return emit.apply(this, event);
     const { 'x-amz-target': target, 'x-crash': order } = request.headers;
     if (order !== undefined) {
       response.end(String(writes));
@@ -24,7 +25,7 @@ function watchTable() {
     // before the write; while it is done; after it, before its answer is sent
     if (isIt && when === 'before') end();
     if (isIt && when === 'after') response.end = end;
-    const result = emit.apply(this, arguments);
+    const result = emit.apply(this, event);
     if (isIt && when === 'during') request.once('end', () => setImmediate(end));
     return result;
   };
