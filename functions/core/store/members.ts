@@ -108,7 +108,11 @@ export async function markOnRoster(
     UpdateExpression: `SET #pending.#uid = :rev${step === 'leaves' ? ', #slot = :rev, members = members - :one' : ''}`,
     ConditionExpression: `attribute_exists(members) AND attribute_not_exists(#pending.#uid) AND ${isSame}`,
     ExpressionAttributeNames: { ...names, '#slot': seen.name },
-    ExpressionAttributeValues: { ':rev': rev, ...(step === 'leaves' && { ':one': 1 }), ...(seen.rev !== undefined && { ':seen': seen.rev }) },
+    ExpressionAttributeValues: {
+      ':rev': rev,
+      ...(step === 'leaves' && { ':one': 1 }),
+      ...(seen.rev !== undefined && { ':seen': seen.rev }),
+    },
   });
   if (isMarked) return true;
   const isTakenOver = await table.update(key, {
