@@ -25,6 +25,8 @@ export interface ApiParameter {
   in: 'path' | 'query' | 'header';
   required: boolean;
   description?: string;
+  /** the parameter may also be sent without a value, which is as if it were left out */
+  allowEmptyValue?: true;
   schema: JsonSchema;
   example?: unknown;
 }

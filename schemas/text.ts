@@ -52,7 +52,7 @@ export const name = (maximum: number) =>
         .superRefine(visible(false))
         .refine((text) => characters(text) <= maximum, `must have at most ${maximum} characters`),
     )
-    .meta({ maxLength: maximum });
+    .meta({ minLength: 1, maxLength: maximum });
 
 /** Prose of at most 4,000 characters; line breaks and tabs are welcome, other control characters and invisible ones are not. */
 export const description = z
@@ -64,7 +64,7 @@ export const description = z
       .superRefine(visible(true))
       .refine((text) => characters(text) <= 4000, 'must have at most 4000 characters'),
   )
-  .meta({ maxLength: 4000 });
+  .meta({ minLength: 1, maxLength: 4000 });
 
 /** An absolute http or https address without user information, at most 2,048 characters. It is shown, never called. */
 export const webAddress = z

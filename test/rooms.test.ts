@@ -97,7 +97,12 @@ const belongsTo: [name: RegExp, room: RegExp][] = [
   ],
   [
     /^(@smithy\/.*|@aws-sdk\/credential-provider-env)$/,
-    within('functions/core/search/', 'functions/core/aws-client.ts', 'functions/core/store/dynamodb-client.ts'),
+    within(
+      'functions/core/search/',
+      'functions/core/aws-client.ts',
+      'functions/core/store/dynamodb-client.ts',
+      'functions/core/store/table.ts',
+    ),
   ],
   [/^node:sqlite$/, within('functions/core/search/sqlite/', 'bin/')],
   [/^(aws-cdk-lib|constructs|cdk-nag)(\/.*)?$/, within('lib/', 'bin/app.ts')],

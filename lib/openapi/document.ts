@@ -125,6 +125,7 @@ export function toOpenApi({ protocol, aliases, policy, signIn = true }: Document
       description: [
         'An agent finds an intent, signs the usage policy with a key of its own, gets a Policy Adherence Token (PAT) in return, and executes the intent with it.',
         `Every answer that is not 2xx is an \`Error\`: \`code\` says what kind it is, \`message\` what to do next, and \`details.issues\` names every place that is wrong.`,
+        'Bodies are JSON (RFC 8259) that can be read in one way only: no two members of one name in one object, none called `__proto__`, at most 32 levels, numbers within the range of double precision, no lone surrogates. What cannot be said in a schema is refused with 400, too: invisible characters in a text, and rules between several members.',
       ].join('\n\n'),
     },
     servers: [{ url: exampleBaseUrl }],

@@ -34,12 +34,17 @@ export function openSchemas() {
           in: 'query',
           required: false,
           ...(description !== undefined && { description }),
+          ...(refusesEmpty(rest) && { allowEmptyValue: true }),
           schema: rest,
           ...(examples[name] !== undefined && { example: rest.type === 'integer' ? Number(examples[name]) : examples[name] }),
         };
       }),
   };
 }
+
+/** Whether no empty text fits a schema. The gate takes parameters without a value as left out. */
+const refusesEmpty = ({ type, minLength = 0, ...rules }: JsonSchema): boolean =>
+  type !== 'string' || Number(minLength) > 0 || ['$ref', 'const', 'enum', 'format', 'pattern'].some((rule) => rule in rules);
 
 export type Schemas = ReturnType<typeof openSchemas>;
 

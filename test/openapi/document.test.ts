@@ -89,6 +89,14 @@ describe.each(endpoints)('$name', (endpoint) => {
     expect(named).toHaveLength(endpoint.path.split('{').length - 1);
   });
 
+  test('lets every parameter of its query be sent without a value, as the gate does', () => {
+    for (const parameter of operation.parameters ?? []) {
+      if (!('in' in parameter) || parameter.in !== 'query') continue;
+      const isEmptyFit = text.query?.shape[parameter.name]?.safeParse('').success;
+      expect([parameter.name, isEmptyFit || parameter.allowEmptyValue]).toEqual([parameter.name, true]);
+    }
+  });
+
   test('has examples of its request and its answer that are valid', () => {
     const hasExample = !['get-openapi', 'get-root', 'get-console', 'get-docs', 'get-docs-asset', 'mcp', ...pagesAndForms].includes(
       endpoint.name,

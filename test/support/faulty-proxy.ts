@@ -12,6 +12,8 @@ export interface Faults {
   delay?: number;
   /** the request takes effect twice, the second answer is sent */
   duplicate?: number;
+  /** the connection breaks, and the request takes effect `delayMs` later, perhaps after it has been sent again */
+  late?: number;
 }
 
 export type Fault = keyof Faults;
@@ -33,7 +35,7 @@ interface Answer {
   body: Buffer;
 }
 
-const kinds: readonly Fault[] = ['dropBefore', 'dropAfter', 'delay', 'duplicate'];
+const kinds: readonly Fault[] = ['dropBefore', 'dropAfter', 'delay', 'duplicate', 'late'];
 
 /**
  * An HTTP proxy on a loopback port before `target` (an origin such as `http://127.0.0.1:8000`), whose faults are drawn from `seed`.
@@ -42,7 +44,7 @@ const kinds: readonly Fault[] = ['dropBefore', 'dropAfter', 'delay', 'duplicate'
 export async function startFaultyProxy(target: string, faults: Faults, seed = 1, delayMs = 200): Promise<FaultyProxy> {
   const random = seededRandom(seed);
   const agent = new Agent({ keepAlive: true });
-  const counts = { requests: 0, dropBefore: 0, dropAfter: 0, delay: 0, duplicate: 0 };
+  const counts = { requests: 0, dropBefore: 0, dropAfter: 0, delay: 0, duplicate: 0, late: 0 };
 
   function draw(): Fault | 'none' {
     const scripted = proxy.next.shift();
@@ -76,10 +78,11 @@ export async function startFaultyProxy(target: string, faults: Faults, seed = 1,
     try {
       const body = await readAll(incoming);
       if (fault === 'dropBefore') return incoming.socket.destroy();
-      if (fault === 'delay') await new Promise((resolve) => setTimeout(resolve, delayMs));
+      if (fault === 'late') incoming.socket.destroy();
+      if (fault === 'delay' || fault === 'late') await new Promise((resolve) => setTimeout(resolve, delayMs));
       if (fault === 'duplicate') await forward(method, url, headers, body);
       const answer = await forward(method, url, headers, body);
-      if (fault === 'dropAfter') return incoming.socket.destroy();
+      if (fault === 'dropAfter' || fault === 'late') return incoming.socket.destroy();
       return response.writeHead(answer.status, answer.headers).end(answer.body);
     } catch {
       return incoming.socket.destroy();

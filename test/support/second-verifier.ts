@@ -35,7 +35,9 @@ export function judgePat(token: string, { jwks, address, now }: Expectations): {
 
   let claims: Record<string, unknown>;
   try {
-    claims = JSON.parse(payload.toString('utf8'));
+    const json = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(payload);
+    claims = JSON.parse(json);
+    if (!hasOneReading(json)) return { reason: 'another reader may see something else' };
   } catch {
     return { reason: 'no JSON' };
   }
@@ -44,10 +46,37 @@ export function judgePat(token: string, { jwks, address, now }: Expectations): {
   return reason === undefined ? { claims } : { reason };
 }
 
-const known = new Set(['iss', 'sub', 'aud', 'iat', 'nbf', 'exp', 'jti', 'scope', 'pol', 'cnf', 'dpop', 'gen', 'lmt', 'bil']);
+/** Whether JSON has no member twice, and no half of a character. No two members of a PAT have one name, wherever they stand. */
+function hasOneReading(json: string): boolean {
+  const texts = [...json.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?/g)].map(([, text = '', colon]) => ({
+    text: JSON.parse(text) as string,
+    colon,
+  }));
+  const names = texts.filter(({ colon }) => colon !== undefined).map(({ text }) => text);
+  return new Set(names).size === names.length && texts.every(({ text }) => text.isWellFormed());
+}
+
+const known = new Set([
+  'iss',
+  'sub',
+  'aud',
+  'iat',
+  'nbf',
+  'exp',
+  'jti',
+  'scope',
+  'pol',
+  'cnf',
+  'dpop',
+  'gen',
+  'lmt',
+  'bil',
+  'person',
+  'client_id',
+]);
 
 function findFault(claims: Record<string, unknown>, address: string, now: number): string | undefined {
-  const { iss, sub, aud, iat, nbf, exp, jti, scope, pol, cnf, dpop, gen, lmt, bil } = claims;
+  const { iss, sub, aud, iat, nbf, exp, jti, scope, pol, cnf, dpop, gen, lmt, bil, person, client_id } = claims;
   const isDate = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
   const isText = (value: unknown): value is string => typeof value === 'string';
   const hasExactly = (value: unknown, tests: Record<string, (member: unknown) => boolean>) =>
@@ -64,7 +93,9 @@ function findFault(claims: Record<string, unknown>, address: string, now: number
   if (exp <= now) return 'no longer';
   if (![sub, jti, pol, gen].every(isText)) return 'a text that is none';
   if (!Array.isArray(scope) || !scope.every(isText)) return 'a scope that is none';
-  if (!hasExactly(cnf, { jkt: isText })) return 'no key';
+  const isOfPerson = person !== undefined && /^person\.[A-Za-z0-9_-]{43}$/.test(String(person)) && isText(person) && isText(client_id);
+  const isOfKey = hasExactly(cnf, { jkt: isText }) && person === undefined && client_id === undefined;
+  if (!isOfKey && !(isOfPerson && cnf === undefined && dpop === undefined)) return 'neither the PAT of a key nor of a person';
   if (dpop !== undefined && dpop !== true) return 'dpop that is not true';
   if (lmt !== undefined && !hasExactly(lmt, { rate: isCount, period: isCount })) return 'a limit that is none';
   const billingMethods = ['credit_card', 'invoice', 'wallet', 'processor', 'other'];

@@ -258,10 +258,10 @@ export const plantedBugs: PlantedBug[] = [
     caughtBy: 'one uid in two services',
   },
   {
-    name: 'two writers of one intent leave a mark on the roster',
-    file: `${store}/intents.ts`,
-    line: "            await unmarkOnRoster(table, list, uid, rev, 'leaves');\n            continue;",
-    becomes: '            continue;',
+    name: 'an intent is counted by what its record said before others changed it',
+    file: `${store}/members.ts`,
+    line: 'attribute_not_exists(#pending.#uid) AND ${isSame}`',
+    becomes: 'attribute_not_exists(#pending.#uid)`',
     caughtBy: 'an intent is deleted twice',
   },
   {

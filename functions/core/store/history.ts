@@ -106,10 +106,10 @@ export function openHistory(table: Table, days: number = usualDays) {
   /** Entries from the newest to the oldest, at most `count` from each month. */
   async function* newestFirst({ after, sinceMs }: HistoryQuery, nowMs: number, countOf: () => number): AsyncGenerator<Page> {
     const oldestMs = Math.max(sinceMs ?? 0, nowMs - days * dayMs);
-    const newestMs = after === undefined ? nowMs + clockToleranceMs : ulidTimeMs(after);
+    const newestMs = Math.min(nowMs + clockToleranceMs, after === undefined ? Number.POSITIVE_INFINITY : ulidTimeMs(after));
     for (const month of monthsBetween(newestMs, oldestMs)) {
-      const isFirst = month === historyOf(newestMs);
-      let start: Key | undefined = isFirst && after !== undefined ? keys.history(after) : undefined;
+      const follows = after === undefined ? undefined : keys.history(after);
+      let start: Key | undefined = follows?.pk === month ? follows : undefined;
       const isLast = month === historyOf(oldestMs);
       do {
         const { items, lastKey }: { items: (HistoryItem & Key)[]; lastKey: Key | undefined } = await table.query(month, {

@@ -17,10 +17,10 @@ import {
   listOf,
   markMember,
   markOnRoster,
+  readSlot,
   removeMember,
   settleMember,
   settleOnRoster,
-  unmarkOnRoster,
 } from './members.ts';
 import type { IntentRecord, ServiceRecord } from './records.ts';
 import { intentChanged, recordChanged } from './refusals.ts';
@@ -70,6 +70,10 @@ export function openIntents(table: Table, history: History = openHistory(table))
 
   const find = async (uid: string): Promise<LiveIntent | undefined> => (isIntentUid(uid) ? (await findWith(uid, [])).found : undefined);
 
+  /** Whether an intent that was read is what still stands, after what was read since. */
+  const isCurrent = async ({ intent_uid, rev }: IntentRecord): Promise<boolean> =>
+    (await table.get<IntentItem>(keys.intent(intent_uid)))?.rev === rev;
+
   /** The changes that an admin makes. Each leaves one entry in the history, and is refused outside of the admin's namespaces. */
   function changesBy(by: Admin) {
     /** Says that a record is about to be written over what was seen. */
@@ -93,8 +97,15 @@ export function openIntents(table: Table, history: History = openHistory(table))
       return change;
     }
 
-    /** One conditional write over what was read. A write whose answer was lost is recognised by its revision, or by the mark of whoever has replaced it. */
-    async function overwrite(change: AdminChange, item: Key & IntentItem): Promise<boolean> {
+    /**
+     * One conditional write over what was read. A write whose answer was lost is recognised by its revision, or by the mark of whoever has replaced it.
+     * @param isMarked - on the rosters of the lists that it changes; without that nothing is written
+     */
+    async function overwrite(change: AdminChange, item: Key & IntentItem, isMarked: boolean): Promise<boolean> {
+      if (!isMarked) {
+        await history.withdraw(change);
+        return false;
+      }
       const isWritten = await table.put(
         item,
         change.before_rev === undefined
@@ -117,42 +128,44 @@ export function openIntents(table: Table, history: History = openHistory(table))
         check: (service: ServiceRecord) => void = () => {},
       ): Promise<IntentRecord | undefined> {
         if (!isUlid(serviceId)) return undefined;
-        const [service, seen] = await table.getAll<Item>([keys.service(serviceId), keys.intent(input.intent_uid)]);
-        if (!isLive(service)) return undefined;
-        requireIntentNamespace(by, service, input.intent_uid);
-        check(service as ServiceRecord & Item);
-        if (isLive(seen) && isLive(await table.get(keys.service(String(seen.service_id))))) throw uidTaken();
+        for (let attempt = 0; attempt < 10; attempt++) {
+          const list = listOf(serviceId, input.draft);
+          const slot = await readSlot(table, list, input.intent_uid);
+          const [service, seen] = await table.getAll<Item>([keys.service(serviceId), keys.intent(input.intent_uid)]);
+          if (!isLive(service)) return undefined;
+          requireIntentNamespace(by, service, input.intent_uid);
+          check(service as ServiceRecord & Item);
+          if (isLive(seen) && isLive(await table.get(keys.service(String(seen.service_id))))) throw uidTaken();
 
-        const rev = newUlid();
-        const item = toIntentItem(input, serviceId, rev);
-        const list = listOf(serviceId, input.draft);
-        if (input.draft) await createRoster(table, list);
-        const [change] = await Promise.all([
-          announce('create', seen && { rev: String(seen.rev) }, item, service),
-          markMember(table, list, input.intent_uid, rev),
-          markOnRoster(table, list, input.intent_uid, rev, 'joins'),
-        ]);
-        if (!(await overwrite(change, item))) {
-          await unmarkOnRoster(table, list, input.intent_uid, rev, 'joins');
-          throw uidTaken();
-        }
+          const rev = newUlid();
+          const item = toIntentItem(input, serviceId, rev);
+          if (input.draft) await createRoster(table, list);
+          const [change, isMarked] = await Promise.all([
+            announce('create', seen && { rev: String(seen.rev) }, item, service),
+            markOnRoster(table, list, input.intent_uid, rev, 'joins', input.draft ? { ...slot, isMissing: false } : slot),
+            markMember(table, list, input.intent_uid, rev),
+          ]);
+          // what stands there now may be as dead as what was seen
+          if (!(await overwrite(change, item, isMarked))) continue;
 
-        const [serviceNow] = await Promise.all([
-          table.get<ServiceRecord & Item>(keys.service(serviceId)),
-          settleMember(table, list, rev, input),
-          settleOnRoster(table, list, input.intent_uid, rev, 'joined'),
-        ]);
-        if (isLive(serviceNow)) {
-          history.write(by, change);
-          return toIntentRecord(item);
+          const [serviceNow] = await Promise.all([
+            table.get<ServiceRecord & Item>(keys.service(serviceId)),
+            settleMember(table, list, rev, input),
+            settleOnRoster(table, list, input.intent_uid, rev, 'joined', slot),
+          ]);
+          if (isLive(serviceNow)) {
+            history.write(by, change);
+            return toIntentRecord(item);
+          }
+          await table.delete(keys.intent(input.intent_uid), {
+            ConditionExpression: 'rev = :mine',
+            ExpressionAttributeValues: { ':mine': rev },
+          });
+          await removeMember(table, list, input.intent_uid, rev);
+          await history.withdraw(change);
+          return undefined;
         }
-        await table.delete(keys.intent(input.intent_uid), {
-          ConditionExpression: 'rev = :mine',
-          ExpressionAttributeValues: { ':mine': rev },
-        });
-        await removeMember(table, list, input.intent_uid, rev);
-        await history.withdraw(change);
-        return undefined;
+        throw uidTaken();
       },
 
       /**
@@ -172,33 +185,21 @@ export function openIntents(table: Table, history: History = openHistory(table))
           const [left, list] = [listOf(intent.service_id, intent.draft), listOf(intent.service_id, input.draft)];
           const isMoved = left !== list;
           if (isMoved && input.draft) await createRoster(table, list);
-          const [change] = await Promise.all([
+          const [joining, leaving] = isMoved ? await Promise.all([list, left].map((one) => readSlot(table, one, uid))) : [];
+          if (isMoved && !(await isCurrent(intent))) continue;
+          const [change, ...marks] = await Promise.all([
             announce('update', { rev: intent.rev, digest: digestOf(toDefinition(intent)) }, item, service),
+            ...(joining ? [markOnRoster(table, list, uid, rev, 'joins', joining)] : []),
+            ...(leaving ? [markOnRoster(table, left, uid, rev, 'leaves', leaving)] : []),
             markMember(table, list, uid, rev),
-            ...(isMoved
-              ? [
-                  markOnRoster(table, list, uid, rev, 'joins'),
-                  markMember(table, left, uid, rev),
-                  markOnRoster(table, left, uid, rev, 'leaves'),
-                ]
-              : []),
+            ...(isMoved ? [markMember(table, left, uid, rev)] : []),
           ]);
-          if (!(await overwrite(change, item))) {
-            if (isMoved) {
-              await Promise.all([unmarkOnRoster(table, list, uid, rev, 'joins'), unmarkOnRoster(table, left, uid, rev, 'leaves')]);
-            }
-            continue;
-          }
+          if (!(await overwrite(change, item, !marks.includes(false)))) continue;
           history.write(by, change);
           await Promise.all([
             settleMember(table, list, rev, input),
-            ...(isMoved
-              ? [
-                  settleOnRoster(table, list, uid, rev, 'joined'),
-                  removeMember(table, left, uid, rev),
-                  settleOnRoster(table, left, uid, rev, 'left'),
-                ]
-              : []),
+            ...(joining ? [settleOnRoster(table, list, uid, rev, 'joined', joining)] : []),
+            ...(leaving ? [removeMember(table, left, uid, rev), settleOnRoster(table, left, uid, rev, 'left', leaving)] : []),
           ]);
           return { intent: toIntentRecord(item), service };
         }
@@ -220,6 +221,8 @@ export function openIntents(table: Table, history: History = openHistory(table))
           const now = Date.now();
           const rev = newUlid();
           const list = listOf(service_id, intent.draft);
+          const slot = await readSlot(table, list, uid);
+          if (!(await isCurrent(intent))) continue;
           const tombstone = {
             ...keys.intent(uid),
             kind: 'intent' as const,
@@ -229,17 +232,14 @@ export function openIntents(table: Table, history: History = openHistory(table))
             deleted_at: now,
             expires_at: Math.floor(now / 1000) + history.tombstoneLifeSeconds,
           };
-          const [change] = await Promise.all([
+          const [change, isMarked] = await Promise.all([
             announce('delete', { rev: intent.rev, digest: digestOf(toDefinition(intent)) }, tombstone, service),
+            markOnRoster(table, list, uid, rev, 'leaves', slot),
             markMember(table, list, uid, rev),
-            markOnRoster(table, list, uid, rev, 'leaves'),
           ]);
-          if (!(await overwrite(change, tombstone))) {
-            await unmarkOnRoster(table, list, uid, rev, 'leaves');
-            continue;
-          }
+          if (!(await overwrite(change, tombstone, isMarked))) continue;
           history.write(by, change);
-          await Promise.all([removeMember(table, list, uid, rev), settleOnRoster(table, list, uid, rev, 'left')]);
+          await Promise.all([removeMember(table, list, uid, rev), settleOnRoster(table, list, uid, rev, 'left', slot)]);
           return true;
         }
         throw recordChanged();

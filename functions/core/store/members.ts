@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { ApiError } from '../api-error.ts';
@@ -76,62 +77,80 @@ export async function removeMember(table: Table, list: string, intentUid: string
   await table.delete(keys.member(list, intentUid), isMine);
 }
 
-const onRoster = (intentUid: string) => ({ '#uid': intentUid, '#pending': 'pending' });
+/** What a roster says of an intent: the last change among those that share its slot. */
+export interface Slot {
+  name: string;
+  rev: string | undefined;
+  /** the list has no roster */
+  isMissing: boolean;
+}
 
-/** What stands on a roster for a revision that is about to be written while another writer's was: with it goes the duty of both. */
-const takenOver = (rev: string): string => `${rev}+`;
+/** How many slots a roster has: changes of two intents in one slot at once may have to be tried again. */
+const slots = 64;
 
-/** How often a mark is tried: it fails only if another writer settles in between, or if there is no roster any more. */
-const markAttempts = 3;
+/**
+ * What the roster of a list says of an intent. Whoever is about to mark the intent on the roster reads this before the record: then what the
+ * record says is what the roster counts, as long as the slot is the same.
+ */
+export async function readSlot(table: Table, list: string, intentUid: string): Promise<Slot> {
+  const roster = await table.get<Roster>(keys.roster(list));
+  const name = `slot${createHash('sha256').update(intentUid).digest().readUInt16BE() % slots}`;
+  return { name, rev: roster?.[name] as string | undefined, isMissing: roster === undefined };
+}
 
 /**
  * Says that an intent is about to join a service or to leave it. From now on it counts if its record is live, until somebody settles the
  * matter; who marks it again takes the duty over. Each step recognises itself, so one whose answer was lost may be sent again.
+ * @param seen - of the roster, before the record was read
+ * @returns false if the intent may have joined or left since, so that the record has to be read again
  */
-export async function markOnRoster(table: Table, list: string, intentUid: string, rev: string, step: 'joins' | 'leaves'): Promise<void> {
-  const set = ({ update, condition, values = {} }: { update: string; condition: string; values?: Record<string, unknown> }) =>
-    table.update(keys.roster(list), {
-      UpdateExpression: update,
-      ConditionExpression: condition,
-      ExpressionAttributeNames: onRoster(intentUid),
-      ExpressionAttributeValues: { ':rev': rev, ...values },
-    });
-  const isLeaving = step === 'leaves';
-  const first = {
-    update: `SET #pending.#uid = :rev${isLeaving ? ', members = members - :one' : ''}`,
-    condition: 'attribute_exists(members) AND attribute_not_exists(#pending.#uid)',
-    ...(isLeaving && { values: { ':one': 1 } }),
-  };
-  const over = {
-    update: 'SET #pending.#uid = :over',
-    condition: 'attribute_exists(#pending.#uid) AND #pending.#uid <> :rev',
-    values: { ':over': takenOver(rev) },
-  };
-  // the first has been sent again
-  const again = { update: 'SET #pending.#uid = :rev', condition: '#pending.#uid = :rev' };
-  for (let attempt = 0; attempt < markAttempts; attempt++) {
-    const isMarked = (await set(first)) || (await set(over)) || (await set(again));
-    if (isMarked) return;
-  }
-}
-
-/** The record was not written, because another writer came first: as if it had never been marked, unless another writer's mark was or is there. */
-export async function unmarkOnRoster(table: Table, list: string, intentUid: string, rev: string, step: 'joins' | 'leaves'): Promise<void> {
-  await table.update(keys.roster(list), {
-    UpdateExpression: `REMOVE #pending.#uid${step === 'leaves' ? ' SET members = members + :one' : ''}`,
-    ConditionExpression: '#pending.#uid = :mine',
-    ExpressionAttributeNames: onRoster(intentUid),
-    ExpressionAttributeValues: { ':mine': rev, ...(step === 'leaves' && { ':one': 1 }) },
+export async function markOnRoster(
+  table: Table,
+  list: string,
+  intentUid: string,
+  rev: string,
+  step: 'joins' | 'leaves',
+  seen: Slot,
+): Promise<boolean> {
+  if (seen.isMissing) return true;
+  const key = keys.roster(list);
+  const names = { '#uid': intentUid, '#pending': 'pending' };
+  const isSame = seen.rev === undefined ? 'attribute_not_exists(#slot)' : '#slot = :seen';
+  const isMarked = await table.update(key, {
+    UpdateExpression: `SET #pending.#uid = :rev${step === 'leaves' ? ', #slot = :rev, members = members - :one' : ''}`,
+    ConditionExpression: `attribute_exists(members) AND attribute_not_exists(#pending.#uid) AND ${isSame}`,
+    ExpressionAttributeNames: { ...names, '#slot': seen.name },
+    ExpressionAttributeValues: {
+      ':rev': rev,
+      ...(step === 'leaves' && { ':one': 1 }),
+      ...(seen.rev !== undefined && { ':seen': seen.rev }),
+    },
   });
+  if (isMarked) return true;
+  const isTakenOver = await table.update(key, {
+    UpdateExpression: 'SET #pending.#uid = :rev',
+    ConditionExpression: 'attribute_exists(#pending.#uid)',
+    ExpressionAttributeNames: names,
+    ExpressionAttributeValues: { ':rev': rev },
+  });
+  return isTakenOver !== false;
 }
 
 /** The intent has joined the service or left it. */
-export async function settleOnRoster(table: Table, list: string, intentUid: string, rev: string, has: 'joined' | 'left'): Promise<void> {
+export async function settleOnRoster(
+  table: Table,
+  list: string,
+  intentUid: string,
+  rev: string,
+  has: 'joined' | 'left',
+  { name }: Slot,
+): Promise<void> {
   await table.update(keys.roster(list), {
-    UpdateExpression: `REMOVE #pending.#uid${has === 'joined' ? ' SET members = members + :one' : ''}`,
-    ConditionExpression: '#pending.#uid = :mine OR #pending.#uid = :over',
-    ExpressionAttributeNames: onRoster(intentUid),
-    ExpressionAttributeValues: { ':mine': rev, ':over': takenOver(rev), ...(has === 'joined' && { ':one': 1 }) },
+    UpdateExpression: `REMOVE #pending.#uid SET #slot = :settled${has === 'joined' ? ', members = members + :one' : ''}`,
+    ConditionExpression: '#pending.#uid = :mine',
+    ExpressionAttributeNames: { '#uid': intentUid, '#pending': 'pending', '#slot': name },
+    // not what the mark left there: who has read that must read the record again
+    ExpressionAttributeValues: { ':mine': rev, ':settled': `${rev} settled`, ...(has === 'joined' && { ':one': 1 }) },
   });
 }
 
@@ -169,7 +188,11 @@ export async function listMembers(
   const behind = total - from - expected;
   if (expected === 0) return { intents: [], total };
   if (Math.min(from, behind) > maxSkipped) throw tooFarIn();
-  if (from <= behind) return { intents: await take(table, lists, {}, from, expected), total };
+  if (from <= behind) {
+    // more than were counted: one that has joined since must not take the place of another
+    const intents = await take(table, lists, {}, from, count);
+    return { intents, total: Math.max(total, from + intents.length) };
+  }
   return { intents: (await take(table, lists, { isBackward: true }, behind, expected)).reverse(), total };
 }
 

@@ -103,7 +103,8 @@ export function openServices(table: Table, history: History = openHistory(table)
         const claim = await claimName(table, input.service_name, serviceId);
         const record: ServiceRecord = { kind: 'service', service_id: serviceId, ...input, rev, name_claim: claim ?? rev };
         const [change] = await Promise.all([announce('create', undefined, record), createRoster(table, serviceId)]);
-        await table.put({ ...keys.service(serviceId), ...record });
+        // sent again because its answer was lost, it must not undo what another admin has made of the service meanwhile
+        await table.put({ ...keys.service(serviceId), ...record }, { ConditionExpression: 'attribute_not_exists(pk)' });
         history.write(by, change);
         return record;
       },

@@ -199,3 +199,11 @@ test('a page of a selection looks at 1,000 entries, and the next one goes on', a
     await stop();
   }
 }, 60_000);
+
+test('a page that follows a revision of the far future is the first one, and costs no more', async () => {
+  const { service_id } = await newService();
+  database.operations.length = 0;
+  const { entries } = await openHistory(table).list({ count: 1, after: '7ZZZZZZZZZZZZZZZZZZZZZZZZZ' });
+  expect(entries.map(({ id }) => id)).toEqual([service_id]);
+  expect(database.operations.length).toBeLessThan(5);
+});

@@ -147,7 +147,7 @@ describe('list', () => {
 
   test('skips a pointer whose record never came or has gone', async () => {
     await intents.create(serviceId, intentOf(uid(1)));
-    await database.table.put({ ...keys.member(serviceId, uid(2)), rev: newUlid(), pending: true });
+    await database.table.put({ ...keys.member(serviceId, uid(2)), intent_uid: uid(2), rev: newUlid(), pending: true });
     await expect(intents.list(serviceId, 0, 10)).resolves.toMatchObject({ total: 1, intents: [{ intent_uid: uid(1) }] });
   });
 });

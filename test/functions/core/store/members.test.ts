@@ -147,6 +147,109 @@ describe('whatever a request leaves half done', () => {
   );
 });
 
+describe('what happens in between', () => {
+  /** The table, with something that others do before or after one kind of operation, the first time. */
+  function interrupted(operation: 'getAll' | 'update' | 'put', meanwhile: () => Promise<unknown>, isIt: (input: string) => boolean): Table {
+    const { table } = database;
+    let isDone = false;
+    const call = async (...given: unknown[]): Promise<unknown> => {
+      const run = () => Reflect.apply(table[operation], table, given) as Promise<unknown>;
+      const result = await run();
+      if (isDone || !isIt(JSON.stringify(given))) return result;
+      isDone = true;
+      await meanwhile();
+      // an answer that was lost: the request is sent again
+      return operation === 'getAll' ? result : run();
+    };
+    return { ...table, [operation]: call };
+  }
+
+  test('a creation that another one overtakes is not counted', async () => {
+    const serviceId = await newService();
+    const uid = `overtaken.example:one-${made}:v1`;
+    const other = interrupted(
+      'getAll',
+      () => intents.create(serviceId, intentOf(uid)),
+      (input) => input.includes(uid.split(':v1')[0] ?? ''),
+    );
+    await expect(openIntents(other).create(serviceId, intentOf(uid))).rejects.toMatchObject({ code: 'CONFLICT' });
+    const { listed, truth } = await listAndTruth(serviceId, [uid]);
+    expect(listed).toEqual(truth);
+  });
+
+  test('a creation that is announced again after another one is not counted', async () => {
+    const serviceId = await newService();
+    const uid = `again.example:one-${made}:v1`;
+    const other = interrupted(
+      'update',
+      () => intents.create(serviceId, intentOf(uid)),
+      (input) => input.includes('ROSTER#'),
+    );
+    await expect(openIntents(other).create(serviceId, intentOf(uid))).rejects.toMatchObject({ code: 'CONFLICT' });
+    const { listed, truth } = await listAndTruth(serviceId, [uid]);
+    expect(listed).toEqual(truth);
+  });
+
+  test('a deletion that is announced again after another one takes nothing else out', async () => {
+    const serviceId = await newService();
+    const uids = [`gone.example:one-${made}:v1`, `gone.example:two-${made}:v1`];
+    for (const uid of uids) await intents.create(serviceId, intentOf(uid));
+    const [uid = ''] = uids;
+    const other = interrupted(
+      'update',
+      () => intents.remove(uid, anyRevision),
+      (input) => input.includes('ROSTER#'),
+    );
+    expect(await openIntents(other).remove(uid, anyRevision)).toBe(false);
+    const { listed, truth } = await listAndTruth(serviceId, uids);
+    expect(listed).toEqual(truth);
+  });
+
+  test('an intent that joins while a list is read takes the place of no other', async () => {
+    const serviceId = await newService();
+    const [first, last] = [`page.example:a-${made}:v1`, `page.example:b-${made}:v1`];
+    await intents.create(serviceId, intentOf(last));
+    const other = interrupted(
+      'getAll',
+      () => intents.create(serviceId, intentOf(first)),
+      (input) => input.includes('ROSTER#'),
+    );
+    const { intents: listed } = await openIntents(other).list(serviceId, 0, 10);
+    expect(listed.map(({ intent_uid }) => intent_uid)).toContain(last);
+  });
+
+  test("an intent of a deleted service whose removal overtakes a creation is in nobody's way", async () => {
+    const [goneId, serviceId] = [await newService(), await newService()];
+    const uid = `left.example:one-${made}:v1`;
+    await intents.create(goneId, intentOf(uid));
+    await services.remove(goneId, anyRevision, 0);
+    const other = interrupted(
+      'getAll',
+      () => services.remove(goneId, anyRevision),
+      (input) => input.includes(serviceId),
+    );
+    expect(await openIntents(other).create(serviceId, intentOf(uid))).toMatchObject({ service_id: serviceId });
+    const { listed, truth } = await listAndTruth(serviceId, [uid]);
+    expect(listed).toEqual(truth);
+  });
+
+  test('a service that is written again because the answer was lost does not undo what others made of it', async () => {
+    const name = `Listed ${++made}`;
+    const rename = async () => {
+      const [item] = (
+        await database.table.query<{ service_id: string }>('NAMES#', {
+          range: 'sk = :name',
+          ExpressionAttributeValues: { ':name': name.toLowerCase() },
+        })
+      ).items;
+      await services.replace(item?.service_id ?? '', { ...serviceNamed(name), description: 'Theirs' }, anyRevision);
+    };
+    const other = interrupted('put', rename, (input) => input.includes('"SERVICE#'));
+    const { service_id } = await openServices(other).create(serviceNamed(name));
+    expect((await services.find(service_id))?.description).toBe('Theirs');
+  });
+});
+
 test('many writers at once leave a list that is what the records are', async () => {
   const serviceId = await newService();
   const uids = Array.from({ length: 6 }, (_, index) => `busy.example:intent-${index}:v1`);
