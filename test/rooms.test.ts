@@ -82,7 +82,7 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
       'functions/core/sign-in/redirect-uri.ts',
     ),
   ],
-  [within('bin/bench/'), within('bin/', 'lib/', 'functions/', 'schemas/', 'client/')],
+  [within('bin/bench/'), within('bin/', 'lib/', 'functions/', 'schemas/', 'client/', 'test/support/simulation.ts')],
   [within('bin/'), within('bin/', 'lib/', 'functions/core/', 'schemas/', 'client/')],
 ];
 

@@ -8,7 +8,7 @@ import { startApi } from '../e2e/api.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
 
 const logged: string[] = [];
-// with sign-in, a call without a PAT is answered as test/e2e/sign-in.test.ts says
+// with sign-in, a call without a PAT is answered as test/e2e/sign-in.check.ts says
 const api = await startApi({ demo: true, context: { signIn: false }, onLog: (line) => logged.push(line) });
 const url = `${api.stack.base_url}/mcp`;
 afterAll(() => api.stop());

@@ -4,7 +4,7 @@
  * Of the 30 scenarios for servers that this version runs, the others call tools of a made-up server (`test_simple_text` and so on), or are about
  * what the gate does not have: resources, prompts, completion, logging, streams. Of the 26 scenarios for clients, 22 are about OAuth: they bring an
  * authorization server and a protected resource of their own and judge a client, so that there is nothing that a gate could take the place of.
- * `test/e2e/sign-in.test.ts` connects the official client to this gate instead.
+ * `test/e2e/sign-in.check.ts` connects the official client to this gate instead.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

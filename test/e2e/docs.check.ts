@@ -7,7 +7,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { startStack } from '../../bin/local/stack.ts';
 import { installPythonClient } from '../support/python.ts';
 
-/** Pages that test/bin/cli/stack.test.ts runs, with a logged-in command line, test/client/package.test.ts, with the client as a package,
+/** Pages that test/bin/cli/stack.check.ts runs, with a logged-in command line, test/client/package.check.ts, with the client as a package,
  * or test/hosts, with the frameworks. */
 const elsewhere = ['docs/command-line.md', 'docs/import.md', 'docs/frameworks.md'];
 

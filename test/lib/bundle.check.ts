@@ -15,7 +15,7 @@ const folder = await synthesize({ signIn: true, publicBaseUrl: 'https://gate.exa
 
 const bundle = (name: string): string => bundleOf(readTemplate(folder), folder, name);
 
-/** Runs the app as `cdk synth` does, except for CloudFormation's own rules, which template.test.ts checks. */
+/** Runs the app as `cdk synth` does, except for CloudFormation's own rules, which template.check.ts checks. */
 const synthesizeApp = (outdir: string, context: Record<string, unknown> = {}) =>
   spawnSync(process.execPath, ['bin/app.ts'], {
     env: { ...process.env, NODE_OPTIONS: '', CDK_VALIDATION: 'false', CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: JSON.stringify(context) },
