@@ -337,6 +337,23 @@ const removedTwice = among(
   },
 );
 
+const blockedRemovedTwice = among(
+  'two removals of a blocked agent',
+  'I1: the key of a blocked agent stays blocked when its id is free',
+  { faults: 1 },
+  {
+    before: async (table) => {
+      await issue(table);
+      await block(table);
+    },
+    callers: [unbind, unbind],
+    check: async (end) => {
+      const item = await end.table.get<{ thumbprint?: string; blocked_key?: string }>(keys.agent('agent'));
+      assert.equal(item?.thumbprint ?? item?.blocked_key, 'key', 'it is forgotten which key is blocked');
+    },
+  },
+);
+
 const waitingKey = keys.waitingAgents();
 const dayOf = (seconds: number) => Math.floor(seconds / (24 * 3_600));
 const lastDay = () => dayOf(Date.now() / 1_000 + waitSeconds);
@@ -451,6 +468,7 @@ export const agentScenarios: Scenario[] = [
   removedBesideBlock,
   removedBesideUnblock,
   removedTwice,
+  blockedRemovedTwice,
   places('the last place of those who wait', maxWaiting - 1, lastDay, [take, take]),
   places('places on a new day', maxWaiting, () => dayOf(Date.now() / 1_000) - 1, [take, take]),
   places('the first places of all', undefined, lastDay, [take, take]),

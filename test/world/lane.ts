@@ -1,14 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { Change } from './plant.ts';
-import type { Result } from './run.ts';
+import type { Result, RunOptions } from './run.ts';
 
 /** A scenario or trial to play. */
-export interface Task {
+export interface Task extends RunOptions {
   id: number;
   name: string;
-  seconds: number;
-  seed: number;
   /** plays it over a copy that differs from the code */
   change?: Change;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { openHistory } from '../../functions/core/store/history.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
 import { keys } from '../../functions/core/store/keys.ts';
-import { listMembers, listOf } from '../../functions/core/store/members.ts';
+import { countMembers, listMembers, listOf } from '../../functions/core/store/members.ts';
 import { openServices } from '../../functions/core/store/services.ts';
 import type { Table } from '../../functions/core/store/table.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
@@ -37,6 +37,8 @@ async function requireListed({ table }: End, serviceId: string): Promise<void> {
     'a list shows what is not there',
   );
   assert.equal(total, isHere ? 1 : 0, 'a list counts what is not there');
+  for (const { pk, rev } of table.items())
+    if (pk.startsWith('MEMBERS#')) assert.ok(rev, 'a pointer that was taken away was completed afterwards, and stays');
 }
 
 /** Writers of one intent in one service. */
@@ -136,9 +138,32 @@ const twoDrafts: Scenario = {
         if (codesOf(end.outcomes).length > 0) return;
         const { intents, total } = await listMembers(end.table, [listOf(id, true)], 0, 10);
         assert.deepEqual([intents.map(({ intent_uid }) => intent_uid), total], [uids, 2], 'a list does not count what is there');
+        assert.deepEqual(await countMembers(end.table, [listOf(id, true)]), [2], 'a roster does not count what is there');
       },
     };
   },
+};
+
+/** A request to create a service is delivered once more, after somebody else has changed the service. */
+const createdAgain: Scenario = {
+  name: 'a service is changed while its creation arrives once more',
+  promise: 'I2: what was acknowledged stands',
+  budget: { faults: 1 },
+  prepare: async () => ({
+    callers: asCallers([
+      async (own) => void (await openServices(own).create(serviceNamed('Service'))),
+      async (own) => {
+        const id = (await own.get<{ service_id: string }>(keys.serviceName('Service')))?.service_id;
+        const described = { ...serviceNamed('Service'), description: 'changed' };
+        return id && (await openServices(own).replace(id, described, always))?.service_id;
+      },
+    ]),
+    check: async (end) => {
+      requireRefusals(end);
+      const id = answerOf(end.outcomes[1]);
+      if (id) assert.equal((await openServices(end.table).find(String(id)))?.description, 'changed', 'a change was acknowledged and is gone');
+    },
+  }),
 };
 
 const putBack = (name: string, isForgotten: boolean): Scenario => ({
@@ -199,6 +224,7 @@ export const recordScenarios: Scenario[] = [
   inherited('a uid that is created while its service goes', true),
   inherited('a uid that is created twice while a service goes', false),
   twoDrafts,
+  createdAgain,
   ofOneService('two replace one intent', 'I2: a list shows what the record says', {
     before: create,
     callers: [describe('one'), describe('two')],

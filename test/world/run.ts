@@ -1,5 +1,5 @@
 import { seededRandom } from '../support/random.ts';
-import { exploreAll, exploreOne } from './explore.ts';
+import { exploreAll, exploreOne, replay } from './explore.ts';
 import { scenarios } from './scenarios.ts';
 import { trials } from './trials.ts';
 
@@ -18,12 +18,23 @@ function usedSeconds(): number {
   return (user + system) / 1e6;
 }
 
+export interface RunOptions {
+  seconds: number;
+  seed: number;
+  /** of a scenario, the one schedule that is to be played */
+  script?: string;
+}
+
 /** Plays a scenario through its schedules, or a trial through its cases, until a promise is broken or so many seconds of the processor are used. */
-export async function run(name: string, { seconds, seed }: { seconds: number; seed: number }): Promise<Result> {
+export async function run(name: string, { seconds, seed, script }: RunOptions): Promise<Result> {
   const until = usedSeconds() + seconds;
   const isOver = () => usedSeconds() > until;
   const random = seededRandom(seed);
   const scenario = scenarios.find((one) => one.name === name);
+  if (scenario && script !== undefined) {
+    const message = await replay(scenario, script);
+    return { count: 1, isComplete: false, ...(message !== undefined && { violation: { message, script } }) };
+  }
   if (scenario) {
     const { schedules, isComplete, violation } = await exploreAll(scenario, () => usedSeconds() > until - seconds / 2);
     const result: Result = { count: schedules, isComplete, ...(violation && { violation }) };
