@@ -113,7 +113,8 @@ const narrow: Job = {
     for (const [id, { scenario, script }] of Object.entries(needs)) {
       n++;
       const { violation } = await lane.play({ name: scenario, seconds: 30, seed, script: script.join('\n') });
-      if (violation) return { promise, tried: 'schedules', n, violation: { ...violation, message: `${violation.message} (${id}, "${scenario}")` } };
+      if (violation)
+        return { promise, tried: 'schedules', n, violation: { ...violation, message: `${violation.message} (${id}, "${scenario}")` } };
     }
     return { promise, tried: 'schedules', n };
   },

@@ -161,7 +161,8 @@ const createdAgain: Scenario = {
     check: async (end) => {
       requireRefusals(end);
       const id = answerOf(end.outcomes[1]);
-      if (id) assert.equal((await openServices(end.table).find(String(id)))?.description, 'changed', 'a change was acknowledged and is gone');
+      if (id)
+        assert.equal((await openServices(end.table).find(String(id)))?.description, 'changed', 'a change was acknowledged and is gone');
     },
   }),
 };

@@ -4,7 +4,7 @@ import { ok } from '../../functions/core/http/response.ts';
 import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
 import { runOnce } from '../../functions/core/idempotency/run-once.ts';
 import { countCalls, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
-import { type Window } from '../../functions/core/limit/window.ts';
+import type { Window } from '../../functions/core/limit/window.ts';
 import { isBlocked, isRevoked, openAgents } from '../../functions/core/store/agent.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
 import { keys } from '../../functions/core/store/keys.ts';
