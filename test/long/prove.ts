@@ -7,7 +7,7 @@ import '../environment.js';
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs, promisify } from 'node:util';
-import { listConditions, neededByTests, withoutCondition } from '../world/conditions.ts';
+import { listConditions, withoutCondition } from '../world/conditions.ts';
 import { replay } from '../world/explore.ts';
 import { type Lane, openLane } from '../world/lane.ts';
 import { plantedBugs, withBug } from '../world/planted.ts';
@@ -217,9 +217,7 @@ const jobs = [
   ...trials.map((trial) => played(trial, true)),
   narrow,
   ...plantedBugs.map(planted),
-  ...listConditions()
-    .filter(({ id }) => neededByTests[id] === undefined)
-    .map(needed),
+  ...listConditions().map(needed),
 ].filter(({ name }) => name.includes(only));
 
 const startedMs = performance.now();

@@ -12,14 +12,6 @@ export interface Condition {
   to: number;
 }
 
-/**
- * Conditions that no scenario needs, and the tests that fail without them. The first: when a request is sent again after others have changed
- * what it wrote, the order in which it comes last is not among those that are played.
- */
-export const neededByTests: Record<string, string> = {
-  'services.ts: attribute_not_exists(pk)': 'test/functions/core/store/services.test.ts',
-};
-
 /** What decides by conditional writes. */
 const folders = ['functions/core/store', 'functions/core/limit', 'functions/core/idempotency'];
 

@@ -118,8 +118,8 @@ interface Transition {
 interface Node {
   options: Transition[];
   chosen: number;
-  /** explored from an equivalent state already */
-  sleep: Map<string, Transition>;
+  /** ids of those that were explored from an equivalent state already */
+  sleep: Set<string>;
 }
 
 const isFault = ({ variant }: Transition): boolean => variant !== 'done';
@@ -335,12 +335,14 @@ export async function exploreAll(scenario: Scenario, isOver: () => boolean = () 
   while (!isOver()) {
     let depth = 0;
     let isPruned = false;
+    let taken: Transition | undefined;
     const message = await play(scenario, (options) => {
       let node = path[depth];
       if (node === undefined) {
-        const parent = path[depth - 1];
-        const taken = parent?.options[parent.chosen];
-        const sleep = new Map([...(parent?.sleep ?? [])].filter(([, other]) => taken !== undefined && areIndependent(other, taken)));
+        const asleep = path[depth - 1]?.sleep ?? new Set();
+        // what they touch is asked of this play: ids of records, which are part of keys, differ from play to play
+        const sleeping = options.filter((option) => asleep.has(option.id) && taken !== undefined && areIndependent(option, taken));
+        const sleep = new Set(sleeping.map(({ id }) => id));
         node = { options: options.filter(({ id }) => !sleep.has(id)), chosen: 0, sleep };
         if (node.options.length === 0) {
           isPruned = true;
@@ -352,6 +354,7 @@ export async function exploreAll(scenario: Scenario, isOver: () => boolean = () 
       const { id } = node.options[node.chosen] as Transition;
       const chosen = options.find((option) => option.id === id);
       if (!chosen) throw new Error(`the world is not deterministic: ${id} was possible before`);
+      taken = chosen;
       return chosen;
     });
     if (isPruned) found.pruned++;
@@ -363,7 +366,7 @@ export async function exploreAll(scenario: Scenario, isOver: () => boolean = () 
     }
     for (let last = path.at(-1); last !== undefined; last = path.at(-1)) {
       const explored = last.options[last.chosen] as Transition;
-      last.sleep.set(explored.id, explored);
+      last.sleep.add(explored.id);
       last.chosen++;
       if (last.chosen < last.options.length) break;
       path.pop();
