@@ -19,16 +19,14 @@ const deedOfMethod: Partial<Record<IntentEndpoint['method'], Deed>> = { GET: 're
 /** A folded word as a number, which is compared faster. That two words share one (1 in 4 billion) does no harm. */
 type Word = number;
 
-/** What questions are compared with, word by word. */
-export interface Gist {
-  /** of name, slug, and the first sentence of the description: each word once */
-  texts: Int32Array[];
-  /** of the service's name and of the namespace */
-  service: Int32Array;
-  verb: Word;
-  /** a place in {@link deeds}; 0 if it cannot be told */
-  deed: number;
-}
+/**
+ * What questions are compared with, word by word, in one list that is kept as it is: verb, deed (a place in {@link deeds}; 0 if it cannot be
+ * told), how many words each text has, then the words of the texts. The texts are the name, the slug and the first sentence of the
+ * description, each word once, and then the names of service and namespace.
+ */
+export type Gist = Int32Array;
+
+const [textCount, wordsAt] = [4, 6];
 
 /** A question in the same form. */
 export interface AskedGist {
@@ -76,53 +74,54 @@ export function gistOf(intent: IntentInput, serviceName: string): Gist {
   const [name, slugWords] = [partsOf(intent.intent_name), partsOf(slug)];
   const ownWords = (words: string[]) => fold(words).filter((word) => !service.includes(word));
   const done = findDeed(name) ?? findDeed(slugWords);
-  const texts = [ownWords(name), ownWords(slugWords), fold(partsOf(firstSentence(plainText(intent.description))))];
-  return {
-    texts: texts.map((words) => Int32Array.from(words, numberOf)),
-    service: Int32Array.from(service, numberOf),
-    verb: numberOf(done?.verb ?? ' '),
-    deed: deeds.indexOf(done?.deed ?? deedOfMethod[intent.endpoint.method]),
+  const deed = deeds.indexOf(done?.deed ?? deedOfMethod[intent.endpoint.method]);
+  const texts = [ownWords(name), ownWords(slugWords), fold(partsOf(firstSentence(plainText(intent.description)))), service];
+  return Int32Array.from([numberOf(done?.verb ?? ' '), deed, ...texts.map(({ length }) => length), ...texts.flat().map(numberOf)]);
+}
+
+/** Words of a gist: where they begin, and where they end. */
+type Span = [start: number, end: number];
+
+/** @param start - where the gist begins in the list */
+function spansOf(list: Int32Array, start: number): [name: Span, slug: Span, sentence: Span, service: Span] {
+  let from = start + wordsAt;
+  const spanOf = (text: number): Span => {
+    const span: Span = [from, from + (list[start + wordsAt - textCount + text] as number)];
+    from = span[1];
+    return span;
   };
-}
-
-/** The gist as the index keeps it: verb, deed, the lengths of texts and service, and their words. */
-export function writeGist({ texts, service, verb, deed }: Gist): Uint8Array {
-  const lists = [...texts, service];
-  return new Uint8Array(
-    Int32Array.from([verb, deed, ...lists.map(({ length }) => length), ...lists.flatMap((words) => [...words])]).buffer,
-  );
-}
-
-export function readGist({ buffer, byteOffset, byteLength }: Uint8Array): Gist {
-  const numbers = new Int32Array(buffer, byteOffset, byteLength / Int32Array.BYTES_PER_ELEMENT);
-  const [verb = 0, deed = 0, name = 0, slug = 0, sentence = 0] = numbers;
-  const ends = [6, 6 + name, 6 + name + slug, 6 + name + slug + sentence];
-  const [ofName, ofSlug, ofSentence, ofService] = ends.map((start, at) => numbers.subarray(start, ends[at + 1]));
-  return { texts: [ofName, ofSlug, ofSentence] as Int32Array[], service: ofService as Int32Array, verb, deed };
+  return [spanOf(0), spanOf(1), spanOf(2), spanOf(3)];
 }
 
 /**
  * How much of a question and of a text are the same words: the F1 of the best part of the question, from 0 to 1. Words of the service's
  * name count in the question only if the text has them.
  */
-function overlap({ words, sizes }: AskedGist, text: Int32Array, service: Int32Array): number {
-  if (text.length === 0) return 0;
+function overlap({ words, sizes }: AskedGist, list: Int32Array, text: Span, service: Span): number {
+  const length = text[1] - text[0];
+  if (length === 0) return 0;
+  const common = countParts(words, list, text, sizes.length);
+  const spared = countParts(words, list, service, sizes.length, text);
   let best = 0;
-  const common = countParts(words, text, sizes.length);
-  const spared = countParts(words, service, sizes.length, text);
-  for (const [part, size] of sizes.entries())
-    best = Math.max(best, (2 * (common[part] as number)) / (size - (spared[part] as number) + text.length));
+  for (let part = 0; part < sizes.length; part++)
+    best = Math.max(best, (2 * (common[part] as number)) / ((sizes[part] as number) - (spared[part] as number) + length));
   return best;
 }
 
 /** How many of some words each part of a question has, but for those that are left out. */
-function countParts(words: AskedGist['words'], from: Int32Array, count: number, left?: Int32Array): number[] {
+function countParts(words: AskedGist['words'], list: Int32Array, [start, end]: Span, count: number, left?: Span): number[] {
   const counts = new Array<number>(count).fill(0);
-  for (let at = 0; at < from.length; at++) {
-    const parts = words.get(from[at] as Word);
-    if (parts !== undefined && !left?.includes(from[at] as Word)) for (const part of parts) counts[part] = (counts[part] as number) + 1;
+  for (let at = start; at < end; at++) {
+    const parts = words.get(list[at] as Word);
+    if (parts !== undefined && !(left && isAmong(list, left, list[at] as Word)))
+      for (const part of parts) counts[part] = (counts[part] as number) + 1;
   }
   return counts;
+}
+
+function isAmong(list: Int32Array, [start, end]: Span, word: Word): boolean {
+  for (let at = start; at < end; at++) if (list[at] === word) return true;
+  return false;
 }
 
 /** What a question and an intent have in common besides the words that BM25 counts. */
@@ -135,12 +134,15 @@ export interface Likeness {
   deed: number;
 }
 
-export function compare(question: AskedGist, { texts, service, verb, deed }: Gist): Likeness {
-  const [name = 0, slug = 0, sentence = 0] = texts.map((text) => overlap(question, text, service));
+/** @param start - where the gist begins in the list */
+export function compare(question: AskedGist, list: Int32Array, start = 0): Likeness {
+  const [name, slug, sentence, service] = spansOf(list, start);
+  const overlapWith = (text: Span) => overlap(question, list, text, service);
+  const [verb, deed] = [list[start] as number, list[start + 1] as number];
   const isSame = question.deed === deed;
   return {
-    name: Math.max(name, slug),
-    sentence,
+    name: Math.max(overlapWith(name), overlapWith(slug)),
+    sentence: overlapWith(sentence),
     deed: question.deed === 0 || deed === 0 ? 0 : isSame ? (question.verb === verb ? 1.25 : 1) : -1,
   };
 }

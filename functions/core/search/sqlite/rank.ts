@@ -1,11 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { SearchQuery } from '../../../../schemas/search.ts';
-import { compare, gistOfQuestion, partsOfQuestion, readGist } from '../likeness.ts';
+import { gistOfQuestion, partsOfQuestion } from '../likeness.ts';
 import { questionWords } from '../query.ts';
 import { combine, type Layers, type RankingWeights } from '../ranking-weights.ts';
 import type { SearchOptions } from '../search-engine.ts';
 import { wordsOf } from '../text.ts';
 import { wordVectors } from '../word-vectors.ts';
+import type { Gists } from './gists.ts';
 import { findGreatest } from './greatest.ts';
 import type { Meanings } from './meanings.ts';
 import type { Postings, Scores } from './postings.ts';
@@ -20,6 +21,13 @@ export interface Filter {
 export interface Entry {
   id: number;
   score: number;
+}
+
+/** What is ranked by, of all entries. */
+export interface InMemory {
+  postings: Postings;
+  meanings: Meanings;
+  gists: Gists;
 }
 
 export interface Ranking {
@@ -47,8 +55,6 @@ const maxByWords = 200;
 const byMeaning = { max: 20, minCosine: 0.25, minWords: 4 };
 
 const sql = {
-  uids: 'SELECT intent.id, uid FROM json_each(?) AS wanted CROSS JOIN intent ON intent.id = wanted.value',
-  candidates: 'SELECT intent.id, uid, gist FROM json_each(?) AS wanted CROSS JOIN intent ON intent.id = wanted.value',
   passing: (filters: Filter[]) => `SELECT id FROM intent WHERE ${filters.map(({ ids }) => `id IN (${ids})`).join(' AND ')}`,
 };
 
@@ -62,25 +68,21 @@ function without({ ids, scores }: Scores, left: readonly number[]): Listed {
 
 const compareCandidates = (a: Candidate, b: Candidate): number => b.score - a.score || (a.uid < b.uid ? -1 : 1);
 
-type ReadUids = (ids: number[]) => Map<number, string>;
+type UidOf = (id: number) => string;
 
 /** The order by score, equal scores by uid. */
-function sortEntries(entries: Entry[], readUids: ReadUids): Entry[] {
-  const sharing = new Map<number, number>();
-  for (const { score } of entries) sharing.set(score, (sharing.get(score) ?? 0) + 1);
-  const uids = readUids(entries.filter(({ score }) => sharing.get(score) !== 1).map(({ id }) => id));
-  return entries.map((entry) => ({ ...entry, uid: uids.get(entry.id) ?? '' })).sort(compareCandidates);
-}
+const sortEntries = (entries: Entry[], uidOf: UidOf): Entry[] =>
+  entries.map((entry) => ({ ...entry, uid: uidOf(entry.id) })).sort(compareCandidates);
 
 /** The first entries of that order; where it does not decide who is among them, equal scores stand in any order. */
-function readBest({ ids, scores }: Listed, count: number, readUids: ReadUids): Entry[] {
+function readBest({ ids, scores }: Listed, count: number, uidOf: UidOf): Entry[] {
   const entries = findGreatest(scores, count).map((at): Entry => ({ id: ids[at] as number, score: scores[at] as number }));
   entries.sort((a, b) => b.score - a.score);
   const least = entries[count - 1]?.score;
   if (least === undefined || entries[count]?.score !== least) return entries.slice(0, count);
   const above = entries.filter(({ score }) => score > least);
   const equal = entries.filter(({ score }) => score === least);
-  return [...above, ...sortEntries(equal, readUids)].slice(0, count);
+  return [...above, ...sortEntries(equal, uidOf)].slice(0, count);
 }
 
 /** The directions of a question: as a whole, and of each of its sentences. */
@@ -96,12 +98,7 @@ export interface RankingOptions extends SearchOptions {
 }
 
 /** Ranks a question: the entries that hold any of its words, and those that are near it in meaning. */
-export function prepareRanking(database: DatabaseSync, meanings: Meanings, postings: Postings) {
-  const readCandidates = database.prepare(sql.candidates);
-  readCandidates.setReturnArrays(true);
-  const uids = database.prepare(sql.uids);
-  const readUids = (ids: number[]) => new Map(uids.all(JSON.stringify(ids)).map(({ id, uid }) => [Number(id), String(uid)]));
-
+export function prepareRanking(database: DatabaseSync, { postings, meanings, gists: { uidOf, likeness } }: InMemory) {
   /** Whether an entry passes all filters. */
   function passing(filters: Filter[], withDeprecated: boolean): (id: number) => boolean {
     if (filters.length === 0) return (id) => withDeprecated || id > 0;
@@ -112,7 +109,7 @@ export function prepareRanking(database: DatabaseSync, meanings: Meanings, posti
 
   /** The best entries, and what each layer says of them. */
   function rankBest(question: string, held: Scores, isWanted: (id: number) => boolean) {
-    const best = readBest(held, maxByWords, readUids);
+    const best = readBest(held, maxByWords, uidOf);
     const greatest = best[0]?.score ?? 1;
     const directions = directionsOf(question);
     const known = new Set(best.map(({ id }) => id));
@@ -130,11 +127,10 @@ export function prepareRanking(database: DatabaseSync, meanings: Meanings, posti
       if (directions.parts.length === 0) return whole;
       return (whole + Math.max(...directions.parts.map((part) => meanings.cosine(id, part)))) / 2;
     };
-    const scores = new Map([...best.map(({ id, score }) => [id, score] as const), ...near.map((id) => [id, 0] as const)]);
-    const rows = readCandidates.all(JSON.stringify([...scores.keys()])) as object[] as [number, string, Uint8Array][];
-    const ranked = rows.map(([id, uid, gist]): Ranked => {
-      const layers = { words: (scores.get(id) ?? 0) / greatest, meaning: meaningOf(id), ...compare(asked, readGist(gist)) };
-      return { id, uid, score: 0, layers };
+    const candidates = [...best, ...near.map((id): Entry => ({ id, score: 0 }))];
+    const ranked = candidates.map(({ id, score }): Ranked => {
+      const layers = { words: score / greatest, meaning: meaningOf(id), ...likeness(asked, id) };
+      return { id, uid: uidOf(id), score: 0, layers };
     });
     return { ranked, near, greatest };
   }
@@ -174,7 +170,7 @@ export function prepareRanking(database: DatabaseSync, meanings: Meanings, posti
       const beyond = Math.max(first, sorted.length) - near.length;
       const rest =
         missing > 0 && first + entries.length < total
-          ? sortEntries(readBest(without(held, near), beyond + missing, readUids), readUids).slice(beyond)
+          ? sortEntries(readBest(without(held, near), beyond + missing, uidOf), uidOf).slice(beyond)
           : [];
       return { entries: [...entries, ...rest.map(({ id, score }) => ({ id, score: score / greatest }))], total };
     },

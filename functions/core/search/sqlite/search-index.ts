@@ -5,12 +5,13 @@ import type { SearchQuery } from '../../../../schemas/search.ts';
 import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../store/records.ts';
 import { minUlidAt } from '../../ulid.ts';
 import { meaningText, type SearchDocument, toDocument } from '../document.ts';
-import { gistOf, writeGist } from '../likeness.ts';
+import { type Gist, gistOf } from '../likeness.ts';
 import { foldTag } from '../query.ts';
 import type { SearchResult } from '../search-engine.ts';
 import { wordsOf } from '../text.ts';
 import { wordVectors } from '../word-vectors.ts';
 import { openDatabase } from './database.ts';
+import { openGists } from './gists.ts';
 import { type Meaning, openMeanings, toMeaning } from './meanings.ts';
 import { openParts } from './parts.ts';
 import { openPostings } from './postings.ts';
@@ -31,7 +32,7 @@ export interface SearchIndex {
 }
 
 /** Changes whenever a file made by older code must not be read any more. */
-export const indexFormat = 3;
+export const indexFormat = 4;
 
 /**
  * `id` is the entry's rowid in the full-text table, which filters by words. It is negative for what only its uid finds (deprecated intents).
@@ -41,7 +42,7 @@ const schema = `
   CREATE TABLE IF NOT EXISTS service (id TEXT PRIMARY KEY, name TEXT NOT NULL, is_live INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS intent (
     id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, service_id TEXT NOT NULL, namespace TEXT NOT NULL,
-    is_listed INTEGER NOT NULL, gist BLOB NOT NULL
+    is_listed INTEGER NOT NULL
   );
   CREATE TABLE IF NOT EXISTS definition (id INTEGER PRIMARY KEY, record TEXT NOT NULL, digest TEXT NOT NULL);
   CREATE INDEX IF NOT EXISTS intent_service ON intent (service_id);
@@ -70,9 +71,9 @@ type IntentRow = {
 /** What a transaction does to what is kept in memory. */
 interface Change {
   id: number;
-  isGone: boolean;
   document: SearchDocument;
-  meaning?: Meaning;
+  /** of an entry that is added */
+  added?: { uid: string; gist: Gist; meaning?: Meaning };
 }
 
 /**
@@ -84,6 +85,7 @@ export function openSearchIndex(file: string): SearchIndex {
   database.exec(schema);
   const write = prepareWrites(database);
   const meanings = openMeanings(openParts(database, 'meaning'));
+  const gists = openGists(openParts(database, 'gist'));
   const postings = openPostings(openParts(database, 'posting'));
   let changes: Change[] = [];
   const lastId = database.prepare('SELECT max(abs(id)) AS id FROM intent').get()?.id ?? 0;
@@ -92,7 +94,7 @@ export function openSearchIndex(file: string): SearchIndex {
   /** @param serviceName - under which it was added */
   function removeIntent({ id, record, is_listed }: IntentRow, serviceName: string): void {
     if (is_listed) {
-      changes.push({ id: Number(id), isGone: true, document: toDocument(JSON.parse(record), serviceName) });
+      changes.push({ id: Number(id), document: toDocument(JSON.parse(record), serviceName) });
       write.deleteExact.run(id);
       write.deleteTags.run(id);
     }
@@ -105,8 +107,7 @@ export function openSearchIndex(file: string): SearchIndex {
     const id = intent.deprecated ? -nextId : nextId;
     nextId++;
     const { namespace } = splitIntentUid(intent.intent_uid);
-    const gist = service?.is_live ? writeGist(gistOf(intent, service.name)) : new Uint8Array();
-    write.insertIntent.run(id, intent.intent_uid, intent.service_id, foldTag(namespace), service?.is_live ?? 0, gist);
+    write.insertIntent.run(id, intent.intent_uid, intent.service_id, foldTag(namespace), service?.is_live ?? 0);
     write.insertDefinition.run(id, JSON.stringify(intent), digestIntent(intent));
     if (service?.is_live) addEntry(id, intent, service.name);
   }
@@ -115,8 +116,8 @@ export function openSearchIndex(file: string): SearchIndex {
     write.insertExact.run(id, ...[serviceName, intent.intent_name, intent.description].map((text) => wordsOf(text).join(' ')));
     for (const tag of new Set((intent.tags ?? []).map(foldTag))) write.insertTag.run(tag, id);
     const vector = wordVectors().vectorOf(meaningText(intent, serviceName));
-    const document = toDocument(intent, serviceName);
-    changes.push({ id: Number(id), isGone: false, document, ...(vector && { meaning: toMeaning(vector) }) });
+    const added = { uid: intent.intent_uid, gist: gistOf(intent, serviceName), ...(vector && { meaning: toMeaning(vector) }) };
+    changes.push({ id: Number(id), document: toDocument(intent, serviceName), added });
   }
 
   function replaceIntent(intent: IntentRecord): void {
@@ -140,7 +141,7 @@ export function openSearchIndex(file: string): SearchIndex {
     }
   }
 
-  const { search, describeBest } = prepareSearch(database, meanings, postings);
+  const { search, describeBest } = prepareSearch(database, { postings, meanings, gists });
 
   return {
     apply(records) {
@@ -154,21 +155,22 @@ export function openSearchIndex(file: string): SearchIndex {
         database.exec('ROLLBACK');
         throw error;
       }
-      for (const { id, isGone, document, meaning } of changes) {
-        if (isGone) {
-          postings.remove(id, document);
-          meanings.remove(id);
-        } else {
+      for (const { id, document, added } of changes) {
+        if (added) {
           postings.add(id, document);
-          if (meaning) meanings.set(id, meaning);
+          gists.set(id, added.uid, added.gist);
+          if (added.meaning) meanings.set(id, added.meaning);
+        } else {
+          postings.remove(id, document);
+          gists.remove(id);
+          meanings.remove(id);
         }
       }
     },
     search,
     describeBest,
     compact: () => {
-      meanings.save();
-      postings.save();
+      for (const layer of [postings, meanings, gists]) layer.save();
       database.exec(`INSERT INTO exact (exact) VALUES ('optimize')`);
     },
     close: () => database.close(),
@@ -189,7 +191,7 @@ const prepareWrites = (database: DatabaseSync) => ({
        FROM intent JOIN definition USING (id) LEFT JOIN service ON service.id = service_id WHERE uid = ?`,
     ),
   ),
-  insertIntent: database.prepare('INSERT INTO intent (id, uid, service_id, namespace, is_listed, gist) VALUES (?, ?, ?, ?, ?, ?)'),
+  insertIntent: database.prepare('INSERT INTO intent (id, uid, service_id, namespace, is_listed) VALUES (?, ?, ?, ?, ?)'),
   insertDefinition: database.prepare('INSERT INTO definition (id, record, digest) VALUES (?, ?, ?)'),
   deleteDefinition: database.prepare('DELETE FROM definition WHERE id = ?'),
   deleteIntent: database.prepare('DELETE FROM intent WHERE id = ?'),

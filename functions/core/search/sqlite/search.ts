@@ -5,9 +5,7 @@ import type { IntentRecord } from '../../store/records.ts';
 import { foldTag, listedTags, questionWords } from '../query.ts';
 import type { Hit, SearchResult } from '../search-engine.ts';
 import { matchEvery } from './match.ts';
-import type { Meanings } from './meanings.ts';
-import type { Postings } from './postings.ts';
-import { type Entry, type Filter, prepareRanking, type Ranking, type RankingOptions } from './rank.ts';
+import { type Entry, type Filter, type InMemory, prepareRanking, type Ranking, type RankingOptions } from './rank.ts';
 
 const nothing: SearchResult = { hits: [], total: 0 };
 
@@ -47,11 +45,11 @@ function list(database: DatabaseSync, filters: Filter[], { uid, after, page, pag
 }
 
 /** Prepares an index to be searched: what passes all filters, by uid or, if there is a question, by how well it answers. */
-export function prepareSearch(database: DatabaseSync, meanings: Meanings, postings: Postings) {
-  const { rank, describeBest } = prepareRanking(database, meanings, postings);
+export function prepareSearch(database: DatabaseSync, inMemory: InMemory) {
+  const { rank, describeBest } = prepareRanking(database, inMemory);
   const readHit = database.prepare(sql.hit);
 
-  const heldOf = (words: string[], id: number): string[] => words.filter((word) => postings.holds(word, id));
+  const heldOf = (words: string[], id: number): string[] => words.filter((word) => inMemory.postings.holds(word, id));
 
   const explain = (words: string[], { id, score }: Entry): Match => ({ score, words: heldOf(words, id) });
 
