@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { openSearchIndex } from '../../../../../functions/core/search/sqlite/search-index.ts';
@@ -381,4 +384,30 @@ test('filters and questions find exactly what they say, whatever is registered',
     }),
     { numRuns: 50 },
   );
+});
+
+test('an index that was completed, closed and opened again says the same, before and after further changes', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'search-index-'));
+  const file = join(folder, 'index.sqlite');
+  const made = openSearchIndex(file);
+  const service = serviceRecord('sky', 'Himmel');
+  const renamed = intentRecord(weather.intent_uid, 'sky', {
+    intent_name: 'Rain ahead',
+    description: 'How much rain falls in the coming days',
+  });
+  made.apply([weather, alerts, old, service]);
+  made.apply([renamed, { ...alerts, deleted_at: 1 }]);
+  made.apply([alerts]);
+  const question = 'how much rain will fall in the days ahead';
+  const before = made.describeBest(question);
+  expect(before.map(({ layers }) => layers.name > 0 && layers.meaning > 0)).toContain(true);
+  made.compact();
+  made.close();
+  const opened = openSearchIndex(file);
+  expect(opened.describeBest(question)).toEqual(before);
+  opened.apply([weather, convert, serviceRecord('bank', 'CoinBureau')]);
+  expect(uids({ query: 'weather forecast' }, opened)).toEqual([weather.intent_uid, alerts.intent_uid]);
+  expect(opened.describeBest('convert currency').map(({ uid, layers }) => [uid, layers.name])).toEqual([[convert.intent_uid, 1]]);
+  opened.close();
+  rmSync(folder, { recursive: true });
 });
