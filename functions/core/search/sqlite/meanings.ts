@@ -47,7 +47,8 @@ export function openMeanings(parts: Parts): Meanings {
   let count = ids.length;
   /** what a first look says of each row: made once, as one search follows the other */
   let likely = new Float32Array(0);
-  const rowOf = new Map(Array.from(ids, (id, row) => [id, row]));
+  const rowOf = new Map<number, number>();
+  for (let row = 0; row < count; row++) rowOf.set(ids[row] as number, row);
 
   function grow(): void {
     const size = Math.max(initialRows, ids.length * 2);

@@ -69,13 +69,11 @@ const rarity = (entries: number, holders: number): number => Math.max(1e-6, Math
 
 /** Opens the postings that a file keeps; none if it keeps none. */
 export function openPostings(parts: Parts): Postings {
-  const text = new TextDecoder().decode(parts.read('words'));
-  /** where the entries of each word begin and end in the two lists */
-  const ranges = new Map<string, [number, number]>();
+  /** where the entries of each word end in the two lists: they begin where those of the word before it end */
+  let ends = new Uint32Array(parts.read('ends'));
   let ids = new Int32Array(parts.read('ids'));
   let worths = new Uint16Array(parts.read('worths'));
-  const ends = new Uint32Array(parts.read('ends'));
-  if (ends.length > 0) for (const [at, word] of text.split('\n').entries()) ranges.set(word, [ends[at - 1] ?? 0, ends[at] as number]);
+  let places = numberWords(ends.length > 0 ? new TextDecoder().decode(parts.read('words')).split('\n') : []);
 
   const added = new Map<string, Holders>();
   /** entries that are gone, and how many of these each word still counts */
@@ -88,9 +86,18 @@ export function openPostings(parts: Parts): Postings {
   let listedIds = new Int32Array(0);
   let listedScores = new Float32Array(0);
   let [leastId, greatestId] = [0, 0];
-  for (const id of ids) [leastId, greatestId] = [Math.min(leastId, id), Math.max(greatestId, id)];
 
-  const rangeOf = (word: string): [number, number] => ranges.get(word) ?? [0, 0];
+  function rangeOf(word: string): [start: number, end: number] {
+    const place = places.get(word);
+    return place === undefined ? [0, 0] : [ends[place - 1] ?? 0, ends[place] as number];
+  }
+
+  for (const id of ids.subarray(...rangeOf(everyEntry))) noteId(id);
+
+  function noteId(id: number): void {
+    leastId = Math.min(leastId, id);
+    greatestId = Math.max(greatestId, id);
+  }
 
   function count(word: string): number {
     const [start, end] = rangeOf(word);
@@ -99,25 +106,25 @@ export function openPostings(parts: Parts): Postings {
 
   /** Makes one list of what was there and what has changed since. */
   function merge(): void {
-    const words = [...new Set([...ranges.keys(), ...added.keys()])];
-    const total = words.reduce((sum, word) => sum + count(word), 0);
-    const nextIds = new Int32Array(total);
-    const nextWorths = new Uint16Array(total);
+    const words = [...new Set([...places.keys(), ...added.keys()])].filter((word) => count(word) > 0);
+    const nextEnds = new Uint32Array(words.length);
+    for (const [place, word] of words.entries()) nextEnds[place] = (nextEnds[place - 1] ?? 0) + count(word);
+    const nextIds = new Int32Array(nextEnds.at(-1) ?? 0);
+    const nextWorths = new Uint16Array(nextIds.length);
     let at = 0;
+    const take = (id: number, worth: number) => {
+      if (gone.has(id)) return;
+      nextIds[at] = id;
+      nextWorths[at++] = worth;
+    };
     for (const word of words) {
       const [start, end] = rangeOf(word);
-      const more = added.get(word);
-      const first = at;
-      const take = (id: number, worth: number) => {
-        if (gone.has(id)) return;
-        nextIds[at] = id;
-        nextWorths[at++] = worth;
-      };
       for (let from = start; from < end; from++) take(ids[from] as number, worths[from] as number);
+      const more = added.get(word);
       for (const [index, id] of more?.ids.entries() ?? []) take(id, more?.worths[index] as number);
-      if (at > first) ranges.set(word, [first, at]);
-      else ranges.delete(word);
     }
+    places = numberWords(words);
+    ends = nextEnds;
     ids = nextIds;
     worths = nextWorths;
     added.clear();
@@ -138,7 +145,7 @@ export function openPostings(parts: Parts): Postings {
         holders.ids.push(id);
         holders.worths.push(worth);
       }
-      [leastId, greatestId] = [Math.min(leastId, id), Math.max(greatestId, id)];
+      noteId(id);
       countChange();
     },
     remove(id, document) {
@@ -182,16 +189,19 @@ export function openPostings(parts: Parts): Postings {
     },
     save() {
       merge();
-      parts.write('words', new TextEncoder().encode([...ranges.keys()].join('\n')));
-      parts.write(
-        'ends',
-        Uint32Array.from(ranges.values(), ([, end]) => end),
-      );
+      parts.write('words', new TextEncoder().encode([...places.keys()].join('\n')));
+      parts.write('ends', ends);
       parts.write('ids', ids);
       parts.write('worths', worths);
     },
   };
 }
+
+const numberWords = (words: readonly string[]): Map<string, number> => {
+  const places = new Map<string, number>();
+  for (let place = 0; place < words.length; place++) places.set(words[place] as string, place);
+  return places;
+};
 
 function addUp(sums: Float32Array, ids: ArrayLike<number>, worths: ArrayLike<number>, factor: number, leastId: number): void {
   for (let at = 0; at < ids.length; at++) {
