@@ -39,8 +39,8 @@ async function listAndTruth(serviceId: string, uids: string[]) {
   };
 }
 
-describe('a service with 10,000 intents', () => {
-  const size = 10_000;
+describe('a service with 2,000 intents', () => {
+  const size = 2_000;
   let serviceId: string;
 
   beforeAll(async () => {
@@ -66,9 +66,9 @@ describe('a service with 10,000 intents', () => {
 
   test.each<[string, number | string, number, number]>([
     ['page 1', 0, 0, 3],
-    ['page 1,000 by its cursor', uidOf(9_989), 9_990, 3],
-    ['page 500 by its cursor', uidOf(4_989), 4_990, 3],
-    ['page 1,000 by its number', 9_990, 9_990, 3],
+    ['page 200 by its cursor', uidOf(1_989), 1_990, 3],
+    ['page 100 by its cursor', uidOf(989), 990, 3],
+    ['page 200 by its number', 1_990, 1_990, 3],
     ['page 11 by its number', 100, 100, 10],
   ])('%s takes few read units', async (_, from, first, most) => {
     database.readUnits.length = 0;
