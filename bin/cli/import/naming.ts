@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { toSlug } from '../../../schemas/intent-uid.ts';
 import type { TakeNote } from './node.ts';
 import { toPlainText } from './plain-text.ts';
 import { fitName } from './text.ts';
@@ -11,12 +12,9 @@ export const isNamespace = (text: string): boolean => text.length <= maxNamespac
 
 const splitCase = (text: string): string => text.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2');
 
-/** Lower-case ASCII letters and digits, joined by hyphens; `listOpenOrders` and `list_open_orders` are `list-open-orders`. Empty if none are left. */
+/** A slug that is not too long: `listOpenOrders` and `list_open_orders` are `list-open-orders`. Empty if nothing of the text can stand in one. */
 export function makeSlug(text: string): string {
-  const slug = splitCase(text.normalize('NFKD').replace(/\p{M}/gu, ''))
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-|-$/g, '');
+  const slug = toSlug(text);
   return slug.length <= maxSlugLength ? slug : `${slug.slice(0, maxSlugLength - 9).replace(/-$/, '')}-${digest(slug)}`;
 }
 
