@@ -4,8 +4,7 @@ import { canonicalText } from './canonical.ts';
 import { days } from './clock.ts';
 import { type Call, type Condition, holds, isDate, isInstant, type Scalar, type Subject } from './conditions.ts';
 import { describeRule } from './describe.ts';
-import { findWider } from './judge.ts';
-import { interpretPolicy, type Rule } from './reading.ts';
+import { findWider, interpretPolicy, type Rule } from './reading.ts';
 import { isRuledOut, oneIntent } from './scope.ts';
 
 /**

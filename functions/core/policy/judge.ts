@@ -66,11 +66,5 @@ export const rulesFor = (rules: readonly Rule[], intentUid: string): Rule[] => r
 export const rulesForAll = ({ scope, rules }: { scope: readonly string[]; rules: readonly Rule[] }): Rule[] =>
   rules.filter(({ entry, conditions }) => conditions.length === 0 && scope.every((one) => coversEntry(entry, one)));
 
-/** A permission without conditions for all that one with conditions is about: nothing hangs on these conditions. */
-export const findWider = (rule: Rule, rules: readonly Rule[]): Rule | undefined =>
-  rule.kind !== 'permission' || rule.conditions.length === 0
-    ? undefined
-    : rules.find(({ kind, entry, conditions }) => kind === 'permission' && conditions.length === 0 && coversEntry(entry, rule.entry));
-
 /** What a call takes of the limits of these rules, each once. */
 export const chargesOf = (rules: readonly Rule[]): Charge[] => mergeCharges(rules.flatMap(({ charges }) => charges));

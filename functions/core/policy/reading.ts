@@ -6,7 +6,6 @@ import { canonicalDigest } from './canonical.ts';
 import type { Condition } from './conditions.ts';
 import { type Complain, type Place, readConstraints, type StatedLimit, termOf } from './constraints.ts';
 import { type Payment, readDuty, type StatedBudget } from './duties.ts';
-import { findWider } from './judge.ts';
 import { type Charge, mergeCharges } from './limits.ts';
 import { placeholder } from './placeholder.ts';
 import { coversEntry, everyIntent, oneIntent, oneNamespace } from './scope.ts';
@@ -237,6 +236,12 @@ function checkIdleConditions(rules: readonly Rule[], issues: Issue[]): void {
     issues.push(...rule.conditions.map(({ place }) => ({ path: place, problem })));
   }
 }
+
+/** A permission without conditions for all that one with conditions is about: nothing hangs on these conditions. */
+export const findWider = (rule: Rule, rules: readonly Rule[]): Rule | undefined =>
+  rule.kind !== 'permission' || rule.conditions.length === 0
+    ? undefined
+    : rules.find(({ kind, entry, conditions }) => kind === 'permission' && conditions.length === 0 && coversEntry(entry, rule.entry));
 
 /** Whether a JSON pointer is another one, or leads to what is inside of that. */
 export const isWithin = (path: string, place: string): boolean => path === place || path.startsWith(`${place}/`);
