@@ -2,7 +2,7 @@ import { accessSync, constants, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { StartError } from './local/data-folder.ts';
-import { showAnswered, showLog, showStart } from './local/show.ts';
+import { showAnswered, showLog, showStart, showWarnings } from './local/show.ts';
 import { startStack } from './local/stack.ts';
 import { findOther, keepDescribed, stackFile } from './local/stack-file.ts';
 
@@ -85,6 +85,7 @@ async function run(): Promise<void> {
   });
   const forget = keepDescribed(description, signIn);
   showStart(description);
+  showWarnings(description);
   const other = findOther(description.process_id);
   if (other) {
     console.log(

@@ -95,13 +95,14 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
 
     execute: async (intent, parameters, { signal, idempotencyKey = crypto.randomUUID() } = {}) => {
       if (!/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) throw new TypeError('an idempotencyKey has 1 to 255 visible ASCII characters');
-      const body = { intent_uid: typeof intent === 'string' ? intent : intent.intent_uid, parameters };
+      const intentUid = typeof intent === 'string' ? intent : intent.intent_uid;
+      const body = { intent_uid: intentUid, parameters };
       let pat = await orAborted(pats.obtain(), signal);
       for (let replacements = 0; ; replacements++) {
         try {
           const used = pat;
           const prepare = async () => ({ headers: { ...(await authorize(used)), 'Idempotency-Key': idempotencyKey } });
-          return (await http.send('POST', executePath, { body, prepare, signal, usesQuota: true })).body as Record<string, unknown>;
+          return (await http.send('POST', executePath, { body, prepare, signal, intentUid })).body as Record<string, unknown>;
         } catch (error) {
           if (replacements === maxReplacements || !isForAnotherPat(error)) throw error;
           pat = await orAborted(pats.replace(pat, error), signal);

@@ -32,8 +32,8 @@ export interface ExchangeOptions {
 export interface SendOptions extends ExchangeOptions {
   /** called for every attempt: what is signed for one request is not valid for another */
   prepare?(): Promise<Pick<ExchangeOptions, 'headers' | 'body'>>;
-  /** counts against the rate limit of executions */
-  usesQuota?: boolean;
+  /** the intent that is executed: waits for the limits that it counts in */
+  intentUid?: string;
 }
 
 /** A request and its answer. */
@@ -74,8 +74,10 @@ export function openHttp(options: HttpOptions): Http {
   // looked up for each request: a page or a test may replace the global one
   const fetch: typeof globalThis.fetch = options.fetch ?? ((...request) => globalThis.fetch(...request));
   let clockOffsetMs = 0;
-  /** no execution can succeed before this time */
-  let quotaAtMs = 0;
+  /** when there is something left again of limits, by their names, and of what refused an intent, by its uid */
+  const freeAtMs = new Map<string, number>();
+  /** the limits that the last execution of an intent counted in */
+  const limitsOf = new Map<string, string[]>();
   let hasAnswered = false;
 
   async function exchange(method: string, path: string, given: ExchangeOptions = {}): Promise<Exchange> {
@@ -120,8 +122,27 @@ export function openHttp(options: HttpOptions): Http {
     }
   }
 
+  /** Of an intent that has not been executed, only the limits of everything are known. */
+  function quotaAtMs(intentUid: string): number {
+    const own = limitsOf.get(intentUid);
+    const counts = (name: string) => name === intentUid || (own ? own.includes(name) : /^execute(-\d+)?$/.test(name));
+    return Math.max(0, ...[...freeAtMs].filter(([name]) => counts(name)).map(([, timeMs]) => timeMs));
+  }
+
+  const noteWait = (name: string, ms: number): void => void freeAtMs.set(name, Math.max(freeAtMs.get(name) ?? 0, Date.now() + ms));
+
+  function noteLimits(intentUid: string, headers: Headers): void {
+    const limits = readLimits(headers);
+    for (const { name, pauseMs } of limits) noteWait(name, pauseMs);
+    if (limits.length > 0)
+      limitsOf.set(
+        intentUid,
+        limits.map(({ name }) => name),
+      );
+  }
+
   async function send(method: string, path: string, given: SendOptions = {}): Promise<Exchange> {
-    const { prepare, usesQuota = false, ...request } = given;
+    const { prepare, intentUid, ...request } = given;
     const { signal } = request;
     let waitedMs = 0;
     let failures = 0;
@@ -139,7 +160,7 @@ export function openHttp(options: HttpOptions): Http {
 
     for (;;) {
       signal?.throwIfAborted();
-      const early = usesQuota ? quotaAtMs - Date.now() : 0;
+      const early = intentUid === undefined ? 0 : quotaAtMs(intentUid) - Date.now();
       if (early > 0) await wait(early, new RateLimited(early));
       const isKnown = hasAnswered;
       let answer: Exchange;
@@ -151,7 +172,7 @@ export function openHttp(options: HttpOptions): Http {
         continue;
       }
       const { status, headers, body } = answer;
-      if (usesQuota) quotaAtMs = Math.max(quotaAtMs, Date.now() + quotaPauseMs(headers));
+      if (intentUid !== undefined) noteLimits(intentUid, headers);
       if (status === 204 || (status >= 200 && status < 300 && isObject(body))) return answer;
 
       const failure = readFailure(answer);
@@ -159,9 +180,9 @@ export function openHttp(options: HttpOptions): Http {
       const isRunning = failure instanceof Refusal && failure.details.reason === 'running';
       if (status === 429) {
         const ms = laterMs ?? pauseMs(++refusals);
-        if (usesQuota) quotaAtMs = Math.max(quotaAtMs, Date.now() + ms);
+        if (intentUid !== undefined) noteWait(intentUid, ms);
         await wait(ms, new RateLimited(ms, failure));
-      } else if (status === 503 || (status === 504 && !usesQuota) || (status === 409 && isRunning)) {
+      } else if (status === 503 || (status === 504 && intentUid === undefined) || (status === 409 && isRunning)) {
         await retry(failure, laterMs);
       } else {
         throw failure;
@@ -185,10 +206,10 @@ function parseText(text: string): unknown {
   }
 }
 
-/** How long to wait before the next execution: with nothing remaining, until there is (draft-ietf-httpapi-ratelimit-headers). */
-function quotaPauseMs(headers: Headers): number {
-  const [, remaining, seconds] = /;r=(\d+);t=(\d+)/.exec(headers.get('ratelimit') ?? '') ?? [];
-  return remaining === '0' ? Number(seconds) * 1000 : 0;
+/** The limits that an answer names, and how long to wait for each: with nothing remaining, until there is (draft-ietf-httpapi-ratelimit-headers). */
+function readLimits(headers: Headers): { name: string; pauseMs: number }[] {
+  const items = (headers.get('ratelimit') ?? '').matchAll(/"([^"]*)";r=(\d+)(?:;t=(\d+))?/g);
+  return [...items].map(([, name = '', remaining, seconds = '0']) => ({ name, pauseMs: remaining === '0' ? Number(seconds) * 1000 : 0 }));
 }
 
 /** RFC 9110 section 10.2.3: seconds or a date. */

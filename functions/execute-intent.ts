@@ -9,7 +9,7 @@ import { type IdempotentCalls, openIdempotentCalls } from './core/idempotency/id
 import { isNotSent, runOnce } from './core/idempotency/run-once.ts';
 import { type JsonValue, parse } from './core/json.ts';
 import { openQuota } from './core/limit/quota.ts';
-import { countCalls, countExecution, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
+import { countExecution, countServiceCall, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { openReplayMeter } from './core/limit/replay-meter.ts';
 import { openValidators } from './core/parameters/validators.ts';
 import { openAdmission } from './core/pat/admission.ts';
@@ -88,7 +88,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
       const values = validate(intent, parameters);
       const upstreamRequest = buildRequest(intent, values);
       const rules = requirePermittedCall(policy, { intentUid: intent_uid, parameters: values, thumbprint: account, nowMs });
-      quota.applyTo(counterFor(rules), service.limit && countCalls(`service:${service.service_id}`, 'service', service.limit));
+      quota.applyTo(counterFor(rules), service.limit && countServiceCall(service.service_id, service.limit));
       const replayLimit = claims.lmt ?? tightest(chargesOf(rules).filter(isRate));
       const idempotencyKey = readIdempotencyKey(request);
       const ids = { agentId: claims.sub, thumbprint: account, executionId: receipt.executionId };

@@ -15,7 +15,7 @@ const placeholderUrl = 'https://service.example';
 export function readPolicy({ policyFile, billing, publicBaseUrl = placeholderUrl }: Settings): string {
   const text = read(policyFile);
   try {
-    compilePolicy(fillTemplate(parsePolicyTemplate(text), publicBaseUrl), publicBaseUrl, billing);
+    compilePolicy(fillTemplate(parsePolicyTemplate(text, publicBaseUrl), publicBaseUrl), publicBaseUrl, billing);
     return text;
   } catch (error) {
     if (error instanceof PolicyError) throw new SettingsError(`${policyFile}: ${error.message}`);

@@ -60,7 +60,7 @@ const clients: Record<string, Client> = {
   /** as many as fit into `RateLimit-Policy`, evenly */
   even: async (call, world, limit) => {
     const headers = rateLimitHeaders({
-      standings: [{ charge: countCalls('', '', limit).charges[0], used: 0, remaining: 0, resetSeconds: 1 }],
+      standings: [{ charge: countCalls('', '', limit).charges[0], used: 0, remaining: 0, resetSeconds: 1, retrySeconds: 1 }],
     });
     const seconds = Number(/w=(\d+)/.exec(headers['RateLimit-Policy'] ?? '')?.[1]);
     for (;;) {

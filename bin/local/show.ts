@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { findContradictions } from '../../functions/core/policy/contradictions.ts';
+import { fillTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import { printLine, printRemark, style } from '../cli/terminal.ts';
 import type { Answered } from './gateway.ts';
 import type { StackDescription } from './stack-file.ts';
@@ -20,6 +23,12 @@ Be an admin:      ${strong('npx intent-gate login --local')}
 An admin token:   ${strong('npm run --silent token')}   (good for an hour; addresses and tokens are in .local/stack.json)
 Ctrl-C stops all of it.
 `);
+}
+
+/** What the policy says without effect: synthesis warns of it as well, but need not have taken place for this start. */
+export function showWarnings({ policy_file, base_url }: Pick<StackDescription, 'policy_file' | 'base_url'>): void {
+  const policy = fillTemplate(parsePolicyTemplate(readFileSync(policy_file, 'utf8'), base_url), base_url);
+  for (const { path, problem } of findContradictions(policy, base_url)) printRemark(`Warning: ${policy_file}: ${path} ${problem}`);
 }
 
 /** One line a request. */

@@ -40,25 +40,27 @@ export function parseJson(text: string): JsonValue {
 
 /** Walks the tokens of a text that is known to be JSON. Iterative, so that depth costs no stack. */
 function checkTokens(text: string): void {
-  const open: (Set<string> | undefined)[] = [];
+  const open: { names?: Set<string>; at: string | number }[] = [];
   let isMemberNext = false;
   for (let at = skipWhiteSpace(text, 0); at < text.length; at = skipWhiteSpace(text, at)) {
     token.lastIndex = at;
     const [lexeme = ''] = token.exec(text) ?? [];
     at += lexeme.length;
     if (lexeme === '{' || lexeme === '[') {
-      open.push(lexeme === '{' ? new Set() : undefined);
+      open.push(lexeme === '{' ? { names: new Set(), at: '' } : { at: 0 });
       if (open.length > maxDepth) throw refuse(`must not be nested more than ${maxDepth} levels deep`);
       isMemberNext = lexeme === '{';
     } else if (lexeme === '}' || lexeme === ']') {
       open.pop();
       isMemberNext = false;
     } else if (lexeme === ',') {
-      isMemberNext = open.at(-1) !== undefined;
+      const inner = open.at(-1);
+      isMemberNext = inner?.names !== undefined;
+      if (typeof inner?.at === 'number') inner.at++;
     } else if (lexeme.startsWith('"')) {
       const content: string = lexeme.includes('\\') ? JSON.parse(lexeme) : lexeme.slice(1, -1);
       if (!content.isWellFormed()) throw refuse('must not hold a lone surrogate');
-      if (isMemberNext) addMember(open.at(-1), content);
+      if (isMemberNext) addMember(open, content);
       isMemberNext = false;
     } else if (/^-?[0-9]/.test(lexeme) && !Number.isFinite(Number(lexeme))) {
       throw refuse('must not hold a number beyond the range of IEEE 754 double precision');
@@ -72,10 +74,17 @@ function skipWhiteSpace(text: string, at: number): number {
   return whiteSpace.lastIndex;
 }
 
-function addMember(members: Set<string> | undefined, name: string): void {
-  if (name === '__proto__') throw refuse('must not hold a member called __proto__');
-  if (members?.has(name)) throw refuse('must not hold two members of one name in one object');
-  members?.add(name);
+/** @param open - the objects and arrays around the name, each with the place in it */
+function addMember(open: readonly { names?: Set<string>; at: string | number }[], name: string): void {
+  const inner = open.at(-1);
+  const isTwice = inner?.names?.has(name);
+  if (isTwice || name === '__proto__') {
+    const path = pointer(open.slice(0, -1).map(({ at }) => at));
+    const problem = isTwice ? 'must not hold two members of one name in one object' : 'must not hold a member called __proto__';
+    throw refuse(problem, path.length > maxNameLength ? '' : path);
+  }
+  inner?.names?.add(name);
+  if (inner) inner.at = name;
 }
 
 /** Longest name that a pointer repeats, in UTF-16 units. */

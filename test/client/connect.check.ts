@@ -21,6 +21,7 @@ import { startUpstream } from '../support/upstream.ts';
 import { policyWithRate, type Service, serviceOver } from './service.ts';
 
 const uid = 'test.example:get-country:v1';
+const otherUid = 'test.example:get-capital:v1';
 const [policyPath, issuePath, executePath] = ['/api/policy', '/api/pat/issue', '/api/intents/execute'];
 
 let gate: Gate;
@@ -31,10 +32,8 @@ beforeAll(async () => {
   gate = await startGate();
   upstream = await startUpstream((_, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"name":"France"}'));
   const { service_id } = await gate.services.create(serviceNamed('World'));
-  await gate.intents.create(
-    service_id,
-    intentOf(uid, { endpoint: { url: `http://127.0.0.1:${upstream.port}/`, method: 'POST', content_type: 'application/json' } }),
-  );
+  const endpoint = { url: `http://127.0.0.1:${upstream.port}/`, method: 'POST' as const, content_type: 'application/json' };
+  for (const one of [uid, otherUid]) await gate.intents.create(service_id, intentOf(one, { endpoint }));
 });
 afterAll(async () => {
   await upstream.stop();
@@ -374,6 +373,25 @@ describe('the rate limit', () => {
     });
     expect(error.retryAfterMs).toBeGreaterThan(1_000);
     expect(service.count(`POST ${executePath}`)).toBe(1);
+    // that of everything, for what has not been executed yet as well
+    await expect(client.execute(otherUid, { code: 'FR' })).rejects.toThrow(RateLimited);
+    expect(service.count(`POST ${executePath}`)).toBe(1);
+  });
+
+  test('of one intent keeps nobody from executing another', async () => {
+    const template = policyWithRate(60);
+    const target = `{base_url}/api/intents/${uid}`;
+    const constraint = policyWithRate(1, 'day').permission?.[0]?.constraint;
+    service.setPolicy({
+      ...template,
+      permission: [...(template.permission ?? []), { target, action: 'execute', ...(constraint && { constraint }) }],
+    });
+    const client = await open({ maxWaitMs: 1_000 });
+    await run(client);
+    await expect(run(client)).rejects.toThrow(RateLimited);
+    for (let call = 0; call < 3; call++) expect(await client.execute(otherUid, { code: 'FR' })).toEqual({ name: 'France' });
+    await expect(run(client)).rejects.toThrow(RateLimited);
+    expect(service.count(`POST ${executePath}`)).toBe(4);
   });
 });
 

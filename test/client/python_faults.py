@@ -48,6 +48,8 @@ class Service(BaseHTTPRequestHandler):
             return self.answer(403, {"error": {"code": "FORBIDDEN", "message": "m", "details": {"reason": "policy_changed"}}})
         if step == "none left":
             return self.answer(200, {"done": True}, RateLimit='"execute";r=0;t=1')
+        if step == "none of one intent left":
+            return self.answer(200, {"done": True}, RateLimit='"e:f:v1";r=0;t=600, "execute";r=9;t=30')
         self.answer(200, {"done": True})
 
 
@@ -69,6 +71,16 @@ gate.execute("a:b:v1", {})
 started = time.monotonic()
 gate.execute("a:b:v1", {})
 print("waited:", time.monotonic() - started > 0.5)
+
+script[:] = ["none of one intent left"]
+gate.execute("e:f:v1", {})
+sent = len(seen)
+gate.execute("a:b:v1", {})
+gate.execute("g:h:v1", {})
+try:
+    gate.execute("e:f:v1", {})
+except intent_gate.RateLimited as error:
+    print("used up for one:", len(seen) - sent, 500 < error.retry_after_seconds <= 600)
 
 script[:] = ["changed", "ok"]
 gate.execute("a:b:v1", {})

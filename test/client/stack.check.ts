@@ -201,6 +201,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     expect(stdout.trim().split('\n')).toEqual([
       'sent again under one key: True',
       'waited: True',
+      'used up for one: 2 True',
       'asked twice: True',
       'read again: True',
       'not shown: UNEXPECTED_ANSWER',

@@ -205,6 +205,11 @@ describe('the limit of a service', () => {
     await gate.intents.create(service_id, intentOf(uid, { endpoint, input_parameters: numbers }));
     const template = policyOf([permit(intents, budget(1, 100))]);
     const instances = [1, 2].map(() => gate.openExecute({ template }));
+    const first = await execute(gate.openExecute({ template }), await obtainPat(gate, await newAgent(), template), uid, {});
+    expect(first.headers).toMatchObject({
+      'RateLimit-Policy': `"execute";q=100;w=95042, "service:${service_id}";q=10;w=3962`,
+      RateLimit: expect.stringMatching(`^"service:${service_id}";r=9;t=\\d+, "execute";r=99;t=\\d+$`),
+    });
     const pats: string[] = [];
     for (let one = 0; one < 5; one++) pats.push(await obtainPat(gate, await newAgent(), template));
     const answers = await Promise.all(
@@ -212,10 +217,10 @@ describe('the limit of a service', () => {
     );
     const made = answers.filter(({ status }) => status === 200);
     const refused = answers.filter(({ status }) => status === 429);
-    expect([made.length, upstream.seen.length, refused.length]).toEqual([10, 10, 30]);
+    expect([made.length, upstream.seen.length, refused.length]).toEqual([9, 10, 31]);
     for (const { body, headers } of refused) {
       expect(body.error.details).toMatchObject({ reason: 'service_limit', limit: { rate: 10, period: 3_600 } });
-      expect(Number(headers['Retry-After'])).toBeGreaterThan(0);
+      expect(headers.RateLimit).toMatch(`"service:${service_id}";r=0;t=${headers['Retry-After']}`);
     }
     // what was charged for calls that the service does not take is given back, as far as that is certain
     const after = gate.openExecute({ template });

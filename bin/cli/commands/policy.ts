@@ -10,6 +10,7 @@ import { formatMoney } from '../../../functions/core/policy/money.ts';
 import { placeholder } from '../../../functions/core/policy/placeholder.ts';
 import { PolicyError } from '../../../functions/core/policy/reading.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
+import { intentUid } from '../../../schemas/intent-uid.ts';
 import { type Policy, policy as policySchema } from '../../../schemas/policy.ts';
 import { readDescription } from '../../local/stack-file.ts';
 import { readAnswer } from '../../probes.ts';
@@ -46,6 +47,8 @@ export function addPolicy(program: CommandUnknownOpts): void {
     .option('--key <thumbprint>', "RFC 7638 thumbprint of the agent's key")
     .action(async (uid, { param = [], file, at, key = '' }, command) => {
       const context = openContext(command);
+      const [fault] = intentUid.safeParse(uid).error?.issues ?? [];
+      if (fault) throw usageFailure(`The intent_uid ${fault.message}.`);
       const nowMs = at === undefined ? Date.now() : Date.parse(at);
       if (Number.isNaN(nowMs)) throw usageFailure('--at takes a date and time such as 2026-02-28T12:00:00Z.');
       const { policy, address } = file === undefined ? await readInForce(context) : { policy: readTemplate(file), address: placeholder };

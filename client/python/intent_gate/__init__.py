@@ -120,7 +120,8 @@ class IntentGate:
         self._accepted = None
         self._pat = None
         self._renew_at = 0.0
-        self._quota_at = 0.0
+        self._free_at = {}  # when there is something left again of limits, by their names
+        self._limits_of = {}  # the limits that the last execution of an intent counted in
 
     def search(self, query=None, **filters):
         """Finds intents: {"intents": [...], "pagination": {...}}. Filters: service_name, intent_name, uid, namespace, description, tags, page, page_size."""
@@ -170,7 +171,7 @@ class IntentGate:
                     "POST",
                     "/api/intents/execute",
                     lambda: ({"Authorization": f"Bearer {pat}", "Idempotency-Key": key}, body),
-                    uses_quota=True,
+                    intent_uid,
                 )
             except IntentGateError as error:
                 is_for_another_pat = error.code == "UNAUTHORIZED" or error.details.get("reason") == "policy_changed"
@@ -215,7 +216,20 @@ class IntentGate:
             raise UnexpectedAnswer(200) from cause
         self._pat, self._renew_at = pat, renew_at
 
-    def _send(self, method, path, prepare=lambda: ({}, None), uses_quota=False):
+    def _quota_at(self, intent_uid):
+        """Of an intent that has not been executed, only the limits of everything are known."""
+        own = self._limits_of.get(intent_uid)
+        times = [at for name, at in self._free_at.items() if (name in own if own else re.fullmatch(r"execute(-\d+)?", name))]
+        return max(times, default=0)
+
+    def _note_limits(self, intent_uid, fields):
+        pauses = _read_limits(fields)
+        for name, seconds in pauses.items():
+            self._free_at[name] = max(self._free_at.get(name, 0), time.time() + seconds)
+        if pauses:
+            self._limits_of[intent_uid] = list(pauses)
+
+    def _send(self, method, path, prepare=lambda: ({}, None), intent_uid=None):
         """Sends a request until it is answered: again if nothing answers or the gate is unavailable, later if quota is used up."""
         waited, failures = 0.0, 0
 
@@ -227,7 +241,7 @@ class IntentGate:
             time.sleep(seconds)
 
         while True:
-            early = self._quota_at - time.time() if uses_quota else 0
+            early = 0 if intent_uid is None else self._quota_at(intent_uid) - time.time()
             if early > 0:
                 wait(early, RateLimited(early))
             headers, body = prepare()
@@ -248,8 +262,8 @@ class IntentGate:
                     raise error from cause
                 wait(_pause(failures), error)
                 continue
-            if uses_quota:
-                self._quota_at = max(self._quota_at, time.time() + _quota_pause(fields))
+            if intent_uid is not None:
+                self._note_limits(intent_uid, fields)
             if status < 300:
                 return _read_object(status, text)
             error = _read_error(status, fields, text)
@@ -305,10 +319,10 @@ def _pause(failures):
     return 0.25 * 2 ** (failures - 1) * (0.5 + random.random())
 
 
-def _quota_pause(fields):
-    """With nothing remaining, the seconds until there is (draft-ietf-httpapi-ratelimit-headers)."""
-    found = re.search(r";r=0;t=(\d+)", fields.get("RateLimit", ""))
-    return int(found.group(1)) if found else 0
+def _read_limits(fields):
+    """How many seconds to wait for each limit: with nothing remaining, until there is (draft-ietf-httpapi-ratelimit-headers)."""
+    items = re.findall(r'"([^"]*)";r=(\d+)(?:;t=(\d+))?', fields.get("RateLimit", ""))
+    return {name: int(seconds or 0) if remaining == "0" else 0 for name, remaining, seconds in items}
 
 
 def _read_object(status, text):

@@ -1,11 +1,12 @@
 import { ApiError } from '../api-error.ts';
+import { unitOf } from '../policy/limits.ts';
 import { formatMoney } from '../policy/money.ts';
 import { type LimitDecision, refusing, type Standing, slackMs } from './rate-limiter.ts';
 import { longestCountMs } from './window.ts';
 
 /**
- * `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11), with an item for each limit, in calls such as this one. A
- * window is the longest that a call counts, rounded up: a client that makes at most `q` calls in any `w` seconds, or at most `r` within `t`
+ * `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11), with an item for each limit, in calls such as this one or, if
+ * calls of other kinds take more of it, in calls such as those. A window is the longest that a call counts, rounded up: a client that makes at most `q` calls in any `w` seconds, or at most `r` within `t`
  * seconds and then asks again, is never refused. The first item of `RateLimit` is the one that leaves the least.
  */
 export function rateLimitHeaders({ standings }: Pick<LimitDecision, 'standings'>): Record<string, string> {
@@ -18,9 +19,10 @@ export function rateLimitHeaders({ standings }: Pick<LimitDecision, 'standings'>
   };
 }
 
-function describeQuota({ charge: { name, rate, cost, period } }: Standing): string {
+function describeQuota({ charge }: Standing): string {
+  const { name, rate, period } = charge;
   const windowSeconds = Math.ceil((longestCountMs(period) + slackMs(period)) / 1000);
-  return `"${name}";q=${Math.floor(rate / cost)}${Number.isFinite(period) ? `;w=${windowSeconds}` : ''}`;
+  return `"${name}";q=${Math.floor(rate / unitOf(charge))}${Number.isFinite(period) ? `;w=${windowSeconds}` : ''}`;
 }
 
 const describeRest = ({ charge: { name }, remaining, resetSeconds }: Standing): string =>
@@ -48,16 +50,18 @@ const countUsedUp =
 export interface RefusalWords {
   message?: string;
   reason?: string;
+  /** other limits that the call was asked about, and that do not refuse it */
+  beside?: readonly Standing[];
 }
 
 /** 429 with `Retry-After` and the headers of {@link rateLimitHeaders}; 403 for what will never be possible again. */
-export function limitExceeded(decision: LimitDecision, { message, reason }: RefusalWords = {}): ApiError {
-  const [slowest] = refusing(decision).toSorted((a, b) => b.resetSeconds - a.resetSeconds);
+export function limitExceeded(decision: LimitDecision, { message, reason, beside = [] }: RefusalWords = {}): ApiError {
+  const [slowest] = refusing(decision).toSorted((a, b) => b.retrySeconds - a.retrySeconds);
   if (!slowest) throw new TypeError('no limit refuses this call');
-  const { charge, resetSeconds } = slowest;
+  const { charge, retrySeconds } = slowest;
   const { rate, period, currency, rule } = charge;
-  const headers = rateLimitHeaders(decision);
-  const isOver = !Number.isFinite(resetSeconds);
+  const headers = rateLimitHeaders({ standings: [...beside, ...decision.standings] });
+  const isOver = !Number.isFinite(retrySeconds);
   const why = reason ?? (currency === undefined ? (isOver ? 'count' : undefined) : 'budget');
   const details = {
     ...(why !== undefined && { reason: why }),
@@ -68,7 +72,7 @@ export function limitExceeded(decision: LimitDecision, { message, reason }: Refu
   };
   if (isOver) return new ApiError('FORBIDDEN', message ?? countUsedUp, { details, headers });
   return new ApiError('TOO_MANY_REQUESTS', message ?? (currency === undefined ? usedUp : overBudget), {
-    details: { ...details, retry_after_seconds: resetSeconds },
-    headers: { ...headers, 'Retry-After': String(resetSeconds) },
+    details: { ...details, retry_after_seconds: retrySeconds },
+    headers: { ...headers, 'Retry-After': String(retrySeconds) },
   });
 }

@@ -1,6 +1,6 @@
 import { ApiError } from '../api-error.ts';
 import { limitExceeded, type RefusalWords, rateLimitHeaders } from './limit-answers.ts';
-import type { LimitDecision, LimitRequest, RateLimiter } from './rate-limiter.ts';
+import type { LimitDecision, LimitRequest, RateLimiter, Standing } from './rate-limiter.ts';
 
 /** What one request may use of its agent's quota, and of that of the service that it calls. */
 export interface Quota {
@@ -15,7 +15,7 @@ export interface Quota {
   consume(): Promise<void>;
   /** Gives back the money that {@link consume} has taken: nothing was sent. What cannot be given back with certainty stays charged. */
   giveBack(): Promise<void>;
-  /** The rate limit fields of the answer: the agent's limits; none if there are none, or if the counter cannot be read. */
+  /** The rate limit fields of the answer: the agent's limits and, if it was asked, that of the service; none if the counter cannot be read. */
   headers(): Promise<Record<string, string>>;
 }
 
@@ -31,6 +31,7 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
   let own = agent;
   let shared: LimitRequest | undefined;
   let decision: LimitDecision | undefined;
+  let ofService: Standing[] = [];
 
   /** Counts in one counter; undefined if there is nothing to count. */
   async function consumeIn(request: LimitRequest | undefined, words?: RefusalWords): Promise<LimitDecision | undefined> {
@@ -67,16 +68,18 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
     },
     consume: async () => {
       await consumeIn(own);
-      await consumeIn(shared, serviceWords).catch(async (error: unknown) => {
+      try {
+        ofService = (await consumeIn(shared, { ...serviceWords, beside: decision?.standings ?? [] }))?.standings ?? [];
+      } catch (error) {
         await giveBack();
         throw error;
-      });
+      }
     },
     giveBack,
     headers: async () => {
-      if (!isLimited(own)) return {};
       try {
-        return rateLimitHeaders(decision ?? (await limits.inspect(own)));
+        const { standings } = decision ?? (isLimited(own) ? await limits.inspect(own) : { standings: [] });
+        return rateLimitHeaders({ standings: [...standings, ...ofService] });
       } catch (error) {
         if (isUnreachable(error)) return {};
         throw error;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import QuickLRU from 'quick-lru';
 import type { RateLimit } from '../../../schemas/pat.ts';
 import { unavailable } from '../api-error.ts';
-import { type Charge, isRate } from '../policy/limits.ts';
+import { type Charge, isRate, unitOf } from '../policy/limits.ts';
 import { keys } from '../store/keys.ts';
 import type { Table } from '../store/table.ts';
 import { type Clock, maxDoubtMs, openClock, openRightClock, type Reading, WrongClock } from './clock.ts';
@@ -26,6 +26,13 @@ export const countCalls = (holder: string, name: string, limit: RateLimit): Limi
   return { holder, counter: name, charges: [{ id, name, ...limit, cost: 1 }], earlier: { counter: `${name}/${id}`, id } };
 };
 
+/** A request that counts a call of a service, whichever agent makes it. */
+export function countServiceCall(serviceId: string, limit: RateLimit): LimitRequest {
+  const holder = `service:${serviceId}`;
+  const { charges, ...request } = countCalls(holder, 'service', limit);
+  return { ...request, charges: [{ ...charges[0], name: holder }] };
+}
+
 /**
  * A request that counts an execution, in the one counter that an agent's key has for them.
  * @param earlier - what version 0.1.0 counted by: the digest of the policy, in the window of the PAT's limit
@@ -48,10 +55,12 @@ export function countExecution(
 export interface Standing {
   charge: Charge;
   used: number;
-  /** calls of this kind that may be made at once */
+  /** calls that may be made at once, whatever their kind */
   remaining: number;
   /** after how many seconds more calls will be free than {@link remaining}: at least 1, `Infinity` if never */
   resetSeconds: number;
+  /** after how many seconds a call of this kind is admitted, if it is refused now; `Infinity` if never */
+  retrySeconds: number;
 }
 
 export interface LimitDecision {
@@ -128,12 +137,17 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
   };
 
   const standingOf = (window: CountedWindow, charge: Charge): Standing => {
-    const waitMs = freeAtMs(window, charge, charge.cost) - clock.read(charge.period).earliestMs;
+    const secondsUntilFree = (cost: number): number => {
+      const waitMs = freeAtMs(window, charge, cost) - clock.read(charge.period).earliestMs;
+      return waitMs > 0 ? Math.ceil((waitMs + slackMs(charge.period)) / 1000) : 1;
+    };
+    const unit = unitOf(charge);
     return {
       charge,
       used: window.total,
-      remaining: remainingCalls(window, charge, charge.cost),
-      resetSeconds: waitMs > 0 ? Math.ceil((waitMs + slackMs(charge.period)) / 1000) : 1,
+      remaining: remainingCalls(window, charge, unit),
+      resetSeconds: secondsUntilFree(unit),
+      retrySeconds: secondsUntilFree(charge.cost),
     };
   };
 

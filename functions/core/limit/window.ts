@@ -84,15 +84,16 @@ export const remainingCalls = ({ total }: Pick<Window, 'total'>, { rate }: RateL
  * admitted. If it cannot fit more often, the start of the newest bucket. It is `Infinity` if what is counted never ceases to count.
  */
 export function freeAtMs(window: Window, { rate, period }: RateLimit, cost = 1): number {
-  const most = rate - (remainingCalls(window, { rate, period }, cost) + 1) * cost;
-  if (most < 0 || !Number.isFinite(period)) return remainingCalls(window, { rate, period }, cost) > 0 ? startMs(window, period) : Infinity;
+  if (!Number.isFinite(period)) return Infinity;
+  const startMs = window.bucket * bucketMs(period);
+  const remaining = remainingCalls(window, { rate, period }, cost);
+  const most = rate - (remaining + 1) * cost;
+  if (most < 0) return remaining > 0 ? startMs : Infinity;
   let left = window.total;
   for (let bucket = window.bucket - liveBuckets + 1; bucket <= window.bucket; bucket++) {
     const count = window.counts[slotOf(bucket)] ?? 0;
     left -= count;
     if (count > 0 && left <= most) return clearAtMs({ ...window, bucket }, period);
   }
-  return startMs(window, period);
+  return startMs;
 }
-
-const startMs = ({ bucket }: Window, period: number): number => (Number.isFinite(period) ? bucket * bucketMs(period) : 0);

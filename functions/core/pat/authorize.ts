@@ -74,12 +74,12 @@ export function requirePermission({ claims, policy }: Authorization, intentUid: 
 export function requirePermittedCall({ grants }: CurrentPolicy, call: Call): Rule[] {
   const judgement = judge(grants.rules, call);
   if (judgement.isPermitted) return judgement.rules;
-  const { reason, rule, condition } = judgement;
+  const { reason, rule, condition, otherwise } = judgement;
   throw new ApiError(
     'FORBIDDEN',
     'The usage policy does not permit this call as it is; details.words says why. GET /api/policy has it in full.',
     {
-      details: { reason, ...(rule && { rule: condition?.place ?? rule.place, words: describeRefusal(rule, condition) }) },
+      details: { reason, ...(rule && { rule: condition?.place ?? rule.place, words: describeRefusal(rule, condition, otherwise) }) },
     },
   );
 }

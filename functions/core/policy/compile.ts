@@ -1,6 +1,6 @@
 import type { Billing, RateLimit } from '../../../schemas/pat.ts';
 import type { Policy } from '../../../schemas/policy.ts';
-import { chargesOf, findWider, rulesForAll } from './judge.ts';
+import { chargesOf, rulesForAll } from './judge.ts';
 import { isRate, tightest } from './limits.ts';
 import { interpretPolicy, PolicyError, type Rule } from './reading.ts';
 import { coversEntry, isRuledOut } from './scope.ts';
@@ -28,7 +28,6 @@ const maxScopeBytes = 3_000;
  */
 export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing): Grants {
   const { rules } = interpretPolicy(policy, baseUrl);
-  refuseIdleConditions(rules);
   const permissions = rules.filter(({ kind }) => kind === 'permission');
   const prohibitions = rules.filter(({ kind, conditions }) => kind === 'prohibition' && conditions.length === 0).map(({ entry }) => entry);
   const scope = withoutCovered(permissions.map(({ entry }) => entry)).filter((entry) => !isRuledOut(prohibitions, entry));
@@ -46,17 +45,6 @@ export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing
     ...(isPaid && billing && { bil: billing }),
     rules,
   };
-}
-
-/** A condition that decides nothing would be taken for one that does. One with a limit still says which calls that counts. */
-function refuseIdleConditions(rules: readonly Rule[]): void {
-  const issues = rules.flatMap((rule) => {
-    const wider = rule.charges.length === 0 && rule.payments.length === 0 ? findWider(rule, rules) : undefined;
-    if (!wider) return [];
-    const problem = `restricts nothing, because ${wider.place} permits the same without it: state the opposite as a prohibition, or narrow ${wider.place}`;
-    return rule.conditions.map(({ place }) => ({ path: place, problem }));
-  });
-  if (issues.length > 0) throw new PolicyError(issues);
 }
 
 /** Drops the entries that another one covers, and repetitions. */

@@ -83,15 +83,20 @@ function readSubject(subject: Subject, { parameters, thumbprint, nowMs }: Call):
   return readClock(nowMs, subject.zone)[subject.of];
 }
 
-/** Below 0, 0 or above 0; NaN for texts that differ and have no order; undefined for values that cannot be compared. */
+/**
+ * Below 0, 0 or above 0; NaN for texts that differ and have no order; undefined for values that cannot be compared. Texts that Unicode holds for
+ * the same are the same, however they are composed.
+ */
 function compare(actual: unknown, value: Scalar): number | undefined {
   if (typeof actual !== typeof value) return undefined;
   if (typeof actual === 'number' && typeof value === 'number') return actual - value;
   if (isInstant(value)) return isInstant(actual) ? orderOfInstants(actual, value) : undefined;
   if (isDate(value)) return isDate(actual) ? orderOf(actual, value) : undefined;
   if (isTimeOfDay(value) && isTimeOfDay(actual)) return orderOf(actual, value);
-  return actual === value ? 0 : Number.NaN;
+  return compose(actual) === compose(value) ? 0 : Number.NaN;
 }
+
+const compose = (value: unknown): unknown => (typeof value === 'string' ? value.normalize('NFC') : value);
 
 const orderOf = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
 

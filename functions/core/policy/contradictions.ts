@@ -1,10 +1,10 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import type { Policy } from '../../../schemas/policy.ts';
+import { canonicalText } from './canonical.ts';
 import { days } from './clock.ts';
-import { type Call, type Condition, holds, isDate, isInstant, type Scalar } from './conditions.ts';
+import { type Call, type Condition, holds, isDate, isInstant, type Scalar, type Subject } from './conditions.ts';
 import { describeRule } from './describe.ts';
-import { findWider } from './judge.ts';
-import { interpretPolicy, type Rule } from './reading.ts';
+import { findWider, interpretPolicy, type Rule } from './reading.ts';
 import { isRuledOut, oneIntent } from './scope.ts';
 
 /**
@@ -15,43 +15,66 @@ import { isRuledOut, oneIntent } from './scope.ts';
  */
 export function findContradictions(policy: Policy, baseUrl: string): Issue[] {
   const { rules } = interpretPolicy(policy, baseUrl);
-  return rules.flatMap((rule): Issue[] => {
+  const problems = rules.flatMap((rule): Issue[] => {
     const problem = findProblem(rule, rules);
     return problem === undefined ? [] : [{ path: rule.place, problem: `${problem}: ${describeRule(rule)}` }];
   });
+  if (rules.some(({ kind }) => kind === 'permission')) return problems;
+  return [{ path: '/permission', problem: 'states nothing, so the policy allows nothing' }, ...problems];
 }
 
 function findProblem(rule: Rule, rules: readonly Rule[]): string | undefined {
-  const contradictory = findContradictory(rule.conditions);
-  if (contradictory) {
-    const [first] = contradictory;
-    const because = `because no call meets ${contradictory.map(({ place }) => place).join(' and ')}`;
-    if (rule.kind !== 'permission') return `applies to nothing, ${because}`;
-    const uid = first?.subject.of === 'parameter' ? first.subject.uid : undefined;
-    return uid === undefined || rule.entry === oneIntent(uid) ? `allows nothing, ${because}` : `allows no call of ${uid}, ${because}`;
+  if (rule.kind !== 'permission') {
+    const { own } = findContradictory(rule, []) ?? {};
+    return own && `applies to nothing, because no call meets ${listPlaces(own)}`;
   }
-  if (rule.kind !== 'permission') return undefined;
-  const prohibition = rules.find(
-    ({ kind, entry, conditions }) => kind === 'prohibition' && conditions.length === 0 && isRuledOut([entry], rule.entry),
-  );
-  if (prohibition) return `allows nothing, because ${prohibition.place} prohibits all of it`;
+  const prohibitions = rules.filter(({ kind, entry }) => kind === 'prohibition' && isRuledOut([entry], rule.entry));
+  const whole = prohibitions.find(({ conditions }) => conditions.length === 0);
+  if (whole) return `allows nothing, because ${whole.place} prohibits all of it`;
+  const contradictory = findContradictory(rule, prohibitions);
+  if (contradictory) {
+    const { own, against, uid } = contradictory;
+    const what = uid === undefined || rule.entry === oneIntent(uid) ? 'allows nothing' : `allows no call of ${uid}`;
+    const because = against.length > 0 ? `what it permits is prohibited by ${listPlaces(against)}` : `no call meets ${listPlaces(own)}`;
+    return `${what}, because ${because}`;
+  }
   const dear = rule.charges.find(({ cost, rate }) => cost > rate);
   if (dear) return `allows nothing, because the price is more than the budget (${dear.rule})`;
   const wider = findWider(rule, rules);
   return wider && `does not restrict what ${wider.place} permits without its conditions, and limits only calls that meet them`;
 }
 
-/** Conditions on one thing that no value meets. */
-function findContradictory(conditions: readonly Condition[]): Condition[] | undefined {
-  const bySubject = Map.groupBy(conditions, ({ subject }) => JSON.stringify(subject));
-  return [...bySubject.values()].find(
-    (same) => !candidatesFor(same).some((call) => same.every((condition) => holds(condition, call) === true)),
-  );
+const listPlaces = (stated: readonly { place: string }[]): string => stated.map(({ place }) => place).join(' and ');
+
+/** The conditions of a rule on one thing, and prohibitions that ask about nothing else, if they leave no value of it. */
+function findContradictory(rule: Rule, prohibitions: readonly Rule[]) {
+  for (const subject of subjectsOf([rule, ...prohibitions])) {
+    const uid = subject.of === 'parameter' ? subject.uid : undefined;
+    if (uid !== undefined && !isRuledOut([rule.entry], oneIntent(uid))) continue;
+    const isAbout = (condition: Condition) => includes(condition.subject, subject);
+    const own = rule.conditions.filter(isAbout);
+    const against = prohibitions.filter(({ conditions }) => conditions.every(isAbout));
+    const isLeft = (call: Call) =>
+      own.every((condition) => holds(condition, call) === true) &&
+      !against.some(({ conditions }) => conditions.every((condition) => holds(condition, call) !== false));
+    const candidates = candidatesFor(subject, [...own, ...against.flatMap(({ conditions }) => conditions)]);
+    if (own.length + against.length > 0 && !candidates.some(isLeft)) return { own, against, uid };
+  }
+  return undefined;
 }
 
+const subjectsOf = (rules: readonly Rule[]): Subject[] => {
+  const subjects = rules.flatMap(({ conditions }) => conditions.map(({ subject }) => subject));
+  return [...new Map(subjects.map((subject) => [canonicalText(subject), subject])).values()];
+};
+
+/** Whether what is said about a subject is said about another one: a parameter of every intent is that of each of them. */
+const includes = (subject: Subject, other: Subject): boolean =>
+  canonicalText(subject) === canonicalText(other) ||
+  (subject.of === 'parameter' && other.of === 'parameter' && subject.name === other.name && subject.uid === undefined);
+
 /** Calls of which one meets these conditions on one thing, if any call does: the constants that they name, and values between and beyond them. */
-function candidatesFor(conditions: readonly Condition[]): Call[] {
-  const [{ subject } = { subject: { of: 'dateTime' } as const }] = conditions;
+function candidatesFor(subject: Subject, conditions: readonly Condition[]): Call[] {
   const constants = conditions.flatMap(({ values }) => values);
   const call: Call = { intentUid: '', parameters: {}, thumbprint: '', nowMs: 0 };
   switch (subject.of) {

@@ -5,7 +5,7 @@ import { type Condition, isDate, isInstant, type Scalar } from './conditions.ts'
 import type { Payment } from './duties.ts';
 import { rulesFor, rulesForAll } from './judge.ts';
 import type { Charge } from './limits.ts';
-import { interpretPolicy, type Rule } from './reading.ts';
+import { interpretPolicy, type Rule, type Signing } from './reading.ts';
 import { everyIntent } from './scope.ts';
 
 const unitNames: Record<number, string> = { 1: 'second', 60: 'minute', 3600: 'hour', 86400: 'day', 604800: 'week' };
@@ -21,9 +21,12 @@ function nameEntry(entry: string, several = 'every intent'): string {
 const nameTimes = ({ rate, period }: Charge): string =>
   `${rate} ${rate === 1 ? 'time' : 'times'} ${Number.isFinite(period) ? `${period === 3600 ? 'an' : 'a'} ${unitNames[period]}` : 'in all'}`;
 
-function namePayment({ amount, currency, every, budget }: Payment): string {
-  if (budget) return `for ${amount} ${currency} each time, at most ${budget.amount} ${currency} in any ${nameDuration(budget.every)}`;
-  return `for ${amount} ${currency} ${every === undefined ? 'each time' : `every ${every}`}`;
+function namePayment({ amount, currency, every, budget, target }: Payment): string {
+  if (budget) {
+    const source = target === undefined ? '' : ` out of the budget ${target}`;
+    return `for ${amount} ${currency} each time, at most ${budget.amount} ${currency} in any ${nameDuration(budget.every)}${source}`;
+  }
+  return `for ${amount} ${currency} ${every === undefined ? 'each time' : `every ${every}`}${target === undefined ? '' : ` (target: ${target})`}`;
 }
 
 const nameDuration = (duration: string): string => durationNames[duration] ?? duration;
@@ -80,13 +83,15 @@ export function describeRule({ kind, entry, conditions, charges, payments }: Rul
   return `You may execute ${nameEntry(entry, 'intents')}${given} at most ${calls.map(nameTimes).join(' and at most ')}.`;
 }
 
-/** What a rule permits or forbids a call by, in words: the whole sentence, or what its condition asks. */
-export function describeRefusal(rule: Rule, condition: Condition | undefined): string {
+/**
+ * What a rule permits or forbids a call by, in words: the whole sentence, or what its condition asks.
+ * @param otherwise - what other permissions of the intent ask, any of which would do
+ */
+export function describeRefusal(rule: Rule, condition: Condition | undefined, otherwise: readonly Condition[] = []): string {
   if (!condition) return describeRule(rule);
-  const words = nameCondition(condition);
-  return rule.kind === 'permission'
-    ? `You may execute ${nameEntry(rule.entry)} only if ${words}.`
-    : `You must not execute ${nameEntry(rule.entry)} if ${words}.`;
+  if (rule.kind !== 'permission') return `You must not execute ${nameEntry(rule.entry)} if ${nameCondition(condition)}.`;
+  const ways = [...new Set([condition, ...otherwise].map(nameCondition))];
+  return `You may execute ${otherwise.length > 0 ? 'this' : nameEntry(rule.entry)} only if ${ways.join(', or if ')}.`;
 }
 
 /**
@@ -95,14 +100,17 @@ export function describeRefusal(rule: Rule, condition: Condition | undefined): s
  * @throws PolicyError if it cannot be put into effect
  */
 export function describePolicy(policy: Policy, baseUrl: string): string[] {
-  const { rules, isExceedingProhibited, isSigningObliged } = interpretPolicy(policy, baseUrl);
+  const { rules, isExceedingProhibited, signings } = interpretPolicy(policy, baseUrl);
   return [
     `This is the policy ${policy.uid} (${policy.type}${policy.profile === undefined ? '' : `, profile ${policy.profile}`}).`,
     ...rules.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind)).map(describeRule),
     ...(isExceedingProhibited ? ['You must not exceed the rate limit.'] : []),
-    ...(isSigningObliged ? ['You must sign the policy with the key that you present as agent_public_key.'] : []),
+    ...new Set(signings.map(describeSigning)),
   ];
 }
+
+const describeSigning = ({ target = 'the policy', assignee }: Signing): string =>
+  `You must sign ${target} with the key that you present as agent_public_key${assignee === undefined ? '' : ` (assignee: ${assignee})`}.`;
 
 const order: Rule['kind'][] = ['permission', 'prohibition', 'limit'];
 

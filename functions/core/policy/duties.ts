@@ -1,7 +1,7 @@
 import type { Duty } from '../../../schemas/policy.ts';
 import { isObject, pointer } from '../json.ts';
 import { type Complain, type Place, termOf } from './constraints.ts';
-import { isCurrency, minorDigits, toMinorUnits } from './money.ts';
+import { formatMoney, isCurrency, minorDigits, toMinorUnits } from './money.ts';
 
 /** What a policy asks for a permission. */
 export interface Payment {
@@ -12,6 +12,8 @@ export interface Payment {
   every?: string;
   /** how much may be paid in any such time */
   budget?: { amount: number; every: string };
+  /** what is paid for or, of a budget that several permissions share, its name */
+  target?: string;
 }
 
 /** A price that is paid from a budget, both in the minor units of the currency. */
@@ -48,25 +50,38 @@ export function readDuty(
   const currency = termOf(unit);
   if (termOf(action) !== 'pay') complain([...place, 'action'], 'must be pay');
   if (!isCurrency(currency)) complain([...place, 'unit'], 'must be a currency: a URI that ends in its ISO 4217 code');
+  const period = timeInterval === undefined ? 0 : toSeconds(timeInterval);
   if (!isObject(amount)) {
     if (typeof amount !== 'number' || amount < 0) complain([...place, 'amount'], 'must be a number of at least 0');
-    return { payment: { amount: Number(amount), currency, ...(timeInterval !== undefined && { every: timeInterval }) } };
+    if (timeInterval !== undefined && period < 1) complain([...place, 'timeInterval'], 'must be a duration of at least PT1S');
+    const every = timeInterval === undefined ? {} : { every: timeInterval };
+    return { payment: { amount: Number(amount), currency, ...every, ...(target !== undefined && { target }) } };
   }
   const { price, budget, ...unknown } = amount;
   for (const name of Object.keys(unknown)) complain([...place, 'amount', name], 'is not a known member; remove it');
   const read = (name: 'price' | 'budget', value: unknown): number => {
     const minor = typeof value === 'number' ? toMinorUnits(value, currency) : undefined;
-    const digits = minorDigits(currency);
-    if (!minor) complain([...place, 'amount', name], `must be a number above 0 with at most ${digits} decimals, which ${currency} has`);
-    return minor ?? 1;
+    if (!minor) complain([...place, 'amount', name], describeAmount(value, currency));
+    return minor || 1;
   };
   const stated = { price: read('price', price), budget: read('budget', budget) };
-  const period = timeInterval === undefined ? 0 : toSeconds(timeInterval);
   if (period < 1 || period > maxSeconds)
     complain([...place, 'timeInterval'], 'must be a duration between PT1S and P5Y, in which the budget may be spent');
+  const name = target === undefined ? undefined : termOf(target);
+  if (name !== undefined && !/^[\w.~-]{1,100}$/.test(name))
+    complain([...place, 'target'], 'must end in a name of at most 100 ASCII letters, digits and . _ ~ -, which answers call the budget by');
   const every = timeInterval ?? '';
   return {
-    payment: { amount: Number(price), currency, budget: { amount: Number(budget), every } },
+    payment: { amount: Number(price), currency, budget: { amount: Number(budget), every }, ...(name !== undefined && { target: name }) },
     budget: { rule: pointer(place), ...(target !== undefined && { target }), ...stated, currency, period },
   };
+}
+
+/** What an amount of a budget has to be that is not. */
+function describeAmount(value: unknown, currency: string): string {
+  if (value === undefined) return 'is required';
+  if (!isCurrency(currency)) return 'must be a number above 0';
+  const largest = formatMoney(Number.MAX_SAFE_INTEGER, currency);
+  if (typeof value === 'number' && value > Number(largest)) return `must be at most ${largest}, up to which sums are exact`;
+  return `must be a number above 0 with at most ${minorDigits(currency)} decimals, which ${currency} has`;
 }

@@ -6,9 +6,18 @@ import { coversEntry, isRuledOut, oneIntent } from './scope.ts';
 /** What a policy says about one call. */
 export type Judgement =
   /** `rules`: those that cover the call */
-  | { isPermitted: true; rules: Rule[] }
-  /** by the rule that decides, and the condition of it that does, if it is one */
-  | { isPermitted: false; reason: 'not_permitted' | 'prohibited' | 'condition'; rule?: Rule; condition?: Condition | undefined };
+  { isPermitted: true; rules: Rule[] } | Refusal;
+
+export interface Refusal {
+  isPermitted: false;
+  reason: 'not_permitted' | 'prohibited' | 'condition';
+  /** the one that decides */
+  rule?: Rule;
+  /** the one of its conditions that decides, if it is one */
+  condition?: Condition | undefined;
+  /** if `rule` is a permission: the conditions that keep other permissions from covering the call */
+  otherwise?: Condition[];
+}
 
 /** Whether a rule names the intent of a call. Prohibitions and limits apply whatever the letter case of the namespace. */
 const names = ({ kind, entry }: Rule, intentUid: string): boolean =>
@@ -44,9 +53,10 @@ export function judge(rules: readonly Rule[], call: Call): Judgement {
     return { isPermitted: false, reason: 'condition', rule: prohibition, ...(more.length === 0 && { condition }) };
   }
   if (covering.some(({ kind }) => kind === 'permission')) return { isPermitted: true, rules: covering };
-  const permission = rules.find((rule) => rule.kind === 'permission' && names(rule, call.intentUid));
+  const [permission, ...others] = rules.filter((rule) => rule.kind === 'permission' && names(rule, call.intentUid));
   if (!permission) return { isPermitted: false, reason: 'not_permitted' };
-  return { isPermitted: false, reason: 'condition', rule: permission, condition: findObstacle(permission, call) };
+  const otherwise = others.flatMap((rule) => findObstacle(rule, call) ?? []);
+  return { isPermitted: false, reason: 'condition', rule: permission, condition: findObstacle(permission, call), otherwise };
 }
 
 /** The rules that say something about an intent, whatever the parameters. */
@@ -55,12 +65,6 @@ export const rulesFor = (rules: readonly Rule[], intentUid: string): Rule[] => r
 /** The rules that apply to every call that a scope permits. */
 export const rulesForAll = ({ scope, rules }: { scope: readonly string[]; rules: readonly Rule[] }): Rule[] =>
   rules.filter(({ entry, conditions }) => conditions.length === 0 && scope.every((one) => coversEntry(entry, one)));
-
-/** A permission without conditions for all that one with conditions is about: nothing hangs on these conditions. */
-export const findWider = (rule: Rule, rules: readonly Rule[]): Rule | undefined =>
-  rule.kind !== 'permission' || rule.conditions.length === 0
-    ? undefined
-    : rules.find(({ kind, entry, conditions }) => kind === 'permission' && conditions.length === 0 && coversEntry(entry, rule.entry));
 
 /** What a call takes of the limits of these rules, each once. */
 export const chargesOf = (rules: readonly Rule[]): Charge[] => mergeCharges(rules.flatMap(({ charges }) => charges));

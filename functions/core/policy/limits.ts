@@ -15,7 +15,12 @@ export interface Limit extends RateLimit {
 /** A limit, and how much of it one call takes: 1, or its price in minor units. */
 export interface Charge extends Limit {
   cost: number;
+  /** the most that a call of another kind takes of it, if that is more */
+  dearest?: number;
 }
+
+/** What one call takes in which it is told how many are left: of all kinds the one that takes the most. */
+export const unitOf = ({ cost, dearest = 0 }: Charge): number => Math.max(cost, dearest);
 
 /** The windows that a call counts in, each once: what is to be paid into one from several places adds up. */
 export function mergeCharges(charges: readonly Charge[]): Charge[] {

@@ -8,7 +8,7 @@ import { type Complain, type Place, readConstraints, type StatedLimit, termOf } 
 import { type Payment, readDuty, type StatedBudget } from './duties.ts';
 import { type Charge, mergeCharges } from './limits.ts';
 import { placeholder } from './placeholder.ts';
-import { everyIntent, oneIntent, oneNamespace } from './scope.ts';
+import { coversEntry, everyIntent, oneIntent, oneNamespace } from './scope.ts';
 
 /** One sentence of a policy about executing. */
 export interface Rule {
@@ -26,12 +26,19 @@ export interface Rule {
   payments: Payment[];
 }
 
+/** That agents sign something with the key that they present. The gate holds them to it for the policy; anything else it shows them. */
+export interface Signing {
+  /** what is to be signed, if not the policy */
+  target?: string;
+  assignee?: string;
+}
+
 /** A policy in the gate's own terms. */
 export interface PolicyReading {
   rules: Rule[];
   /** whether the policy says that the limit must not be exceeded, which is never possible */
   isExceedingProhibited: boolean;
-  isSigningObliged: boolean;
+  signings: Signing[];
 }
 
 /** A policy that the gate cannot keep to the letter. */
@@ -55,7 +62,7 @@ export const maxWindows = 8;
 export function interpretPolicy(policy: Policy, baseUrl: string): PolicyReading {
   const issues: Issue[] = [];
   const complain: Complain = (place, problem) => issues.push({ path: pointer(place), problem });
-  const reading: PolicyReading = { rules: [], isExceedingProhibited: false, isSigningObliged: false };
+  const reading: PolicyReading = { rules: [], isExceedingProhibited: false, signings: [] };
 
   if (policy.uid.includes('#')) complain(['uid'], 'must not hold a fragment: the digest of the policy takes that place');
   for (const [at, permission] of (policy.permission ?? []).entries()) {
@@ -65,10 +72,12 @@ export function interpretPolicy(policy: Policy, baseUrl: string): PolicyReading 
     readProhibition(prohibition, baseUrl, ['prohibition', at], complain, reading);
   }
   for (const [at, obligation] of (policy.obligation ?? []).entries()) {
-    readObligation(obligation, baseUrl, ['obligation', at], complain, reading);
+    readObligation(obligation, baseUrl, ['obligation', at], complain, { reading, policy });
   }
   checkBudgets(reading.rules, issues);
+  checkIdleConditions(reading.rules, issues);
   nameLimits(reading.rules);
+  statePrices(reading.rules);
   if (reading.isExceedingProhibited && reading.rules.every(({ charges }) => charges.every(({ currency }) => currency !== undefined))) {
     complain(['prohibition'], 'must not prohibit exceeding a rate limit that no permission states');
   }
@@ -118,28 +127,34 @@ function readProhibition(prohibition: Prohibition, baseUrl: string, place: Place
 const signingTerms = ['sign', 'signPayload'];
 
 /** The obligations that the gate holds agents to: signing the policy with the key that they present, and keeping a rate limit. */
-function readObligation(obligation: Obligation, baseUrl: string, place: Place, complain: Complain, reading: PolicyReading): void {
-  const { action, target = `${baseUrl}/api/intents`, constraint = [] } = obligation;
+function readObligation(
+  { action, assignee, target, constraint = [] }: Obligation,
+  baseUrl: string,
+  place: Place,
+  complain: Complain,
+  { reading, policy }: { reading: PolicyReading; policy: Policy },
+): void {
   if (termOf(action) === 'observeRateLimit') {
-    const entry = readTarget(target, baseUrl, [...place, 'target'], complain);
-    const { conditions, limits } = readConstraints(
-      constraint,
-      { baseUrl, target, entry, atMost: 'lte' },
-      [...place, 'constraint'],
-      complain,
-    );
+    const named = target ?? `${baseUrl}/api/intents`;
+    const entry = readTarget(named, baseUrl, [...place, 'target'], complain);
+    const rule = { baseUrl, target: named, entry, atMost: 'lte' } as const;
+    const { conditions, limits } = readConstraints(constraint, rule, [...place, 'constraint'], complain);
     if (limits.length === 0) complain([...place, 'constraint'], 'must state a rateLimit');
+    if (assignee !== undefined)
+      complain([...place, 'assignee'], 'must be left out: say by a constraint on agentKey whose calls are limited');
     const charges = mergeCharges(limits.map((limit) => toCharge(limit, entry, conditions)));
     reading.rules.push({ place: pointer(place), kind: 'limit', entry, conditions, charges, payments: [] });
     return;
   }
-  reading.isSigningObliged = true;
+  const isOfPolicy = target === undefined || target === policy.uid || target === `${baseUrl}/api/policy`;
+  reading.signings.push({ ...(!isOfPolicy && { target }), ...(assignee !== undefined && { assignee }) });
   if (!signingTerms.includes(termOf(action))) complain([...place, 'action'], 'must be sign or observeRateLimit');
-  for (const [at, { leftOperand, operator, rightOperand }] of constraint.entries()) {
+  for (const [at, { leftOperand, operator, rightOperand, unit }] of constraint.entries()) {
     const namesTheKey = typeof rightOperand === 'string' && /^agent[-_]?public[-_]?key$/i.test(termOf(rightOperand));
     if (termOf(leftOperand) !== 'publicKey' || !['eq', 'use'].includes(operator) || !namesTheKey) {
       complain([...place, 'constraint', at], 'must say that publicKey eq agent_public_key');
     }
+    if (unit !== undefined) complain([...place, 'constraint', at, 'unit'], 'must be left out: a key has no unit');
   }
 }
 
@@ -207,6 +222,30 @@ function checkBudgets(rules: readonly Rule[], issues: Issue[]): void {
   }
 }
 
+/**
+ * A condition that decides nothing would be taken for one that does. One with a limit still says which calls that counts. Rules that are not
+ * understood do not make others idle.
+ */
+function checkIdleConditions(rules: readonly Rule[], issues: Issue[]): void {
+  const isUnderstood = ({ place }: Rule) => !issues.some(({ path }) => isWithin(path, place));
+  const understood = rules.filter(isUnderstood);
+  for (const rule of understood) {
+    const wider = rule.charges.length === 0 && rule.payments.length === 0 ? findWider(rule, understood) : undefined;
+    if (!wider) continue;
+    const problem = `restricts nothing, because ${wider.place} permits the same without it: state the opposite as a prohibition, or narrow ${wider.place}`;
+    issues.push(...rule.conditions.map(({ place }) => ({ path: place, problem })));
+  }
+}
+
+/** A permission without conditions for all that one with conditions is about: nothing hangs on these conditions. */
+export const findWider = (rule: Rule, rules: readonly Rule[]): Rule | undefined =>
+  rule.kind !== 'permission' || rule.conditions.length === 0
+    ? undefined
+    : rules.find(({ kind, entry, conditions }) => kind === 'permission' && conditions.length === 0 && coversEntry(entry, rule.entry));
+
+/** Whether a JSON pointer is another one, or leads to what is inside of that. */
+export const isWithin = (path: string, place: string): boolean => path === place || path.startsWith(`${place}/`);
+
 /** Names each limit after what its rule covers: `execute` if that is every intent. Further limits of the same are numbered. */
 function nameLimits(rules: readonly Rule[]): void {
   const names = new Map<string, string>();
@@ -220,6 +259,24 @@ function nameLimits(rules: readonly Rule[]): void {
       taken.add(name);
       charge.name = name;
     }
+  }
+}
+
+/**
+ * Says of budgets what the dearest call may cost, if prices differ: a client knows how many calls are left, but not of which kind. What
+ * permissions of the same intents ask adds up, as if their conditions could hold at once.
+ */
+function statePrices(rules: readonly Rule[]): void {
+  const dearest = new Map<string, number>();
+  for (const { entry } of rules) {
+    const covering = rules.filter((other) => coversEntry(other.entry, entry)).flatMap(({ charges }) => charges);
+    for (const { id, rate, cost } of mergeCharges(covering.filter(({ cost, rate }) => cost <= rate))) {
+      dearest.set(id, Math.max(dearest.get(id) ?? 0, Math.min(cost, rate)));
+    }
+  }
+  for (const charge of rules.flatMap(({ charges }) => charges)) {
+    const most = dearest.get(charge.id) ?? charge.cost;
+    if (most > charge.cost) charge.dearest = most;
   }
 }
 

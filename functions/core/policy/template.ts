@@ -1,24 +1,66 @@
+import * as z from 'zod';
 import type { Issue } from '../../../schemas/errors.ts';
 import { type Policy, policy } from '../../../schemas/policy.ts';
 import { describeHidden } from '../../../schemas/text.ts';
-import { isObject, issuesOf, pointer } from '../json.ts';
+import { ApiError } from '../api-error.ts';
+import { isObject, issuesOf, parseJson, pointer } from '../json.ts';
 import { placeholder } from './placeholder.ts';
-import { PolicyError } from './reading.ts';
+import { interpretPolicy, isWithin, PolicyError } from './reading.ts';
 
 /** A policy whose URIs still hold the placeholder. */
 export type PolicyTemplate = Policy;
 
 /**
  * Reads the text of a policy file.
- * @throws PolicyError if it is not JSON or not a policy (specification section 2.3)
+ * @param baseUrl - what the placeholder stands for
+ * @throws PolicyError naming every place, if it is not JSON or not a policy (specification section 2.3). If it is not, the places are also
+ * named that the gate does not understand.
  */
-export function parsePolicyTemplate(text: string): PolicyTemplate {
-  const template = parseText(text);
-  const result = policy.safeParse(fillIn(template, 'https://gate.example'), { reportInput: true });
-  const issues = result.success ? findHidden(template) : issuesOf(result.error);
-  if (issues.length > 0) throw new PolicyError(issues);
+export function parsePolicyTemplate(text: string, baseUrl = 'https://gate.example'): PolicyTemplate {
+  const { value, issues: repeated } = parseText(text);
+  const filled = fillIn(value, baseUrl);
+  const result = policy.safeParse(filled, { reportInput: true });
+  const issues = [...repeated, ...(result.success ? [] : issuesOf(result.error)), ...findHidden(value)];
+  if (issues.length > 0) throw new PolicyError([...issues, ...findMisunderstood(filled, baseUrl, issues)]);
   // not zod's copy: its members stand in the order of the schema, and agents sign what they were served
-  return template as PolicyTemplate;
+  return value as PolicyTemplate;
+}
+
+/** The parts of a policy that have the form at least; in the place of others stands what the gate does not understand either, or nothing. */
+const readable = (intents: string) => {
+  const list = <T extends z.ZodType>(element: T) => z.array(element).optional().catch(undefined);
+  const text = z.string().catch('');
+  const optionalText = z.string().optional().catch(undefined);
+  const constraint = z
+    .object({ leftOperand: text, operator: text, rightOperand: z.json().catch(null), unit: optionalText })
+    .catch({ leftOperand: '', operator: '', rightOperand: null, unit: undefined });
+  const amount = z.union([z.number(), z.record(z.string(), z.json())]).optional();
+  const duty = z
+    .object({ action: text, target: optionalText, amount: amount.catch(undefined), unit: optionalText, timeInterval: optionalText })
+    .catch({ action: '', target: undefined, amount: undefined, unit: undefined, timeInterval: undefined });
+  const rule = z
+    .object({ target: z.string().catch(intents), action: text, constraint: list(constraint), duty: list(duty) })
+    .catch({ target: intents, action: '', constraint: undefined, duty: undefined });
+  const obligation = z
+    .object({ action: text, assignee: optionalText, target: optionalText, constraint: list(constraint) })
+    .catch({ action: '', assignee: undefined, target: undefined, constraint: undefined });
+  return z.object({ uid: text, permission: list(rule), prohibition: list(rule), obligation: list(obligation) });
+};
+
+/** What the gate does not understand of a policy that has been found wrong already, besides that. */
+function findMisunderstood(filled: unknown, baseUrl: string, known: readonly Issue[]): Issue[] {
+  const { success, data } = readable(`${baseUrl}/api/intents`).safeParse(filled);
+  if (!success) return [];
+  try {
+    interpretPolicy(data as Policy, baseUrl);
+    return [];
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error;
+    const places = known.map(({ path }) => path).filter((path) => path !== '');
+    const isSaid = (path: string) => places.some((place) => isWithin(place, path) || isWithin(path, place));
+    // what is said about all prohibitions may be due to what stands for a part of the policy
+    return error.issues.filter(({ path }) => path !== '/prohibition' && !isSaid(path));
+  }
 }
 
 /** Texts that hold something that nobody sees: people sign what they read. */
@@ -31,11 +73,17 @@ function findHidden(value: unknown, place: readonly PropertyKey[] = []): Issue[]
   return isObject(value) ? Object.entries(value).flatMap(([name, member]) => findHidden(member, [...place, name])) : [];
 }
 
-function parseText(text: string): unknown {
+/** Stricter than `JSON.parse`, which drops all but the last of several members of one name. */
+function parseText(text: string): { value: unknown; issues: Issue[] } {
   try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new PolicyError([{ path: '', problem: `must be JSON: ${(error as Error).message}` }]);
+    return { value: parseJson(text), issues: [] };
+  } catch (refusal) {
+    if (!(refusal instanceof ApiError)) throw refusal;
+    try {
+      return { value: JSON.parse(text), issues: (refusal.details.issues as Issue[] | undefined) ?? [] };
+    } catch (error) {
+      throw new PolicyError([{ path: '', problem: `must be JSON: ${(error as Error).message}` }]);
+    }
   }
 }
 

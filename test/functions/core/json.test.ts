@@ -19,7 +19,7 @@ function refusal(text: string): unknown {
 }
 
 describe('parseJson', () => {
-  test.each([
+  test.each<[string, string, string, string?]>([
     ['nothing', '', grammar],
     ['a byte order mark', '\ufeff{}', grammar],
     ['NaN', '{"a":NaN}', grammar],
@@ -29,19 +29,21 @@ describe('parseJson', () => {
     ['two texts', '{}{}', grammar],
     ['duplicate members', '{"a":1,"a":2}', duplicate],
     ['duplicates through escapes', '{"a":1,"\\u0061":2}', duplicate],
-    ['duplicates deep inside', '{"x":[{"a":{},"b":[],"a":1}]}', duplicate],
+    ['duplicates deep inside', '{"x":[{"a":{},"b":[],"a":1}]}', duplicate, '/x/0'],
+    ['duplicates in the second of several', '[1,{"a":[0,{}],"b":[{},{"c":1,"c":2}]}]', duplicate, '/1/b/1'],
+    ['duplicates under names that are too long to be repeated', `{"${'x'.repeat(300)}":{"a":1,"a":2}}`, duplicate],
     ['__proto__', '{"__proto__":{"admin":true}}', 'must not hold a member called __proto__'],
-    ['__proto__ through escapes', '{"a":{"\\u005f_proto__":1}}', 'must not hold a member called __proto__'],
+    ['__proto__ through escapes', '{"a":{"\\u005f_proto__":1}}', 'must not hold a member called __proto__', '/a'],
     ['1e400', '{"a":1e400}', range],
     ['-1e400', '[-1e400]', range],
     ['33 levels', '['.repeat(33) + ']'.repeat(33), depth],
     ['5,000 levels', `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`, depth],
     ['a lone surrogate', '{"a":"\\ud800"}', 'must not hold a lone surrogate'],
     ['a lone surrogate in a name', '{"\\udc00":1}', 'must not hold a lone surrogate'],
-  ])('refuses %s', (_, text, problem) => {
+  ])('refuses %s', (_, text, problem, path = '') => {
     const error = refusal(text);
     expect(error).toBeInstanceOf(ApiError);
-    expect(error).toMatchObject({ code: 'INVALID_PARAMETER', status: 400, details: { issues: [{ path: '', problem }] } });
+    expect(error).toMatchObject({ code: 'INVALID_PARAMETER', status: 400, details: { issues: [{ path, problem }] } });
   });
 
   test('agrees with JSON.parse on everything else', () => {

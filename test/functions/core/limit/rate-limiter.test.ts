@@ -435,7 +435,7 @@ describe('the counter item', () => {
 
 test('a refusal says when to come back', () => {
   const { charges } = countCalls('agent', 'execute', { rate: 60, period: 60 });
-  const decision = { isAdmitted: false, standings: [{ charge: charges[0], used: 60, remaining: 0, resetSeconds: 12 }] };
+  const decision = { isAdmitted: false, standings: [{ charge: charges[0], used: 60, remaining: 0, resetSeconds: 12, retrySeconds: 12 }] };
   expect(limitExceeded(decision)).toMatchObject({
     code: 'TOO_MANY_REQUESTS',
     status: 429,

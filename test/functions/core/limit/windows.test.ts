@@ -139,6 +139,30 @@ describe('several limits at once', () => {
     }
   });
 
+  test('a client that obeys is never refused either if calls of several kinds take different amounts of one budget', async () => {
+    const random = seededRandom(3);
+    const shared = (cost: number): Charge => ({ ...money('daily', 1_000, cost, 60), dearest: 450 });
+    const wide = requestOf();
+    const limits = [0, 1].map(() => openRateLimiter(store.table, now));
+    let dear = 0;
+    for (let call = 0; call < 60; call++) {
+      const cost = [50, 100, 450][Math.floor(random() * 3)] as number;
+      if (cost === 450) dear++;
+      const decision = await (limits[call % 2] as RateLimiter).consume({ ...wide, charges: [shared(cost)] });
+      expect(decision).toMatchObject({ isAdmitted: true });
+      const { 'RateLimit-Policy': policy, RateLimit: rest = '' } = rateLimitHeaders(decision);
+      expect(policy).toBe('"daily";q=2;w=68');
+      const [, remaining, seconds] = /^"daily";r=(\d+);t=(\d+)/.exec(rest) ?? [];
+      if (remaining === '0') nowMs += Number(seconds) * 1_000;
+    }
+    expect(dear).toBeGreaterThan(10);
+    // what it is told on a refusal is about its own call
+    for (let call = 0; call < 20; call++) await limits[0]?.consume({ ...wide, charges: [shared(50)] });
+    const refused = limitExceeded((await limits[0]?.consume({ ...wide, charges: [shared(50)] })) as LimitDecision);
+    nowMs += Number(refused.headers['Retry-After']) * 1_000;
+    expect(await limits[0]?.consume({ ...wide, charges: [shared(50)] })).toMatchObject({ isAdmitted: true });
+  });
+
   test('a limit that a policy no longer has goes once it is empty; the others keep what they have counted', async () => {
     const limits = openRateLimiter(store.table, now);
     const request = requestOf(calls('kept', 10, 86_400), calls('old', 10, 60));
@@ -155,7 +179,9 @@ describe('several limits at once', () => {
     const limits = openRateLimiter(store.table, now);
     const request = requestOf({ ...calls('ever', 3, Number.POSITIVE_INFINITY), rule: '/permission/0/constraint/0' });
     for (let call = 0; call < 3; call++) {
-      expect(await limits.consume(request)).toMatchObject({ isAdmitted: true });
+      const decision = await limits.consume(request);
+      expect(decision).toMatchObject({ isAdmitted: true });
+      expect(rateLimitHeaders(decision).RateLimit).toBe(`"ever";r=${2 - call}`);
       nowMs += 366 * 86_400_000;
     }
     const refusal = limitExceeded(await openRateLimiter(store.table, now).consume(request));

@@ -388,6 +388,41 @@ describe('compilePolicy', () => {
       'is not a known member; remove it',
     ],
     [
+      'an amount that sums of would not be exact',
+      permit({ duty: [budget({ price: 1, budget: 1e20 })] }),
+      '/permission/0/duty/0/amount/budget',
+      'must be at most 90071992547409.91, up to which sums are exact',
+    ],
+    ['a budget without a price', permit({ duty: [budget({ budget: 5 })] }), '/permission/0/duty/0/amount/price', 'is required'],
+    [
+      'a fee for no time',
+      permit({ duty: [pay({ timeInterval: 'P' })] }),
+      '/permission/0/duty/0/timeInterval',
+      'must be a duration of at least PT1S',
+    ],
+    ...['urn:budget:Tag "x"', 'urn:budget:бюджет', `${baseUrl}/budgets/`].map((target): [string, Partial<Policy>, string, string] => [
+      'a budget that no header could name',
+      permit({ duty: [budget({ price: 1, budget: 5 }, { target })] }),
+      '/permission/0/duty/0/target',
+      'must end in a name of at most 100 ASCII letters, digits and . _ ~ -, which answers call the budget by',
+    ]),
+    [
+      'a limit for somebody whom the gate does not know',
+      { permission: [execute(intents)], obligation: [{ action: 'observeRateLimit', assignee: 'urn:agent', constraint: [rate(5, 'day')] }] },
+      '/obligation/0/assignee',
+      'must be left out: say by a constraint on agentKey whose calls are limited',
+    ],
+    [
+      'a unit of keys',
+      {
+        obligation: [
+          { action: 'sign', constraint: [{ leftOperand: 'a:publicKey', operator: 'eq', rightOperand: 'agent_public_key', unit: 'a:b' }] },
+        ],
+      },
+      '/obligation/0/constraint/0/unit',
+      'must be left out: a key has no unit',
+    ],
+    [
       'two budgets of one name',
       {
         permission: [
@@ -429,6 +464,15 @@ describe('compilePolicy', () => {
     ],
   ])('refuses %s', (_, members, path, problem) => {
     expect(problemsOf(members)).toEqual([{ path, problem }]);
+  });
+
+  test('names conditions that restrict nothing beside other mistakes, but for those of rules that are not understood', () => {
+    const conditional = execute(`${intents}/a.example:x:v1`, { constraint: [on('amount', 'lt', 5, `${intents}/a.example:x:v1`)] });
+    expect(problemsOf({ permission: [execute(intents), conditional], obligation: [{ action: 'x' }] }).map(({ path }) => path)).toEqual([
+      '/obligation/0/action',
+      '/permission/1/constraint/0',
+    ]);
+    expect(problemsOf({ permission: [execute('urn:x'), conditional] }).map(({ path }) => path)).toEqual(['/permission/0/target']);
   });
 
   test('names every place at once', () => {

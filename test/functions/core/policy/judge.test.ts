@@ -4,9 +4,10 @@ import { compareForRegistry } from '../../../../functions/core/policy/compare.ts
 import { compilePolicy, type Grants } from '../../../../functions/core/policy/compile.ts';
 import { type Call, holds, type Scalar, type Subject } from '../../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../../functions/core/policy/contradictions.ts';
-import { describeTerms } from '../../../../functions/core/policy/describe.ts';
+import { describeRefusal, describeTerms } from '../../../../functions/core/policy/describe.ts';
 import { explainCall } from '../../../../functions/core/policy/explain.ts';
 import { chargesOf, judge } from '../../../../functions/core/policy/judge.ts';
+import { unitOf } from '../../../../functions/core/policy/limits.ts';
 import { PolicyError } from '../../../../functions/core/policy/reading.ts';
 import { type Constraint, odrlContext, type Policy, type PolicyPermission } from '../../../../schemas/policy.ts';
 
@@ -51,6 +52,10 @@ describe('a comparison', () => {
     [false, 'neq', [true], true],
     ['EUR', 'within', ['CHF', 'EUR'], true],
     ['eur', 'within', ['CHF', 'EUR'], false],
+    ['cafe\u0301', 'eq', ['caf\u00e9'], true],
+    ['cafe\u0301', 'neq', ['caf\u00e9'], false],
+    ['cafe', 'eq', ['caf\u00e9'], false],
+    [1e308, 'gt', [-1e308], true],
     ['2026-02-28', 'lt', ['2026-03-01'], true],
     ['2026-02-28T00:00:00Z', 'lt', ['2026-03-01'], undefined],
     ['2026-2-28', 'lt', ['2026-03-01'], undefined],
@@ -313,6 +318,44 @@ describe('contradictions', () => {
     expect(warn({ permission: [execute(pay, constraint)] })).toEqual([]);
   });
 
+  test('a policy without any permission', () => {
+    expect(warn({})).toEqual(['/permission states nothing, so the policy allows nothing']);
+    expect(warn({ permission: [], prohibition: [execute(pay)] })).toHaveLength(1);
+  });
+
+  test.each<[string, Constraint[], Constraint[][], string[]]>([
+    ['a part of what is prohibited', [amount('lt', 100)], [[amount('lt', 500)]], ['/prohibition/0']],
+    ['what prohibitions leave nothing of', [], [[amount('lt', 5)], [amount('gte', 5)]], ['/prohibition/0', '/prohibition/1']],
+    ['the one value that is prohibited', [amount('eq', 'x')], [[amount('within', ['x', 'y'])]], ['/prohibition/0']],
+  ])('a permission of %s', (_, constraint, prohibited, places) => {
+    for (const target of [pay, intents]) {
+      const prohibition = prohibited.map((one) => execute(target, one));
+      expect(warn({ permission: [execute(pay, constraint)], prohibition })).toEqual([
+        expect.stringMatching(`^/permission/0 allows nothing, because what it permits is prohibited by ${places.join(' and ')}: You may`),
+      ]);
+    }
+  });
+
+  test('not a permission of what prohibitions leave, or of what they leave to other parameters', () => {
+    const other = { ...amount('lt', 5), leftOperand: `${pay}/parameters/other` };
+    for (const prohibited of [[[amount('lt', 50)]], [[amount('lt', 500), other]], [[{ ...other, operator: 'eq' as const }]]]) {
+      const prohibition = prohibited.map((one) => execute(pay, one));
+      expect(warn({ permission: [execute(pay, [amount('lt', 100)])], prohibition })).toEqual([]);
+    }
+  });
+
+  test('conditions on all intents and on one of them', () => {
+    const namespace = `${intents}?namespace=a.example`;
+    expect(warn({ permission: [execute(namespace, [amount('lt', 5, namespace), amount('gt', 10)])] })).toEqual([
+      expect.stringMatching(
+        /^\/permission\/0 allows no call of a.example:pay:v1, because no call meets \/permission\/0\/constraint\/0 and/,
+      ),
+    ]);
+    expect(
+      warn({ permission: [execute(namespace, [amount('lt', 5, namespace)])], prohibition: [execute(pay, [amount('lt', 9)])] }),
+    ).toEqual([]);
+  });
+
   test('a price above its budget, what is prohibited, and conditions that are gone round', () => {
     const duty = [{ action: 'pay', amount: { price: 3, budget: 2 }, unit: 'v:EUR', timeInterval: 'P1D' }];
     expect(warn({ permission: [{ ...execute(pay), duty }] })).toEqual([
@@ -348,6 +391,74 @@ test('what a change does to the intents of a registry', () => {
         ],
       },
     ],
+  });
+});
+
+test('what a refusal says of several permissions: any would do', () => {
+  const { rules } = compile({ permission: [execute(pay, [amount('lt', 100)]), execute(pay, [amount('gte', 500), amount('lte', 900)])] });
+  const wordsOf = (given: number) => {
+    const judgement = judge(rules, callOf('a.example:pay:v1', { amount: given }));
+    if (judgement.isPermitted || !judgement.rule) throw new Error('not refused');
+    return describeRefusal(judgement.rule, judgement.condition, judgement.otherwise);
+  };
+  expect(wordsOf(300)).toBe('You may execute this only if parameter amount is less than 100, or if parameter amount is at least 500.');
+  expect(wordsOf(1_000)).toBe('You may execute this only if parameter amount is less than 100, or if parameter amount is at most 900.');
+});
+
+describe('what the dearest call takes of a budget', () => {
+  const from = (price: number, budget = 20, target = 'v:daily') => ({
+    action: 'pay',
+    amount: { price, budget },
+    unit: 'v:EUR',
+    timeInterval: 'P1D',
+    target,
+  });
+  const unitsOf = (permission: PolicyPermission[]) => chargesOf(compile({ permission }).rules.slice(0, 1)).map(unitOf);
+
+  test.each<[string, PolicyPermission[], number]>([
+    ['one price', [{ ...execute(pay), duty: [from(3)] }], 300],
+    [
+      'two prices',
+      [
+        { ...execute(pay), duty: [from(1)] },
+        { ...execute(`${intents}/a.example:x:v1`), duty: [from(3)] },
+      ],
+      300,
+    ],
+    [
+      'prices that add up',
+      [
+        { ...execute(pay), duty: [from(1)] },
+        { ...execute(intents), duty: [from(3)] },
+      ],
+      400,
+    ],
+    [
+      'more than there is',
+      [
+        { ...execute(pay), duty: [from(1)] },
+        { ...execute(`${intents}/a.example:x:v1`), duty: [from(30)] },
+      ],
+      100,
+    ],
+    [
+      'more than there is together',
+      [
+        { ...execute(pay), duty: [from(15)] },
+        { ...execute(intents), duty: [from(6)] },
+      ],
+      2_000,
+    ],
+    [
+      'another budget',
+      [
+        { ...execute(pay), duty: [from(1)] },
+        { ...execute(intents), duty: [from(3, 20, 'v:other')] },
+      ],
+      100,
+    ],
+  ])('%s', (_, permission, expected) => {
+    expect(unitsOf(permission)).toEqual([expected]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { signableTexts } from '../../../../functions/core/policy/canonical.ts';
 import { describeChanges, describePolicy } from '../../../../functions/core/policy/describe.ts';
 import { loadPolicyTemplate, openPolicy, parseBilling } from '../../../../functions/core/policy/policy.ts';
@@ -45,9 +46,98 @@ test.each([
     JSON.stringify({ '@context': odrlContext, uid: 'urn:x', type: 'Wish' }),
     expect.stringMatching('/type must be one of'),
   ],
+  [
+    'two lists of prohibitions',
+    `{"@context":"${odrlContext}","uid":"urn:x","type":"Set","permission":[{"target":"a:b","action":"c","action":"d"}]}`,
+    expect.stringMatching('/permission/0 must not hold two members of one name in one object'),
+  ],
 ])('a policy file of %s is refused with its place', (_, text, message) => {
   expect(() => parsePolicyTemplate(text)).toThrow(PolicyError);
   expect(() => parsePolicyTemplate(text)).toThrow(expect.objectContaining({ message }));
+});
+
+test('every mistake in a policy file is named at once, of whatever kind', () => {
+  const intents = '{base_url}/api/intents';
+  const text = JSON.stringify({
+    '@context': odrlContext,
+    uid: '{base_url}/#fragment',
+    type: 'Wish',
+    more: 1,
+    permission: [
+      {
+        target: intents,
+        action: 'execute',
+        constraint: [
+          { leftOperand: `${intents}/parameters/amount`, operator: 'like', rightOperand: 5 },
+          { leftOperand: 'v:moon', operator: 'lt', rightOperand: 3 },
+          { leftOperand: 'v:rateLimit', operator: 'lte', rightOperand: -3, unit: 'v:fortnight' },
+          { or: [] },
+          { leftOperand: `${intents}/parameters/to`, operator: 'lt', rightOperand: 'z\u200b' },
+        ],
+        duty: [
+          { action: 'pay', amount: { price: -1, budget: 10 }, unit: 'v:XYZ', timeInterval: 'P1W' },
+          { action: 'attribute', amount: [] },
+        ],
+      },
+      'everything',
+      { target: 'nowhere', action: 'execute', constraint: [{ leftOperand: 'nowhere/parameters/x', operator: 'lt', rightOperand: 'y' }] },
+    ],
+    prohibition: [{ target: intents, action: 'exceedRateLimit' }],
+    obligation: [{ action: 'pray' }, { action: 'observeRateLimit', constraint: [{ operator: 'lte' }] }],
+  }).replace('"more":1', '"more":{"a":1,"a":2}');
+  const refusal = (() => {
+    try {
+      parsePolicyTemplate(text);
+    } catch (error) {
+      return error;
+    }
+    return undefined;
+  })();
+  expect(refusal).toBeInstanceOf(PolicyError);
+  expect((refusal as PolicyError).issues.map(({ path }) => path).sort()).toEqual([
+    '/more',
+    '/more',
+    '/obligation/0/action',
+    '/obligation/1/constraint/0/leftOperand',
+    '/obligation/1/constraint/0/rightOperand',
+    '/permission/0/constraint/0/operator',
+    '/permission/0/constraint/1/leftOperand',
+    '/permission/0/constraint/2/rightOperand',
+    '/permission/0/constraint/2/unit',
+    '/permission/0/constraint/3/leftOperand',
+    '/permission/0/constraint/3/operator',
+    '/permission/0/constraint/3/or',
+    '/permission/0/constraint/3/rightOperand',
+    '/permission/0/constraint/4/rightOperand',
+    '/permission/0/duty/0/amount/price',
+    '/permission/0/duty/0/timeInterval',
+    '/permission/0/duty/0/unit',
+    '/permission/0/duty/1/action',
+    '/permission/0/duty/1/amount',
+    '/permission/0/duty/1/unit',
+    '/permission/1',
+    '/permission/2/constraint/0/leftOperand',
+    '/permission/2/constraint/0/rightOperand',
+    '/permission/2/target',
+    '/type',
+    '/uid',
+  ]);
+});
+
+test('a policy file is read or refused, whatever stands anywhere in it', () => {
+  const valid = JSON.stringify(loadPolicyTemplate());
+  const values = valid.match(/"[^"]*"(?!:)|\d+|\{[^{}]*\}|\[[^[\]]*\]/g) ?? [];
+  fc.assert(
+    fc.property(fc.constantFrom(...values), fc.json({ maxDepth: 3 }), (value, other) => {
+      const text = valid.replace(value, () => other);
+      try {
+        describePolicy(fillTemplate(parsePolicyTemplate(text), baseUrl), baseUrl);
+      } catch (error) {
+        expect(error).toBeInstanceOf(PolicyError);
+      }
+    }),
+    { numRuns: 1_000 },
+  );
 });
 
 test('the texts that agents sign', () => {
@@ -155,7 +245,7 @@ describe('in plain sentences', () => {
     ]);
     expect(describeChanges(shipped(), shipped(), baseUrl)).toEqual([]);
     const reworded = change(({ obligation: [first] = [] }) => {
-      if (first) first.assignee = 'urn:agent';
+      if (first?.constraint?.[0]) first.constraint[0].operator = 'use';
     });
     expect(describeChanges(shipped(), reworded, baseUrl)).toEqual(['The wording has changed; what it grants and asks has not.']);
   });
@@ -187,11 +277,32 @@ describe('in plain sentences', () => {
           target: `${baseUrl}/api/intents?namespace=b.example`,
           constraint: [{ leftOperand: 'v:rateLimit', operator: 'lte', rightOperand: 7, unit: 'v:hour' }],
         },
+        { action: 'sign', target: policy.uid },
+        { action: 'signPayload', target: 'https://terms.example/', assignee: 'urn:agent' },
       ];
     });
     expect(describePolicy(written, baseUrl).slice(1)).toEqual([
       'You may execute the intent b.example:x:v1 if parameter amount is at least 1 and parameter unit price is one of "low", "high" and parameter day is not after 2026-12-31 and the date is not before 2026-01-01T00:00:00Z and the time of day (Europe/Berlin) is before 17:00 and the day of the week (UTC) is not sunday, at most 1000 times in all, for 0.5 EUR each time, at most 20 EUR in any month.',
       'You may execute intents of the namespace b.example at most 7 times an hour.',
+      'You must sign the policy with the key that you present as agent_public_key.',
+      'You must sign https://terms.example/ with the key that you present as agent_public_key (assignee: urn:agent).',
     ]);
+  });
+
+  test('what is paid for, and from which budget', () => {
+    const pay = (more: object) => ({ action: 'pay', unit: 'v:EUR', ...more });
+    const permission = (duty: NonNullable<Policy['permission']>[number]['duty']) => [
+      { target: `${baseUrl}/api/intents`, action: 'execute', duty },
+    ];
+    const sentenceOf = (...duty: ReturnType<typeof pay>[]) =>
+      describePolicy(
+        change((policy) => Object.assign(policy, { permission: permission(duty), prohibition: [] })),
+        baseUrl,
+      )[1];
+    expect(sentenceOf(pay({ amount: 0.005, target: 'https://shop.example/report' }))).toBe(
+      'You may execute every intent, for 0.005 EUR each time (target: https://shop.example/report).',
+    );
+    const shared = pay({ amount: { price: 1, budget: 5 }, timeInterval: 'P1D', target: `${baseUrl}/budgets/daily` });
+    expect(sentenceOf(shared)).toBe('You may execute every intent, for 1 EUR each time, at most 5 EUR in any day out of the budget daily.');
   });
 });

@@ -1,0 +1,15 @@
+import { expect, jest, test } from '@jest/globals';
+import { showWarnings } from '../../../bin/local/show.ts';
+
+test('a start says which sentences of the policy have no effect', () => {
+  const base_url = 'http://127.0.0.1:8080';
+  const write = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
+  showWarnings({ policy_file: 'bin/local/policy.json', base_url });
+  expect(write.mock.calls).toEqual([]);
+  showWarnings({ policy_file: 'samples/policies/all-but-one.json', base_url });
+  const said = write.mock.calls.map(([line]) => line);
+  write.mockRestore();
+  expect(said).toEqual([
+    'Warning: samples/policies/all-but-one.json: /permission/1 allows nothing, because /prohibition/0 prohibits all of it: You may execute the intent payments.example:transfer:v1, at most 5 times a day.\n',
+  ]);
+});
