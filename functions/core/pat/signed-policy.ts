@@ -35,9 +35,8 @@ const doesNotHold = () =>
 export function verifySignedPolicy(text: string, key: AgentKey, current: CurrentPolicy, freshness: FreshnessOptions): SignedPolicy {
   const trimmed = text.trim();
   if (trimmed.includes('.')) return verifyJws(readJws(trimmed, 'signed policy', invalidSignature), key, current, freshness);
-  const holds = decodeBare(trimmed).some((signature) =>
-    signableTexts(current.policy).some((signed) => verifyBareSignature(key, Buffer.from(signed), signature)),
-  );
+  const signable = signableTexts(current.policy).map((signed) => Buffer.from(signed));
+  const holds = decodeBare(trimmed).some((signature) => signable.some((signed) => verifyBareSignature(key, signed, signature)));
   if (!holds) throw doesNotHold();
   checkFreshness({}, freshness);
   return { isCurrent: true };
