@@ -138,11 +138,27 @@ describe('in plain sentences', () => {
     expect(describePolicy(richer, baseUrl)).toEqual([
       'This is the policy https://gate.example/api/policy (Offer, profile urn:profile).',
       'You may execute every intent of the namespace a.example, at most 1 time a day.',
-      'You may execute the intent b.example:x:v1, for 2 USD each time, for 9.5 EUR every P1M.',
+      'You may execute the intent b.example:x:v1, for 2 USD each time, for 9.5 EUR every month.',
       'You must not execute the intent a.example:x:v1, whatever else is permitted.',
       'You may execute intents at most 9 times a week.',
       'You must not exceed the rate limit.',
     ]);
+  });
+
+  test.each([
+    ['P1D', 'day'],
+    ['P90D', '90 days'],
+    ['PT30M', '30 minutes'],
+    ['P1Y', 'year'],
+    ['P1DT12H', '1 day and 12 hours'],
+  ])('a price for %s', (timeInterval, words) => {
+    const priced = change((policy) => {
+      policy.permission = [
+        { target: `${baseUrl}/api/intents`, action: 'execute', duty: [{ action: 'pay', amount: 1, unit: 'v:EUR', timeInterval }] },
+      ];
+      policy.prohibition = [];
+    });
+    expect(describePolicy(priced, baseUrl)[1]).toBe(`You may execute every intent, for 1 EUR every ${words}.`);
   });
 
   test('what has changed', () => {
