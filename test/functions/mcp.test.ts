@@ -343,9 +343,16 @@ describe('mistakes in the protocol are JSON-RPC errors', () => {
       { code: -32022, message: versions, data: { ...unsupported, requested: '1999-01-01' } },
     ],
     [
+      'another revision in the header, even if that of the body is unknown',
+      request('tools/list', { _meta: { ...modernMeta, 'io.modelcontextprotocol/protocolVersion': 'v999.0.0' } }),
+      modern,
+      400,
+      { code: -32020, message: mismatch('MCP-Protocol-Version') },
+    ],
+    [
       'an unknown revision in the body',
       request('tools/list', { _meta: { ...modernMeta, 'io.modelcontextprotocol/protocolVersion': '<script>' } }),
-      modern,
+      { ...modern, 'MCP-Protocol-Version': '<script>' },
       400,
       { code: -32022, message: versions, data: { ...unsupported, requested: 'unknown' } },
     ],
