@@ -48,8 +48,9 @@ export async function requireFirstUse({ singleUse }: SignedPolicy, { thumbprint 
   throw invalidSignature('The jti of the signed policy has been used. Sign the policy again with a new one.');
 }
 
-/** Every way to read the text; a text of hexadecimal digits alone may be base64 as well. */
-function decodeBare(text: string): Buffer[] {
+/** Every way to read the text, in which tools break long lines; a text of hexadecimal digits alone may be base64 as well. */
+function decodeBare(lines: string): Buffer[] {
+  const text = lines.replace(/\s+/g, '');
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}$|^[A-Za-z0-9_-]+={0,2}$/.test(text);
   const isHex = /^([0-9a-fA-F]{2})+$/.test(text);
   if (text.length > maxBareLength || !(isBase64 || isHex)) {

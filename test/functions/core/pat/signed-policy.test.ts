@@ -71,6 +71,7 @@ describe('a signed policy', () => {
           signature.toString('base64').replace(/=+$/, ''),
           signature.toString('base64url'),
           ` ${hex}\n`,
+          signature.toString('base64').replace(/.{64}/g, '$&\n'),
         ];
         const tried = at === 0 ? encodings : [hex];
         for (const encoded of tried) expect(await verify(encoded, agent)).toEqual({ isCurrent: true });
