@@ -78,9 +78,13 @@ export async function acceptForMcp(options: McpOptions, confirm: () => Promise<b
     },
   });
   await pats.obtain().catch((error: unknown) => {
-    throw error instanceof IntentGateError && error.code === 'POLICY_DECLINED'
-      ? new IntentGateError(error.code, 'Nothing was accepted.', { cause: error })
-      : error;
+    if (!(error instanceof IntentGateError)) throw error;
+    const said: Record<string, string> = {
+      POLICY_DECLINED: 'Nothing was accepted.',
+      FOREIGN_POLICY: `${error.message} The option is --public-url.`,
+    };
+    const message = said[error.code];
+    throw message === undefined ? error : new IntentGateError(error.code, message, { cause: error });
   });
   say(`Accepted. The agent ${signer.agentId} may now execute intents.`);
   return signer;

@@ -13,7 +13,7 @@ import { accountOf, personOf, signedInAgentId } from './core/pat/holder.ts';
 import { type SigningKeys, signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 import { signPat } from './core/pat/token.ts';
 import { type CurrentPolicy, type FindPolicy, loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
-import { resourcesOf } from './core/sign-in/authorization-request.ts';
+import { isResource } from './core/sign-in/authorization-request.ts';
 import { answerInOAuth, OAuthError } from './core/sign-in/oauth-error.ts';
 import { type Agents, agentBlockedAtIssue, agentIdTaken, type BoundAgent, isBlocked, openAgents } from './core/store/agent.ts';
 import { openPolicyArchive, type PolicyArchive } from './core/store/policy-archive.ts';
@@ -89,7 +89,7 @@ function checkGrant(asked: z.infer<typeof tokenForm>, grant: Grant, policy: Curr
   const challenge = createHash('sha256').update(asked.code_verifier).digest('base64url');
   if (grant.clientId !== asked.client_id || grant.redirectUri !== asked.redirect_uri || grant.codeChallenge !== challenge)
     throw invalidGrant();
-  if (grant.resource !== asked.resource || !resourcesOf(baseUrl).includes(grant.resource)) {
+  if (grant.resource !== asked.resource || !isResource(grant.resource, baseUrl)) {
     throw new OAuthError('invalid_target', 'The resource must be the one of the authorization request.');
   }
   if (grant.policy !== policy.reference) {

@@ -1,5 +1,5 @@
 import { ApiError } from './core/api-error.ts';
-import { readEnvironment } from './core/environment.ts';
+import { readEnvironment, splitList } from './core/environment.ts';
 import type { ApiRequest } from './core/http/request.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { openAnswers } from './core/mcp/answer.ts';
@@ -17,37 +17,40 @@ export interface Deps {
   isFreshRequired: boolean;
   /** people can sign in here, for hosts that have no key */
   isSignInOffered: boolean;
+  /** of pages that may call the API, or `*` */
+  allowedOrigins: readonly string[];
   /** of the product */
   version: string;
 }
 
 /** `POST /mcp`: the gate as a server of the Model Context Protocol (Streamable HTTP, stateless), for hosts that speak no other protocol. */
-export const createAction = ({ endpoints, isFreshRequired, isSignInOffered, version }: Deps): Action => {
+export const createAction = ({ endpoints, isFreshRequired, isSignInOffered, allowedOrigins, version }: Deps): Action => {
   const { executeIntent } = endpoints;
   const offered = isSignInOffered ? { ...endpoints, executeIntent: askToSignIn(executeIntent) } : endpoints;
   const answer = openAnswers(openTools(offered, isFreshRequired), version);
 
   return async (request) => {
-    checkOrigin(request);
+    checkOrigin(request, allowedOrigins);
     return answer(request);
   };
 };
 
 /** A page that reached this address by DNS rebinding reveals its origin (MCP, Streamable HTTP, "Security"). */
-function checkOrigin({ headerValues, baseUrl }: ApiRequest): void {
-  if (headerValues('origin').every((origin) => origin === new URL(baseUrl).origin)) return;
+function checkOrigin({ headerValues, baseUrl }: ApiRequest, allowedOrigins: readonly string[]): void {
+  const known = [new URL(baseUrl).origin, ...allowedOrigins];
+  if (known.includes('*') || headerValues('origin').every((origin) => known.includes(origin))) return;
   throw new ApiError(
     'FORBIDDEN',
-    'Pages of other origins may not use this endpoint. Call it from a program, which sends no Origin header.',
+    'Pages of other origins may not use this endpoint. Call it from a program, which sends no Origin header, or let the operators of this gate name the origin in corsOrigins.',
     {
       details: { reason: 'origin' },
     },
   );
 }
 
-const { version, issueFunction, requireFreshSignature, signInClient } = readEnvironment(
+const { version, issueFunction, requireFreshSignature, signInClient, allowedOrigins } = readEnvironment(
   ['version', 'issueFunction'],
-  ['requireFreshSignature', 'signInClient'],
+  ['requireFreshSignature', 'signInClient', 'allowedOrigins'],
 );
 
 export const handler = serve(
@@ -55,6 +58,7 @@ export const handler = serve(
     endpoints: { searchIntents, getIntent, getPolicy, issuePat: askFunction(issueFunction, '/api/pat/issue'), executeIntent },
     isFreshRequired: requireFreshSignature === 'true',
     isSignInOffered: signInClient !== undefined,
+    allowedOrigins: splitList(allowedOrigins),
     version,
   }),
 );

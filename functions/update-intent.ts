@@ -1,9 +1,12 @@
-import { intentUpdate, toSavedIntent } from '../schemas/intent.ts';
+import { type IntentInput, intentUpdate, toIntentDetails, toSavedIntent } from '../schemas/intent.ts';
 import { digestIntent } from '../schemas/intent-digest.ts';
+import { summarizeParameter } from '../schemas/parameter.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { invalidParameter } from './core/api-error.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { isObject } from './core/json.ts';
+import { canonicalText } from './core/policy/canonical.ts';
 import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { historyFromEnvironment } from './core/store/history.ts';
@@ -13,7 +16,7 @@ import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
-  intents: Pick<Intents, 'as'>;
+  intents: Pick<Intents, 'as' | 'find'>;
   egress: EgressRules;
 }
 
@@ -23,10 +26,13 @@ export const createAction =
   async (request) => {
     const admin = await verifyAdmin(request);
     const uid = request.pathParameter('intent_uid');
-    const { intent_id, service_id, service_name, digest, terms: _, ...input } = request.body(intentUpdate);
-    if (input.intent_uid !== uid) {
+    const { intent_id, service_id, service_name, digest, terms: _, ...given } = request.body(intentUpdate);
+    if (given.intent_uid !== uid) {
       throw invalidParameter([{ path: '/intent_uid', problem: 'must equal the intent_uid in the path; a new uid is a new intent' }]);
     }
+    const address = readAddress(request.json());
+    const read = digest !== undefined && address !== undefined ? await intents.find(uid) : undefined;
+    const input = read ? keepUnshown(given, address, read) : given;
     const isMatch = (seen: LiveIntent) => {
       requireSame(
         { intent_id, service_id, service_name, digest },
@@ -40,6 +46,30 @@ export const createAction =
     if (!updated) throw noSuchIntent();
     return ok(toSavedIntent(updated.intent), { ETag: intentTag(updated, 'details') });
   };
+
+/** The endpoint of a body, if it is an address alone. */
+const readAddress = (body: unknown): string | undefined =>
+  isObject(body) && typeof body.endpoint === 'string' ? body.endpoint : undefined;
+
+/**
+ * Details show less of an intent than was registered. Whoever sends them back with their digest, which is that of the record as it stands, leaves
+ * alone what they do not show: the method, the places and the content type of the endpoint, the constraints of parameters, and what only the full view has.
+ */
+function keepUnshown(given: IntentInput, address: string | undefined, { intent, service }: LiveIntent): IntentInput {
+  const { category, version, deprecated, draft } = intent;
+  const keep = (parameters: IntentInput['input_parameters'], recorded: IntentInput['input_parameters']) =>
+    parameters.map((one) => recorded.find((known) => canonicalText(summarizeParameter(known)) === canonicalText(one)) ?? one);
+  return {
+    ...(category !== undefined && { category }),
+    ...(version !== undefined && { version }),
+    ...(deprecated !== undefined && { deprecated }),
+    ...(draft !== undefined && { draft }),
+    ...given,
+    input_parameters: keep(given.input_parameters, intent.input_parameters),
+    output_parameters: keep(given.output_parameters, intent.output_parameters),
+    endpoint: address === toIntentDetails(intent, service.service_name).endpoint ? intent.endpoint : given.endpoint,
+  };
+}
 
 const pickNames = ({ service: { service_id, service_name } }: LiveIntent) => ({ service_id, service_name });
 

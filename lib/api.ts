@@ -136,7 +136,11 @@ export class Api extends Construct {
       allowOrigins: this.settings.corsOrigins,
       allowMethods: allowed,
       maxAge: Duration.hours(1),
-      allowHeaders: ['Authorization', 'Content-Type', 'DPoP', 'Idempotency-Key', 'If-Match', 'If-None-Match'],
+      allowHeaders: [
+        ...['Authorization', 'Content-Type', 'DPoP', 'Idempotency-Key', 'If-Match', 'If-None-Match'],
+        // what hosts of MCP that are pages send, also when they look for the sign-in
+        ...['MCP-Protocol-Version', 'Mcp-Method', 'Mcp-Name'],
+      ],
     });
     acknowledge(added, { 'AwsSolutions-APIG4': whyRefusalIsOpen, 'AwsSolutions-COG4': whyRefusalIsOpen });
   }

@@ -11,6 +11,7 @@ Object.assign(process.env, {
   REGISTRY_TABLE: 'test-registry',
   ACTIVITY_TABLE: 'test-activity',
   INTENT_GATE_VERSION: '0.0.0',
+  ISSUE_FUNCTION: 'test',
   PROTOCOL: 'proto',
   SIGNING_KEY_IDS: 'test',
   PAT_LIFE_SECONDS: '3600',

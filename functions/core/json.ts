@@ -123,7 +123,11 @@ function closestBranch(issue: Extract<z.core.$ZodIssue, { code: 'invalid_union' 
   return closest.flatMap((inner) => describe({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
-const article = (type: string) => (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`);
+/** A type as JSON calls it: the library calls an object whose members may have any name a record. */
+function article(expected: string): string {
+  const type = expected === 'record' ? 'object' : expected;
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
 
 /**
  * Parses `input` with `schema`.

@@ -188,7 +188,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'update-intent': {
     tag: 'Intents',
     description:
-      'Replaces the whole record. `intent_uid` must be that of the path: a new version is a new intent. Takes what a read with `view=full` has shown.',
+      'Replaces the whole record. `intent_uid` must be that of the path: a new version is a new intent. Takes what a read has shown: with the `digest` and the `endpoint` of the short view, what that view leaves out stays as it is.',
     body: intentUpdate,
     requestHeaders: guarded,
     answer: savedIntent,

@@ -181,6 +181,23 @@ test.each(Object.entries(programs))('%s accept says at once that an agent_id bel
   expect(failed.stderr).not.toContain('Accepted.');
 });
 
+test.each(Object.entries(programs))('%s accept under another name of the gate names the option for that', async (_, program) => {
+  const args = (more: string[] = []) => [
+    ...program,
+    'accept',
+    baseUrl.replace('127.0.0.1', 'localhost'),
+    '--yes',
+    '--folder',
+    folder,
+    ...more,
+  ];
+  const failed = await run(process.execPath, args()).catch((error) => error);
+  expect(failed.code).toBeGreaterThan(0);
+  expect(failed.stderr).toContain(`but of ${baseUrl}, so nothing was signed.`);
+  expect(failed.stderr).toContain('The option is --public-url.\n');
+  expect((await run(process.execPath, args(['--public-url', baseUrl]))).stderr).toContain('Accepted.');
+});
+
 test('nothing is accepted without consent', async () => {
   for (const program of Object.values(programs)) {
     const asked = run(process.execPath, [...program, 'accept', baseUrl, '--folder', folder]);

@@ -241,12 +241,32 @@ describe('redirect URIs are compared character by character', () => {
     },
   );
 
+  test('under localhost, any port will do for a client that has registered none', async () => {
+    const client_id = clientHost.publish(['http://localhost/callback']);
+    for (const redirect_uri of ['http://localhost/callback', 'http://localhost:53682/callback']) {
+      expect((await open(browser, { client_id, redirect_uri })).text).toContain('Let Test host act for you?');
+    }
+    const others = ['http://localhost:53682/callback/', 'http://127.0.0.1:53682/callback', 'http://localhost.evil.example/callback'];
+    for (const redirect_uri of [
+      ...others,
+      'http://localhost:53682',
+      'https://localhost:53682/callback',
+      'http://localhost:99999/callback',
+    ]) {
+      expectRefused(await open(browser, { client_id, redirect_uri }), /^The redirect_uri must be/);
+    }
+  });
+
   test('that a client has registered but nobody may use are left out', async () => {
     const unusable = ['javascript:alert(1)', 'http://host.example/callback', 'https://user@host.example/callback', 'host:callback'];
     const client_id = clientHost.publish([redirectUri, ...unusable]);
     expect((await open(browser, { client_id })).status).toBe(200);
     for (const redirect_uri of unusable) expectRefused(await open(browser, { client_id, redirect_uri }), /^The redirect_uri must be/);
   });
+});
+
+test('the root of the gate may be named as a resource with the slash that clients put there', async () => {
+  expect(await obtainPat({ resource: `${base}/` })).toMatch(/^ey/);
 });
 
 describe('what is wrong with the rest is told to the client', () => {
@@ -440,8 +460,8 @@ describe('over https, in one process', () => {
   const signIns = openSignIns(database.table);
   const clients = openClients(['http://127.0.0.1/callback'], async () => ({}));
   const userPool = openUserPool({ userPool: 'eu-west-1_Abc123', domain: 'https://pool.example', clientId: 'gate' });
-  const authorizeWith = (policy = template) =>
-    createAuthorize({ clients, signIns, userPool, findPolicy: openPolicy(policy), patLifeSeconds: 900 });
+  const authorizeWith = (policy = template, patLifeSeconds = 900) =>
+    createAuthorize({ clients, signIns, userPool, findPolicy: openPolicy(policy), patLifeSeconds });
   const query = {
     response_type: 'code',
     client_id: 'intent-gate-public',
@@ -469,6 +489,16 @@ describe('over https, in one process', () => {
     expect((await invoke(finish, { path: '/oauth/signed-in', query: { code: 'c', state }, headers: { Cookie: unprefixed } })).status).toBe(
       400,
     );
+  });
+
+  test.each([
+    [90, '90 seconds'],
+    [60, '1 minute'],
+    [5_400, '90 minutes'],
+    [7_200, '2 hours'],
+  ])('a PAT of %s seconds is one for %s', async (seconds, words) => {
+    const page = await invoke(authorizeWith(template, seconds), { path: '/oauth/authorize', query, headers: { Cookie: await cookieOf() } });
+    expect(String(page.body)).toContain(`<p>For ${words}. `);
   });
 
   test('a session ends after twelve hours', async () => {

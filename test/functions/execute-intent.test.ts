@@ -198,7 +198,7 @@ describe('refuses, and calls no upstream:', () => {
     ['no members', '{}', 'is required'],
     ['an unknown member', JSON.stringify({ intent_uid: 'a:b:v1', parameters: {}, more: 1 }), 'is not a known member; remove it'],
     ['a uid that is none', JSON.stringify({ intent_uid: 'x', parameters: {} }), 'must have the form'],
-    ['parameters that are a list', JSON.stringify({ intent_uid: 'a:b:v1', parameters: [] }), 'must be a record'],
+    ['parameters that are a list', JSON.stringify({ intent_uid: 'a:b:v1', parameters: [] }), 'must be an object'],
   ])('a body with %s', async (_, body, problem) => {
     const refused = await post(steps, '/api/intents/execute', body, { Authorization: `Bearer ${pat}` });
     expect(refused).toMatchObject({ status: 400, body: { error: { code: 'INVALID_PARAMETER' } } });

@@ -317,8 +317,7 @@ describe('POST /api/pat/issue', () => {
         {
           status: 400,
           code: 'INVALID_SIGNATURE',
-          message:
-            'The aud of the signed policy must be one text: the address that the gate is called by, without a slash at its end. Sign it again.',
+          message: `The aud of the signed policy must be one text, the address of this gate: ${address}. Sign it again.`,
         },
       ],
     ])('%s', async (_, make, expected) => {

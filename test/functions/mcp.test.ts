@@ -2,10 +2,12 @@ import { createPublicKey, createSign, generateKeyPairSync, type KeyObject, rando
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { explainPolicy } from '../../functions/core/mcp/explain-policy.ts';
+import { createAction } from '../../functions/mcp.ts';
 import { version } from '../../lib/version.ts';
 import { briefPage, fullIntent } from '../../schemas/intent.ts';
 import { startApi } from '../e2e/api.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
+import { invoke } from '../support/invoke.ts';
 
 const logged: string[] = [];
 // with sign-in, a call without a PAT is answered as test/e2e/sign-in.check.ts says
@@ -343,9 +345,16 @@ describe('mistakes in the protocol are JSON-RPC errors', () => {
       { code: -32022, message: versions, data: { ...unsupported, requested: '1999-01-01' } },
     ],
     [
+      'another revision in the header, even if that of the body is unknown',
+      request('tools/list', { _meta: { ...modernMeta, 'io.modelcontextprotocol/protocolVersion': 'v999.0.0' } }),
+      modern,
+      400,
+      { code: -32020, message: mismatch('MCP-Protocol-Version') },
+    ],
+    [
       'an unknown revision in the body',
       request('tools/list', { _meta: { ...modernMeta, 'io.modelcontextprotocol/protocolVersion': '<script>' } }),
-      modern,
+      { ...modern, 'MCP-Protocol-Version': '<script>' },
       400,
       { code: -32022, message: versions, data: { ...unsupported, requested: 'unknown' } },
     ],
@@ -419,6 +428,19 @@ test.each(['GET', 'DELETE'])('%s /mcp is answered 405', async (method) => {
 
 test('a page of the same origin is let in', async () => {
   expect((await post(request('ping'), { Origin: api.stack.base_url })).status).toBe(200);
+});
+
+test.each<[string[], string, number]>([
+  [['https://host.example'], 'https://host.example', 200],
+  [['https://host.example'], 'https://other.example', 403],
+  [['*'], 'https://other.example', 200],
+  [[], 'null', 403],
+])('with corsOrigins %j, a page of %s is answered %s', async (allowedOrigins, origin, status) => {
+  const unasked = async () => ({ status: 500 });
+  const endpoints = { searchIntents: unasked, getIntent: unasked, getPolicy: unasked, issuePat: unasked, executeIntent: unasked };
+  const steps = createAction({ endpoints, isFreshRequired: false, isSignInOffered: true, allowedOrigins, version });
+  const headers = { 'Content-Type': 'application/json', Origin: origin };
+  expect((await invoke(steps, { method: 'POST', path: '/mcp', headers, body: JSON.stringify(request('ping')) })).status).toBe(status);
 });
 
 test('if signatures have to be fresh, the policy is explained with the claims that a JWS must have', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { intentTag } from '../../functions/core/store/intents.ts';
 import { createAction } from '../../functions/update-intent.ts';
-import { savedIntent, toFullIntent } from '../../schemas/intent.ts';
+import { savedIntent, toFullIntent, toIntentDetails } from '../../schemas/intent.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';
 import { egress, type Headers, refusals, startRegistry, testAdminsAlone, testIfMatch, unknownIntentUids } from '../support/registry.ts';
@@ -84,4 +84,53 @@ test('takes what a read with view=full has shown, and only if it is that of the 
     refusals.invalid(['/intent_id', problem], ['/service_id', problem], ['/service_name', problem]),
   );
   expect((await registry.intents.find(uid))?.intent.rev).toBe(after?.intent.rev);
+});
+
+describe('what details have shown', () => {
+  const definition = {
+    category: 'facts',
+    deprecated: true,
+    input_parameters: [
+      { name: 'code', type: 'string' as const, required: true, pattern: '^[A-Z]{2}$' },
+      { name: 'view', type: 'string' as const, enum: ['short', 'long'] },
+    ],
+    endpoint: { url: 'https://world.example/countries/{code}{?view}', method: 'GET' as const, content_type: 'application/json' },
+  };
+
+  async function read(uid: string) {
+    const found = await registry.intents.find(uid);
+    if (!found) throw new Error('the intent is gone');
+    return {
+      full: toFullIntent(found.intent, found.service.service_name),
+      details: toIntentDetails(found.intent, found.service.service_name),
+    };
+  }
+
+  test('can be sent back, and leaves alone what they do not show', async () => {
+    const { uid } = await registry.createIntent(definition);
+    const { full, details } = await read(uid);
+    expect((await update(uid, details)).status).toBe(200);
+    expect((await read(uid)).full).toEqual(full);
+    const [code, view] = details.input_parameters;
+    const changed = { ...details, description: 'Another', input_parameters: [code, { ...view, description: 'how much' }] };
+    expect((await update(uid, changed)).status).toBe(200);
+    const after = (await read(uid)).full;
+    expect(after).toEqual({
+      ...full,
+      description: 'Another',
+      input_parameters: [full.input_parameters[0], { name: 'view', type: 'string', required: false, description: 'how much' }],
+      digest: after.digest,
+    });
+  });
+
+  test('count as a body like any other without their digest, and are refused with an old one', async () => {
+    const { uid } = await registry.createIntent(definition);
+    const { details } = await read(uid);
+    const { digest, service_name, ...body } = details;
+    expect((await update(uid, { ...body, endpoint: 'https://world.example/countries' })).status).toBe(200);
+    expect((await read(uid)).full).toMatchObject({ deprecated: false, endpoint: { method: 'POST' } });
+    expect(refusalOf(await update(uid, { ...body, digest, service_name }))).toEqual(
+      refusals.invalid(['/digest', 'must be what a read of the intent shows, or be left out; a PUT does not change it']),
+    );
+  });
 });

@@ -275,6 +275,7 @@ describe('the API', () => {
     expect(preflight.ResponseParameters).toMatchObject({
       'method.response.header.Access-Control-Allow-Origin': "'https://a.example'",
       'method.response.header.Access-Control-Allow-Methods': "'POST'",
+      'method.response.header.Access-Control-Allow-Headers': expect.stringContaining(',MCP-Protocol-Version,Mcp-Method,Mcp-Name'),
     });
     for (const { Properties } of Object.values(open.resources('AWS::ApiGateway::GatewayResponse'))) {
       expect(Properties.ResponseParameters['gatewayresponse.header.Access-Control-Allow-Origin']).toBe("'*'");

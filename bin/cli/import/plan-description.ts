@@ -1,4 +1,5 @@
 import { pointer } from '../../../functions/core/json.ts';
+import { originOf } from '../../../functions/core/relay/url-template.ts';
 import { intentInput } from '../../../schemas/intent.ts';
 import { isIntentUid, splitIntentUid, suggestIntentUid } from '../../../schemas/intent-uid.ts';
 import { parameter, parameterTypes } from '../../../schemas/parameter.ts';
@@ -20,6 +21,9 @@ const ownToGate = /^security$|-(public-key|policy-file|api-discovery|api-execute
 
 /** Members of an intent that a description may show, but that the registry sets. */
 const assigned = ['intent_id', 'service_id', 'service_name', 'match', 'digest'];
+
+/** What others call the members of an intent. */
+const otherNames: Record<string, string> = { name: 'intent_name', parameters: 'input_parameters' };
 
 /** Plans the import of a service description (specification section 2.6). Its intents keep their uids, as far as the registry takes them. */
 export function planDescription(root: Node, options: ImportOptions): ImportPlan {
@@ -60,8 +64,12 @@ export function planDescription(root: Node, options: ImportOptions): ImportPlan 
     const path = `/intents/${index}`;
     const noted: Note[] = [];
     const intent = planOne(text(node(given).intent_uid) ?? path, plan.skipped, () => {
-      const fitted = fitIntent(node(given), path, (at, note) => noted.push({ path: at, note }));
-      const checked = checkPlanned(fitted, path, url, options);
+      const note: TakeNote = (at, text) => noted.push({ path: at, note: text });
+      const fitted = fitIntent(renameMembers(node(given), path, note), path, note);
+      const below = originBelow(fitted.endpoint, options.serviceUrl ?? url);
+      if (below) note(`${path}/endpoint`, `leads to ${below}, which is below the service's own host`);
+      const allowedOrigins = [...(options.allowedOrigins ?? []), ...(below ? [below] : [])];
+      const checked = checkPlanned(fitted, path, url, { ...options, allowedOrigins });
       if (seen.has(checked.intent_uid)) throw new Unfit(path, 'has the same intent_uid as another one');
       return checked;
     });
@@ -71,6 +79,30 @@ export function planDescription(root: Node, options: ImportOptions): ImportPlan 
     plan.intents.push(intent);
   }
   return { ...plan, notes: distinct(notes) };
+}
+
+/**
+ * The origin of an endpoint at a host below that of the service, which the same people have: many services are found at `shop.example` and called at
+ * `api.shop.example`.
+ */
+function originBelow(endpoint: unknown, serviceUrl: string): string | undefined {
+  const there = URL.parse(originOf(text(endpoint) ?? text(node(endpoint).url) ?? '') ?? '');
+  const home = URL.parse(serviceUrl);
+  if (!there || !home || there.protocol !== home.protocol || there.port !== home.port) return undefined;
+  const host = home.hostname.replace(/^www\./, '');
+  return host.includes('.') && there.hostname.endsWith(`.${host}`) ? there.origin : undefined;
+}
+
+/** The members of an intent under the names of section 2.2. */
+function renameMembers(given: Node, path: string, take: TakeNote): Node {
+  const renamed = Object.entries(given).map(([name, value]): [string, unknown] => {
+    const other = otherNames[name];
+    if (other === undefined || Object.hasOwn(given, other)) return [name, value];
+    take(path + pointer([name]), `the member ${name} was taken as ${other}`);
+    return [other, value];
+  });
+  if (!Object.hasOwn(given, 'output_parameters')) take(path, 'nothing is said about the answer, so it is not checked');
+  return { output_parameters: [], ...Object.fromEntries(renamed) };
 }
 
 /** An intent of a description in the form that the registry takes. What cannot be put into it is left to the checks of the registry. */
@@ -126,7 +158,8 @@ function fitEndpoint(address: string, { input_parameters }: Node, path: string, 
 function fitParameters(given: unknown, path: string, take: TakeNote): unknown {
   if (Array.isArray(given)) return given.map((one, at) => (isNode(one) ? fitParameter(one, `${path}/${at}`, take) : one));
   if (!isNode(given)) return given;
-  const isSchema = isNode(given.properties);
+  // an object with members, and not parameters of which one is called properties
+  const isSchema = isNode(given.properties) && Object.values(given.properties).every(isNode);
   const [members, required] = isSchema ? [node(given.properties), texts(given.required)] : [given, []];
   if (!Object.values(members).every(isNode)) return given;
   take(path, 'the parameters became a list');

@@ -42,7 +42,10 @@ export async function applyChanges(
   const failed: Failed[] = changes.foreign.map((uid) => ({ intent_uid: uid, message: foreignMessage, issues: [] }));
   const applied: Applied = { service_id: serviceId, created: 0, updated: 0, removed: 0, failed };
   const steps = [
-    ...changes.intents.map((change) => ({ uid: change.input.intent_uid, work: () => saveIntent(api, serviceId, change) })),
+    ...changes.intents.map((change) => ({
+      uid: change.input.intent_uid,
+      work: async () => saveIntent(api, serviceId, changes.service.kind === 'update' ? await compareAgain(api, change) : change),
+    })),
     ...(isPruning ? changes.extra : []).map((uid) => ({ uid, work: () => removeIntent(api, uid) })),
   ];
   await withProgress(terminal, 'Applying', steps, concurrency, async ({ uid, work }) => {
@@ -90,6 +93,14 @@ async function saveIntent(api: Api, serviceId: string, { kind, input: intent, et
     await recognize(api, serviceId, intent, error);
   }
   return 'created';
+}
+
+/** The entity tag of an intent changes with its service, too. If the intent itself is what was compared, it has a tag of its own again. */
+async function compareAgain(api: Api, change: Change<IntentInput>): Promise<Change<IntentInput>> {
+  const { kind, input, standing } = change;
+  if (kind !== 'update' || standing === undefined) return change;
+  const now = await findIntent(api, input.intent_uid);
+  return now && findDifferences(standing, normalizeIntent(now.record)).length === 0 ? { ...change, etag: now.etag } : change;
 }
 
 /** If the answer to a create was lost, or another run made the intent, it is already there, as wanted. */

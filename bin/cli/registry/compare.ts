@@ -22,9 +22,10 @@ export interface Wanted {
 export interface Change<T> {
   kind: 'create' | 'update' | 'same';
   input: T;
-  /** for an update, with the entity tag of what was compared */
+  /** for an update, with what was compared, in normal form, and its entity tag */
   differences: Difference[];
   etag?: string;
+  standing?: T;
 }
 
 /** What it takes to bring a service into the wanted state. */
@@ -115,8 +116,9 @@ function findOtherOrigins({ service, intents, into }: Wanted): string[] {
 
 function compareRecord<T, Standing extends T>(found: Found<Standing> | undefined, input: T, normalize: (record: T) => T): Change<T> {
   if (found === undefined) return { kind: 'create', input, differences: [] };
-  const differences = findDifferences(normalize(found.record), normalize(input));
-  return { kind: differences.length > 0 ? 'update' : 'same', input, differences, etag: found.etag };
+  const standing = normalize(found.record);
+  const differences = findDifferences(standing, normalize(input));
+  return { kind: differences.length > 0 ? 'update' : 'same', input, differences, etag: found.etag, standing };
 }
 
 /** Whether anything differs. */

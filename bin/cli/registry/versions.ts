@@ -44,7 +44,7 @@ export async function deprecateOlder(
     if (found === undefined || found.record.deprecated) return;
     const before = normalizeIntent(found.record);
     const input = { ...before, deprecated: true };
-    updates.push({ kind: 'update', input, differences: findDifferences(before, input), etag: found.etag });
+    updates.push({ kind: 'update', input, differences: findDifferences(before, input), etag: found.etag, standing: before });
   });
   const settled = new Set(older);
   const intents = [...changes.intents, ...updates].sort((left, right) => (left.input.intent_uid < right.input.intent_uid ? -1 : 1));

@@ -1,10 +1,10 @@
 import { ApiError } from '../api-error.ts';
 import type { ApiRequest } from './request.ts';
 
-/** RFC 6750 section 2.1 and RFC 9449 section 7.1: the scheme in any case, one space, a b64token. */
+/** RFC 6750 section 2.1 and RFC 9449 section 7.1: the scheme in any case, spaces, a b64token. */
 const credentials = {
-  Bearer: /^bearer ([A-Za-z0-9\-._~+/]+=*)$/i,
-  DPoP: /^(?:bearer|dpop) ([A-Za-z0-9\-._~+/]+=*)$/i,
+  Bearer: /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i,
+  DPoP: /^(?:bearer|dpop) +([A-Za-z0-9\-._~+/]+=*)$/i,
 };
 
 /**

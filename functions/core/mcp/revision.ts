@@ -31,6 +31,7 @@ export function readEra({ method, params }: RpcMessage, request: ApiRequest): Er
   if (typeof claimed !== 'string' || !isObject(meta[capabilitiesKey])) {
     throw new RpcError('invalidParams', `params._meta must hold the text ${protocolVersionKey} and the object ${capabilitiesKey}.`);
   }
+  if (header !== undefined) requireHeader('MCP-Protocol-Version', header, claimed);
   if (claimed !== modernRevision) throw unsupported(claimed);
   requireHeader('MCP-Protocol-Version', header, claimed);
   requireHeader('Mcp-Method', request.header('mcp-method'), method);

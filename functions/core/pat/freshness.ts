@@ -84,9 +84,7 @@ export function checkFreshness(claims: Record<string, JsonValue>, options: Fresh
     ends.push(exp);
   }
   if (aud !== undefined && aud !== options.baseUrl) {
-    throw invalidSignature(
-      `The aud of the ${what} must be one text: the address that the gate is called by, without a slash at its end. Sign it again.`,
-    );
+    throw invalidSignature(`The aud of the ${what} must be one text, the address of this gate: ${options.baseUrl}. Sign it again.`);
   }
   if (jti === undefined) return undefined;
   const checked = checkJti(jti, what, invalidSignature);

@@ -35,9 +35,8 @@ const doesNotHold = () =>
 export function verifySignedPolicy(text: string, key: AgentKey, current: CurrentPolicy, freshness: FreshnessOptions): SignedPolicy {
   const trimmed = text.trim();
   if (trimmed.includes('.')) return verifyJws(readJws(trimmed, 'signed policy', invalidSignature), key, current, freshness);
-  const holds = decodeBare(trimmed).some((signature) =>
-    signableTexts(current.policy).some((signed) => verifyBareSignature(key, Buffer.from(signed), signature)),
-  );
+  const signable = signableTexts(current.policy).map((signed) => Buffer.from(signed));
+  const holds = decodeBare(trimmed).some((signature) => signable.some((signed) => verifyBareSignature(key, signed, signature)));
   if (!holds) throw doesNotHold();
   checkFreshness({}, freshness);
   return { isCurrent: true };
@@ -49,8 +48,9 @@ export async function requireFirstUse({ singleUse }: SignedPolicy, { thumbprint 
   throw invalidSignature('The jti of the signed policy has been used. Sign the policy again with a new one.');
 }
 
-/** Every way to read the text; a text of hexadecimal digits alone may be base64 as well. */
-function decodeBare(text: string): Buffer[] {
+/** Every way to read the text, in which tools break long lines; a text of hexadecimal digits alone may be base64 as well. */
+function decodeBare(lines: string): Buffer[] {
+  const text = lines.replace(/\s+/g, '');
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}$|^[A-Za-z0-9_-]+={0,2}$/.test(text);
   const isHex = /^([0-9a-fA-F]{2})+$/.test(text);
   if (text.length > maxBareLength || !(isBase64 || isHex)) {

@@ -10,7 +10,8 @@ import { everyIntent } from './scope.ts';
 
 const unitNames: Record<number, string> = { 1: 'second', 60: 'minute', 3600: 'hour', 86400: 'day', 604800: 'week' };
 
-const durationNames: Record<string, string> = { P1D: 'day', P1M: 'month', P1Y: 'year', PT1H: 'hour', PT1M: 'minute' };
+const duration = /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/;
+const durationUnits = ['year', 'month', 'day', 'hour', 'minute', 'second'];
 
 function nameEntry(entry: string, several = 'every intent'): string {
   const [namespace, slug, version] = entry.split(':');
@@ -26,10 +27,18 @@ function namePayment({ amount, currency, every, budget, target }: Payment): stri
     const source = target === undefined ? '' : ` out of the budget ${target}`;
     return `for ${amount} ${currency} each time, at most ${budget.amount} ${currency} in any ${nameDuration(budget.every)}${source}`;
   }
-  return `for ${amount} ${currency} ${every === undefined ? 'each time' : `every ${every}`}${target === undefined ? '' : ` (target: ${target})`}`;
+  return `for ${amount} ${currency} ${every === undefined ? 'each time' : `every ${nameDuration(every)}`}${target === undefined ? '' : ` (target: ${target})`}`;
 }
 
-const nameDuration = (duration: string): string => durationNames[duration] ?? duration;
+/** An ISO 8601 duration, as it stands after "every": `day`, `3 months`, `1 hour and 30 minutes`. */
+function nameDuration(text: string): string {
+  const [, ...amounts] = duration.exec(text) ?? [];
+  const parts = durationUnits.flatMap((unit, at) => (Number(amounts[at] ?? 0) > 0 ? [{ amount: Number(amounts[at]), unit }] : []));
+  const [first] = parts;
+  if (!first) return text;
+  if (parts.length === 1 && first.amount === 1) return first.unit;
+  return parts.map(({ amount, unit }) => `${amount} ${unit}${amount === 1 ? '' : 's'}`).join(' and ');
+}
 
 const nameValue = (value: Scalar): string =>
   typeof value === 'string' && !isDate(value) && !isInstant(value) ? JSON.stringify(value) : String(value);

@@ -15,7 +15,10 @@ export interface CheckedRequest {
 }
 
 /** The texts that name this gate as a resource: what is issued for one of them is valid for both. */
-export const resourcesOf = (baseUrl: string): string[] => [`${baseUrl}/mcp`, baseUrl];
+const resourcesOf = (baseUrl: string): string[] => [`${baseUrl}/mcp`, baseUrl];
+
+/** Whether a text names this gate as a resource. Many clients write the root of a host with a slash, which means the same (RFC 3986 section 6.2.3). */
+export const isResource = (resource: string, baseUrl: string): boolean => [...resourcesOf(baseUrl), `${baseUrl}/`].includes(resource);
 
 /** 32 bytes of SHA-256 in base64url. */
 const challenge = /^[A-Za-z0-9_-]{43}$/;
@@ -33,7 +36,7 @@ export function checkAuthorizationRequest(asked: AuthorizationRequest, baseUrl: 
   if (code_challenge_method !== 'S256' || !challenge.test(code_challenge)) {
     throw new OAuthError('invalid_request', 'The request must have a code_challenge with the code_challenge_method S256 (RFC 7636).');
   }
-  if (!resourcesOf(baseUrl).includes(resource)) {
+  if (!isResource(resource, baseUrl)) {
     throw new OAuthError('invalid_target', `The resource (RFC 8707) must be ${resourcesOf(baseUrl).join(' or ')}.`);
   }
   if (prompt !== undefined && prompt !== 'none' && prompt !== 'consent') {

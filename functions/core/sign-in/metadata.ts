@@ -2,7 +2,7 @@ import { type ApiResponse, revalidated } from '../http/response.ts';
 
 /**
  * What a resource says about how to get a token for it (RFC 9728 section 2).
- * @param resource - one of `resourcesOf`
+ * @param resource - as `isResource` takes it
  */
 export const describeResource = (resource: string, baseUrl: string): ApiResponse =>
   revalidated({

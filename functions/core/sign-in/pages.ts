@@ -119,8 +119,12 @@ export interface Consent {
 }
 
 const inWords = (seconds: number): string => {
-  const [amount, unit] = seconds % 3_600 === 0 ? [seconds / 3_600, 'hour'] : [Math.round(seconds / 60), 'minute'];
-  return `${amount} ${unit}${amount === 1 ? '' : 's'}`;
+  const unit = [
+    { name: 'hour', length: 3_600 },
+    { name: 'minute', length: 60 },
+  ].find(({ length }) => seconds % length === 0) ?? { name: 'second', length: 1 };
+  const amount = seconds / unit.length;
+  return `${amount} ${unit.name}${amount === 1 ? '' : 's'}`;
 };
 
 const facts = (entries: [name: string, value: string][]): string =>

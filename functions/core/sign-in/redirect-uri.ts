@@ -1,5 +1,5 @@
-/** A redirect URI on the machine of the person, of an address rather than of the name localhost: its port is found out when the client starts. */
-const onLoopback = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::\d{1,5})?(|\/[^#]*)$/;
+/** A redirect URI on the machine of the person: without its port, the port, and the rest. */
+const onLoopback = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(:\d{1,5})?(|\/[^#]*)$/;
 
 /** Addresses that no two readers can take for different ones: visible ASCII, without fragment and user information. */
 const isPlain = (uri: string): boolean => {
@@ -20,13 +20,15 @@ export const isRedirectUri = (uri: string): boolean =>
 /** Whether it is answered on the machine of the person, where any program may listen. */
 export const isLoopback = (uri: string): boolean => uri.startsWith('http:');
 
-const withoutPort = (uri: string): string | undefined => {
-  const [, host, rest] = onLoopback.exec(uri) ?? [];
-  return host && `${host}${rest}`;
-};
-
-/** Compares character by character, but for the port of a loopback address (RFC 8252 sections 7.3 and 8.10, RFC 9700 section 2.1). */
+/**
+ * Compares character by character, but for the port on the person's machine, which a client finds out when it starts (RFC 8252 sections 7.3 and 8.10,
+ * RFC 9700 section 2.1). Under the name localhost any port will do only if none is registered, as native clients publish it.
+ */
 export function matchesRedirectUri(registered: string, asked: string): boolean {
   if (!isRedirectUri(asked)) return false;
-  return registered === asked || (withoutPort(registered) !== undefined && withoutPort(registered) === withoutPort(asked));
+  if (registered === asked) return true;
+  const [, host, port, rest] = onLoopback.exec(registered) ?? [];
+  const [, askedHost, , askedRest] = onLoopback.exec(asked) ?? [];
+  const isPortOpen = host !== undefined && (port === undefined || !host.endsWith('localhost'));
+  return isPortOpen && host === askedHost && rest === askedRest;
 }

@@ -89,6 +89,17 @@ describe('import', () => {
     expect(JSON.parse((await run([...words, '--prune', '--yes'])).stdout).applied).toMatchObject({ updated: 0, removed: 1, failed: [] });
   });
 
+  test('changes a service and its intents at once', async () => {
+    const document = parse(await readFile(join(documents, 'bakery.yaml'), 'utf8'));
+    document.info.title = 'Bakery orders, renamed';
+    document.paths['/orders'].get.summary = 'List orders of any day';
+    const file = join(folder, 'renamed.json');
+    await writeFile(file, JSON.stringify(document));
+    const shown = await succeedJson('import', file, '--namespace', namespace);
+    expect(shown).toMatchObject({ service: { change: 'update' }, applied: { updated: 1, failed: [] } });
+    expect((await importBakery()).applied).toMatchObject({ updated: 1, failed: [] });
+  });
+
   test('does not take the intents of another service', async () => {
     const file = join(folder, 'rival.json');
     const responses = { 200: { description: 'Done' } };

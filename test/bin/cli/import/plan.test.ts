@@ -628,6 +628,53 @@ describe('a service description as others write it', () => {
     expect(intents[0]?.output_parameters).toEqual(named.map((one) => (one.name === 'location' ? { ...one, required: true } : one)));
   });
 
+  test('may have a parameter that is called properties', () => {
+    const output_parameters = { properties: { title: 'Properties', type: 'array', items: {} }, total: { type: 'integer' } };
+    const { intents } = plan({ 'service-info': info, intents: [{ ...search, output_parameters }] });
+    expect(intents[0]?.output_parameters).toEqual([
+      { name: 'properties', type: 'array' },
+      { name: 'total', type: 'integer' },
+    ]);
+  });
+
+  test('may call its members otherwise, and say nothing of answers', () => {
+    const { intent_name: name, input_parameters, output_parameters: _, rate_limit, price, ...rest } = search;
+    const { intents, notes } = plan({
+      service_info: info,
+      intents: [{ ...rest, name, parameters: { query: { type: 'string', required: true } } }],
+    });
+    expect(intents[0]).toMatchObject({
+      intent_name: 'SearchProducts',
+      input_parameters: [{ name: 'query', type: 'string', required: true }],
+      output_parameters: [],
+    });
+    expect(notes).toEqual(
+      expect.arrayContaining([
+        { path: '/intents/0/name', note: 'the member name was taken as intent_name' },
+        { path: '/intents/0/parameters', note: 'the member parameters was taken as input_parameters' },
+        { path: '/intents/0', note: 'nothing is said about the answer, so it is not checked' },
+      ]),
+    );
+  });
+
+  test.each([
+    ['https://shop.example', 'https://api.shop.example', true],
+    ['https://www.shop.example/start', 'https://api.shop.example', true],
+    ['https://shop.example', 'https://a.b.shop.example', true],
+    ['https://shop.example', 'https://myshop.example', false],
+    ['https://shop.example', 'https://shop.example.evil.example', false],
+    ['https://shop.example', 'https://api.shop.example:8443', false],
+    ['https://shop.example', 'http://api.shop.example', false],
+    ['https://api.shop.example', 'https://shop.example', false],
+    ['https://example', 'https://shop.example', false],
+    ['https://shop.example', 'shop://api.shop.example', false],
+  ])('of %s may lead to %s: %s', (service_url, origin, isTaken) => {
+    const { intents, notes } = plan({ 'service-info': { ...info, service_url }, intents: [{ ...search, endpoint: `${origin}/search` }] });
+    expect(intents).toHaveLength(isTaken ? 1 : 0);
+    const note = { path: '/intents/0/endpoint', note: `leads to ${origin}, which is below the service's own host` };
+    expect(notes.filter(({ path }) => path === note.path)).toEqual(isTaken ? expect.arrayContaining([note]) : []);
+  });
+
   test('may come from another gate: places are percent-encoded there', () => {
     const inputs = [{ name: 'id', type: 'string', required: true }];
     const intent = { ...search, intent_uid: 'shop.example:get:v1', input_parameters: inputs, version: '1.0' };

@@ -19,6 +19,7 @@ describe('bearerToken', () => {
     ['BEARER x', 'DPoP', 'x'],
     ['DPoP x', 'DPoP', 'x'],
     ['dpop x', 'DPoP', 'x'],
+    ['Bearer  x', 'Bearer', 'x'],
   ] as const)('reads %p', (field, scheme, token) => {
     expect(read(field, scheme)).toBe(token);
   });
@@ -41,7 +42,6 @@ describe('bearerToken', () => {
     ['another scheme', 'Basic YTpi'],
     ['DPoP if it is not accepted', 'DPoP x'],
     ['a scheme that only begins alike', 'Bearerx y'],
-    ['two spaces', 'Bearer  x'],
     ['a tab', 'Bearer\tx'],
     ['a space behind', 'Bearer x '],
     ['a line break', 'Bearer x\n'],
