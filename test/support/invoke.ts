@@ -42,7 +42,7 @@ export function eventOf({ method = 'GET', path, resource = path, pathParameters,
 
 /** Calls the steps of an endpoint as the deployed chain would: event in, status, headers and parsed body out. A page is a text. */
 export async function invoke(steps: Action, call: Call): Promise<Answer> {
-  const context = { getRemainingTimeInMillis: () => call.remainingMs ?? 10_000 } as Context;
+  const context = { getRemainingTimeInMillis: () => call.remainingMs ?? 60_000 } as Context;
   const { statusCode, headers = {}, body } = await serve(steps, { protocol: 'proto' })(eventOf(call), context);
   if (/^text\//.test(String(headers['Content-Type']))) return { status: statusCode, headers, body };
   return { status: statusCode, headers, body: body === '' ? undefined : withoutHelp(JSON.parse(body)) };

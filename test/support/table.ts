@@ -17,6 +17,9 @@ export interface TestTable {
   stop(): Promise<void>;
 }
 
+/** On a busy machine, a burst of a few hundred operations takes long; tests are about what becomes of them. */
+const patienceMs = 60_000;
+
 /** A fresh, real table (dynalite, in memory) on a loopback port of its own. */
 export async function startTable(): Promise<TestTable> {
   const server = dynalite({ createTableMs: 0 });
@@ -28,7 +31,7 @@ export async function startTable(): Promise<TestTable> {
     endpoint,
     region: 'eu-west-1',
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-    requestHandler: { connectionTimeout: 2_000, requestTimeout: 10_000 },
+    requestHandler: { connectionTimeout: patienceMs, requestTimeout: patienceMs },
   });
   const tableNames = { registry: 'test-registry', activity: 'test-activity' };
   for (const name of Object.values(tableNames)) {
@@ -70,5 +73,5 @@ export async function startTable(): Promise<TestTable> {
       server.close(() => resolve());
     });
   operations.length = 0;
-  return { table: openTable(tableNames, client), client, tableNames, operations, readUnits, endpoint, stop };
+  return { table: openTable(tableNames, client, patienceMs), client, tableNames, operations, readUnits, endpoint, stop };
 }

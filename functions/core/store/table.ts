@@ -38,7 +38,7 @@ interface Query extends WithoutTable<Omit<QueryCommandInput, 'KeyConditionExpres
 
 type Condition = Pick<PutCommandInput, 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'>;
 
-/** Longest that one operation may take with all its retries, so that a request can say 503 within 3 seconds. */
+/** Longest that one operation may take with all its retries unless told otherwise, so that a request can say 503 within 3 seconds. */
 const operationTimeoutMs = 2_500;
 
 /** How often a batch is sent again for what the table did not get to, while it gets nowhere. */
@@ -71,8 +71,16 @@ export const documentClient = (): DynamoDBDocumentClient =>
     marshallOptions: { removeUndefinedValues: true },
   });
 
-/** @param names - what the two tables are called in this deployment */
-export function openTable(names: Record<TableName, string>, client: DynamoDBDocumentClient = documentClient()): Table {
+/**
+ * @param names - what the two tables are called in this deployment
+ * @param timeoutMs - longest that one operation may take with all its retries
+ */
+export function openTable(
+  names: Record<TableName, string>,
+  client: DynamoDBDocumentClient = documentClient(),
+  timeoutMs = operationTimeoutMs,
+): Table {
+  const reach = <T>(send: () => Promise<T>): Promise<T> => reachWithin(timeoutMs, send);
   const nameOf = ({ pk }: Key): string => names[tableOf(pk)];
   const clock = openTableClock();
   readDates(client, clock);
@@ -177,9 +185,9 @@ const ours = new Set(['ValidationException', 'AccessDeniedException', 'ResourceN
 const wasSent = (error: unknown): boolean =>
   error instanceof Error && ('$metadata' in error || error.name === 'TimeoutError' || error.name === 'AbortError');
 
-async function reach<T>(send: () => Promise<T>): Promise<T> {
+async function reachWithin<T>(timeoutMs: number, send: () => Promise<T>): Promise<T> {
   try {
-    return await bounded(operationTimeoutMs, send);
+    return await bounded(timeoutMs, send);
   } catch (error) {
     const isOver = currentSignal()?.aborted ?? false;
     if (!isOver && (!wasSent(error) || (error instanceof Error && ours.has(error.name)))) throw error;
