@@ -56,14 +56,14 @@ const triesOf = new Map<string, number>();
 const played = ({ name, promise }: { name: string; promise: string }, isTrial: boolean): Job => ({
   name,
   run: async (lane) => {
-    const { count, isComplete, violation } = await lane.play({ name, seconds: isTrial ? full(2, 30) : full(0.7, 12), seed });
+    const { count, isComplete, violation } = await lane.play({ name, seconds: isTrial ? full(1.5, 20) : full(0.5, 8), seed });
     const tried = isTrial ? `random ${name}` : `schedules${isComplete ? ' (all)' : ''} of "${name}"`;
     return { promise, tried, n: count, violation };
   },
 });
 
 const planted = (bug: (typeof plantedBugs)[number]): Job => ({
-  name: bug.name,
+  name: `planted bug: ${bug.name}`,
   run: async (lane) => {
     const { count, violation } = await lane.play({ name: bug.caughtBy, seconds: 60, seed, change: withBug(bug) });
     triesOf.set(bug.name, count);
@@ -81,7 +81,7 @@ const planted = (bug: (typeof plantedBugs)[number]): Job => ({
  * first; if it does not any more, another is looked for, in the long form anew in any case.
  */
 const needed = (condition: ReturnType<typeof listConditions>[number]): Job => ({
-  name: condition.id,
+  name: `condition: ${condition.id}`,
   run: async (lane) => {
     const change = { file: condition.file, source: withoutCondition(condition) };
     const promise = `a condition is needed: ${condition.id}`;
@@ -228,7 +228,10 @@ let done = 0;
 async function work(lane: Lane): Promise<void> {
   for (let next = left.shift(); next !== undefined; next = left.shift()) {
     const [at, job] = next;
-    const row = await job.run(lane);
+    const row = await job.run(lane).catch((error: Error): Row => {
+      const violation = { message: String(error.stack), script: `npm run prove -- --only '${job.name}'` };
+      return { promise: `(this could not be tried to its end: ${job.name})`, tried: 'tries', n: 0, violation };
+    });
     rows[at] = row;
     const { promise, tried, n, violation } = row;
     const seconds = Math.round((performance.now() - startedMs) / 1_000);
