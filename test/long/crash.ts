@@ -44,7 +44,7 @@ async function findFreePort(): Promise<number> {
 async function start(): Promise<Stack> {
   const child = spawn(
     process.execPath,
-    ['--import', resolve('test/long/crash-hook.js'), resolve('bin/local.ts'), '--data', join(folder, 'data')],
+    ['--import', resolve('test/long/crash-hook.js'), resolve('bin/run.js'), resolve('bin/local.ts'), '--data', join(folder, 'data')],
     { cwd: folder, env: { ...process.env, PORT: String(port), npm_lifecycle_event: '' }, stdio: ['ignore', 'pipe', 'pipe'] },
   );
   let output = '';

@@ -8,8 +8,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import type { RateLimit } from '../../schemas/pat.ts';
-import { startFaultyProxy } from '../support/faulty-proxy.ts';
-import { startTable } from '../support/table.ts';
+import { startFaultyTable } from '../support/faulty-table.ts';
 import type { Report, Task } from './rate-limit-worker.ts';
 
 const number = (fallback: number) => ({ type: 'string', default: String(fallback) }) as const;
@@ -45,15 +44,14 @@ const agents = Array.from({ length: 30 }, (_, index) => ({
   limits: policies[index % policies.length] as RateLimit[],
 }));
 
-const store = await startTable();
 const faults = { dropAfter: Number(values.lost), delay: Number(values.delayed), duplicate: Number(values.doubled) };
-const proxy = await startFaultyProxy(store.endpoint, faults, Number(values.seed));
+const store = await startFaultyTable(faults, Number(values.seed));
 const made = agents.map((): number[] => []);
 const totals = { executed: 0, refused: 0, late: 0, doubtful: 0, unreachable: 0 };
 const startedMs = Date.now();
 
 const task: Omit<Task, 'skewMs'> = {
-  endpoint: proxy.endpoint,
+  endpoint: store.endpoint,
   tableNames: store.tableNames,
   agents,
   concurrency: Number(values.concurrency),
@@ -80,7 +78,6 @@ for (const [index, child] of processes.entries()) {
 const progress = setInterval(() => console.log(`${totals.executed} of ${executions} executions`), 10_000);
 await Promise.all(processes.map((child) => once(child, 'exit')));
 clearInterval(progress);
-await proxy.stop();
 await store.stop();
 
 /** How many calls began a window of the `period` of any limit that contains more than its `rate` of calls. */
@@ -99,7 +96,7 @@ console.log(
   `${totals.refused} refused (429), 503: ${totals.late} not counted in time, ${totals.doubtful} time not known well enough, ${totals.unreachable} table out of reach`,
 );
 console.log(
-  `${proxy.counts.requests} requests to the table: ${proxy.counts.dropAfter} answers lost, ${proxy.counts.delay} late, ${proxy.counts.duplicate} doubled`,
+  `${store.counts.requests} requests to the table: ${store.counts.dropAfter} answers lost, ${store.counts.delay} late, ${store.counts.duplicate} doubled`,
 );
 console.log(`${total} executions above the rate in any window of its period`);
 process.exitCode = total === 0 ? 0 : 1;
