@@ -83,8 +83,10 @@ export const toSavedService = ({ service_id, service_name, service_url, descript
   description,
 });
 
+const members = service.strip();
+
 /** The members that endpoint 9 shows, and no other that a record carries. */
-export const toService = (record: Service): Service => service.strip().parse(record);
+export const toService = (record: Service): Service => members.parse(record);
 
 /** The query parameters of the list of services. */
 export const servicesQuery = z.object({

@@ -8,6 +8,7 @@ import { type Answered, type Api, startGateway } from './gateway.ts';
 import { type Person, startIdentity } from './identity.ts';
 import { startInvocations } from './invocations.ts';
 import { region } from './json-service.ts';
+import type { LambdaOptions } from './lambda.ts';
 import { localCredentials, locateDynamo, locateKms } from './parts.ts';
 import { startS3 } from './s3.ts';
 import { readSchedules, startSchedules } from './schedules.ts';
@@ -38,6 +39,8 @@ export interface StackOptions {
   /** addresses of a DynamoDB or KMS elsewhere; default: DYNAMODB_ENDPOINT and KMS_ENDPOINT */
   dynamodbEndpoint?: string;
   kmsEndpoint?: string;
+  /** how many environments run, and for how long they wait, if not as people at work need it */
+  environments?: Pick<LambdaOptions, 'maxOfOne' | 'maxOfAll' | 'idleMs'>;
   onAnswered?(answered: Answered): void;
   /** gets each line of the functions' logs */
   onLog?(line: string, functionName: string): void;
@@ -126,6 +129,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const lambdas = openFunctions(template, synthesized, values, environment, {
       scratch: data.scratch,
       compileCache: join(synthesized, 'compiled'),
+      ...options.environments,
       ...(options.onLog && { onLog: options.onLog }),
     });
     parts.defer(lambdas.stop);

@@ -11,6 +11,7 @@ import * as z from 'zod';
 import { startStack } from '../../bin/local/stack.ts';
 import { connect } from '../../client/connect.ts';
 import type { ApiDocument, ApiResponse } from '../../schemas/openapi.ts';
+import { oneOfEach } from '../support/environments.ts';
 import { seededRandom } from '../support/random.ts';
 import { type HostileRequest, openHostileRequests } from './hostile-requests.ts';
 
@@ -19,7 +20,7 @@ const { values } = parseArgs({ options: { requests: number(100_000), concurrency
 const [requests, concurrency, seed] = [Number(values.requests), Number(values.concurrency), Number(values.seed)];
 const canary = `canary${seed}q7`;
 
-const stack = await startStack({ port: 0, quiet: true });
+const stack = await startStack({ port: 0, quiet: true, environments: oneOfEach });
 const { port } = new URL(stack.base_url);
 
 interface Answer {

@@ -5,10 +5,8 @@
  */
 import { parseArgs } from 'node:util';
 import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
-import { connectTable } from '../support/connect-table.ts';
-import { startFaultyProxy } from '../support/faulty-proxy.ts';
+import { connectFaultyTable, openFaultyTable } from '../support/faulty-table.ts';
 import { seededRandom } from '../support/random.ts';
-import { startTable } from '../support/table.ts';
 
 const number = (fallback: number) => ({ type: 'string', default: String(fallback) }) as const;
 const { values } = parseArgs({
@@ -22,10 +20,9 @@ const [rounds, parallel, lost, deaths, seed] = [values.rounds, values.parallel, 
   number,
 ];
 
-const store = await startTable();
-const proxy = await startFaultyProxy(store.endpoint, { dropAfter: lost }, seed);
+const store = openFaultyTable({ dropAfter: lost }, seed);
 const random = seededRandom(seed);
-const clients = Array.from({ length: 4 }, () => openIdempotentCalls(connectTable(proxy.endpoint, store.tableNames)));
+const clients = Array.from({ length: 4 }, () => openIdempotentCalls(connectFaultyTable(store.send)));
 const totals = { once: 0, never: 0, twice: 0, differing: 0, replayed: 0, unknown: 0 };
 
 for (let round = 0; round < rounds; round++) {
@@ -59,10 +56,8 @@ for (let round = 0; round < rounds; round++) {
   if (answers.size === 1) totals.replayed++;
   if (round % 50 === 49) console.log(`${round + 1} of ${rounds} rounds`);
 }
-await proxy.stop();
-await store.stop();
 
-console.log(`${rounds} keys, ${parallel} requests at once under each; ${proxy.counts.dropAfter} of ${proxy.counts.requests} answers lost`);
+console.log(`${rounds} keys, ${parallel} requests at once under each; ${store.counts.dropAfter} of ${store.counts.requests} answers lost`);
 console.log(`called once: ${totals.once}; never (503 for whoever took the key): ${totals.never}; more than once: ${totals.twice}`);
 console.log(
   `one answer for all: ${totals.replayed}; differing answers: ${totals.differing}; told that the outcome is unknown: ${totals.unknown} times`,

@@ -2,7 +2,7 @@
  * Schemathesis, a foreign tool that knows nothing of the gate but its OpenAPI document, makes requests from the document that `/openapi.json`
  * serves, and compares every answer with it: status, media type, headers, schema, methods, credentials; no 5xx; what has been deleted is gone.
  * It gets a PAT first, then the token of an admin. Needs Python 3.10 with pip; says so and ends with 0 without it.
- * `node bin/run.js test/long/schemathesis.ts [--examples 1000] [--seconds 900] [--seed 1]`
+ * `node bin/run.js test/long/schemathesis.ts [--examples 1000] [--phases examples,coverage,fuzzing,stateful] [--seconds 900] [--seed 1]`
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,18 +13,20 @@ import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { startStack } from '../../bin/local/stack.ts';
 import { connect } from '../../client/connect.ts';
-import { installPython } from '../support/python.ts';
+import { oneOfEach } from '../support/environments.ts';
+import { installWitnesses } from '../support/python.ts';
 
 const { values } = parseArgs({
   options: {
     examples: { type: 'string', default: '1000' },
+    phases: { type: 'string', default: 'examples,coverage,fuzzing,stateful' },
     seconds: { type: 'string', default: '900' },
     seed: { type: 'string', default: '1' },
   },
 });
 
 const skippedWith = 'skipped: Schemathesis cannot be installed here';
-const python = await installPython(['schemathesis==4.32.5'], skippedWith);
+const python = await installWitnesses(skippedWith);
 if (!python) {
   console.log(skippedWith);
   process.exit(0);
@@ -46,17 +48,35 @@ const checks = [
   'ignored_auth',
 ];
 
-const stack = await startStack({ port: 0, quiet: true });
+const stack = await startStack({ port: 0, quiet: true, environments: oneOfEach });
 const folder = await mkdtemp(join(tmpdir(), 'intent-gate-schemathesis-'));
 /** `authorize` calls the address that its client gives as its id; all else stays on this machine. */
 const left = ['--exclude-operation-id', 'authorize'];
 
 async function run(holder: string, token: string): Promise<number> {
   const child = spawn(
-    join(python?.folder ?? '', 'bin', 'st'),
+    String(python),
     [
-      ...['run', `${stack.base_url}/openapi.json`, '--header', `Authorization: Bearer ${token}`, '--checks', checks.join(',')],
-      ...['--max-examples', values.examples, '--max-time', String(Math.ceil(Number(values.seconds) / 2)), '--seed', values.seed],
+      ...[
+        '-m',
+        'schemathesis.cli',
+        'run',
+        `${stack.base_url}/openapi.json`,
+        '--header',
+        `Authorization: Bearer ${token}`,
+        '--checks',
+        checks.join(','),
+      ],
+      ...[
+        '--phases',
+        values.phases,
+        '--max-examples',
+        values.examples,
+        '--max-time',
+        String(Math.ceil(Number(values.seconds) / 2)),
+        '--seed',
+        values.seed,
+      ],
       ...['--generation-database', 'none', '--continue-on-failure', '--max-redirects', '0', '--no-color', '--warnings', 'off', ...left],
     ],
     {
@@ -86,6 +106,5 @@ try {
   process.exitCode = codes.every((code) => code === 0) ? 0 : 1;
 } finally {
   await stack.stop();
-  await python.remove();
   await rm(folder, { recursive: true, force: true });
 }

@@ -6,12 +6,11 @@
  */
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
-import { installPython } from '../support/python.ts';
+import { installWitnesses } from '../support/python.ts';
 import { seededRandom } from '../support/random.ts';
 import { judgePat } from '../support/second-verifier.ts';
 
@@ -22,7 +21,7 @@ const below = (bound: number): number => Math.floor(random() * bound);
 const pick = <T>(from: readonly T[]): T => from[below(from.length)] as T;
 
 const skippedWith = 'skipped: PyJWT cannot be installed here';
-const python = await installPython(['PyJWT==2.10.1', 'cryptography'], skippedWith);
+const python = await installWitnesses(skippedWith);
 if (!python) {
   console.log(skippedWith);
   process.exit(0);
@@ -200,10 +199,9 @@ function makeToken(): string {
 }
 
 const tokens = Array.from({ length: count }, makeToken);
-const child = spawn(join(python.folder, 'bin', 'python'), ['test/support/third_verifier.py'], { stdio: ['pipe', 'pipe', 'inherit'] });
+const child = spawn(python, ['test/support/third_verifier.py'], { stdio: ['pipe', 'pipe', 'inherit'] });
 child.stdin.end([{ jwks, address }, ...tokens.map((token) => ({ token, now }))].map((line) => `${JSON.stringify(line)}\n`).join(''));
 const third = (await text(child.stdout)).trim().split('\n');
-await python.remove();
 
 const violations: string[] = [];
 let accepted = 0;

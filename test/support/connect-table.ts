@@ -1,5 +1,5 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { LeanDynamoDBClient } from '../../functions/core/store/dynamodb-client.ts';
 import type { TableName } from '../../functions/core/store/keys.ts';
 import { openTable, type Table } from '../../functions/core/store/table.ts';
 
@@ -8,7 +8,7 @@ export const connectTable = (endpoint: string, tableNames: Record<TableName, str
   openTable(
     tableNames,
     DynamoDBDocumentClient.from(
-      new DynamoDBClient({ endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }),
+      new LeanDynamoDBClient({ endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }),
       { marshallOptions: { removeUndefinedValues: true } },
     ),
   );

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -42,18 +43,40 @@ export const installPythonClient = (): Promise<PythonEnvironment | undefined> =>
 export const installPython = (packages: string[], otherwise: string): Promise<PythonEnvironment | undefined> =>
   makeEnvironment(otherwise, async () => packages);
 
+/** What the proofs use: tools that share no code with the gate. */
+const witnesses = ['schemathesis==4.32.5', 'PyJWT==2.10.1', 'cryptography'];
+
+/** The Python of an environment with {@link witnesses}, which is made once; nothing, with a warning, if this machine cannot make one. */
+export async function installWitnesses(otherwise: string): Promise<string | undefined> {
+  const digest = createHash('sha256').update(witnesses.join()).digest('hex').slice(0, 16);
+  const kept = resolve('node_modules/.cache/intent-gate/python', digest);
+  const python = join(kept, 'bin', 'python');
+  if (existsSync(python)) return python;
+  await mkdir(dirname(kept), { recursive: true });
+  const made = await makeEnvironment(otherwise, async () => witnesses, dirname(kept));
+  // another process may have made it meanwhile
+  await (made && rename(made.folder, kept).catch(made.remove));
+  return made && python;
+}
+
 async function makeEnvironment(
   otherwise: string,
   choosePackages: (folder: string) => Promise<string[]>,
+  parent = tmpdir(),
 ): Promise<PythonEnvironment | undefined> {
-  const folder = await mkdtemp(join(tmpdir(), 'intent-gate-python-'));
+  const folder = await mkdtemp(join(parent, 'intent-gate-python-'));
   const remove = () => rm(folder, { recursive: true, force: true });
+  const python = join(folder, 'bin', 'python');
+  const options = ['--disable-pip-version-check', '--no-input', 'install', '--quiet', '--no-compile'];
   try {
-    await run('python3', ['-m', 'venv', folder]);
-    const pip = join(folder, 'bin', 'pip');
-    await run(pip, ['--disable-pip-version-check', '--no-input', 'install', '--quiet', ...(await choosePackages(folder))], {
-      timeout: 120_000,
-    });
+    await run('python3', ['-m', 'venv', '--without-pip', folder]);
+    const packages = await choosePackages(folder);
+    const install = (program: string, args: string[]) =>
+      run(program, ['-m', 'pip', ...args, ...options, ...packages], { timeout: 120_000 });
+    // to install pip into it takes longer than to use the one that is there
+    const hasPip = await run('python3', ['-m', 'pip', '--python', python, '--version']).catch(() => undefined);
+    if (!hasPip) await run(python, ['-m', 'ensurepip']);
+    await (hasPip ? install('python3', ['--python', python]) : install(python, []));
     return { folder, remove };
   } catch (error) {
     console.warn(`${otherwise}: ${(error as Error).message.split('\n').slice(0, 3).join(' ')}`);

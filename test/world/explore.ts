@@ -328,11 +328,14 @@ async function play(scenario: Scenario, choose: (options: Transition[]) => Trans
   }
 }
 
-/** Plays every schedule of a scenario that differs from the others in more than the order of independent operations (sleep sets). */
-export async function exploreAll(scenario: Scenario, isOver: () => boolean = () => false): Promise<Exploration> {
+/**
+ * Plays every schedule of a scenario that differs from the others in more than the order of independent operations (sleep sets).
+ * @param isOver - is asked before each
+ */
+export async function exploreAll(scenario: Scenario, isOver: () => Promise<boolean> = async () => false): Promise<Exploration> {
   const path: Node[] = [];
   const found: Exploration = { schedules: 0, pruned: 0, longest: 0, isComplete: false };
-  while (!isOver()) {
+  while (!(await isOver())) {
     let depth = 0;
     let isPruned = false;
     let taken: Transition | undefined;

@@ -12,9 +12,26 @@ type Holds = (item: Attributes) => boolean;
 
 const tokenPattern = /\s*(?:([#:]?\w+)|(<>|<=|>=|[<>=(),.[\]+-]))/gy;
 
+const tokens = new Map<string, readonly string[]>();
+
+function tokensOf(text: string): readonly string[] {
+  const known = tokens.get(text);
+  if (known) return known;
+  const found: string[] = [];
+  const pattern = new RegExp(tokenPattern);
+  while (pattern.lastIndex < text.trimEnd().length) {
+    const [, word, sign] = pattern.exec(text) ?? [];
+    const token = word ?? sign;
+    if (token === undefined) throw new SyntaxError(`not an expression: ${text}`);
+    found.push(token);
+  }
+  tokens.set(text, found);
+  return found;
+}
+
 /** Reads DynamoDB's expressions: as much of their grammar as the stores use, and an error for anything else. */
 class Reader {
-  readonly #tokens: string[] = [];
+  readonly #tokens: readonly string[];
   #at = 0;
   readonly #names: Record<string, string>;
   readonly #values: Record<string, unknown>;
@@ -22,13 +39,7 @@ class Reader {
   constructor(text: string, { ExpressionAttributeNames = {}, ExpressionAttributeValues = {} }: Names) {
     this.#names = ExpressionAttributeNames;
     this.#values = ExpressionAttributeValues;
-    const pattern = new RegExp(tokenPattern);
-    while (pattern.lastIndex < text.trimEnd().length) {
-      const [, word, sign] = pattern.exec(text) ?? [];
-      const token = word ?? sign;
-      if (token === undefined) throw new SyntaxError(`not an expression: ${text}`);
-      this.#tokens.push(token);
-    }
+    this.#tokens = tokensOf(text);
   }
 
   get isAtEnd(): boolean {

@@ -12,7 +12,7 @@ export interface Task extends RunOptions {
 }
 
 /** What is left of one copy of the code after another stays in memory, so a process ends after so many. */
-const copiesOfOneProcess = 25;
+const copiesOfOneProcess = 60;
 
 /** A process that plays one scenario after the other. */
 export function openLane() {

@@ -12,14 +12,22 @@ export interface MemoryTable extends Table {
 
 const compareKeys = (left: string, right: string): number => Buffer.compare(Buffer.from(left), Buffer.from(right));
 
+/** As `structuredClone`, which takes ten times as long for what items are made of. */
+function clone<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(clone) as T;
+  if (Object.getPrototypeOf(value) !== Object.prototype) return structuredClone(value);
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, clone(member)])) as T;
+}
+
 const withoutUndefined = (item: Stored): Stored =>
-  Object.fromEntries(Object.entries(structuredClone(item)).filter(([, value]) => value !== undefined)) as Stored;
+  Object.fromEntries(Object.entries(clone(item)).filter(([, value]) => value !== undefined)) as Stored;
 
 /** @param pageSize - how many items a query returns at most: a table engine ends a page where it wants */
 export function openMemoryTable(pageSize = Number.POSITIVE_INFINITY): MemoryTable {
   const partitions = new Map<string, Map<string, Stored>>();
   const find = ({ pk, sk }: Key): Stored | undefined => partitions.get(pk)?.get(sk);
-  const read = <T extends Item>(key: Key): T | undefined => structuredClone(find(key)) as T | undefined;
+  const read = <T extends Item>(key: Key): T | undefined => clone(find(key)) as T | undefined;
 
   function store(item: Stored): void {
     const partition = partitions.get(item.pk) ?? new Map<string, Stored>();
@@ -31,7 +39,7 @@ export function openMemoryTable(pageSize = Number.POSITIVE_INFINITY): MemoryTabl
     items: () =>
       [...partitions.keys()].sort(compareKeys).flatMap((pk) => {
         const partition = partitions.get(pk) ?? new Map<string, Stored>();
-        return [...partition.keys()].sort(compareKeys).map((sk) => structuredClone(partition.get(sk)) as Stored);
+        return [...partition.keys()].sort(compareKeys).map((sk) => clone(partition.get(sk)) as Stored);
       }),
 
     get: async (key) => read(key),
@@ -62,7 +70,7 @@ export function openMemoryTable(pageSize = Number.POSITIVE_INFINITY): MemoryTabl
       if (!parseCondition(input.ConditionExpression, input)(before ?? {})) return false;
       const next = parseUpdate(input.UpdateExpression ?? '', input)(before ?? { pk: key.pk, sk: key.sk });
       store(next as Stored);
-      const shown = input.ReturnValues === 'ALL_NEW' ? read(key) : input.ReturnValues === 'ALL_OLD' ? structuredClone(before) : undefined;
+      const shown = input.ReturnValues === 'ALL_NEW' ? read(key) : input.ReturnValues === 'ALL_OLD' ? clone(before) : undefined;
       return (shown ?? {}) as T;
     },
 

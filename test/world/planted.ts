@@ -294,6 +294,13 @@ export const plantedBugs: PlantedBug[] = [
     caughtBy: 'search beside a rename',
   },
   {
+    name: 'an intent is written without waiting for its announcement',
+    file: `${store}/intents.ts`,
+    line: "await Promise.all([announceChange(table, { rev, kind: 'intent', id }), history.announce(by, change)]);",
+    becomes: "announceChange(table, { rev, kind: 'intent', id }).catch(() => {});\n      await history.announce(by, change);",
+    caughtBy: 'search beside a change of an intent',
+  },
+  {
     name: 'another kind of token is a PAT',
     file: 'functions/core/pat/token.ts',
     line: "encode({ alg: 'ES256', typ: patType, kid })",

@@ -36,15 +36,17 @@ export async function run(name: string, { seconds, seed, script }: RunOptions): 
     return { count: 1, isComplete: false, ...(message !== undefined && { violation: { message, script } }) };
   }
   if (scenario) {
-    const { schedules, isComplete, violation } = await exploreAll(scenario, () => usedSeconds() > until - seconds / 2);
-    const result: Result = { count: schedules, isComplete, ...(violation && { violation }) };
-    // in order, schedules differ in their last steps first; at random, in all of them
-    while (!isComplete && !result.violation && !isOver()) {
-      result.count++;
-      const broken = await exploreOne(scenario, random);
-      if (broken) result.violation = broken;
-    }
-    return result;
+    let atRandom = 0;
+    let broken: Result['violation'];
+    // In order, schedules differ in their last steps first; at random, in all of them. They take turns, so that a seed finds the same on every machine.
+    const { schedules, isComplete, violation } = await exploreAll(scenario, async () => {
+      if (isOver()) return true;
+      atRandom++;
+      broken = await exploreOne(scenario, random);
+      return broken !== undefined;
+    });
+    const found = violation ?? broken;
+    return { count: schedules + atRandom, isComplete, ...(found && { violation: found }) };
   }
   const trial = trials.find((one) => one.name === name);
   if (!trial) throw new Error(`There is no scenario or trial called ${name}.`);

@@ -87,6 +87,10 @@ const remove: Write = async (table) => {
   await openIntents(table).remove('a.example:b:v1', always);
   return ['a.example:b:v1', undefined];
 };
+const change: Write = async (table) => {
+  await openIntents(table).replace('a.example:b:v1', intentOf('a.example:b:v1', { description: 'Changed' }), always);
+  return ['a.example:b:v1', 'Changed'];
+};
 const rename: Write = async (table, serviceId) => {
   await openServices(table).replace(serviceId, { ...serviceNamed('Other'), description: 'Renamed' }, always);
   return [serviceId, 'Renamed'];
@@ -139,4 +143,5 @@ export const searchScenarios: Scenario[] = [
   followed('search beside a writer whose clock jumps over midnight', [create('a.example:c:v1')], { clockSteps: 1 }),
   followed('search beside two writers', [create('a.example:c:v1'), remove], {}),
   followed('search beside a rename', [rename], { faults: 1 }),
+  followed('search beside a change of an intent', [change], { faults: 1 }),
 ];
