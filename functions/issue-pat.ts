@@ -1,5 +1,5 @@
 import { patRequest } from '../schemas/pat.ts';
-import { ApiError, invalidParameter, unavailable } from './core/api-error.ts';
+import { invalidParameter } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
@@ -7,24 +7,15 @@ import { limitExceeded, rateLimitHeaders } from './core/limit/limit-answers.ts';
 import { countCalls, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { log } from './core/log.ts';
 import { readAgentKey } from './core/pat/agent-key.ts';
+import { bindAgent, findAgent } from './core/pat/bind-agent.ts';
 import { newClaims } from './core/pat/claims.ts';
 import { openPolicyRefusals, type PolicyRefusals } from './core/pat/policy-refusals.ts';
 import { openProofs, type Proofs } from './core/pat/proof.ts';
-import { invalidSignature } from './core/pat/refusals.ts';
 import { requireFirstUse, verifySignedPolicy } from './core/pat/signed-policy.ts';
 import { type SigningKeys, signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 import { signPat } from './core/pat/token.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
-import {
-  type Agents,
-  agentBlockedAtIssue,
-  agentIdTaken,
-  type BoundAgent,
-  isBlocked,
-  openAgents,
-  type Standing,
-  sharedIdOf,
-} from './core/store/agent.ts';
+import { type Agents, openAgents } from './core/store/agent.ts';
 import { openPolicyArchive, type PolicyArchive } from './core/store/policy-archive.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 import { openUsedJtis, type UsedJtis } from './core/store/used-jti.ts';
@@ -88,78 +79,6 @@ export const createAction =
     const expiresAt = `${new Date(claims.exp * 1000).toISOString().slice(0, 19)}Z`;
     return ok({ [`${protocol}-pat`]: pat, expires_at: expiresAt }, rateLimitHeaders(decision));
   };
-
-interface Presented {
-  agentId: string;
-  thumbprint: string;
-  nowMs: number;
-  hasProof: boolean;
-}
-
-/** What is known of an agent, and what it is called. */
-interface Found extends Presented {
-  standing: Standing;
-}
-
-/**
- * Finds the agent that an id and a key mean: if ids may be shared, a key that presents the id of another is an agent of its own.
- * @throws ApiError if what is known of the agent rules a PAT out: POLICY_REJECTED, or INVALID_SIGNATURE if a proof is missing
- */
-async function findAgent(agents: Deps['agents'], presented: Presented, settings: Settings): Promise<Found> {
-  const { agentId, thumbprint, nowMs, hasProof } = presented;
-  const standing = await agents.standingOf(agentId, thumbprint, nowMs);
-  const { agent, key } = standing;
-  const isTaken = agent?.thumbprint !== undefined && agent.thumbprint !== thumbprint;
-  if (isBlocked(standing)) throw agentBlockedAtIssue();
-  if (isTaken && settings.isSharingAllowed) {
-    const own = sharedIdOf(agentId, thumbprint);
-    return findAgent(agents, { ...presented, agentId: own }, { ...settings, isSharingAllowed: false });
-  }
-  if (isTaken) throw agentIdTaken();
-  if (!hasProof && (agent?.proof || key?.proof)) throw proofMissing();
-  if (settings.isApprovalRequired && agent?.asked_at !== undefined) throw approvalPending();
-  return { ...presented, standing };
-}
-
-/** Binds the agent_id to the key; or lets the agent wait for approval, if it needs one. */
-async function bindAgent(agents: Deps['agents'], presented: Presented, seen: Found, settings: Settings): Promise<BoundAgent> {
-  const { isApprovalRequired } = settings;
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { standing, ...found } = attempt === 0 ? seen : await findAgent(agents, presented, settings);
-    if (isApprovalRequired && standing.agent?.generation === undefined) {
-      const result = await agents.ask(found);
-      if (result === 'waits') throw approvalPending();
-      if (result === 'full') throw tooManyWait();
-    } else {
-      const bound = await agents.bind({ ...found, mustBeKnown: isApprovalRequired }, standing);
-      if (bound) return bound;
-    }
-  }
-  throw unavailable('Several requests ask for this agent_id at once. Try again after Retry-After.');
-}
-
-/** An attempt fails only if the agent has changed since it was read. */
-const maxAttempts = 5;
-
-const proofMissing = () =>
-  invalidSignature(
-    'This agent or its key has been issued a PAT with a proof of possession, and gets none without since then. Send a DPoP header (RFC 9449) made with agent_public_key.',
-  );
-
-const approvalPending = () =>
-  new ApiError(
-    'POLICY_REJECTED',
-    'The operators of this gate approve each agent before its first PAT. This agent_id and key wait for that; send the request again once they are approved.',
-    { details: { reason: 'approval_pending' } },
-  );
-
-const fullForSeconds = 3_600;
-
-const tooManyWait = () =>
-  new ApiError('TOO_MANY_REQUESTS', 'As many agents wait for approval as may. Ask again after Retry-After seconds.', {
-    details: { reason: 'approvals_full', retry_after_seconds: fullForSeconds },
-    headers: { 'Retry-After': String(fullForSeconds) },
-  });
 
 const tooManyIssued = 'Too many PATs have been issued to this key. Use the one you have, or ask again after Retry-After seconds.';
 

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type * as z from 'zod';
 import { tokenForm } from '../schemas/sign-in.ts';
-import { ApiError, unavailable } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { limitExceeded, rateLimitHeaders } from './core/limit/limit-answers.ts';
 import { countCalls, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { log } from './core/log.ts';
+import { bindAgent, findAgent } from './core/pat/bind-agent.ts';
 import { newClaims } from './core/pat/claims.ts';
 import { accountOf, personOf, signedInAgentId } from './core/pat/holder.ts';
 import { type SigningKeys, signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
@@ -15,7 +15,7 @@ import { signPat } from './core/pat/token.ts';
 import { type CurrentPolicy, type FindPolicy, loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
 import { isResource } from './core/sign-in/authorization-request.ts';
 import { answerInOAuth, OAuthError } from './core/sign-in/oauth-error.ts';
-import { type Agents, agentBlockedAtIssue, agentIdTaken, type BoundAgent, isBlocked, openAgents } from './core/store/agent.ts';
+import { type Agents, openAgents } from './core/store/agent.ts';
 import { openPolicyArchive, type PolicyArchive } from './core/store/policy-archive.ts';
 import { type Grant, openSignIns, type SignIns } from './core/store/sign-ins.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
@@ -63,16 +63,14 @@ export const createAction = ({ findPolicy, agents, archive, signIns, usedJtis, l
     const counter = countCalls(accountOf(agentId, thumbprint), 'issue', { rate: settings.issueLimitPerHour, period: 3_600 });
     const known = limits.findRefusal(counter);
     if (known) throw limitExceeded(known, { message: tooManyIssued });
-    const presented = { agentId, thumbprint, nowMs };
-    if (isBlocked(await agents.standingOf(presented.agentId, thumbprint, nowMs))) throw agentBlockedAtIssue();
+    const presented = { agentId, thumbprint, nowMs, hasProof: false };
+    const rules = { isApprovalRequired: settings.isApprovalRequired, isSharingAllowed: false };
+    const seen = await findAgent(agents, presented, rules);
 
     if (!(await usedJtis.consume('code', id, expiresAt))) throw invalidGrant();
     const decision = await limits.consume(counter);
     if (!decision.isAdmitted) throw limitExceeded(decision, { message: tooManyIssued });
-    const [agent] = await Promise.all([
-      bindAgent(agents, presented, settings.isApprovalRequired),
-      archive.keep(policy.reference, policy.policy),
-    ]);
+    const [agent] = await Promise.all([bindAgent(agents, presented, seen, rules), archive.keep(policy.reference, policy.policy)]);
 
     const lifeSeconds = settings.patLifeSeconds;
     const claims = newClaims({ baseUrl, agent, policy, hasProof: false, clientId: grant.clientId, nowMs, lifeSeconds });
@@ -97,33 +95,6 @@ function checkGrant(asked: z.infer<typeof tokenForm>, grant: Grant, policy: Curr
   }
 }
 
-/** Records the issue for the agent that the person with this client is; or lets it wait for approval, if it needs one. */
-async function bindAgent(
-  agents: Deps['agents'],
-  presented: { agentId: string; thumbprint: string; nowMs: number },
-  isApprovalRequired: boolean,
-): Promise<BoundAgent> {
-  const { agentId, thumbprint, nowMs } = presented;
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const standing = await agents.standingOf(agentId, thumbprint, nowMs);
-    const { agent } = standing;
-    if (isBlocked(standing)) throw agentBlockedAtIssue();
-    if (agent?.thumbprint !== undefined && agent.thumbprint !== thumbprint) throw agentIdTaken();
-    if (isApprovalRequired && agent?.generation === undefined) {
-      const result = agent?.asked_at === undefined ? await agents.ask(presented) : 'waits';
-      if (result === 'waits') throw approvalPending();
-      if (result === 'full') throw tooManyWait();
-    } else {
-      const bound = await agents.bind({ ...presented, hasProof: false, mustBeKnown: isApprovalRequired }, standing);
-      if (bound) return bound;
-    }
-  }
-  throw unavailable('Several requests ask for this agent at once. Try again after Retry-After.');
-}
-
-/** An attempt fails only if the agent has changed since it was read. */
-const maxAttempts = 5;
-
 const noAuthentication = () =>
   new OAuthError(
     'invalid_client',
@@ -139,14 +110,6 @@ const invalidGrant = () =>
     'invalid_grant',
     'The code is not known, has been used, is older than a minute, or was issued to another client_id, redirect_uri or code_verifier. Ask for a new one at /oauth/authorize.',
   );
-
-const approvalPending = () =>
-  new ApiError('POLICY_REJECTED', 'The operators of this gate approve each agent before its first PAT. Sign in again once they have.');
-
-const tooManyWait = () =>
-  new ApiError('TOO_MANY_REQUESTS', 'As many agents wait for approval as may. Sign in again in an hour.', {
-    headers: { 'Retry-After': '3600' },
-  });
 
 const tooManyIssued =
   'Too many PATs have been issued to this person and client. Use the one you have, or ask again after Retry-After seconds.';

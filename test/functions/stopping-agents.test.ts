@@ -75,8 +75,7 @@ const blockedAtUse = { status: 403, code: 'FORBIDDEN', message: blockedMessage, 
 const pending = {
   status: 403,
   code: 'POLICY_REJECTED',
-  message:
-    'The operators of this gate approve each agent before its first PAT. This agent_id and key wait for that; send the request again once they are approved.',
+  message: 'The operators of this gate approve each agent before its first PAT. This one waits for that; ask again once it is approved.',
   details: { reason: 'approval_pending' },
 };
 const bound = {
