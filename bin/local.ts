@@ -38,6 +38,17 @@ function readSetting(text: string): [name: string, value: string] {
   return [name, value];
 }
 
+/** @throws StartError if something is no setting, which the app would leave to other tools without a word */
+async function requireSettings(names: readonly string[]): Promise<void> {
+  if (names.length === 0) return;
+  const { describeSettings } = await import('../lib/settings.ts');
+  const known = describeSettings().map(({ name }) => name);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const meant = known.find((name) => name.toLowerCase() === unknown.toLowerCase());
+  throw new StartError(`${unknown} is no setting${meant === undefined ? '' : `; it is spelt ${meant}`}. README.md lists them all.`);
+}
+
 function readPort(text = '8080'): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new StartError('PORT must be a number from 0 to 65535.');
   return Number(text);
@@ -68,6 +79,7 @@ function requireWritable(): void {
 async function run(): Promise<void> {
   const { data, policy, context, help } = readOptions();
   if (help) return console.log(usage);
+  await requireSettings(Object.keys(context));
   requireWritable();
   const giveUp = new AbortController();
   const ended = waitForEnd();
