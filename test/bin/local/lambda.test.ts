@@ -154,6 +154,19 @@ describe('openLambdas', () => {
     expect(order.slice(2)).toEqual(['long', 'longer']);
   });
 
+  test('more of them share if they wait than if they work', async () => {
+    const lambda = open(
+      `globalThis.most = Math.max(globalThis.most ?? 0, globalThis.now = (globalThis.now ?? 0) + 1);
+       const pause = () => new Promise((resolve) => setTimeout(resolve, event.wait));
+       for (let turn = 0; turn < 10; turn++) { const endMs = Date.now() + event.work; while (Date.now() < endMs); await pause(); }
+       globalThis.now--; return most;`,
+      { maxOfOne: 1, shareAfterMs: 10, maxSharedBusy: 3, maxShared: 20 },
+    );
+    const invoke = (count: number, event: object) => Promise.all(Array.from({ length: count }, () => lambda.invoke(event)));
+    expect(Math.max(...((await invoke(15, { work: 8, wait: 1 })) as number[]))).toBe(3);
+    expect(Math.max(...((await invoke(12, { work: 0, wait: 150 })) as number[]))).toBeGreaterThan(6);
+  });
+
   test('invocations beyond the queue limit are refused at once, the others are served', async () => {
     const lambda = open(later, { maxOfOne: 1, maxWaiting: 2 });
     const settled = await Promise.allSettled(Array.from({ length: 5 }, () => lambda.invoke({})));
