@@ -33,6 +33,8 @@ export interface LambdaOptions {
   maxSharedBusy?: number;
   /** invocations that share an environment if they do nothing but wait for somebody else. Default 64 */
   maxShared?: number;
+  /** Default: whether this process takes a good part of a processor */
+  isWorking?(): boolean;
   /** environments of all functions together, also those that are ending. Default 32 */
   maxOfAll?: number;
   /** invocations that wait for an environment; further ones are refused. Default 400 */
@@ -75,7 +77,7 @@ interface Waiting {
  */
 export function openLambdas(options: LambdaOptions = {}) {
   const { maxOfOne = 4, maxOfAll = 32, maxWaiting = 400, maxWaitMs = 20_000, idleMs = 15_000 } = options;
-  const { shareAfterMs = 100, maxSharedBusy = 8, maxShared = 64 } = options;
+  const { shareAfterMs = 100, maxSharedBusy = 8, maxShared = 64, isWorking = openWorkMeter() } = options;
   const all = new Set<Environment>();
   /** the idle ones, the one that is idle longest first */
   const idleSinceMs = new Map<Environment, number>();
@@ -141,8 +143,6 @@ export function openLambdas(options: LambdaOptions = {}) {
     if (oldest) makeRoom(oldest, entry);
     return promise.finally(() => clearTimeout(timer));
   };
-
-  const isWorking = openWorkMeter();
 
   /** Lets what has waited for long share environments. */
   const share = () => {
