@@ -24,13 +24,17 @@ export class LambdaThrottled extends Error {
 export interface LambdaOptions {
   /** environments of one function that run at the same time; further invocations wait. Default 4 */
   maxOfOne?: number;
-  /**
-   * After this long, an invocation that waits shares an environment with others. Lambda would have started another one: this is cheaper, and
-   * invocations that take long do nothing but wait for somebody else. In milliseconds, default 100
-   */
+  /** After this long, an invocation that waits shares an environment with others: Lambda would have started another one. In milliseconds, default 100 */
   shareAfterMs?: number;
-  /** invocations that share an environment. Default 64 */
+  /**
+   * Invocations that share an environment while this process works. More at once would take no less time in all, but each of them so much that
+   * it gives up on the table. Default 8
+   */
+  maxSharedBusy?: number;
+  /** invocations that share an environment if they do nothing but wait for somebody else. Default 64 */
   maxShared?: number;
+  /** Default: whether this process takes a good part of a processor */
+  isWorking?(): boolean;
   /** environments of all functions together, also those that are ending. Default 32 */
   maxOfAll?: number;
   /** invocations that wait for an environment; further ones are refused. Default 400 */
@@ -64,6 +68,7 @@ interface Run {
 interface Waiting {
   definition: FunctionDefinition;
   resolve(environment: Environment): void;
+  sinceMs: number;
 }
 
 /**
@@ -72,7 +77,7 @@ interface Waiting {
  */
 export function openLambdas(options: LambdaOptions = {}) {
   const { maxOfOne = 4, maxOfAll = 32, maxWaiting = 400, maxWaitMs = 20_000, idleMs = 15_000 } = options;
-  const { shareAfterMs = 100, maxShared = 64 } = options;
+  const { shareAfterMs = 100, maxSharedBusy = 8, maxShared = 64, isWorking = openWorkMeter() } = options;
   const all = new Set<Environment>();
   /** the idle ones, the one that is idle longest first */
   const idleSinceMs = new Map<Environment, number>();
@@ -128,21 +133,37 @@ export function openLambdas(options: LambdaOptions = {}) {
     if (own.length < maxOfOne && threads < maxOfAll) return start(definition);
     if (waiting.length >= maxWaiting) throw new LambdaThrottled(`${waiting.length} invocations wait already`);
     const { promise, resolve, reject } = Promise.withResolvers<Environment>();
-    const entry: Waiting = { definition, resolve };
+    const entry: Waiting = { definition, resolve, sinceMs: performance.now() };
     const timer = setTimeout(() => {
       if (withdraw(entry)) reject(new LambdaThrottled(`no environment of ${definition.name} was free within ${maxWaitMs} ms`));
     }, maxWaitMs);
-    const sharing = setTimeout(() => {
-      const [shared] = environmentsOf(definition.name).sort((one, other) => one.load - other.load);
-      if (!shared || shared.load >= maxShared || waiting.some(isStarved)) return;
-      if (withdraw(entry)) resolve(shared);
-    }, shareAfterMs);
     waiting.push(entry);
     // Only the first environment of a function makes room for itself: else functions would take it from each other in turns.
     const [oldest] = isStarved(entry) ? idleSinceMs.keys() : [];
     if (oldest) makeRoom(oldest, entry);
-    return promise.finally(() => [timer, sharing].map(clearTimeout));
+    return promise.finally(() => clearTimeout(timer));
   };
+
+  /** Lets what has waited for long share environments. */
+  const share = () => {
+    const isBusy = isWorking();
+    if (waiting.some(isStarved)) return;
+    const nowMs = performance.now();
+    const late = waiting.filter(({ sinceMs }) => nowMs - sinceMs >= shareAfterMs);
+    for (const [name, entries] of Map.groupBy(late, ({ definition }) => definition.name)) {
+      const own = environmentsOf(name);
+      const room = own.map(({ load }) => Math.min(maxShared, isBusy ? maxSharedBusy : load + maxSharedBusy) - load);
+      for (const entry of entries) {
+        const at = room.indexOf(Math.max(...room));
+        const environment = own[at];
+        if (!environment || (room[at] ?? 0) <= 0) break;
+        room[at] = (room[at] ?? 0) - 1;
+        withdraw(entry);
+        entry.resolve(environment);
+      }
+    }
+  };
+  const sharing = setInterval(share, shareAfterMs / 2).unref();
 
   /** Goes on with what waits for the same function, unless something waits for one that has no environment, and this one has another. */
   const release = (environment: Environment) => {
@@ -193,8 +214,26 @@ export function openLambdas(options: LambdaOptions = {}) {
     stop: async () => {
       isStopped = true;
       clearInterval(sweeping);
+      clearInterval(sharing);
       await Promise.all([...all].map((environment) => environment.stop()));
     },
+  };
+}
+
+/** A process that takes less than this of one processor mostly waits. */
+const workingShare = 0.5;
+
+/** @returns whether this process, with all its threads, has worked lately rather than waited */
+function openWorkMeter(windowMs = 100): () => boolean {
+  let [sinceMs, since] = [performance.now(), process.cpuUsage()];
+  let isWorking = true;
+  return () => {
+    const elapsedMs = performance.now() - sinceMs;
+    if (elapsedMs < windowMs) return isWorking;
+    const { user, system } = process.cpuUsage(since);
+    isWorking = user + system > workingShare * elapsedMs * 1_000;
+    [sinceMs, since] = [performance.now(), process.cpuUsage()];
+    return isWorking;
   };
 }
 

@@ -13,7 +13,7 @@ export const responseHeaders = {
   Location: header('address of the new record'),
   'Retry-After': header('seconds to wait before trying again', seconds),
   RateLimit: header(
-    'an item for each limit that applies, the scarcest first; `r`: how many more calls such as this one are possible, `t`: seconds until there are more (draft-ietf-httpapi-ratelimit-headers)',
+    'an item for each limit that applies, the scarcest first; `r`: how many more calls such as this one are possible, `t`: seconds until there are more, absent if never (draft-ietf-httpapi-ratelimit-headers)',
   ),
   'RateLimit-Policy': header(
     'an item for each limit that applies; `q`: the quota in calls such as this one, `w`: the length of the window in seconds',

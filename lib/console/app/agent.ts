@@ -1,5 +1,6 @@
 import { connect, type IntentGate } from '../../../client/connect.ts';
 import { openIndexedDbKeyStore } from '../../../client/indexed-db-key-store.ts';
+import { readCallsLeft } from './calls-left.ts';
 import { askConsent } from './consent.tsx';
 import { deployment } from './deployment.ts';
 import { gateUrl } from './gate.ts';
@@ -44,10 +45,8 @@ const openAgent = (): Promise<IntentGate> => {
     maxWaitMs: 0,
     fetch: async (...request) => {
       const answer = await fetch(...request);
-      const [, rate] = /;q=(\d+)/.exec(answer.headers.get('ratelimit-policy') ?? '') ?? [];
-      const [, left] = /;r=(\d+)/.exec(answer.headers.get('ratelimit') ?? '') ?? [];
       const executionId = answer.headers.get('execution-id');
-      if (executionId !== null) facts = { executionId, left: left === undefined ? undefined : `${left}${rate ? ` of ${rate}` : ''}` };
+      if (executionId !== null) facts = { executionId, left: readCallsLeft(answer.headers) };
       return answer;
     },
   });

@@ -154,6 +154,19 @@ describe('openLambdas', () => {
     expect(order.slice(2)).toEqual(['long', 'longer']);
   });
 
+  test('more of them share if they wait than if they work', async () => {
+    let isWorking = true;
+    const lambda = open(
+      `globalThis.most = Math.max(globalThis.most ?? 0, globalThis.now = (globalThis.now ?? 0) + 1);
+       await new Promise((resolve) => setTimeout(resolve, event.ms)); globalThis.now--; return most;`,
+      { maxOfOne: 1, shareAfterMs: 10, maxSharedBusy: 3, maxShared: 20, isWorking: () => isWorking },
+    );
+    const invoke = (count: number, ms: number) => Promise.all(Array.from({ length: count }, () => lambda.invoke({ ms })));
+    expect(Math.max(...((await invoke(15, 50)) as number[]))).toBe(3);
+    isWorking = false;
+    expect(Math.max(...((await invoke(12, 2_000)) as number[]))).toBeGreaterThan(6);
+  });
+
   test('invocations beyond the queue limit are refused at once, the others are served', async () => {
     const lambda = open(later, { maxOfOne: 1, maxWaiting: 2 });
     const settled = await Promise.allSettled(Array.from({ length: 5 }, () => lambda.invoke({})));
