@@ -5,8 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
-import { connectTable } from '../support/connect-table.ts';
-import { startFaultyTable } from '../support/faulty-table.ts';
+import { connectFaultyTable, openFaultyTable } from '../support/faulty-table.ts';
 import { seededRandom } from '../support/random.ts';
 
 const number = (fallback: number) => ({ type: 'string', default: String(fallback) }) as const;
@@ -21,9 +20,9 @@ const [rounds, parallel, lost, deaths, seed] = [values.rounds, values.parallel, 
   number,
 ];
 
-const store = await startFaultyTable({ dropAfter: lost }, seed);
+const store = openFaultyTable({ dropAfter: lost }, seed);
 const random = seededRandom(seed);
-const clients = Array.from({ length: 4 }, () => openIdempotentCalls(connectTable(store.endpoint, store.tableNames)));
+const clients = Array.from({ length: 4 }, () => openIdempotentCalls(connectFaultyTable(store.send)));
 const totals = { once: 0, never: 0, twice: 0, differing: 0, replayed: 0, unknown: 0 };
 
 for (let round = 0; round < rounds; round++) {
@@ -57,7 +56,6 @@ for (let round = 0; round < rounds; round++) {
   if (answers.size === 1) totals.replayed++;
   if (round % 50 === 49) console.log(`${round + 1} of ${rounds} rounds`);
 }
-await store.stop();
 
 console.log(`${rounds} keys, ${parallel} requests at once under each; ${store.counts.dropAfter} of ${store.counts.requests} answers lost`);
 console.log(`called once: ${totals.once}; never (503 for whoever took the key): ${totals.never}; more than once: ${totals.twice}`);

@@ -2,13 +2,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { openClock } from '../../functions/core/limit/clock.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
-import type { TableName } from '../../functions/core/store/keys.ts';
 import type { RateLimit } from '../../schemas/pat.ts';
-import { connectTable } from '../support/connect-table.ts';
+import { connectFaultyTable, type TableAnswer, type TableRequest } from '../support/faulty-table.ts';
 
 export interface Task {
-  endpoint: string;
-  tableNames: Record<TableName, string>;
   /** executions at the same time */
   concurrency: number;
   agents: { thumbprint: string; limits: RateLimit[] }[];
@@ -28,10 +25,38 @@ export interface Report {
   unreachable: number;
 }
 
+/** What this process asks of the table, which its parent has, and what it is told. */
+export interface Asked {
+  id: number;
+  request: TableRequest;
+}
+export interface Told {
+  id: number;
+  answer: TableAnswer | undefined;
+}
+
+const waiting = new Map<number, (answer: TableAnswer | undefined) => void>();
+let asked = 0;
+
+function ask(request: TableRequest): Promise<TableAnswer | undefined> {
+  const { promise, resolve } = Promise.withResolvers<TableAnswer | undefined>();
+  const id = ++asked;
+  waiting.set(id, resolve);
+  // the channel may have been closed meanwhile
+  process.send?.({ id, request } satisfies Asked, undefined, undefined, () => {});
+  return promise;
+}
+
 const newReport = (): Report => ({ executed: [], refused: 0, late: 0, doubtful: 0, unreachable: 0 });
 
-process.once('message', async ({ endpoint, tableNames, agents, concurrency, skewMs }: Task) => {
-  const table = connectTable(endpoint, tableNames);
+process.once('message', async ({ agents, concurrency, skewMs }: Task) => {
+  process.on('message', ({ id, answer }: Told) => {
+    waiting.get(id)?.(answer);
+    waiting.delete(id);
+  });
+  // nobody answers any more
+  process.once('disconnect', () => process.exit());
+  const table = connectFaultyTable(ask);
   const clock = openClock(table.clock, () => Date.now() + skewMs);
   const counter = openRateLimiter(table, clock);
   let report = newReport();

@@ -1,20 +1,21 @@
 /**
  * The promise about the rate, at length: separate processes execute for agents that share counters, while a part of the table's answers is
  * lost after the writes took effect, delayed or doubled, and the clocks of some are ahead or behind. Then every window of `period` seconds of every agent is checked.
- * `node test/long/rate-limit.ts [--executions 1000000] [--processes 4] [--concurrency 8] [--lost 0.2] [--delayed 0.05] [--doubled 0.05] [--skew 5000] [--seed 1]`
+ * `node test/long/rate-limit.ts [--executions 1000000] [--agents 30] [--processes 4] [--concurrency 8] [--lost 0.2] [--delayed 0.05] [--doubled 0.05] [--skew 5000] [--seed 1]`
  * `--skew`: of three processes, the clock of the second is so many milliseconds ahead, and that of the third behind
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import type { RateLimit } from '../../schemas/pat.ts';
-import { startFaultyTable } from '../support/faulty-table.ts';
-import type { Report, Task } from './rate-limit-worker.ts';
+import { openFaultyTable } from '../support/faulty-table.ts';
+import type { Asked, Report, Task, Told } from './rate-limit-worker.ts';
 
 const number = (fallback: number) => ({ type: 'string', default: String(fallback) }) as const;
 const { values } = parseArgs({
   options: {
     executions: number(1_000_000),
+    agents: number(30),
     processes: number(4),
     concurrency: number(8),
     lost: number(0.2),
@@ -39,31 +40,29 @@ const policies: RateLimit[][] = [
     { rate: 30, period: 10 },
   ],
 ];
-const agents = Array.from({ length: 30 }, (_, index) => ({
+const agents = Array.from({ length: Number(values.agents) }, (_, index) => ({
   thumbprint: `agent-${index}`,
   limits: policies[index % policies.length] as RateLimit[],
 }));
 
 const faults = { dropAfter: Number(values.lost), delay: Number(values.delayed), duplicate: Number(values.doubled) };
-const store = await startFaultyTable(faults, Number(values.seed));
+const store = openFaultyTable(faults, Number(values.seed));
 const made = agents.map((): number[] => []);
 const totals = { executed: 0, refused: 0, late: 0, doubtful: 0, unreachable: 0 };
 const startedMs = Date.now();
 
 const task: Omit<Task, 'skewMs'> = {
-  endpoint: store.endpoint,
-  tableNames: store.tableNames,
   agents,
   concurrency: Number(values.concurrency),
 };
 const processes = Array.from(
   { length: Number(values.processes) },
-  (): ChildProcess => fork(new URL('./rate-limit-worker.ts', import.meta.url)),
+  (): ChildProcess => fork(new URL('./rate-limit-worker.ts', import.meta.url), { serialization: 'advanced' }),
 );
 /** Executions by each process. */
 const shares = processes.map(() => 0);
 for (const [index, child] of processes.entries()) {
-  child.on('message', ({ executed, refused, late, doubtful, unreachable }: Report) => {
+  const take = ({ executed, refused, late, doubtful, unreachable }: Report) => {
     for (const [agent, timeMs] of executed) made[agent]?.push(timeMs);
     totals.executed += executed.length;
     shares[index] = (shares[index] ?? 0) + executed.length;
@@ -72,13 +71,17 @@ for (const [index, child] of processes.entries()) {
     totals.doubtful += doubtful;
     totals.unreachable += unreachable;
     if (totals.executed >= executions && child.connected) for (const each of processes) each.disconnect();
+  };
+  child.on('message', async (message: Asked | Report) => {
+    if (!('request' in message)) return take(message);
+    const answer = await store.send(message.request);
+    if (child.connected) child.send({ id: message.id, answer } satisfies Told, () => {});
   });
   child.send({ ...task, skewMs: ([0, 1, -1][index % 3] ?? 0) * Number(values.skew) } satisfies Task);
 }
 const progress = setInterval(() => console.log(`${totals.executed} of ${executions} executions`), 10_000);
 await Promise.all(processes.map((child) => once(child, 'exit')));
 clearInterval(progress);
-await store.stop();
 
 /** How many calls began a window of the `period` of any limit that contains more than its `rate` of calls. */
 const violations = made.flatMap((timesMs, agent) => {
