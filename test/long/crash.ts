@@ -292,7 +292,7 @@ try {
     for (const violation of violations.slice(before)) console.log(`${when} write ${at}: ${violation}`);
     if (points % 10 === 0) console.log(`${points} of ${chosen.length} points, ${violations.length} violations`);
     // each was checked after one start and stays in the data; the last ones are checked again at the end
-    if (expected.places.size > 200) for (const name of [...expected.places.keys()].slice(0, 50)) expected.places.delete(name);
+    if (expected.places.size > 60) for (const name of [...expected.places.keys()].slice(0, 20)) expected.places.delete(name);
   }
   stack.child.kill('SIGKILL');
   await once(stack.child, 'exit');
