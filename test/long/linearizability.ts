@@ -2,7 +2,7 @@
  * The registry as its users see it: processes whose clocks differ create, replace, delete and read services, names, intents and lists, with and
  * without If-Match, over a table of whose answers a part is lost, late, doubled or comes after the request was sent again. What every caller was
  * told has to be explained by one registry that does one thing after the other ({@link ./registry-model.ts}), each between call and answer.
- * `node bin/run.js test/long/linearizability.ts [--histories 20000] [--seed 1] [--steps 7]`
+ * `node bin/run.js test/long/linearizability.ts [--histories 20000] [--seed 1] [--steps 7] [--late 0.03]`
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ import { type RegistryOp, registryModel } from './registry-model.ts';
 
 const number = (fallback: number) => ({ type: 'string', default: String(fallback) }) as const;
 const { values } = parseArgs({
-  options: { histories: number(20_000), seed: number(1), steps: number(7), lanes: number(6), late: number(0) },
+  options: { histories: number(20_000), seed: number(1), steps: number(7), lanes: number(6), late: number(0.03) },
 });
 const [histories, seed, steps] = [Number(values.histories), Number(values.seed), Number(values.steps)];
 
@@ -113,21 +113,20 @@ async function tryTable(from: number, to: number): Promise<void> {
     return reads;
   }
 
-  /** The ids of all services by the digests of what they were created as: the history of changes has them, also if their creators were not told. */
-  async function readCreated(): Promise<Map<string, string>> {
-    const idOf = new Map<string, string>();
+  /** Every creation of a service, from the history of changes: it has the ids also if their creators were not told. */
+  async function readCreated(): Promise<HistoryItem[]> {
+    const created: HistoryItem[] = [];
     for (const month of new Set([historyOf(Date.now() - 60_000), historyOf(Date.now() + 60_000)])) {
       let start: Key | undefined;
       do {
         const { items, lastKey }: { items: HistoryItem[]; lastKey: Key | undefined } = await table.query(month, {
           ExclusiveStartKey: start,
         });
-        for (const { kind, action, digest_after, id } of items)
-          if (kind === 'service' && action === 'create') idOf.set(String(digest_after), id);
+        created.push(...items.filter(({ kind, action }) => kind === 'service' && action === 'create'));
         start = lastKey;
       } while (start);
     }
-    return idOf;
+    return created;
   }
 
   async function tryGroup(group: number): Promise<void> {
@@ -137,10 +136,11 @@ async function tryTable(from: number, to: number): Promise<void> {
     const history = notes.flatMap((one) => one.history).flatMap(withShortLife);
     const unnamed = notes.flatMap((one) => one.unnamed);
     if (unnamed.length > 0) {
-      const idOf = await readCreated();
+      const created = await readCreated();
       for (const { op, ...times } of unnamed) {
-        const id = idOf.get(digestOf({ ...serviceNamed(op.name), description: op.tag }));
-        if (id !== undefined) history.push({ op: { ...op, id }, ...times });
+        const input = { ...serviceNamed(op.name), description: op.tag };
+        const entry = created.find(({ id, digest_after }) => digest_after === digestOf({ ...input, service_id: id }));
+        if (entry) history.push({ op: { ...op, id: entry.id }, ...times });
       }
     }
     history.push(...(await readAll(history)));

@@ -23,7 +23,7 @@ type Send = (request: TableRequest) => Promise<TableAnswer | undefined>;
 
 /**
  * The table in memory, with faults that are drawn from `seed`: for millions of operations, each of which takes the client, a proxy and a table
- * engine, with HTTP between them, thirty times as long.
+ * engine, with HTTP between them, ten to twenty times as long.
  * @param delayMs - how long a delayed request is held back
  */
 export function openFaultyTable(faults: Pick<Faults, 'dropAfter' | 'delay' | 'duplicate'>, seed: number, delayMs = 200) {
