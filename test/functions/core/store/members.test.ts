@@ -8,15 +8,20 @@ import { openServices, type Services } from '../../../../functions/core/store/se
 import type { Table } from '../../../../functions/core/store/table.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';
 import { startTable, type TestTable } from '../../../support/table.ts';
+import { openMemoryTable } from '../../../world/memory-table.ts';
 
 let database: TestTable;
 let services: Services;
 let intents: Intents;
 
+function openStores(table: Table): void {
+  services = openServices(table);
+  intents = openIntents(table);
+}
+
 beforeAll(async () => {
   database = await startTable();
-  services = openServices(database.table);
-  intents = openIntents(database.table);
+  openStores(database.table);
 });
 afterAll(() => database.stop());
 
@@ -97,6 +102,11 @@ describe('a service with 2,000 intents', () => {
 });
 
 describe('whatever a request leaves half done', () => {
+  // in memory, because there are many cases
+  const table = openMemoryTable();
+  beforeAll(() => openStores(table));
+  afterAll(() => openStores(database.table));
+
   /** The table, whose write number `at` is lost before or after it takes effect, and all that follows with it. */
   function crashing(table: Table, at: number, takesEffect: boolean): Table {
     let writes = 0;
@@ -134,7 +144,7 @@ describe('whatever a request leaves half done', () => {
       for (const slug of ['a', 'c']) await intents.create(serviceId, intentOf(uid(slug)));
       await intents.create(serviceId, intentOf(uid('d'), { draft: true }));
       const act = acts[name] as (typeof acts)[string];
-      await act(openIntents(crashing(database.table, at, takesEffect)), serviceId).catch(() => {});
+      await act(openIntents(crashing(table, at, takesEffect)), serviceId).catch(() => {});
 
       const uids = ['a', 'b', 'c', 'd'].map(uid);
       const after = await listAndTruth(serviceId, uids);
