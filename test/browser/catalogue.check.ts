@@ -174,6 +174,7 @@ given('the catalogue', () => {
     for (const hash of ['', intentAt('world.example:get-country:v1'), '#/policy', '#/calls', '#/nowhere']) {
       await page.goto(`${api?.stack.base_url}/console${hash}`);
       await page.waitForLoadState('networkidle');
+      await page.getByRole('heading', { level: 1 }).waitFor();
       await expectToFit(page);
       await expectAccessible(page);
     }
