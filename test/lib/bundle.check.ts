@@ -64,6 +64,8 @@ describe('bundles', () => {
     // the clients of DynamoDB and KMS, and all that a policy can say
     'issue-pat': 460,
     'issue-token': 440,
+    // the pages of sign-in, and all that a policy can say
+    authorize: 440,
     // the search engine, and the client of KMS
     'get-own-description': 450,
     // all that agents can do, and the protocol

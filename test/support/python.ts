@@ -27,14 +27,18 @@ export async function installRequirements(folder: string, requirements: string):
   await writeFile(stamp, wanted);
 }
 
-/** A virtual environment with the Python client as pip installs it; nothing, with a warning, if this machine cannot make one. */
+/** A virtual environment with pip, and the Python client as pip installs it; nothing, with a warning, if this machine cannot make one. */
 export const installPythonClient = (): Promise<PythonEnvironment | undefined> =>
-  makeEnvironment('The Python client is not tested', async (folder) => {
-    // pip builds beside the sources unless they are elsewhere
-    const sources = join(folder, 'sources');
-    await run('cp', ['-R', 'client/python', sources]);
-    return [sources];
-  });
+  makeEnvironment(
+    'The Python client is not tested',
+    async (folder) => {
+      // pip builds beside the sources unless they are elsewhere
+      const sources = join(folder, 'sources');
+      await run('cp', ['-R', 'client/python', sources]);
+      return [sources];
+    },
+    { hasPip: true },
+  );
 
 /**
  * A virtual environment with packages; nothing, with a warning, if this machine cannot make one.
@@ -53,7 +57,7 @@ export async function installWitnesses(otherwise: string): Promise<string | unde
   const python = join(kept, 'bin', 'python');
   if (existsSync(python)) return python;
   await mkdir(dirname(kept), { recursive: true });
-  const made = await makeEnvironment(otherwise, async () => witnesses, dirname(kept));
+  const made = await makeEnvironment(otherwise, async () => witnesses, { parent: dirname(kept) });
   // another process may have made it meanwhile
   await (made && rename(made.folder, kept).catch(made.remove));
   return made && python;
@@ -62,7 +66,7 @@ export async function installWitnesses(otherwise: string): Promise<string | unde
 async function makeEnvironment(
   otherwise: string,
   choosePackages: (folder: string) => Promise<string[]>,
-  parent = tmpdir(),
+  { parent = tmpdir(), hasPip = false } = {},
 ): Promise<PythonEnvironment | undefined> {
   const folder = await mkdtemp(join(parent, 'intent-gate-python-'));
   const remove = () => rm(folder, { recursive: true, force: true });
@@ -74,9 +78,9 @@ async function makeEnvironment(
     const install = (program: string, args: string[]) =>
       run(program, ['-m', 'pip', ...args, ...options, ...packages], { timeout: 120_000 });
     // to install pip into it takes longer than to use the one that is there
-    const hasPip = await run('python3', ['-m', 'pip', '--python', python, '--version']).catch(() => undefined);
-    if (!hasPip) await run(python, ['-m', 'ensurepip']);
-    await (hasPip ? install('python3', ['--python', python]) : install(python, []));
+    const canUseOurs = !hasPip && (await run('python3', ['-m', 'pip', '--python', python, '--version']).catch(() => undefined));
+    if (!canUseOurs) await run(python, ['-m', 'ensurepip', '--default-pip']);
+    await (canUseOurs ? install('python3', ['--python', python]) : install(python, []));
     return { folder, remove };
   } catch (error) {
     console.warn(`${otherwise}: ${(error as Error).message.split('\n').slice(0, 3).join(' ')}`);
