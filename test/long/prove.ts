@@ -139,7 +139,7 @@ const harnesses: Harness[] = [
   {
     promise: 'M7: what was answered is there after kill -9, and nothing dead is',
     tried: 'kills of the local stack',
-    ...counted('crash.ts', 'points', full(1, 240)),
+    ...counted('crash.ts', 'points', full(1, 60)),
   },
   {
     promise: 'M1: at most `rate` calls in any period, over four processes with lost answers, one clock five seconds ahead and one behind',
