@@ -168,6 +168,12 @@ describe('a blocked agent', () => {
     });
   });
 
+  test.each([' ', '\u200b', '\u3000\n'])('has an id that is something: %j is nobody’s', async (agentId) => {
+    for (const answer of [await block(agentId), await unblock(agentId), await approve(agentId), await show(agentId)]) {
+      expect(refusalOf(answer)).toMatchObject({ status: 404, code: 'NOT_FOUND' });
+    }
+  });
+
   test.each([
     ['no reason', {}],
     ['an empty reason', { reason: '' }],

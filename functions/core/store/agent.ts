@@ -1,7 +1,7 @@
 import { type AgentState, agentIdInPath } from '../../../schemas/agent.ts';
 import { ApiError, unavailable } from '../api-error.ts';
 import { newUlid } from '../ulid.ts';
-import { type Key, keys } from './keys.ts';
+import { foldName, type Key, keys } from './keys.ts';
 import type { Item, Table } from './table.ts';
 import { openWaitingAgents, waitSeconds } from './waiting-agents.ts';
 
@@ -526,6 +526,7 @@ export const noSuchRequest = () =>
  */
 export function requireAgentId(text: string): string {
   const result = agentIdInPath.safeParse(text);
-  if (!result.success) throw noSuchAgent();
+  // an id of nothing but white space and invisible characters folds to none
+  if (!result.success || foldName(result.data) === '') throw noSuchAgent();
   return result.data;
 }
