@@ -7,7 +7,7 @@ import { limitExceeded, rateLimitHeaders } from './core/limit/limit-answers.ts';
 import { countCalls, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { log } from './core/log.ts';
 import { readAgentKey } from './core/pat/agent-key.ts';
-import { bindAgent, findAgent } from './core/pat/bind-agent.ts';
+import { type BindingRules, bindAgent, findAgent } from './core/pat/bind-agent.ts';
 import { newClaims } from './core/pat/claims.ts';
 import { openPolicyRefusals, type PolicyRefusals } from './core/pat/policy-refusals.ts';
 import { openProofs, type Proofs } from './core/pat/proof.ts';
@@ -20,15 +20,11 @@ import { openPolicyArchive, type PolicyArchive } from './core/store/policy-archi
 import { tableFromEnvironment } from './core/store/table.ts';
 import { openUsedJtis, type UsedJtis } from './core/store/used-jti.ts';
 
-export interface Settings {
+export interface Settings extends BindingRules {
   protocol: string;
   patLifeSeconds: number;
   issueLimitPerHour: number;
   isFreshRequired: boolean;
-  /** agents have to be approved before their first PAT */
-  isApprovalRequired: boolean;
-  /** several keys may use one agent_id */
-  isSharingAllowed: boolean;
 }
 
 export interface Deps {

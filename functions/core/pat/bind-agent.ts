@@ -12,7 +12,7 @@ export interface BindingRules {
 }
 
 /** Who asks for a PAT, and when. */
-export interface Presented {
+interface Presented {
   agentId: string;
   thumbprint: string;
   nowMs: number;
@@ -20,7 +20,7 @@ export interface Presented {
 }
 
 /** What is known of an agent, and what it is called. */
-export interface Found extends Presented {
+interface Found extends Presented {
   standing: Standing;
 }
 

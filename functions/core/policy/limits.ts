@@ -19,7 +19,7 @@ export interface Charge extends Limit {
   dearest?: number;
 }
 
-/** What one call takes in which it is told how many are left: of all kinds the one that takes the most. */
+/** What a call takes, for saying how many are left: of all kinds of calls, that which takes the most. */
 export const unitOf = ({ cost, dearest = 0 }: Charge): number => Math.max(cost, dearest);
 
 /** The windows that a call counts in, each once: what is to be paid into one from several places adds up. */
