@@ -261,7 +261,7 @@ clearInterval(telling);
 console.table(
   rows.map(({ promise, tried, n, violation }) => ({
     promise: promise.slice(0, 90),
-    tried: tried.slice(0, 60),
+    tried: tried.slice(0, 95),
     n,
     violations: violation ? 1 : 0,
   })),

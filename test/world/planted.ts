@@ -220,7 +220,7 @@ export const plantedBugs: PlantedBug[] = [
     file: 'functions/core/idempotency/run-once.ts',
     line: "error.outcome === 'not_sent'",
     becomes: 'error.outcome !== undefined',
-    caughtBy: 'executions through the handler under one key, faults',
+    caughtBy: 'executions through the handler under one key, 2 callers, faults',
   },
   {
     name: 'an execution does not look at revocations',
@@ -235,6 +235,13 @@ export const plantedBugs: PlantedBug[] = [
     line: '    await requireFirstUse(signed, key, usedJtis);\n',
     becomes: '',
     caughtBy: 'issue through the handler of one signed policy',
+  },
+  {
+    name: 'the jti of a proof is not used up',
+    file: 'functions/execute-intent.ts',
+    line: 'useProof: async () => proof?.use(),',
+    becomes: 'useProof: async () => {},',
+    caughtBy: 'executions through the handler with one proof of possession',
   },
   {
     name: 'PATs are signed without a limit',
