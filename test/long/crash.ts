@@ -134,6 +134,10 @@ const intentAt = (uid: string) => async (stack: Stack) => {
   const { status, body } = await call(stack, 'GET', `/api/intents/${encodeURIComponent(uid)}?view=full`);
   return status === 404 ? null : body.description;
 };
+const agentAt = (round: number) => async (stack: Stack) => {
+  const { status } = await call(stack, 'GET', `/api/agents/crash%20${round}`);
+  return status === 404 ? null : status;
+};
 
 /** A client of the agent of a round, which signs anew whenever it is opened, with the key that it had. */
 const keyStores = new Map<number, ReturnType<typeof openMemoryKeyStore>>();
@@ -205,7 +209,7 @@ async function work(stack: Stack, round: number): Promise<void> {
 
   const agent = await agentOf(stack, round);
   const { pat } = await expected.change(
-    [[`agent ${round}`, 200, async (one) => (await call(one, 'GET', `/api/agents/crash%20${round}`)).status]],
+    [[`agent ${round}`, 200, agentAt(round)]],
     () => agent.obtainPat(),
   );
   expected.places.set(`PAT ${round}`, { read: async (one) => (await executeWith(one, pat, country)).status, allowed: [200] });
