@@ -208,10 +208,7 @@ async function work(stack: Stack, round: number): Promise<void> {
   );
 
   const agent = await agentOf(stack, round);
-  const { pat } = await expected.change(
-    [[`agent ${round}`, 200, agentAt(round)]],
-    () => agent.obtainPat(),
-  );
+  const { pat } = await expected.change([[`agent ${round}`, 200, agentAt(round)]], () => agent.obtainPat());
   expected.places.set(`PAT ${round}`, { read: async (one) => (await executeWith(one, pat, country)).status, allowed: [200] });
   const key = { 'Idempotency-Key': `once-${round}` };
   const executionOf = async (one: Stack) => (await executeWith(one, pat, country, key)).status;
