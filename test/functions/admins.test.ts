@@ -6,6 +6,7 @@ import { isUlid } from '../../functions/core/ulid.ts';
 import { adminEndpoints, caseOf, changingEndpoints, startAdminEndpoints } from '../support/admin-endpoints.ts';
 import { refusalOf } from '../support/invoke.ts';
 import { serviceNamed } from '../support/records.ts';
+import { openMemoryTable } from '../world/memory-table.ts';
 
 let gate: Awaited<ReturnType<typeof startAdminEndpoints>>;
 beforeAll(async () => {
@@ -89,7 +90,7 @@ describe('a change leaves exactly one entry', () => {
       const { prepare, entry } = caseOf(endpoint);
       const prepared = await prepare(gate.world, undefined);
       const startMs = Date.now();
-      expect((await gate.call(endpoint, prepared, gate.adminToken, faulty(gate.table, fault))).status).toBe(500);
+      expect((await gate.over(faulty(gate.table, fault)).call(endpoint, prepared, gate.adminToken)).status).toBe(500);
       const [soon, later] = [await entriesSince(startMs), await entriesSince(startMs, 2 * minuteMs)];
       expect([soon.length, later.length]).toEqual([1, 1]);
       const hasCome = fault !== 'is lost';
@@ -110,7 +111,9 @@ describe('a change leaves exactly one entry', () => {
     async (endpoint) => {
       const prepared = await caseOf(endpoint).prepare(gate.world, undefined);
       const startMs = Date.now();
-      expect((await gate.call(endpoint, prepared, gate.adminToken, faulty(gate.table, 'is sent twice'))).status).toBe(endpoint.success);
+      expect((await gate.over(faulty(gate.table, 'is sent twice')).call(endpoint, prepared, gate.adminToken)).status).toBe(
+        endpoint.success,
+      );
       const after = await entriesSince(startMs);
       expect(after.map(({ outcome }) => outcome)).toEqual(['applied']);
     },
@@ -136,21 +139,23 @@ describe('what admins may change', () => {
 
   test.each(adminEndpoints.filter(({ name }) => !['list-changes', 'get-stats'].includes(name)))('$name', async (endpoint) => {
     const { prepare, isFullAdminsOnly } = caseOf(endpoint);
+    // a thousand requests, which are about who asks: over the table in memory, that takes a tenth of the time
+    const { world, call } = gate.over(openMemoryTable());
     for (const namespace of namespaces) {
-      const lastEntry = async () => (await gate.world.history.list({ count: 1 })).entries;
-      let prepared = await prepare(gate.world, namespace);
+      const lastEntry = async () => (await world.history.list({ count: 1 })).entries;
+      let prepared = await prepare(world, namespace);
       let before = await lastEntry();
       for (const [holder, { groups, scopes = [] }, own] of holders) {
         const token = await (groups ? gate.tokenOf(groups) : gate.machineTokenOf(scopes));
         const isAllowed = own === undefined || (!isFullAdminsOnly && namespace !== undefined && own.includes(namespace));
-        const answer = await gate.call(endpoint, prepared, token);
+        const answer = await call(endpoint, prepared, token);
         const outcome = [holder, namespace, answer.status, answer.body?.error?.details.reason];
         expect(outcome).toEqual([holder, namespace, isAllowed ? endpoint.success : 403, isAllowed ? undefined : 'namespace']);
         if (!isAllowed) {
           expect(await lastEntry()).toEqual(before);
           continue;
         }
-        prepared = await prepare(gate.world, namespace);
+        prepared = await prepare(world, namespace);
         before = await lastEntry();
       }
     }

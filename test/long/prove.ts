@@ -139,12 +139,22 @@ const harnesses: Harness[] = [
   {
     promise: 'M7: what was answered is there after kill -9, and nothing dead is',
     tried: 'kills of the local stack',
-    ...counted('crash.ts', 'points', full(1, 60)),
+    ...counted('crash.ts', 'points', full(1, 80)),
   },
   {
     promise: 'M1: at most `rate` calls in any period, over four processes with lost answers, one clock five seconds ahead and one behind',
     tried: 'executions',
-    ...counted('rate-limit.ts', 'executions', full(5_000, 1_000_000), '--agents', String(full(60, 120)), '--skew', '5000'),
+    ...counted(
+      'rate-limit.ts',
+      'executions',
+      full(5_000, 1_000_000),
+      '--agents',
+      String(full(60, 120)),
+      '--concurrency',
+      String(full(8, 24)),
+      '--skew',
+      '5000',
+    ),
   },
   {
     promise: 'M5: a foreign tool finds no answer that the OpenAPI document does not describe',

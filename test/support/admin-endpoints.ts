@@ -205,21 +205,25 @@ export async function startAdminEndpoints() {
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
   });
   const credentials = openCredentials(openSecretsManager('', client));
-  const worldOver = (table: Table): World => ({ ...openWorld(table, credentials), verifyAdmin: admins.verifyAdmin });
-  return {
-    ...database,
-    ...admins,
-    world: worldOver(database.table),
-    /** calls an endpoint; `over` is the table that it sees */
-    call: (endpoint: Endpoint, { path = {}, body }: Prepared, token: string, over: Table = database.table): Promise<Answer> =>
-      invoke(caseOf(endpoint).open(worldOver(over)), {
+  /** the endpoints over a table: what they work with, and how they are called */
+  const over = (table: Table) => {
+    const world: World = { ...openWorld(table, credentials), verifyAdmin: admins.verifyAdmin };
+    const call = (endpoint: Endpoint, { path = {}, body }: Prepared, token: string): Promise<Answer> =>
+      invoke(caseOf(endpoint).open(world), {
         method: endpoint.method,
         path: endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? '')),
         resource: endpoint.path,
         pathParameters: Object.fromEntries(Object.entries(path).map(([name, value]) => [name, encodeURIComponent(value)])),
         headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
         ...(body !== undefined && { body: JSON.stringify(body) }),
-      }),
+      });
+    return { world, call };
+  };
+  return {
+    ...database,
+    ...admins,
+    ...over(database.table),
+    over,
     stop: async () => {
       client.destroy();
       await Promise.all([database.stop(), admins.stop(), secrets.stop()]);
