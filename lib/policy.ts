@@ -26,7 +26,7 @@ export function readPolicy({ policyFile, billing, publicBaseUrl = placeholderUrl
 /** What the policy says without effect, one sentence each: it can be put into effect, but hardly means that. */
 export function warnOfPolicy({ policyFile, publicBaseUrl = placeholderUrl }: Settings): string[] {
   const policy = fillTemplate(parsePolicyTemplate(read(policyFile)), publicBaseUrl);
-  return findContradictions(policy, publicBaseUrl).map(({ path, problem }) => `Warning: ${policyFile}: ${path} ${problem}`);
+  return findContradictions(policy, publicBaseUrl, Date.now()).map(({ path, problem }) => `Warning: ${policyFile}: ${path} ${problem}`);
 }
 
 function read(file: string): string {

@@ -74,7 +74,7 @@ function showFile({ terminal }: CliContext, file: string): void {
   terminal.say(`\nscope of a PAT: ${scope.join(' ') || 'nothing'}`);
   if (prohibited.length > 0) terminal.say(`taken away:     ${prohibited.join(' ')}`);
   terminal.say(`lmt:            ${lmt ? `${lmt.rate} in any ${lmt.period} seconds` : 'none'}`);
-  for (const { path, problem } of readFile(file, (template) => findContradictions(template, placeholder)))
+  for (const { path, problem } of readFile(file, (template) => findContradictions(template, placeholder, Date.now())))
     terminal.remark(`Warning: ${path} ${problem}`);
   terminal.json({ policy, sentences: inWords, ...grants });
 }

@@ -11,31 +11,32 @@ import { isRuledOut, oneIntent } from './scope.ts';
  * What a policy says that has no effect: rules that no call can meet, and permissions whose conditions others go round. The policy can be
  * put into effect, but hardly means that.
  * @param policy - with `{base_url}` filled in
+ * @param sinceMs - what holds only before has no effect either; in milliseconds since the epoch
  * @throws PolicyError if it cannot be put into effect
  */
-export function findContradictions(policy: Policy, baseUrl: string): Issue[] {
+export function findContradictions(policy: Policy, baseUrl: string, sinceMs = 0): Issue[] {
   const { rules } = interpretPolicy(policy, baseUrl);
   const problems = rules.flatMap((rule): Issue[] => {
-    const problem = findProblem(rule, rules);
+    const problem = findProblem(rule, rules, sinceMs);
     return problem === undefined ? [] : [{ path: rule.place, problem: `${problem}: ${describeRule(rule)}` }];
   });
   if (rules.some(({ kind }) => kind === 'permission')) return problems;
   return [{ path: '/permission', problem: 'states nothing, so the policy allows nothing' }, ...problems];
 }
 
-function findProblem(rule: Rule, rules: readonly Rule[]): string | undefined {
+function findProblem(rule: Rule, rules: readonly Rule[], sinceMs: number): string | undefined {
   if (rule.kind !== 'permission') {
-    const { own } = findContradictory(rule, []) ?? {};
-    return own && `applies to nothing, because no call meets ${listPlaces(own)}`;
+    const found = findContradictory(rule, [], sinceMs);
+    return found && `applies to nothing, because ${describeUnmet(found)}`;
   }
   const prohibitions = rules.filter(({ kind, entry }) => kind === 'prohibition' && isRuledOut([entry], rule.entry));
   const whole = prohibitions.find(({ conditions }) => conditions.length === 0);
   if (whole) return `allows nothing, because ${whole.place} prohibits all of it`;
-  const contradictory = findContradictory(rule, prohibitions);
+  const contradictory = findContradictory(rule, prohibitions, sinceMs);
   if (contradictory) {
-    const { own, against, uid } = contradictory;
+    const { against, uid } = contradictory;
     const what = uid === undefined || rule.entry === oneIntent(uid) ? 'allows nothing' : `allows no call of ${uid}`;
-    const because = against.length > 0 ? `what it permits is prohibited by ${listPlaces(against)}` : `no call meets ${listPlaces(own)}`;
+    const because = against.length > 0 ? `what it permits is prohibited by ${listPlaces(against)}` : describeUnmet(contradictory);
     return `${what}, because ${because}`;
   }
   const dear = rule.charges.find(({ cost, rate }) => cost > rate);
@@ -46,8 +47,12 @@ function findProblem(rule: Rule, rules: readonly Rule[]): string | undefined {
 
 const listPlaces = (stated: readonly { place: string }[]): string => stated.map(({ place }) => place).join(' and ');
 
-/** The conditions of a rule on one thing, and prohibitions that ask about nothing else, if they leave no value of it. */
-function findContradictory(rule: Rule, prohibitions: readonly Rule[]) {
+/** @param isOver - calls have met them, but none will */
+const describeUnmet = ({ own, isOver }: { own: readonly Condition[]; isOver: boolean }): string =>
+  `no call meets ${listPlaces(own)}${isOver ? ' any more' : ''}`;
+
+/** The conditions of a rule on one thing, and prohibitions that ask about nothing else, if they leave no value of it from a moment on. */
+function findContradictory(rule: Rule, prohibitions: readonly Rule[], sinceMs: number) {
   for (const subject of subjectsOf([rule, ...prohibitions])) {
     const uid = subject.of === 'parameter' ? subject.uid : undefined;
     if (uid !== undefined && !isRuledOut([rule.entry], oneIntent(uid))) continue;
@@ -57,8 +62,10 @@ function findContradictory(rule: Rule, prohibitions: readonly Rule[]) {
     const isLeft = (call: Call) =>
       own.every((condition) => holds(condition, call) === true) &&
       !against.some(({ conditions }) => conditions.every((condition) => holds(condition, call) !== false));
-    const candidates = candidatesFor(subject, [...own, ...against.flatMap(({ conditions }) => conditions)]);
-    if (own.length + against.length > 0 && !candidates.some(isLeft)) return { own, against, uid };
+    if (own.length + against.length === 0) continue;
+    const left = candidatesFor(subject, [...own, ...against.flatMap(({ conditions }) => conditions)], sinceMs).filter(isLeft);
+    const isStillLeft = left.some(({ nowMs }) => subject.of !== 'dateTime' || nowMs >= sinceMs);
+    if (!isStillLeft) return { own, against, uid, isOver: left.length > 0 };
   }
   return undefined;
 }
@@ -74,7 +81,7 @@ const includes = (subject: Subject, other: Subject): boolean =>
   (subject.of === 'parameter' && other.of === 'parameter' && subject.name === other.name && subject.uid === undefined);
 
 /** Calls of which one meets these conditions on one thing, if any call does: the constants that they name, and values between and beyond them. */
-function candidatesFor(subject: Subject, conditions: readonly Condition[]): Call[] {
+function candidatesFor(subject: Subject, conditions: readonly Condition[], sinceMs: number): Call[] {
   const constants = conditions.flatMap(({ values }) => values);
   const call: Call = { intentUid: '', parameters: {}, thumbprint: '', nowMs: 0 };
   switch (subject.of) {
@@ -86,7 +93,7 @@ function candidatesFor(subject: Subject, conditions: readonly Condition[]): Call
     case 'agentKey':
       return [call, ...constants.map((value) => ({ ...call, thumbprint: String(value) }))];
     case 'dateTime':
-      return neighbours(constants).map((value) => ({ ...call, nowMs: Date.parse(String(value)) }));
+      return [sinceMs, ...neighbours(constants).map((value) => Date.parse(String(value)))].map((nowMs) => ({ ...call, nowMs }));
     // every minute of a week, for which clocks do not change in any zone that matters to what a clock can show
     case 'timeOfDay':
     case 'dayOfWeek':

@@ -283,8 +283,8 @@ describe('whatever the policy', () => {
 });
 
 describe('contradictions', () => {
-  const warn = (members: Partial<Policy>) =>
-    findContradictions(policyOf(members), baseUrl).map(({ path, problem }) => `${path} ${problem}`);
+  const warn = (members: Partial<Policy>, sinceMs?: number) =>
+    findContradictions(policyOf(members), baseUrl, sinceMs).map(({ path, problem }) => `${path} ${problem}`);
   const time = (operand: string, operator: Constraint['operator'], rightOperand: string): Constraint => ({
     leftOperand: `v:${operand}`,
     operator,
@@ -316,6 +316,21 @@ describe('contradictions', () => {
     ['a minute', [time('timeOfDay', 'gte', '09:00'), time('timeOfDay', 'lte', '09:00')]],
   ])('not %s', (_, constraint) => {
     expect(warn({ permission: [execute(pay, constraint)] })).toEqual([]);
+  });
+
+  test('what was permitted or prohibited until a moment that has passed', () => {
+    const until = [time('dateTime', 'lt', '2026-01-01T00:00:00Z')];
+    const year = [time('dateTime', 'gte', '2026-01-01T00:00:00Z'), time('dateTime', 'lt', '2027-01-01T00:00:00Z')];
+    const since = (at: string, members: Partial<Policy>) => warn(members, Date.parse(at));
+    const permission = [execute(pay, until), execute(pay, year)];
+    const over = expect.stringMatching(/^\/permission\/0 allows nothing, because no call meets \/permission\/0\/constraint\/0 any more: /);
+    expect(since('2025-12-31T23:59:59Z', { permission })).toEqual([]);
+    expect(since('2026-01-01T00:00:00Z', { permission })).toEqual([over]);
+    expect(since('2026-12-31T23:59:59Z', { permission })).toEqual([over]);
+    expect(since('2027-01-01T00:00:00Z', { permission })).toHaveLength(2);
+    expect(since('2026-01-01T00:00:00Z', { permission: [execute(pay)], prohibition: [execute(pay, until)] })).toEqual([
+      expect.stringMatching(/^\/prohibition\/0 applies to nothing, because no call meets \/prohibition\/0\/constraint\/0 any more: /),
+    ]);
   });
 
   test('a policy without any permission', () => {
