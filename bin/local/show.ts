@@ -28,7 +28,8 @@ Ctrl-C stops all of it.
 /** What the policy says without effect: synthesis warns of it as well, but need not have taken place for this start. */
 export function showWarnings({ policy_file, base_url }: Pick<StackDescription, 'policy_file' | 'base_url'>): void {
   const policy = fillTemplate(parsePolicyTemplate(readFileSync(policy_file, 'utf8'), base_url), base_url);
-  for (const { path, problem } of findContradictions(policy, base_url)) printRemark(`Warning: ${policy_file}: ${path} ${problem}`);
+  for (const { path, problem } of findContradictions(policy, base_url, Date.now()))
+    printRemark(`Warning: ${policy_file}: ${path} ${problem}`);
 }
 
 /** One line a request. */

@@ -8,6 +8,9 @@ test('synthesis warns of what a policy says without effect, with the sentence', 
   expect(warnOfPolicy(settingsFor('samples/policies/all-but-one.json'))).toEqual([
     'Warning: samples/policies/all-but-one.json: /permission/1 allows nothing, because /prohibition/0 prohibits all of it: You may execute the intent payments.example:transfer:v1, at most 5 times a day.',
   ]);
+  expect(warnOfPolicy(settingsFor('samples/policies/trial-period.json'))).toEqual([
+    expect.stringMatching(/\/permission\/0 allows nothing, because no call meets .* any more: /),
+  ]);
   for (const file of ['policy.json', 'bin/local/policy.json']) expect(warnOfPolicy(settingsFor(file))).toEqual([]);
 });
 

@@ -14,7 +14,7 @@ import { isRuledOut, oneIntent } from './scope.ts';
  * @param sinceMs - what holds only before has no effect either; in milliseconds since the epoch
  * @throws PolicyError if it cannot be put into effect
  */
-export function findContradictions(policy: Policy, baseUrl: string, sinceMs = 0): Issue[] {
+export function findContradictions(policy: Policy, baseUrl: string, sinceMs: number): Issue[] {
   const { rules } = interpretPolicy(policy, baseUrl);
   const problems = rules.flatMap((rule): Issue[] => {
     const problem = findProblem(rule, rules, sinceMs);

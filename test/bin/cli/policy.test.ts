@@ -66,6 +66,9 @@ test('what a file says without effect is told, and what cannot be kept is refuse
     stderr:
       'Warning: /permission/1 allows nothing, because /prohibition/0 prohibits all of it: You may execute the intent payments.example:transfer:v1, at most 5 times a day.\n',
   });
+  expect((await run(['policy', 'show', sample('trial-period')])).stderr).toMatch(
+    /^Warning: \/permission\/0 allows nothing, because .* any more: /,
+  );
   const broken = join(folder, 'broken.json');
   const permission = [
     { target: '{base_url}/api/intents', action: 'execute', constraint: [{ leftOperand: 'v:spatial', operator: 'use', rightOperand: 1 }] },

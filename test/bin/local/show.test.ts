@@ -7,9 +7,11 @@ test('a start says which sentences of the policy have no effect', () => {
   showWarnings({ policy_file: 'bin/local/policy.json', base_url });
   expect(write.mock.calls).toEqual([]);
   showWarnings({ policy_file: 'samples/policies/all-but-one.json', base_url });
+  showWarnings({ policy_file: 'samples/policies/trial-period.json', base_url });
   const said = write.mock.calls.map(([line]) => line);
   write.mockRestore();
   expect(said).toEqual([
     'Warning: samples/policies/all-but-one.json: /permission/1 allows nothing, because /prohibition/0 prohibits all of it: You may execute the intent payments.example:transfer:v1, at most 5 times a day.\n',
+    expect.stringMatching(/trial-period.json: \/permission\/0 allows nothing, because no call meets .* any more: /),
   ]);
 });

@@ -255,7 +255,7 @@ describe('whatever the policy', () => {
       fc.property(policies, ({ permission, prohibition }) => {
         const grants = compiled({ permission, prohibition });
         fc.pre(grants !== undefined);
-        findContradictions(policyOf({ permission, prohibition }), baseUrl);
+        findContradictions(policyOf({ permission, prohibition }), baseUrl, 0);
         for (const call of calls) {
           const explained = explainCall(grants.rules, call);
           expect(explained.isPermitted).toBe(judge(grants.rules, call).isPermitted);
@@ -270,7 +270,7 @@ describe('whatever the policy', () => {
       fc.property(policies, ({ permission, prohibition }) => {
         const grants = compiled({ permission, prohibition });
         fc.pre(grants !== undefined);
-        const idle = findContradictions(policyOf({ permission, prohibition }), baseUrl).filter(({ problem }) =>
+        const idle = findContradictions(policyOf({ permission, prohibition }), baseUrl, 0).filter(({ problem }) =>
           /^allows nothing/.test(problem),
         );
         const places = new Set(idle.map(({ path }) => path));
@@ -283,7 +283,7 @@ describe('whatever the policy', () => {
 });
 
 describe('contradictions', () => {
-  const warn = (members: Partial<Policy>, sinceMs?: number) =>
+  const warn = (members: Partial<Policy>, sinceMs = 0) =>
     findContradictions(policyOf(members), baseUrl, sinceMs).map(({ path, problem }) => `${path} ${problem}`);
   const time = (operand: string, operator: Constraint['operator'], rightOperand: string): Constraint => ({
     leftOperand: `v:${operand}`,
