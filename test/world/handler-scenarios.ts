@@ -413,9 +413,9 @@ const issued: Scenario[] = [
       times(count, (at) => ({ at: at % 2 })),
       budget,
       (end, answers) => {
-        const keyed = end.outcomes.flatMap((outcome, at) => ((answerOf(outcome) as Answer | undefined)?.status === 200 ? [at % 2] : []));
-        assert.ok(new Set(keyed).size <= 1, 'two keys were issued PATs under one agent_id');
-        if (end.isUndisturbed) assert.ok(keyed.length >= 1 && answers.every(({ status }) => status === 200 || status === 403));
+        const holders = end.outcomes.flatMap((outcome, at) => ((answerOf(outcome) as Answer | undefined)?.status === 200 ? [at % 2] : []));
+        assert.ok(new Set(holders).size <= 1, 'two keys were issued PATs under one agent_id');
+        if (end.isUndisturbed) assert.ok(holders.length >= 1 && answers.every(({ status }) => status === 200 || status === 403));
       },
     ),
   ),
