@@ -122,6 +122,10 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
               ...(idempotencyKey !== undefined && { idempotencyKey: upstreamKeyOf(account, idempotencyKey) }),
               baseUrl: request.baseUrl,
               deadlineMs: request.remainingMs() - reservedMs,
+              confirm: async () => {
+                await quota.renew();
+                await confirm();
+              },
             })
             .catch((error: unknown) => (isNotSent(error) ? giveBack(error) : Promise.reject(error)));
           if (answer.isByNext) receipt.note({ credential: 'next' });

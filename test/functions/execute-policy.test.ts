@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { maxAdmissionMs } from '../../functions/core/pat/admission.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import type { PolicyPermission, Prohibition } from '../../schemas/policy.ts';
 import { type Agent, execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
@@ -34,6 +35,9 @@ afterAll(async () => {
   await upstream.stop();
   await gate.stop();
 });
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 beforeEach(async () => {
   agent = await newAgent(`agent-${++count}`);
   upstream.seen.length = 0;
@@ -63,7 +67,7 @@ const budget = (price: number, most: number) => ({
 });
 
 /** Runs calls of one agent under a policy. */
-async function under(template: PolicyTemplate, options: { now?: () => number } = {}) {
+async function under(template: PolicyTemplate, options: Omit<Parameters<Gate['openExecute']>[0] & object, 'template'> = {}) {
   const pat = await obtainPat(gate, agent, template);
   const steps = gate.openExecute({ template, ...options });
   return (uid: string, parameters: object = {}, headers: Record<string, string> = {}) => execute(steps, pat, uid, parameters, headers);
@@ -194,6 +198,75 @@ describe('a budget', () => {
       code: 'FORBIDDEN',
       details: { reason: 'count', limit: { rate: 1 } },
     });
+  });
+});
+
+describe('a call whose upstream is connected late', () => {
+  const everySecond = { constraint: [rate(1, 'second')] };
+
+  /** The clock stands still but while an upstream is connected: then `meanwhile` happens, once. */
+  async function underSlow(more: Partial<PolicyPermission>) {
+    const world = { nowMs: Date.now(), meanwhile: async () => {} };
+    const connect = async () => {
+      const { meanwhile } = world;
+      world.meanwhile = async () => {};
+      await meanwhile();
+    };
+    return { world, run: await under(policyOf([permit(intents, more)]), { now: () => world.nowMs, connect }) };
+  }
+
+  test('counts from when it is made', async () => {
+    const { world, run } = await underSlow(everySecond);
+    world.meanwhile = async () => {
+      world.nowMs += 800;
+    };
+    expect(await run(lookup)).toMatchObject({ status: 200 });
+    // it would have ceased to count if it counted from when it was asked for
+    world.nowMs += 900;
+    expect(refusalOf(await run(lookup))).toMatchObject({ status: 429, details: { limit: { rate: 1, period: 1 } } });
+    world.nowMs += 400;
+    expect(await run(lookup)).toMatchObject({ status: 200 });
+    expect(upstream.seen).toHaveLength(2);
+  });
+
+  test('is not made if others have taken its place: 429, and its key is free again', async () => {
+    const { world, run } = await underSlow(everySecond);
+    const key = { 'Idempotency-Key': 'k' };
+    world.meanwhile = async () => {
+      world.nowMs += 2_000;
+      expect(await run(lookup)).toMatchObject({ status: 200 });
+    };
+    expect(refusalOf(await run(lookup, {}, key))).toMatchObject({
+      status: 429,
+      details: { limit: { rate: 1, period: 1 }, outcome: 'not_sent' },
+    });
+    expect(upstream.seen).toHaveLength(1);
+    world.nowMs += 2_000;
+    expect(await run(lookup, {}, key)).toMatchObject({ status: 200 });
+  });
+
+  test('gets its money back if it is not made', async () => {
+    const { world, run } = await underSlow({ ...everySecond, ...budget(3, 6) });
+    world.meanwhile = async () => {
+      world.nowMs += 2_000;
+      expect(await run(lookup)).toMatchObject({ status: 200 });
+    };
+    expect(refusalOf(await run(lookup))).toMatchObject({ status: 429, details: { outcome: 'not_sent' } });
+    world.nowMs += 2_000;
+    expect(await run(lookup)).toMatchObject({ status: 200, headers: { 'Budget-Warning': expect.stringMatching('used="6.00"') } });
+  });
+
+  test('is not made for an agent that has been blocked since', async () => {
+    const { world, run } = await underSlow({});
+    const passed = performance.now() + maxAdmissionMs;
+    world.meanwhile = async () => {
+      await gate.agents.block(agent.agentId, 'misuse', Date.now());
+      const now = performance.now.bind(performance);
+      const startedMs = now();
+      jest.spyOn(performance, 'now').mockImplementation(() => now() - startedMs + passed + 1_000);
+    };
+    expect(refusalOf(await run(lookup))).toMatchObject({ status: 403, code: 'FORBIDDEN', details: { outcome: 'not_sent' } });
+    expect(upstream.seen).toEqual([]);
   });
 });
 

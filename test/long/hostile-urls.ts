@@ -250,6 +250,7 @@ const execution = (url: string): Execution => ({
   executionId: 'execution-1',
   baseUrl: 'https://gate.example',
   deadlineMs: 5_000,
+  confirm: async () => {},
 });
 
 const outcomes = { refused: 0, redirects: 0, elsewhere: 0, honest: 0 };

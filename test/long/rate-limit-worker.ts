@@ -4,6 +4,7 @@ import { openClock } from '../../functions/core/limit/clock.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import type { RateLimit } from '../../schemas/pat.ts';
 import { connectFaultyTable, type TableAnswer, type TableRequest } from '../support/faulty-table.ts';
+import { makeCall } from '../support/make-call.ts';
 
 export interface Task {
   /** executions at the same time */
@@ -11,6 +12,8 @@ export interface Task {
   agents: { thumbprint: string; limits: RateLimit[] }[];
   /** how far the clock of this process is ahead of the table's, in milliseconds */
   skewMs: number;
+  /** share of the calls that are made late after they were counted */
+  dawdling: number;
 }
 
 export interface Report {
@@ -47,9 +50,12 @@ function ask(request: TableRequest): Promise<TableAnswer | undefined> {
   return promise;
 }
 
+/** How long after it was counted a call is made at most, in milliseconds: connections take so long, and secrets that have to be fetched. */
+const maxDawdleMs = 500;
+
 const newReport = (): Report => ({ executed: [], refused: 0, late: 0, doubtful: 0, unreachable: 0 });
 
-process.once('message', async ({ agents, concurrency, skewMs }: Task) => {
+process.once('message', async ({ agents, concurrency, skewMs, dawdling }: Task) => {
   process.on('message', ({ id, answer }: Told) => {
     waiting.get(id)?.(answer);
     waiting.delete(id);
@@ -74,10 +80,11 @@ process.once('message', async ({ agents, concurrency, skewMs }: Task) => {
     try {
       // an execution reads before it counts, and each answer tells the time
       if (limits.some(({ period }) => clock.read(period).doubt)) await counter.inspect(request);
-      const { isAdmitted } = await counter.consume(request);
-      if (isAdmitted) report.executed.push([index, Date.now()]);
+      const dawdle = async () => Math.random() < dawdling && setTimeout(Math.random() * maxDawdleMs);
+      const madeMs = await makeCall(counter, request, dawdle);
+      if (madeMs !== undefined) report.executed.push([index, madeMs]);
       else report.refused++;
-      if (!isAdmitted) await setTimeout(1);
+      if (madeMs === undefined) await setTimeout(1);
     } catch (error) {
       if ((error as Error).message.startsWith('The call could not be counted')) report.late++;
       else if ((error as Error).message.startsWith('The gate does not know the time')) {

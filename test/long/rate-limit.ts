@@ -1,7 +1,7 @@
 /**
  * The promise about the rate, at length: separate processes execute for agents that share counters, while a part of the table's answers is
- * lost after the writes took effect, delayed or doubled, and the clocks of some are ahead or behind. Then every window of `period` seconds of every agent is checked.
- * `node test/long/rate-limit.ts [--executions 1000000] [--agents 30] [--processes 4] [--concurrency 8] [--lost 0.2] [--delayed 0.05] [--doubled 0.05] [--skew 5000] [--seed 1]`
+ * lost after the writes took effect, delayed or doubled, the clocks of some are ahead or behind, and some calls are made long after they were counted. Then every window of `period` seconds of every agent is checked.
+ * `node test/long/rate-limit.ts [--executions 1000000] [--agents 30] [--processes 4] [--concurrency 8] [--lost 0.2] [--delayed 0.05] [--doubled 0.05] [--dawdling 0.05] [--skew 5000] [--seed 1]`
  * `--skew`: of three processes, the clock of the second is so many milliseconds ahead, and that of the third behind
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -21,6 +21,7 @@ const { values } = parseArgs({
     lost: number(0.2),
     delayed: number(0.05),
     doubled: number(0.05),
+    dawdling: number(0.05),
     skew: number(0),
     seed: number(1),
   },
@@ -54,6 +55,7 @@ const startedMs = Date.now();
 const task: Omit<Task, 'skewMs'> = {
   agents,
   concurrency: Number(values.concurrency),
+  dawdling: Number(values.dawdling),
 };
 const processes = Array.from(
   { length: Number(values.processes) },

@@ -104,12 +104,15 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
     over = table,
     stats = { count: async () => {} },
     now = Date.now,
+    connect = async () => {},
   }: {
     template?: PolicyTemplate;
     over?: Table;
     /** counts nothing by default, so that tests can count operations */
     stats?: Pick<ExecutionStats, 'count'>;
     now?: () => number;
+    /** what happens until an upstream is connected */
+    connect?: () => Promise<unknown>;
   } = {}): Action =>
     createExecuteIntent({
       authorize: openAuthorizer({
@@ -121,7 +124,9 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
       intents: openIntents(over),
       calls: openIdempotentCalls(over),
       limits: openRateLimiter(over, now),
-      relay,
+      relay: {
+        call: (execution) => relay.call({ ...execution, confirm: () => connect().then(execution.confirm) }),
+      },
       stats,
       now,
     });

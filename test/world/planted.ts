@@ -54,6 +54,20 @@ export const plantedBugs: PlantedBug[] = [
     caughtBy: 'three calls, a limit of two',
   },
   {
+    name: 'a call is made however long ago it was counted',
+    file: 'functions/core/limit/rate-limiter.ts',
+    line: 'isInTime(request, admitted.buckets) ? admitted : count(request, admitted.buckets);',
+    becomes: 'isInTime(request, admitted.buckets) ? admitted : admitted;',
+    caughtBy: 'three calls that are made long after they were counted, a limit of two',
+  },
+  {
+    name: 'a call that is made late is counted twice',
+    file: 'functions/core/limit/rate-limiter.ts',
+    line: 'isInTime(request, admitted.buckets) ? admitted : count(request, admitted.buckets);',
+    becomes: 'isInTime(request, admitted.buckets) ? admitted : count(request);',
+    caughtBy: 'three calls that are made long after they were counted, a limit of two',
+  },
+  {
     name: 'a key is taken without asking whether it is free',
     file: calls,
     line: 'if (await table.put(item, isFree))',
@@ -218,8 +232,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'a call that the upstream may have seen gives up its key',
     file: 'functions/core/idempotency/run-once.ts',
-    line: "error.outcome === 'not_sent'",
-    becomes: 'error.outcome !== undefined',
+    line: "error.details.outcome === 'not_sent'",
+    becomes: 'error.details.outcome !== undefined',
     caughtBy: 'executions through the handler under one key, 2 callers, faults',
   },
   {

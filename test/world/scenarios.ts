@@ -4,7 +4,7 @@ import { ok } from '../../functions/core/http/response.ts';
 import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
 import { runOnce } from '../../functions/core/idempotency/run-once.ts';
 import { countCalls, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
-import type { Window } from '../../functions/core/limit/window.ts';
+import { callableUntilMs, type Window } from '../../functions/core/limit/window.ts';
 import { isBlocked, isRevoked, openAgents } from '../../functions/core/store/agent.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
 import { keys } from '../../functions/core/store/keys.ts';
@@ -201,6 +201,37 @@ const late: Scenario = {
         const made = valuesOf(outcomes).filter(Boolean).length;
         const { total = 0, bucket } = (await windowIn(table)) ?? {};
         assert.ok(total <= made + (bucket === first?.bucket ? 1 : 0), 'a call was counted twice');
+      },
+    };
+  },
+};
+
+/** Calls that are made long after they were counted: connections and secrets take their time. */
+const dawdling: Scenario = {
+  name: 'three calls that are made long after they were counted, a limit of two',
+  promise: 'I4: a call counts from when it is made, and once',
+  budget: { faults: 1, crashes: 1 },
+  prepare: async () => {
+    const request = countCalls('key', 'execute', { rate: 2, period: 1 });
+    let made = 0;
+    return {
+      callers: times(3, () => async ({ table, act }: Caller) => {
+        let passedMs = 0;
+        const now = () => Date.now() + passedMs;
+        const limits = openRateLimiter(table, now);
+        const admitted = await limits.consume(request);
+        if (!admitted.isAdmitted) return false;
+        passedMs = 500;
+        const { isAdmitted, buckets = {} } = await limits.renew(request, admitted);
+        if (!isAdmitted) return false;
+        assert.ok(now() <= callableUntilMs(buckets['1'] ?? 0, 1), 'a call is made that ceases to count too soon');
+        return act('upstream', () => ++made);
+      }),
+      check: async ({ table, outcomes, isUndisturbed }) => {
+        const total = (await table.get<{ windows: Record<string, Window> }>(keys.limit('key', 'execute')))?.windows['1']?.total ?? 0;
+        assert.ok(made <= 2 && made <= total, `${made} calls were made, ${total} are counted, 2 are allowed`);
+        if (isUndisturbed) assert.deepEqual([made, total], [2, 2], 'a call was refused though the rate allowed it');
+        assert.ok(codesOf(outcomes).every((code) => code === 'SERVICE_UNAVAILABLE'));
       },
     };
   },
@@ -537,6 +568,7 @@ export const scenarios: Scenario[] = [
   moved,
   ended,
   late,
+  dawdling,
   ...agentScenarios,
   ...recordScenarios,
   ...handlerScenarios,

@@ -1,11 +1,10 @@
 import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
-import { CallFailed } from '../relay/call-failure.ts';
 import { answerHeld } from './idempotency.ts';
 import type { IdempotentCalls, KeyedRequest } from './idempotent-call.ts';
 
 /** Whether a call ended before the upstream can have seen it. */
-export const isNotSent = (error: unknown): boolean => error instanceof CallFailed && error.outcome === 'not_sent';
+export const isNotSent = (error: unknown): boolean => error instanceof ApiError && error.details.outcome === 'not_sent';
 
 export interface Run {
   /** the request under its idempotency key, if it has one */
@@ -18,7 +17,7 @@ export interface Run {
   replays: { findRefusal(): ApiError | undefined; count(): void };
   /** counts the call, or refuses it */
   admit(): Promise<void>;
-  /** calls the upstream; a {@link CallFailed} whose outcome is `not_sent` says that the upstream has seen nothing */
+  /** calls the upstream; an ApiError whose `details.outcome` is `not_sent` says that the upstream has seen nothing */
   act(): Promise<ApiResponse>;
 }
 

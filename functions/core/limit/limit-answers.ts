@@ -6,8 +6,8 @@ import { longestCountMs } from './window.ts';
 
 /**
  * `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11), with an item for each limit, in calls such as this one or, if
- * calls of other kinds take more of it, in calls such as those. A window is the longest that a call counts, rounded up: a client that makes at most `q` calls in any `w` seconds, or at most `r` within `t`
- * seconds and then asks again, is never refused. The first item of `RateLimit` is the one that leaves the least.
+ * calls of other kinds take more of it, in calls such as those. A window is the longest that a call counts, rounded up: a client that makes at most `q` calls in any `w` seconds from their answers, or at most
+ * `r` within `t` seconds and then asks again, is never refused. The first item of `RateLimit` is the one that leaves the least.
  */
 export function rateLimitHeaders({ standings }: Pick<LimitDecision, 'standings'>): Record<string, string> {
   if (standings.length === 0) return {};

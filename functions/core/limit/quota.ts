@@ -1,6 +1,6 @@
-import { ApiError } from '../api-error.ts';
+import { ApiError, unavailable } from '../api-error.ts';
 import { limitExceeded, type RefusalWords, rateLimitHeaders } from './limit-answers.ts';
-import type { LimitDecision, LimitRequest, RateLimiter, Standing } from './rate-limiter.ts';
+import type { LimitDecision, LimitRequest, RateLimiter } from './rate-limiter.ts';
 
 /** What one request may use of its agent's quota, and of that of the service that it calls. */
 export interface Quota {
@@ -13,6 +13,11 @@ export interface Quota {
    * @throws ApiError TOO_MANY_REQUESTS, FORBIDDEN if it will never be possible again, or SERVICE_UNAVAILABLE if a counter cannot be reached
    */
   consume(): Promise<void>;
+  /**
+   * Makes sure, right before it is made, that the call which {@link consume} has counted still counts for a whole period of each limit.
+   * @throws ApiError as {@link consume}
+   */
+  renew(): Promise<void>;
   /** Gives back the money that {@link consume} has taken: nothing was sent. What cannot be given back with certainty stays charged. */
   giveBack(): Promise<void>;
   /** The rate limit fields of the answer: the agent's limits and, if it was asked, that of the service; none if the counter cannot be read. */
@@ -24,6 +29,9 @@ const serviceWords: RefusalWords = {
   message: 'All agents together have used up what this service accepts. Send the request again after Retry-After seconds.',
 };
 
+/** How often a call is renewed: while one counter is written, too much time may pass for the other. */
+const maxRenewals = 3;
+
 const isLimited = (request: LimitRequest | undefined): request is LimitRequest => request !== undefined && request.charges.length > 0;
 
 /** @param agent - what applies as far as it is known at first */
@@ -31,19 +39,24 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
   let own = agent;
   let shared: LimitRequest | undefined;
   let decision: LimitDecision | undefined;
-  let ofService: Standing[] = [];
+  let ofService: LimitDecision | undefined;
 
-  /** Counts in one counter; undefined if there is nothing to count. */
-  async function consumeIn(request: LimitRequest | undefined, words?: RefusalWords): Promise<LimitDecision | undefined> {
-    if (!isLimited(request)) return undefined;
-    const made = await limits.consume(request);
-    if (request === own) decision = made;
-    if (!made.isAdmitted) throw limitExceeded(made, words);
-    return made;
+  /** Counts the call among its agent's, or makes sure that it still counts long enough. */
+  async function countOwn(): Promise<void> {
+    if (!isLimited(own)) return;
+    decision = await (decision?.isAdmitted ? limits.renew(own, decision) : limits.consume(own));
+    if (!decision.isAdmitted) throw limitExceeded(decision);
+  }
+
+  /** The same among the calls of the service. */
+  async function countOfService(): Promise<void> {
+    if (!isLimited(shared)) return;
+    ofService = await (ofService?.isAdmitted ? limits.renew(shared, ofService) : limits.consume(shared));
+    if (!ofService.isAdmitted) throw limitExceeded(ofService, { ...serviceWords, beside: decision?.standings ?? [] });
   }
 
   async function giveBack(): Promise<void> {
-    if (!decision?.isAdmitted || !own.charges.some(({ currency }) => currency !== undefined)) return;
+    if (!decision?.buckets || !own.charges.some(({ currency }) => currency !== undefined)) return;
     try {
       await limits.giveBack(own, decision);
     } catch (error) {
@@ -67,19 +80,26 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
       return refusal && limitExceeded(refusal, serviceWords);
     },
     consume: async () => {
-      await consumeIn(own);
-      try {
-        ofService = (await consumeIn(shared, { ...serviceWords, beside: decision?.standings ?? [] }))?.standings ?? [];
-      } catch (error) {
+      await countOwn();
+      await countOfService().catch(async (error: unknown) => {
         await giveBack();
         throw error;
+      });
+    },
+    renew: async () => {
+      for (let renewals = 0; renewals < maxRenewals; renewals++) {
+        const seen = [decision, ofService];
+        await countOwn();
+        await countOfService();
+        if (seen[0] === decision && seen[1] === ofService) return;
       }
+      throw unavailable('The call could not be made in time after it was counted. Try again after Retry-After.');
     },
     giveBack,
     headers: async () => {
       try {
         const { standings } = decision ?? (isLimited(own) ? await limits.inspect(own) : { standings: [] });
-        return rateLimitHeaders({ standings: [...standings, ...ofService] });
+        return rateLimitHeaders({ standings: [...standings, ...(ofService?.standings ?? [])] });
       } catch (error) {
         if (isUnreachable(error)) return {};
         throw error;

@@ -67,27 +67,35 @@ export interface LimitDecision {
   isAdmitted: boolean;
   /** in the order of the charges */
   standings: Standing[];
-  /** where an admitted call has been counted */
+  /** where the call has been counted: one that is admitted, or that was too late and is refused now */
   buckets?: Buckets;
 }
 
 export interface RateLimiter {
   /**
    * Counts one call in the windows of all its limits with one write, or refuses it and counts nothing. Of the calls that are made within
-   * {@link madeWithinMs} (of the shortest period) after their admission, what they take is never more than `rate` in any window of `period`
-   * seconds of any limit, whatever the concurrency and however slow the table.
+   * {@link madeWithinMs} (of the shortest period) after this or {@link renew}, what they take is never more than `rate` in any window of
+   * `period` seconds of any limit, whatever the concurrency and however slow the table.
    * @throws ApiError SERVICE_UNAVAILABLE if the counter cannot be reached, or the time is not known well enough for the shortest period
    */
   consume(request: LimitRequest): Promise<LimitDecision>;
+  /**
+   * Makes sure, right before it is made, that an admitted call still counts for a whole period: what has taken too long since it was counted is
+   * counted in the newest windows instead, or refused if they have no room. Nothing is written if it is still in time.
+   * @param admitted - what {@link consume} returned, or this
+   * @throws ApiError as {@link consume}
+   */
+  renew(request: LimitRequest, admitted: LimitDecision): Promise<LimitDecision>;
   /** What may still be called, without counting a call; one read. */
   inspect(request: LimitRequest): Promise<LimitDecision>;
   /** The refusal if this instance already knows that a limit is used up; does not read the table. */
   findRefusal(request: LimitRequest): LimitDecision | undefined;
   /**
-   * Gives back the money that an admitted call was charged, because nothing was sent; calls that were counted stay counted.
+   * Gives back the money that a call was charged, because nothing was sent; calls that were counted stay counted.
+   * @param decision - the last one about the call
    * @returns whether it is certain that it has been given back
    */
-  giveBack(request: LimitRequest, admitted: LimitDecision): Promise<boolean>;
+  giveBack(request: LimitRequest, decision: LimitDecision): Promise<boolean>;
 }
 
 /** Counters whose last known state an instance keeps in memory. */
@@ -203,20 +211,27 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
    *    unless it is not made.
    * 3. The newest bucket of a state has begun when that is written: whoever wrote it first took the bucket of the earliest time that it can
    *    have been.
-   * 4. A call is admitted while even the latest time that it can be is not after callableUntilMs(b) of each of its windows, and made within
-   *    madeWithinMs of the shortest, so in each of them at least one `period` before bucket b + liveBuckets begins.
+   * 4. A call is admitted, and renewed right before it is made, while even the latest time that it can be is not after callableUntilMs(b) of
+   *    each of its windows, and made within madeWithinMs of the shortest, so in each of them at least one `period` before bucket
+   *    b + liveBuckets begins.
    * 5. Take the calls of any window of `period`, and of these the one that was counted last. When it was made, the newest bucket of its state
    *    had begun (3), and none of the others was a `period` ago: by 4 they all still counted, by 2 they are in that state's total, and by 1
    *    that is at most `rate`.
    */
-  async function consume(request: LimitRequest): Promise<LimitDecision> {
+  const consume = async (request: LimitRequest): Promise<LimitDecision> => findRefusal(request) ?? count(request);
+
+  const renew = async (request: LimitRequest, admitted: LimitDecision): Promise<LimitDecision> =>
+    isInTime(request, admitted.buckets) ? admitted : count(request, admitted.buckets);
+
+  /** Whether a call that has been counted into these buckets may be made now. */
+  const isInTime = ({ charges }: LimitRequest, buckets: Buckets = {}): boolean =>
+    charges.every(({ id, period }) => readToCount(period).latestMs <= callableUntilMs(buckets[id] ?? 0, period));
+
+  /** @param late - the buckets that the call has been counted into already, if it could not be made in time */
+  async function count(request: LimitRequest, late?: Buckets): Promise<LimitDecision> {
     const { charges } = request;
     const key = keyOf(request);
-    const refusal = findRefusal(request);
-    if (refusal) return refusal;
     let token = newToken();
-    /** the buckets that this call has been counted into, if it could not be made in time */
-    let late: Buckets | undefined;
     let item = believable(request) ?? (await read(request));
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       for (const { period } of charges) readToCount(period);
@@ -229,7 +244,7 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
       );
       const windowOf = (charge: Charge) => windows.get(charge.id) ?? current(item, charge);
       const decision = decide(request, windowOf);
-      if (!decision.isAdmitted) return decision;
+      if (!decision.isAdmitted) return { ...decision, ...(late && { buckets: late }) };
       const buckets: Buckets = Object.fromEntries(charges.map((charge) => [charge.id, windowOf(charge).bucket]));
       const isNewest = late === undefined && charges.every(({ id }) => item?.windows[id]?.bucket === buckets[id]) && item?.last[0];
       const added = charges.map((charge): [string, CountedWindow] => {
@@ -245,8 +260,7 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
       // the token also recognises a write that took effect and whose answer was lost
       if (!item?.last.includes(token)) continue;
       const counted = item;
-      const isInTime = charges.every(({ id, period }) => readToCount(period).latestMs <= callableUntilMs(buckets[id] ?? 0, period));
-      if (isInTime) return { ...decide(request, (charge) => current(counted, charge)), isAdmitted: true, buckets };
+      if (isInTime(request, buckets)) return { ...decide(request, (charge) => current(counted, charge)), isAdmitted: true, buckets };
       late = buckets;
       token = newToken();
     }
@@ -285,7 +299,7 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
     return false;
   }
 
-  return { consume, inspect, findRefusal, giveBack };
+  return { consume, renew, inspect, findRefusal, giveBack };
 }
 
 const keyOf = ({ holder, counter }: LimitRequest) => keys.limit(holder, counter);

@@ -1,3 +1,4 @@
+import { ApiError } from '../api-error.ts';
 import type { Credential, Credentials, CredentialValues } from '../credentials/credentials.ts';
 import { bounded } from '../invocation.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
@@ -25,8 +26,8 @@ export interface Relay {
   /**
    * Calls an intent's endpoint once: no redirect is followed, nothing is sent twice, but that a service whose credential has values to come
    * next is called with these if it answers 401 to the others, which means that it has not acted.
-   * @throws ApiError INTENT_EXECUTION_FAILED, SERVICE_UNAVAILABLE or GATEWAY_TIMEOUT; `details.outcome` is `not_sent` if the upstream
-   * cannot have seen the call, `unknown` if it may have
+   * @throws ApiError INTENT_EXECUTION_FAILED, SERVICE_UNAVAILABLE, GATEWAY_TIMEOUT, or what `confirm` throws; `details.outcome` is `not_sent`
+   * if the upstream cannot have seen the call, `unknown` if it may have
    */
   call(execution: Execution): Promise<UpstreamAnswer>;
   close(): void;
@@ -91,7 +92,8 @@ export function openRelay({
     const request = values === undefined ? execution.request : withCredentialQuery(execution.request, values);
     const url = new URL(request.url);
     const { method, body } = request;
-    return client.send({ method, url, headers: buildHeaders({ ...execution, request }, url, values), body, signal });
+    const confirm = () => execution.confirm().catch(notSent);
+    return client.send({ method, url, headers: buildHeaders({ ...execution, request }, url, values), body, signal, confirm });
   }
 
   async function sendAccepted(execution: Execution, credential: Credential | undefined, signal: AbortSignal) {
@@ -140,6 +142,10 @@ export function openRelay({
     close: client.close,
   };
 }
+
+const notSent = (error: unknown): never => {
+  throw error instanceof ApiError ? error.withDetails({ outcome: 'not_sent' }) : error;
+};
 
 /** The client observes a signal only once it is connected. */
 const whenAborted = (signal: AbortSignal): Promise<never> =>

@@ -10,6 +10,8 @@ export interface HttpRequest {
   body?: string | Buffer | undefined;
   /** ends the request, and the connection with it */
   signal: AbortSignal;
+  /** asked once a connection is there: if it rejects, nothing is sent */
+  confirm?: () => Promise<void>;
 }
 
 export interface HttpAnswer {
@@ -23,7 +25,7 @@ export interface HttpClient {
   /**
    * Sends one request and reads its answer. Nothing is sent twice, no redirect is followed.
    * @throws CallFailed `broken_answer`, `answer_too_large` or `encoded_answer`
-   * @throws DialError if no connection is made
+   * @throws DialError if no connection is made, or it is lost before anything is sent; or what `confirm` rejects with
    */
   send(request: HttpRequest): Promise<HttpAnswer>;
   close(): void;
@@ -68,15 +70,20 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
   }
 
   return {
-    send: async ({ method, url, headers, body, signal }) => {
+    send: async ({ method, url, headers, body, signal, confirm }) => {
       signal.throwIfAborted();
       const { protocol, hostname: host, port } = targetOf(url);
       const agent = protocol === 'https:' ? agents.https : agents.http;
       closeStale(agent);
       return new Promise((resolve, reject) => {
-        const fail = (error?: Error) => reject(describeFailure(error));
+        let isSent = false;
+        const fail = (error?: Error) => reject(describeFailure(error, isSent));
+        const giveUp = (error: unknown) => {
+          reject(error);
+          call.destroy();
+        };
         let answer: IncomingMessage | undefined;
-        request({
+        const call = request({
           agent,
           method,
           host,
@@ -89,6 +96,8 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
           signal,
         })
           .on('response', (response) => {
+            // an answer to nothing that was asked
+            if (!isSent) return giveUp(new DialError('unreachable'));
             answer = response;
             const { socket, statusCode: status = 0 } = response;
             const refuse = (reason: 'encoded_answer' | 'answer_too_large') => {
@@ -112,8 +121,13 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
           })
           // Bytes after a complete answer close the connection; the answer is valid.
           .on('error', (error) => answer?.complete || fail(error))
-          .on('close', () => answer?.complete || fail())
-          .end(body);
+          .on('close', () => answer?.complete || fail());
+        // nothing of a request is written before it ends
+        const send = () => {
+          isSent = true;
+          call.end(body);
+        };
+        call.once('socket', () => (confirm ? confirm().then(send, giveUp) : send()));
       });
     },
     close: () => {
@@ -128,8 +142,9 @@ function idleMs(announced: string): number {
   return seconds === undefined ? maxIdleMs : Math.min(maxIdleMs, Number(seconds) * 1_000 - closingMarginMs);
 }
 
-/** For anything that breaks a connection: the upstream may have seen the request. */
-function describeFailure(error: (Error & { code?: string }) | undefined): Error {
+/** For anything that breaks a connection: once it is sent, the upstream may have seen the request. */
+function describeFailure(error: (Error & { code?: string }) | undefined, isSent: boolean): Error {
   if (error instanceof DialError) return error;
+  if (!isSent) return new DialError('unreachable', error);
   return new CallFailed(error?.code === 'HPE_HEADER_OVERFLOW' ? 'answer_too_large' : 'broken_answer', error);
 }

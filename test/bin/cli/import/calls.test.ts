@@ -43,6 +43,7 @@ async function execute(slug: string, parameters: Record<string, unknown>): Promi
     executionId: 'execution',
     baseUrl: 'https://gate.example',
     deadlineMs: 5_000,
+    confirm: async () => {},
   });
   const seen = upstream.seen.at(-1);
   if (seen === undefined) throw new Error('nothing was called');

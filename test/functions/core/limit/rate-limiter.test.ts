@@ -9,6 +9,7 @@ import {
   type LimitDecision,
   type LimitRequest,
   openRateLimiter,
+  type RateLimiter,
   slackMs,
 } from '../../../../functions/core/limit/rate-limiter.ts';
 import { bucketMs, callableUntilMs, longestCountMs } from '../../../../functions/core/limit/window.ts';
@@ -17,6 +18,7 @@ import type { Table } from '../../../../functions/core/store/table.ts';
 import type { RateLimit } from '../../../../schemas/pat.ts';
 import { connectTable } from '../../../support/connect-table.ts';
 import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-proxy.ts';
+import { makeCall } from '../../../support/make-call.ts';
 import { seededRandom } from '../../../support/random.ts';
 import { startTable, type TestTable } from '../../../support/table.ts';
 
@@ -77,7 +79,6 @@ const openCounter = (...parts: Parameters<typeof openRateLimiter>) => {
     },
   };
 };
-type Counter = ReturnType<typeof openCounter>;
 
 const outcomesOf = (decisions: PromiseSettledResult<Flat>[]) => {
   const isOf = (outcome: string) => (decision: PromiseSettledResult<Flat>) =>
@@ -237,15 +238,15 @@ describe('faults', () => {
     const request = requestOf(limit);
     const madeMs: number[] = [];
     const untilMs = Date.now() + 2_500;
-    const hammer = async (counter: Counter) => {
+    const hammer = async (limits: RateLimiter) => {
       while (Date.now() < untilMs) {
-        const decision = await counter.consume(request).catch(() => undefined);
-        if (decision?.isAdmitted) madeMs.push(Date.now());
+        const timeMs = await makeCall(limits, request).catch(() => undefined);
+        if (timeMs !== undefined) madeMs.push(timeMs);
         else await setTimeout(20);
       }
     };
-    const counters = Array.from({ length: 4 }, () => openCounter(connectTable(proxy.endpoint, store.tableNames)));
-    await Promise.all(counters.flatMap((counter) => Array.from({ length: 4 }, () => hammer(counter))));
+    const instances = Array.from({ length: 4 }, () => openRateLimiter(connectTable(proxy.endpoint, store.tableNames)));
+    await Promise.all(instances.flatMap((limits) => Array.from({ length: 4 }, () => hammer(limits))));
     // how many came through depends on the machine
     expect(narrowest(madeMs, limit.rate)).toBeGreaterThan(1_000);
   });
@@ -279,6 +280,41 @@ describe('faults', () => {
     waitMs = budgetMs;
     expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 0 });
     expect(await itemOf(request)).toMatchObject({ bucket: startMs / lengthMs + 2, total: 2 });
+  });
+
+  test('a call that is made at once is renewed without a request to the table', async () => {
+    const request = requestOf({ rate: 2, period: 60 });
+    const limits = openRateLimiter(store.table, now);
+    const admitted = await limits.consume(request);
+    nowMs += callableUntilMs(0, 60);
+    store.operations.length = 0;
+    expect(await limits.renew(request, admitted)).toBe(admitted);
+    expect(store.operations).toEqual([]);
+  });
+
+  test('a call that is made too late after it was counted is moved, not counted twice', async () => {
+    const request = requestOf({ rate: 2, period: 60 });
+    const limits = openRateLimiter(store.table, now);
+    const admitted = await limits.consume(request);
+    await limits.consume(request);
+    nowMs += callableUntilMs(0, 60) + 1;
+    const renewed = await limits.renew(request, admitted);
+    expect(renewed).toMatchObject({ isAdmitted: true, standings: [{ used: 2 }] });
+    expect(await itemOf(request)).toMatchObject({ bucket: startMs / bucketMs(60) + 1, total: 2 });
+    expect(await limits.renew(request, renewed)).toBe(renewed);
+    // the other one has ceased to count, this one has not
+    nowMs = startMs + longestCountMs(60);
+    expect(await limits.inspect(request)).toMatchObject({ standings: [{ used: 1 }] });
+  });
+
+  test('a call that is made when it does not count any more is refused if others have taken its place', async () => {
+    const request = requestOf({ rate: 1, period: 60 });
+    const limits = openRateLimiter(store.table, now);
+    const admitted = await limits.consume(request);
+    nowMs += longestCountMs(60);
+    expect(await openRateLimiter(store.table, now).consume(request)).toMatchObject({ isAdmitted: true });
+    expect(await limits.renew(request, admitted)).toMatchObject({ isAdmitted: false, standings: [{ used: 1 }] });
+    expect(await itemOf(request)).toMatchObject({ total: 1 });
   });
 
   test('a call that could not be counted in time: 503', async () => {

@@ -24,6 +24,7 @@ const execution = (url: string, more: Partial<Execution> = {}): Execution => ({
   executionId: 'execution-1',
   baseUrl: 'https://gate.example',
   deadlineMs: 5_000,
+  confirm: async () => {},
   ...more,
 });
 
@@ -103,6 +104,26 @@ describe('a call', () => {
     );
     expect(sockets.opened()).toBe(0);
     sockets.stop();
+  });
+
+  test('is not made if it is refused once the upstream is connected', async () => {
+    const upstream = keep(await startUpstream((_, response) => response.end('{}')));
+    const { call } = relay();
+    const url = `http://upstream.example:${upstream.port}/`;
+    const refused = new ApiError('TOO_MANY_REQUESTS', 'Not now.', { details: { limit: 1 }, headers: { 'Retry-After': '2' } });
+    const error = await expectFailure(
+      call(execution(url, { confirm: () => Promise.reject(refused) })),
+      'TOO_MANY_REQUESTS',
+      429,
+      { limit: 1, outcome: 'not_sent' },
+      /Not now/,
+    );
+    expect(error.headers).toEqual({ 'Retry-After': '2' });
+    expect([upstream.connections, upstream.seen.length]).toEqual([1, 0]);
+    const fault = new TypeError('a fault of the gate');
+    expect(await refusal(call(execution(url, { confirm: () => Promise.reject(fault) })))).toBe(fault);
+    await call(execution(url));
+    expect(upstream.seen).toHaveLength(1);
   });
 
   test('without a body sends none, and over http no credential', async () => {

@@ -1,4 +1,5 @@
-import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { CallFailed } from '../../../../functions/core/relay/call-failure.ts';
@@ -55,8 +56,9 @@ describe('a connection is used again', () => {
   });
 });
 
+const whole = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst';
+
 describe('a connection is not used again', () => {
-  const whole = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst';
   const forged = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged';
 
   test.each([
@@ -122,6 +124,72 @@ test('the request fails with the error of the connection', async () => {
   opened.push(client.close);
   const url = new URL('https://upstream.example/');
   expect(await reasonOf(client.send({ method: 'GET', url, headers: {}, signal: new AbortController().signal }))).toBe(failure);
+});
+
+describe('a request that has to be confirmed', () => {
+  /** A request that waits on its connection until it is confirmed or not. */
+  async function hold() {
+    const sockets: Socket[] = [];
+    const received: string[] = [];
+    const server = createServer((socket) => {
+      sockets.push(socket);
+      socket.on('data', (data) => {
+        received.push(String(data));
+        socket.write(whole);
+      });
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const client = openHttpClient(async () => connect({ host: '127.0.0.1', port }), 1_000);
+    opened.push(client.close, () => server.close());
+    const { promise: confirmed, resolve: confirm, reject: refuse } = Promise.withResolvers<void>();
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+    const answer = reasonOf(
+      client.send({
+        method: 'POST',
+        url: new URL(`http://127.0.0.1:${port}/`),
+        headers: {},
+        body: '{}',
+        signal: AbortSignal.timeout(2_000),
+        confirm: () => {
+          ask();
+          return confirmed;
+        },
+      }),
+    );
+    await asked;
+    await setTimeout(30);
+    expect([sockets.length, received]).toEqual([1, []]);
+    return { socket: sockets[0] as Socket, received, answer, confirm, refuse };
+  }
+
+  test('is sent once it is', async () => {
+    const { received, answer, confirm } = await hold();
+    confirm();
+    expect(await answer).toMatchObject({ status: 200 });
+    expect(received.join('')).toMatch(/^POST .*\{\}$/s);
+  });
+
+  test('is not sent if it is refused', async () => {
+    const { received, answer, refuse } = await hold();
+    const refusal = new Error('no');
+    refuse(refusal);
+    expect(await answer).toBe(refusal);
+    await setTimeout(30);
+    expect(received).toEqual([]);
+  });
+
+  test.each([
+    ['is lost', (socket: Socket) => void socket.destroy()],
+    ['carries an answer already', (socket: Socket) => void socket.write(whole)],
+  ])('is not sent if its connection %s', async (_, disturb) => {
+    const { socket, received, answer, confirm } = await hold();
+    disturb(socket);
+    expect(await answer).toMatchObject({ failure: 'unreachable' });
+    confirm();
+    await setTimeout(30);
+    expect(received).toEqual([]);
+  });
 });
 
 test('a request that is over before it begins opens no connection', async () => {

@@ -65,6 +65,7 @@ async function call(
     executionId: 'execution-1',
     baseUrl: 'https://gate.example',
     deadlineMs: 5_000,
+    confirm: async () => {},
   });
   const seen = upstream.seen.at(-1);
   if (seen === undefined) throw new Error('nothing came');
