@@ -12,13 +12,13 @@ export interface Deps {
   verifyAdmin: VerifyAdmin;
   agents: Pick<Agents, 'block'>;
   history: Pick<History, 'around'>;
-  /** resolves once no execution can be admitted any more that may have read the agent before it was blocked */
+  /** resolves once no execution can call any more that may have read the agent before it was blocked */
   outwait: () => Promise<void>;
 }
 
 /**
  * `PUT /api/agents/{agent_id}/block`: keeps an agent out, its id and its key, until the block is lifted. It takes effect at once; the answer comes
- * when it is certain that no execution is admitted any more.
+ * when it is certain that no call is sent any more.
  */
 export const createAction =
   ({ verifyAdmin, agents, history, outwait }: Deps): Action =>

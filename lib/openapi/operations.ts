@@ -218,7 +218,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'block-agent': {
     tag: 'Agents',
     description:
-      'No PAT is issued to the `agent_id` or its key, and none is accepted, from the next request on and under whatever other id or key. The answer takes three seconds: after it, no execution is admitted any more. A block does not expire. An `agent_id` that nobody has presented yet can be blocked, too.',
+      'No PAT is issued to the `agent_id` or its key, and none is accepted, from the next request on and under whatever other id or key. The answer takes three seconds: after it, no call of the agent is sent any more. A block does not expire. An `agent_id` that nobody has presented yet can be blocked, too.',
     body: blockInput,
     answer: agent,
   },

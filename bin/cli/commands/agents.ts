@@ -61,7 +61,7 @@ export function addAgents(program: CommandUnknownOpts): void {
       const blocked = readAnswer(agent, await api.call('PUT', `${agentPath(id)}/block`, { body: { reason }, isAdmin: true }));
       terminal.result(
         blocked,
-        `${id} is blocked, under this id and its key, until you unblock it. None of its calls is admitted any more.`,
+        `${id} is blocked, under this id and its key, until you unblock it. None of its calls is sent any more.`,
       );
     });
   agents

@@ -1,10 +1,10 @@
 import { unavailable } from '../api-error.ts';
 
 /**
- * Within what time an execution is admitted once it has begun to read whether its agent is blocked, in milliseconds; if it takes longer, it
- * reads again. Whoever blocks an agent waits as long before saying so: an execution that read before the block was written has by then been
- * admitted, or reads the block. It holds for every policy, with or without a limit, and costs executions nothing. Both sides measure a duration,
- * so that their clocks need not agree.
+ * Within what time an execution calls once it has begun to read whether its agent is blocked, in milliseconds; if it takes longer, it
+ * reads again. Whoever blocks an agent waits as long before saying so: an execution that read before the block was written has by then
+ * called, or reads the block. That is asked when the call is admitted, and again right before it is sent. It holds for every policy, with or
+ * without a limit, and costs executions nothing. Both sides measure a duration, so that their clocks need not agree.
  */
 export const maxAdmissionMs = 3_000;
 
@@ -16,7 +16,7 @@ const maxAttempts = 3;
 /**
  * Begins to measure, before the first reading.
  * @param readAgain - throws if the agent is blocked
- * @returns what admits: throws what `readAgain` does, or ApiError SERVICE_UNAVAILABLE if reading takes too long as well
+ * @returns what lets it call: throws what `readAgain` does, or ApiError SERVICE_UNAVAILABLE if reading takes too long as well
  */
 export function openAdmission(readAgain: () => Promise<void>): () => Promise<void> {
   let startedMs = performance.now();
@@ -31,5 +31,5 @@ export function openAdmission(readAgain: () => Promise<void>): () => Promise<voi
   };
 }
 
-/** Waits until no execution can be admitted any more that began before now. */
+/** Waits until no execution can call any more that began to read before now. */
 export const outwaitAdmissions = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, maxAdmissionMs + marginMs));
