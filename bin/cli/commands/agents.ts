@@ -59,10 +59,7 @@ export function addAgents(program: CommandUnknownOpts): void {
     .action(async (id, { reason }, command) => {
       const { api, terminal } = openContext(command);
       const blocked = readAnswer(agent, await api.call('PUT', `${agentPath(id)}/block`, { body: { reason }, isAdmin: true }));
-      terminal.result(
-        blocked,
-        `${id} is blocked, under this id and its key, until you unblock it. None of its calls is sent any more.`,
-      );
+      terminal.result(blocked, `${id} is blocked, under this id and its key, until you unblock it. None of its calls is sent any more.`);
     });
   agents
     .command('unblock <agent_id>')
