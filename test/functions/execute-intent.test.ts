@@ -350,10 +350,11 @@ describe('refuses, and calls no upstream:', () => {
 });
 
 describe('the limit', () => {
+  /** 60 an hour: a call has 90 seconds from being counted to being made, so that a busy machine gives none up. */
+  const template = JSON.parse(JSON.stringify(loadPolicyTemplate()).replaceAll('vocabulary/minute', 'vocabulary/hour'));
+
   test('lets exactly 60 of 200 parallel calls through, whatever the number of instances and PATs', async () => {
     await register();
-    // 60 an hour: a call has 90 seconds from being counted to being made, so that a busy machine gives none up.
-    const template = JSON.parse(JSON.stringify(loadPolicyTemplate()).replaceAll('vocabulary/minute', 'vocabulary/hour'));
     const pats = [await obtainPat(gate, agent, template), await obtainPat(gate, agent, template)];
     const instances = [1, 2, 3].map(() => gate.openExecute({ template }));
     const answers = await Promise.all(
@@ -375,10 +376,14 @@ describe('the limit', () => {
 
   test('costs no write and no call once the quota is known to be used up', async () => {
     await register();
-    await Promise.all(Array.from({ length: 60 }, () => run()));
-    await run();
+    const [hourly, instance] = [await obtainPat(gate, agent, template), gate.openExecute({ template })];
+    const call = () => execute(instance, hourly, uid(), { code: 'FR' });
+    await Promise.all(Array.from({ length: 60 }, call));
+    let answer = await call();
+    // on a busy machine, some of them were not counted in time
+    while (answer.status !== 429) answer = await call();
     gate.database.operations.length = 0;
-    await Promise.all(Array.from({ length: 20 }, () => run()));
+    await Promise.all(Array.from({ length: 20 }, call));
     expect(new Set(gate.database.operations)).toEqual(new Set(['BatchGetItem']));
   });
 

@@ -6,7 +6,6 @@ import { openClients } from '../../functions/core/sign-in/clients.ts';
 import { openUserPool } from '../../functions/core/sign-in/user-pool.ts';
 import { openSignIns } from '../../functions/core/store/sign-ins.ts';
 import { createAction as createFinish } from '../../functions/finish-sign-in.ts';
-import { startApi } from '../e2e/api.ts';
 import { invoke } from '../support/invoke.ts';
 import {
   decide,
@@ -19,6 +18,7 @@ import {
   type TestBrowser,
 } from '../support/sign-in.ts';
 import { startTable } from '../support/table.ts';
+import { startApi } from './api.ts';
 
 const [database, clientHost] = await Promise.all([startTable(), startClientHost()]);
 const api = await startApi({ demo: true, dynamodbEndpoint: database.endpoint });

@@ -5,9 +5,9 @@ import { explainPolicy } from '../../functions/core/mcp/explain-policy.ts';
 import { createAction } from '../../functions/mcp.ts';
 import { version } from '../../lib/version.ts';
 import { briefPage, fullIntent } from '../../schemas/intent.ts';
-import { startApi } from '../e2e/api.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
 import { invoke } from '../support/invoke.ts';
+import { startApi } from './api.ts';
 
 const logged: string[] = [];
 // with sign-in, a call without a PAT is answered as test/e2e/sign-in.check.ts says
