@@ -25,7 +25,7 @@ import { loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/poli
 import type { Rule } from './core/policy/reading.ts';
 import { openReceipt, type Receipt } from './core/receipt.ts';
 import { mapAnswer } from './core/relay/answer.ts';
-import { openRelay, type Relay } from './core/relay/call.ts';
+import { type ConnectedCall, openRelay, type Relay } from './core/relay/call.ts';
 import { carriesCredential } from './core/relay/credential.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { buildRequest } from './core/relay/request.ts';
@@ -42,7 +42,7 @@ export interface Deps {
   intents: Pick<Intents, 'findForAgent' | 'versions'>;
   calls: IdempotentCalls;
   limits: RateLimiter;
-  relay: Pick<Relay, 'call'>;
+  relay: Pick<Relay, 'connect'>;
   stats: Pick<ExecutionStats, 'count'>;
   /** milliseconds since the epoch */
   now?: () => number;
@@ -93,6 +93,34 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
       const idempotencyKey = readIdempotencyKey(request);
       const ids = { agentId: claims.sub, thumbprint: account, executionId: receipt.executionId };
 
+      const { host, origin } = new URL(upstreamRequest.url);
+      const notes: Receipt['notes'] = {
+        upstream_host: host,
+        ...(service.credential && { credential: carriesCredential(service, origin) ? 'sent' : 'withheld' }),
+      };
+      const connect = (): Promise<ConnectedCall> =>
+        relay
+          .connect({
+            ...ids,
+            request: upstreamRequest,
+            intentUid: intent_uid,
+            service,
+            requestId: request.requestId,
+            ...(idempotencyKey !== undefined && { idempotencyKey: upstreamKeyOf(account, idempotencyKey) }),
+            baseUrl: request.baseUrl,
+            deadlineMs: request.remainingMs() - reservedMs,
+          })
+          .catch((error: unknown) => {
+            receipt.note(notes);
+            throw error;
+          });
+
+      /** Asked right before the call is sent: secrets and connections have taken their time. */
+      const ready = async (): Promise<void> => {
+        do await quota.renew();
+        while (await confirm());
+      };
+
       const response = await runOnce(calls, {
         keyed:
           idempotencyKey === undefined
@@ -105,29 +133,20 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
           count: () => replayLimit && replays.count({ thumbprint: account, limit: replayLimit }),
         },
         admit: async () => {
-          await quota.consume();
-          await confirm().catch(giveBack);
+          let call: ConnectedCall | undefined;
+          try {
+            await quota.consume();
+            call = await connect();
+            await ready();
+            return call;
+          } catch (error) {
+            call?.drop();
+            return giveBack(error);
+          }
         },
-        act: async () => {
-          const { host, origin } = new URL(upstreamRequest.url);
-          receipt.note({ upstream_host: host });
-          if (service.credential) receipt.note({ credential: carriesCredential(service, origin) ? 'sent' : 'withheld' });
-          const answer = await relay
-            .call({
-              ...ids,
-              request: upstreamRequest,
-              intentUid: intent_uid,
-              service,
-              requestId: request.requestId,
-              ...(idempotencyKey !== undefined && { idempotencyKey: upstreamKeyOf(account, idempotencyKey) }),
-              baseUrl: request.baseUrl,
-              deadlineMs: request.remainingMs() - reservedMs,
-              confirm: async () => {
-                await quota.renew();
-                await confirm();
-              },
-            })
-            .catch((error: unknown) => (isNotSent(error) ? giveBack(error) : Promise.reject(error)));
+        act: async (call) => {
+          receipt.note(notes);
+          const answer = await call.send(ready).catch((error: unknown) => (isNotSent(error) ? giveBack(error) : Promise.reject(error)));
           if (answer.isByNext) receipt.note({ credential: 'next' });
           receipt.note({ upstream_status: answer.status, upstream_ms: Math.round(answer.durationMs), answer_bytes: answer.body.length });
           return ok(mapAnswer(answer, intent));

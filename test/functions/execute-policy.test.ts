@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { maxAdmissionMs } from '../../functions/core/pat/admission.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
+import type { Execution } from '../../functions/core/store/stats.ts';
 import type { PolicyPermission, Prohibition } from '../../schemas/policy.ts';
 import { type Agent, execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { refusalOf } from '../support/invoke.ts';
@@ -205,14 +206,14 @@ describe('a call whose upstream is connected late', () => {
   const everySecond = { constraint: [rate(1, 'second')] };
 
   /** The clock stands still but while an upstream is connected: then `meanwhile` happens, once. */
-  async function underSlow(more: Partial<PolicyPermission>) {
+  async function underSlow(more: Partial<PolicyPermission>, options: Parameters<typeof under>[1] = {}) {
     const world = { nowMs: Date.now(), meanwhile: async () => {} };
     const connect = async () => {
       const { meanwhile } = world;
       world.meanwhile = async () => {};
       await meanwhile();
     };
-    return { world, run: await under(policyOf([permit(intents, more)]), { now: () => world.nowMs, connect }) };
+    return { world, run: await under(policyOf([permit(intents, more)]), { ...options, now: () => world.nowMs, connect }) };
   }
 
   test('counts from when it is made', async () => {
@@ -230,7 +231,8 @@ describe('a call whose upstream is connected late', () => {
   });
 
   test('is not made if others have taken its place: 429, and its key is free again', async () => {
-    const { world, run } = await underSlow(everySecond);
+    const counted: Execution[] = [];
+    const { world, run } = await underSlow(everySecond, { stats: { count: async (execution) => void counted.push(execution) } });
     const key = { 'Idempotency-Key': 'k' };
     world.meanwhile = async () => {
       world.nowMs += 2_000;
@@ -238,9 +240,14 @@ describe('a call whose upstream is connected late', () => {
     };
     expect(refusalOf(await run(lookup, {}, key))).toMatchObject({
       status: 429,
-      details: { limit: { rate: 1, period: 1 }, outcome: 'not_sent' },
+      details: { limit: { rate: 1, period: 1 } },
     });
     expect(upstream.seen).toHaveLength(1);
+    expect(counted.map(({ outcome, upstream }) => [outcome, upstream?.status])).toEqual([
+      ['OK', 200],
+      ['TOO_MANY_REQUESTS', undefined],
+    ]);
+    expect(counted[1]).not.toHaveProperty('upstream');
     world.nowMs += 2_000;
     expect(await run(lookup, {}, key)).toMatchObject({ status: 200 });
   });
@@ -251,21 +258,71 @@ describe('a call whose upstream is connected late', () => {
       world.nowMs += 2_000;
       expect(await run(lookup)).toMatchObject({ status: 200 });
     };
-    expect(refusalOf(await run(lookup))).toMatchObject({ status: 429, details: { outcome: 'not_sent' } });
+    expect(refusalOf(await run(lookup))).toMatchObject({ status: 429, details: { limit: { rate: 1, period: 1 } } });
+    world.nowMs += 2_000;
+    expect(await run(lookup)).toMatchObject({ status: 200, headers: { 'Budget-Warning': expect.stringMatching('used="6.00"') } });
+  });
+
+  /** So much time passes that whether the agent is blocked has to be read again. */
+  const outlastReading = () => {
+    const now = performance.now.bind(performance);
+    jest.spyOn(performance, 'now').mockImplementation(() => now() + maxAdmissionMs);
+  };
+
+  test('is counted anew, too, if reading its agent again takes long', async () => {
+    const { table } = gate.database;
+    let isSlow = false;
+    const over: typeof table = {
+      ...table,
+      getAll: async (keys) => {
+        if (isSlow) world.nowMs += 800;
+        isSlow = false;
+        return table.getAll(keys);
+      },
+    };
+    const { world, run } = await underSlow(everySecond, { over });
+    world.meanwhile = async () => {
+      isSlow = true;
+      outlastReading();
+    };
+    expect(await run(lookup)).toMatchObject({ status: 200 });
+    world.nowMs += 900;
+    expect(refusalOf(await run(lookup))).toMatchObject({ status: 429 });
+  });
+
+  test('frees its key and gives its money back, too, if the gate fails at that', async () => {
+    const { table } = gate.database;
+    let isBroken = false;
+    const over: typeof table = {
+      ...table,
+      put: async (item, condition) => {
+        if (isBroken) {
+          isBroken = false;
+          throw new TypeError('a fault of the gate');
+        }
+        return table.put(item, condition);
+      },
+    };
+    const { world, run } = await underSlow({ ...everySecond, ...budget(3, 6) }, { over });
+    const key = { 'Idempotency-Key': 'k' };
+    world.meanwhile = async () => {
+      world.nowMs += 200;
+      isBroken = true;
+    };
+    expect(await run(lookup, {}, key)).toMatchObject({ status: 500 });
+    world.nowMs += 2_000;
+    expect((await run(lookup, {}, key)).headers).not.toHaveProperty('Budget-Warning');
     world.nowMs += 2_000;
     expect(await run(lookup)).toMatchObject({ status: 200, headers: { 'Budget-Warning': expect.stringMatching('used="6.00"') } });
   });
 
   test('is not made for an agent that has been blocked since', async () => {
     const { world, run } = await underSlow({});
-    const passed = performance.now() + maxAdmissionMs;
     world.meanwhile = async () => {
       await gate.agents.block(agent.agentId, 'misuse', Date.now());
-      const now = performance.now.bind(performance);
-      const startedMs = now();
-      jest.spyOn(performance, 'now').mockImplementation(() => now() - startedMs + passed + 1_000);
+      outlastReading();
     };
-    expect(refusalOf(await run(lookup))).toMatchObject({ status: 403, code: 'FORBIDDEN', details: { outcome: 'not_sent' } });
+    expect(refusalOf(await run(lookup))).toMatchObject({ status: 403, code: 'FORBIDDEN', details: { reason: 'agent_blocked' } });
     expect(upstream.seen).toEqual([]);
   });
 });

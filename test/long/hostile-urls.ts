@@ -11,6 +11,7 @@ import { openRelay } from '../../functions/core/relay/call.ts';
 import type { ResolvedAddress } from '../../functions/core/relay/dial.ts';
 import { openDocumentReader } from '../../functions/core/relay/fetch-document.ts';
 import type { Execution } from '../../functions/core/relay/request.ts';
+import { callUpstream } from '../support/call-upstream.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { seededRandom } from '../support/random.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -234,7 +235,7 @@ const rules = { ports: [443], allowLoopback: false, ownHosts: ['gate.example'] }
 const relay = openRelay({
   rules,
   resolve,
-  breaker: { secondsToWait: () => 0, record: () => {} },
+  breaker: { secondsToWait: () => 0, record: () => {}, release: () => {} },
   credentials: { read: () => Promise.reject(new Error('no credential')) },
   trustedCertificate: certificate.cert,
 });
@@ -250,13 +251,12 @@ const execution = (url: string): Execution => ({
   executionId: 'execution-1',
   baseUrl: 'https://gate.example',
   deadlineMs: 5_000,
-  confirm: async () => {},
 });
 
 const outcomes = { refused: 0, redirects: 0, elsewhere: 0, honest: 0 };
 const violations: string[] = [];
 const visit = (url: string): Promise<unknown> =>
-  random() < 0.8 ? relay.call(execution(url)) : Promise.resolve().then(() => readDocument(new URL(url), 'https://gate.example'));
+  random() < 0.8 ? callUpstream(relay, execution(url)) : Promise.resolve().then(() => readDocument(new URL(url), 'https://gate.example'));
 const arrived = async (url: string): Promise<boolean> =>
   visit(url).then(
     () => true,

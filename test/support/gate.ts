@@ -125,7 +125,10 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
       calls: openIdempotentCalls(over),
       limits: openRateLimiter(over, now),
       relay: {
-        call: (execution) => relay.call({ ...execution, confirm: () => connect().then(execution.confirm) }),
+        connect: async (execution) => {
+          await connect();
+          return relay.connect(execution);
+        },
       },
       stats,
       now,

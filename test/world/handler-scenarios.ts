@@ -122,11 +122,13 @@ function openExecute({ table, act }: Caller, rate: number, call: () => void): Ac
     limits: openRateLimiter(table),
     stats: { count: async () => {} },
     relay: {
-      call: async ({ confirm }) => {
-        await confirm();
-        await act('upstream', call, { failure: relayFails });
-        return { status: 200, body: Buffer.from('{"name":"France"}'), durationMs: 1 };
-      },
+      connect: async () => ({
+        send: async () => {
+          await act('upstream', call, { failure: relayFails });
+          return { status: 200, body: Buffer.from('{"name":"France"}'), durationMs: 1 };
+        },
+        drop: () => {},
+      }),
     },
   });
 }

@@ -61,6 +61,13 @@ export const plantedBugs: PlantedBug[] = [
     caughtBy: 'three calls that are made long after they were counted, a limit of two',
   },
   {
+    name: 'a call that is moved stays where it was, too',
+    file: counter,
+    line: "`${old} = ${old} ${isMoved ? '-' : '+'} :cost${at}`",
+    becomes: "`${old} = ${old}${isMoved ? '' : ` + :cost${at}`}`",
+    caughtBy: 'three calls that are made long after they were counted, a limit of two',
+  },
+  {
     name: 'a call that is made late is counted twice',
     file: 'functions/core/limit/rate-limiter.ts',
     line: 'isInTime(request, admitted.buckets) ? admitted : count(request, admitted.buckets);',
@@ -232,8 +239,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'a call that the upstream may have seen gives up its key',
     file: 'functions/core/idempotency/run-once.ts',
-    line: "error.details.outcome === 'not_sent'",
-    becomes: 'error.details.outcome !== undefined',
+    line: "error.outcome === 'not_sent'",
+    becomes: 'error.outcome !== undefined',
     caughtBy: 'executions through the handler under one key, 2 callers, faults',
   },
   {
@@ -331,8 +338,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'what a call costs is not counted in its budget',
     file: counter,
-    line: '${slot} = ${slot} + :cost${at}`,',
-    becomes: '${slot} = ${slot} + if_not_exists(nothing, :cost0)`,',
+    line: '`${slot} = ${slot} + :cost${at}`',
+    becomes: '`${slot} = ${slot} + if_not_exists(nothing, :cost0)`',
     caughtBy: 'days',
   },
   {

@@ -4,7 +4,7 @@ import { ok } from '../../functions/core/http/response.ts';
 import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
 import { runOnce } from '../../functions/core/idempotency/run-once.ts';
 import { countCalls, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
-import { callableUntilMs, type Window } from '../../functions/core/limit/window.ts';
+import { callableUntilMs, emptyWindow, slotOf, type Window } from '../../functions/core/limit/window.ts';
 import { isBlocked, isRevoked, openAgents } from '../../functions/core/store/agent.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
 import { keys } from '../../functions/core/store/keys.ts';
@@ -228,7 +228,14 @@ const dawdling: Scenario = {
         return act('upstream', () => ++made);
       }),
       check: async ({ table, outcomes, isUndisturbed }) => {
-        const total = (await table.get<{ windows: Record<string, Window> }>(keys.limit('key', 'execute')))?.windows['1']?.total ?? 0;
+        const item = await table.get<{ windows: Record<string, Window> }>(keys.limit('key', 'execute'));
+        const { total, counts, bucket } = item?.windows['1'] ?? emptyWindow(0);
+        assert.equal(
+          counts.reduce((sum, count) => sum + count, 0),
+          total,
+          'a call is counted where it was before',
+        );
+        assert.ok(made === 0 || made <= (counts[slotOf(bucket)] ?? 0), 'a call is made that is not counted where it was made');
         assert.ok(made <= 2 && made <= total, `${made} calls were made, ${total} are counted, 2 are allowed`);
         if (isUndisturbed) assert.deepEqual([made, total], [2, 2], 'a call was refused though the rate allowed it');
         assert.ok(codesOf(outcomes).every((code) => code === 'SERVICE_UNAVAILABLE'));

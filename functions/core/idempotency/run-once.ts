@@ -1,12 +1,13 @@
 import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
+import { CallFailed } from '../relay/call-failure.ts';
 import { answerHeld } from './idempotency.ts';
 import type { IdempotentCalls, KeyedRequest } from './idempotent-call.ts';
 
 /** Whether a call ended before the upstream can have seen it. */
-export const isNotSent = (error: unknown): boolean => error instanceof ApiError && error.details.outcome === 'not_sent';
+export const isNotSent = (error: unknown): boolean => error instanceof CallFailed && error.outcome === 'not_sent';
 
-export interface Run {
+export interface Run<Admitted> {
   /** the request under its idempotency key, if it has one */
   keyed: KeyedRequest | undefined;
   /** the refusal of a new call, if it is already known */
@@ -15,10 +16,10 @@ export interface Run {
   useProof(): Promise<void>;
   /** counts what is answered from the record, or refuses requests under a key because there was too much of it */
   replays: { findRefusal(): ApiError | undefined; count(): void };
-  /** counts the call, or refuses it */
-  admit(): Promise<void>;
-  /** calls the upstream; an ApiError whose `details.outcome` is `not_sent` says that the upstream has seen nothing */
-  act(): Promise<ApiResponse>;
+  /** counts the call and makes it ready, or refuses it */
+  admit(): Promise<Admitted>;
+  /** calls the upstream; a {@link CallFailed} whose outcome is `not_sent` says that the upstream has seen nothing */
+  act(admitted: Admitted): Promise<ApiResponse>;
 }
 
 /**
@@ -26,12 +27,14 @@ export interface Run {
  * requests that follow; if nothing was sent, the key is free again. If this process dies in between, the key's outcome stays unknown.
  * A request that is refused by what is known already costs no write.
  */
-export async function runOnce(calls: IdempotentCalls, { keyed, refusal, useProof, replays, admit, act }: Run): Promise<ApiResponse> {
+export async function runOnce<Admitted>(
+  calls: IdempotentCalls,
+  { keyed, refusal, useProof, replays, admit, act }: Run<Admitted>,
+): Promise<ApiResponse> {
   if (!keyed) {
     if (refusal) throw refusal;
     await useProof();
-    await admit();
-    return act();
+    return act(await admit());
   }
   const tooMany = replays.findRefusal();
   if (tooMany) throw tooMany;
@@ -48,12 +51,12 @@ export async function runOnce(calls: IdempotentCalls, { keyed, refusal, useProof
     replays.count();
     return answerHeld(held);
   }
-  await admit().catch(async (error: unknown) => {
+  const admitted = await admit().catch(async (error: unknown) => {
     await calls.abandon(keyed);
     throw error;
   });
   try {
-    const response = await act();
+    const response = await act(admitted);
     await calls.finish(keyed, response);
     return response;
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Charge } from '../policy/limits.ts';
 import type { Key } from '../store/keys.ts';
 import type { Item, Table } from '../store/table.ts';
-import { clearAtMs, slotOf, type Window } from './window.ts';
+import { clearAtMs, slotOf, stillCounts, type Window } from './window.ts';
 
 /** A window as it is kept, with its length in seconds; `Infinity` is kept as none. */
 export interface CountedWindow extends Window {
@@ -29,8 +29,12 @@ export interface CounterItems {
   /**
    * Counts a call into these buckets; false if another bucket is the newest of any window, any limit would be exceeded, or the write is one
    * of the last.
+   * @param call - with `late` if it has been counted into these buckets already: where they still count, it is moved
    */
-  count(key: Key, call: { charges: readonly Charge[]; buckets: Buckets; token: string }): Promise<CounterItem | false>;
+  count(
+    key: Key,
+    call: { charges: readonly Charge[]; buckets: Buckets; token: string; late?: Buckets | undefined },
+  ): Promise<CounterItem | false>;
   /** Puts `next` in the place of `previous`; false if that is no longer what stands in the table. */
   replace(key: Key, previous: CounterItem | undefined, next: CounterItem): Promise<boolean>;
 }
@@ -84,20 +88,29 @@ export const openCounterItems = (table: Table): CounterItems => ({
     return { windows: { [earlier.id]: { bucket, counts, total, period: earlier.period } }, last: [] };
   },
 
-  count: async (key, { charges, buckets, token }) => {
+  count: async (key, { charges, buckets, token, late }) => {
     const paths = charges.map(({ id, rate, cost }, at) => {
       const bucket = buckets[id] ?? 0;
       const window = `#windows.#id${at}`;
       const slot = `${window}.#counts[${slotOf(bucket)}]`;
+      const from = late?.[id];
+      const isMoved = from !== undefined && stillCounts(from, bucket);
+      const old = isMoved ? `${window}.#counts[${slotOf(from)}]` : `${window}.#total`;
       return {
-        set: `${window}.#total = ${window}.#total + :cost${at}, ${slot} = ${slot} + :cost${at}`,
+        // a call that stays in its bucket changes nothing
+        set:
+          from === bucket ? [`${slot} = ${slot}`] : [`${old} = ${old} ${isMoved ? '-' : '+'} :cost${at}`, `${slot} = ${slot} + :cost${at}`],
         condition: `${window}.#bucket = :bucket${at} AND ${window}.#total <= :most${at}`,
         names: { [`#id${at}`]: id },
-        values: { [`:cost${at}`]: cost, [`:bucket${at}`]: bucket, [`:most${at}`]: rate - cost },
+        values: {
+          ...(from !== bucket && { [`:cost${at}`]: cost }),
+          [`:bucket${at}`]: bucket,
+          [`:most${at}`]: isMoved ? rate : rate - cost,
+        },
       };
     });
     const written = await table.update<StoredItem>(key, {
-      UpdateExpression: `SET ${[...paths.map(({ set }) => set), ...pushToken].join(', ')}`,
+      UpdateExpression: `SET ${[...paths.flatMap(({ set }) => set), ...pushToken].join(', ')}`,
       ConditionExpression: [...paths.map(({ condition }) => condition), 'NOT contains(#last, :token)'].join(' AND '),
       ExpressionAttributeNames: Object.assign(
         { '#windows': 'windows', '#bucket': 'bucket', '#total': 'total', '#counts': 'counts', '#last': 'last' },

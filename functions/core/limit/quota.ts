@@ -18,7 +18,7 @@ export interface Quota {
    * @throws ApiError as {@link consume}
    */
   renew(): Promise<void>;
-  /** Gives back the money that {@link consume} has taken: nothing was sent. What cannot be given back with certainty stays charged. */
+  /** Gives back the money that the call was charged, whoever refused it: nothing was sent. What cannot be given back with certainty stays charged. */
   giveBack(): Promise<void>;
   /** The rate limit fields of the answer: the agent's limits and, if it was asked, that of the service; none if the counter cannot be read. */
   headers(): Promise<Record<string, string>>;
@@ -30,7 +30,7 @@ const serviceWords: RefusalWords = {
 };
 
 /** How often a call is renewed: while one counter is written, too much time may pass for the other. */
-const maxRenewals = 3;
+const maxRenewals = 5;
 
 const isLimited = (request: LimitRequest | undefined): request is LimitRequest => request !== undefined && request.charges.length > 0;
 
@@ -81,10 +81,7 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
     },
     consume: async () => {
       await countOwn();
-      await countOfService().catch(async (error: unknown) => {
-        await giveBack();
-        throw error;
-      });
+      await countOfService();
     },
     renew: async () => {
       for (let renewals = 0; renewals < maxRenewals; renewals++) {

@@ -244,15 +244,22 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
       );
       const windowOf = (charge: Charge) => windows.get(charge.id) ?? current(item, charge);
       const decision = decide(request, windowOf);
-      if (!decision.isAdmitted) return { ...decision, ...(late && { buckets: late }) };
+      if (!decision.isAdmitted && late) {
+        // it is not made, and stays counted; money is given back
+        const left = decide(request, (charge) => (charge.currency === undefined ? current(item, charge) : windowOf(charge)));
+        return { ...left, buckets: late };
+      }
+      if (!decision.isAdmitted) return decision;
       const buckets: Buckets = Object.fromEntries(charges.map((charge) => [charge.id, windowOf(charge).bucket]));
-      const isNewest = late === undefined && charges.every(({ id }) => item?.windows[id]?.bucket === buckets[id]) && item?.last[0];
+      const isNewest = charges.every(({ id }) => item?.windows[id]?.bucket === buckets[id]) && item?.last[0];
       const added = charges.map((charge): [string, CountedWindow] => {
         const window = windowOf(charge);
         return [charge.id, { ...window, ...addCall(window, charge.cost) }];
       });
       const next = nextItem(item, Object.fromEntries(added), token);
-      const written = isNewest ? await counters.count(key, { charges, buckets, token }) : (await counters.replace(key, item, next)) && next;
+      const written = isNewest
+        ? await counters.count(key, { charges, buckets, token, late })
+        : (await counters.replace(key, item, next)) && next;
       if (written) remember(request, written);
       // if another call of this instance has learnt more meanwhile, the read is saved
       const latest = recall(request);

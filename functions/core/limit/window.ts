@@ -68,9 +68,12 @@ export function addCall({ bucket, counts, total }: Window, cost = 1): Window {
   return { bucket, counts: counts.map((count, slot) => (slot === slotOf(bucket) ? count + cost : count)), total: total + cost };
 }
 
+/** Whether what was counted into `bucket` still counts once `newest` is the newest one. */
+export const stillCounts = (bucket: number, newest: number): boolean => bucket > newest - liveBuckets;
+
 /** The window without one call that was counted into `bucket`, if that still counts. */
 export function removeCall(window: Window, bucket: number, cost = 1): Window {
-  if (bucket <= window.bucket - liveBuckets) return window;
+  if (!stillCounts(bucket, window.bucket)) return window;
   const counts = window.counts.map((count, slot) => (slot === slotOf(bucket) ? count - cost : count));
   return { ...window, counts, total: window.total - cost };
 }

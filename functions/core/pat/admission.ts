@@ -16,18 +16,20 @@ const maxAttempts = 3;
 /**
  * Begins to measure, before the first reading.
  * @param readAgain - throws if the agent is blocked
- * @returns what lets it call: throws what `readAgain` does, or ApiError SERVICE_UNAVAILABLE if reading takes too long as well
+ * @returns what lets it call, and says whether it has read again: throws what `readAgain` does, or ApiError SERVICE_UNAVAILABLE if reading takes
+ * too long as well
  */
-export function openAdmission(readAgain: () => Promise<void>): () => Promise<void> {
+export function openAdmission(readAgain: () => Promise<void>): () => Promise<boolean> {
   let startedMs = performance.now();
   const isInTime = () => performance.now() - startedMs <= maxAdmissionMs;
   return async () => {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      if (isInTime()) return;
+      if (isInTime()) return attempt > 0;
       startedMs = performance.now();
       await readAgain();
     }
     if (!isInTime()) throw unavailable('The call could not be admitted in time, and was not made. Try again after Retry-After.');
+    return true;
   };
 }
 

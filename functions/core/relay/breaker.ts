@@ -12,6 +12,8 @@ export interface Breaker {
   secondsToWait(host: string): number;
   /** Reports whether the host answered in time. What it answered does not concern the breaker. */
   record(host: string, hasAnswered: boolean): void;
+  /** Says that nothing was learnt about the host: another call may be the probe. */
+  release(host: string): void;
 }
 
 export function openBreaker(now: () => number = Date.now): Breaker {
@@ -29,6 +31,10 @@ export function openBreaker(now: () => number = Date.now): Breaker {
     record(host, hasAnswered) {
       if (hasAnswered) hosts.delete(host);
       else hosts.set(host, { failures: (hosts.get(host)?.failures ?? 0) + 1, retryAtMs: now() + openMs });
+    },
+    release(host) {
+      const state = hosts.get(host);
+      if (state !== undefined && state.failures >= failuresToOpen) state.retryAtMs = now();
     },
   };
 }

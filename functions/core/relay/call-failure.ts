@@ -7,6 +7,8 @@ export type CallFailure =
   | 'no_credential'
   | 'resting'
   | 'crowded'
+  | 'lost'
+  | 'late'
   | 'broken_answer'
   | 'encoded_answer'
   | 'answer_too_large'
@@ -15,7 +17,7 @@ export type CallFailure =
 interface FailureRule {
   code: ErrorCode;
   message: string;
-  /** whether the upstream may have seen the call */
+  /** whether the upstream may have acted on the call */
   outcome: 'not_sent' | 'unknown';
 }
 
@@ -45,6 +47,16 @@ const failures: Record<CallFailure, FailureRule> = {
     code: 'SERVICE_UNAVAILABLE',
     message:
       "Too many calls of the intent's endpoint, or of this agent, have been waiting for their answers for long. Nothing was sent; try again after Retry-After.",
+    outcome: 'not_sent',
+  },
+  lost: {
+    code: 'SERVICE_UNAVAILABLE',
+    message: "The connection to the intent's endpoint was lost before the call was sent. Nothing was sent; try again after Retry-After.",
+    outcome: 'not_sent',
+  },
+  late: {
+    code: 'SERVICE_UNAVAILABLE',
+    message: 'The time for the call was up before it could be sent. Nothing was sent; try again after Retry-After.',
     outcome: 'not_sent',
   },
   refused_address: {
@@ -82,7 +94,7 @@ const failures: Record<CallFailure, FailureRule> = {
 /** A call without an answer, as the agent sees it. `Retry-After` is given if trying again can help. */
 export class CallFailed extends ApiError {
   readonly reason: CallFailure;
-  /** whether the upstream may have seen the call; the agent reads the same in `details.outcome` */
+  /** whether the upstream may have acted on the call; the agent reads the same in `details.outcome` */
   readonly outcome: FailureRule['outcome'];
 
   constructor(reason: CallFailure, cause?: unknown, retryAfterSeconds = 5) {
@@ -94,8 +106,11 @@ export class CallFailed extends ApiError {
   }
 }
 
-/** What an error of a call means; a DOMException says that its time was up. Any other error is a fault of the gate, and is returned as it is. */
-export function describeCallError(error: unknown): unknown {
+/**
+ * What an error of a call means; a DOMException says that its time was up. Any other error is a fault of the gate, and is returned as it is.
+ * @param timeUp - what it means that the time was up
+ */
+export function describeCallError(error: unknown, timeUp: CallFailure): unknown {
   if (error instanceof DialError) return new CallFailed(error.failure, error);
-  return error instanceof DOMException ? new CallFailed('deadline', error) : error;
+  return error instanceof DOMException ? new CallFailed(timeUp, error) : error;
 }

@@ -7,7 +7,7 @@ import { carriesCredential, withCredentialQuery } from './credential.ts';
 import { type DialOptions, dial, type Resolve, resolveBySystem, type Target, targetOf } from './dial.ts';
 import { checkOrigin, type EgressRules, withOwnHost } from './egress.ts';
 import { buildHeaders } from './headers.ts';
-import { type HttpAnswer, openHttpClient } from './http-client.ts';
+import { type HeldRequest, openHttpClient } from './http-client.ts';
 import { openInFlight } from './in-flight.ts';
 import type { Execution } from './request.ts';
 
@@ -22,14 +22,26 @@ export interface UpstreamAnswer {
   durationMs: number;
 }
 
+/** A call whose upstream is connected, and of which nothing has been sent yet. */
+export interface ConnectedCall {
+  /**
+   * Makes the call, once: no redirect is followed, nothing is sent twice, but that a service whose credential has values to come next is
+   * called with these if it answers 401 to the others, which means that it has not acted.
+   * @param confirm - asked before it is called with those: throws an ApiError if the agent may not call any more, and the 401 is its answer
+   * @throws CallFailed INTENT_EXECUTION_FAILED, SERVICE_UNAVAILABLE or GATEWAY_TIMEOUT; its outcome is `not_sent` if the upstream has not
+   * acted, `unknown` if it may have
+   */
+  send(confirm: () => Promise<void>): Promise<UpstreamAnswer>;
+  /** Ends it without sending anything. */
+  drop(): void;
+}
+
 export interface Relay {
   /**
-   * Calls an intent's endpoint once: no redirect is followed, nothing is sent twice, but that a service whose credential has values to come
-   * next is called with these if it answers 401 to the others, which means that it has not acted.
-   * @throws ApiError INTENT_EXECUTION_FAILED, SERVICE_UNAVAILABLE, GATEWAY_TIMEOUT, or what `confirm` throws; `details.outcome` is `not_sent`
-   * if the upstream cannot have seen the call, `unknown` if it may have
+   * Connects to an intent's endpoint, with the credential that the call needs. Whoever gets the call sends it, or drops it.
+   * @throws CallFailed whose outcome is `not_sent`
    */
-  call(execution: Execution): Promise<UpstreamAnswer>;
+  connect(execution: Execution): Promise<ConnectedCall>;
   close(): void;
 }
 
@@ -88,64 +100,111 @@ export function openRelay({
     }
   }
 
-  async function sendWith(execution: Execution, values: CredentialValues | undefined, signal: AbortSignal): Promise<HttpAnswer> {
+  async function hold(execution: Execution, values: CredentialValues | undefined, signal: AbortSignal): Promise<HeldRequest> {
     const request = values === undefined ? execution.request : withCredentialQuery(execution.request, values);
     const url = new URL(request.url);
     const { method, body } = request;
-    const confirm = () => execution.confirm().catch(notSent);
-    return client.send({ method, url, headers: buildHeaders({ ...execution, request }, url, values), body, signal, confirm });
+    const held = await client.hold({ method, url, headers: buildHeaders({ ...execution, request }, url, values), body });
+    if (signal.aborted) held.drop();
+    signal.throwIfAborted();
+    return held;
   }
 
-  async function sendAccepted(execution: Execution, credential: Credential | undefined, signal: AbortSignal) {
-    if (credential?.next === undefined) return { answer: await sendWith(execution, credential, signal) };
+  /** The values that a service is called with, and those that it is called with if it does not accept them. */
+  async function credentialsOf(execution: Execution, url: URL) {
+    const credential = await credentialOf(execution, url);
+    if (credential?.next === undefined) return { credential, first: credential };
     const { next } = credential;
-    const [first, second] = switched.has(credential) ? [next, credential] : [credential, next];
-    const refused = await sendWith(execution, first, signal);
-    if (refused.status !== 401) return { answer: refused, ...(first === next && { isByNext: true as const }) };
-    const answer = await sendWith(execution, second, signal);
-    if (answer.status === 401) return { answer };
-    if (second === next) switched.add(credential);
-    else switched.delete(credential);
-    return { answer, ...(second === next && { isByNext: true as const }) };
+    return switched.has(credential) ? { credential, first: next, second: credential } : { credential, first: credential, second: next };
   }
 
-  async function send(execution: Execution, url: URL, signal: AbortSignal): Promise<Omit<UpstreamAnswer, 'durationMs'>> {
-    const { answer, ...by } = await sendAccepted(execution, await credentialOf(execution, url), signal);
-    const retryAfter = answer.headers['retry-after'];
-    return { status: answer.status, body: answer.body, ...(retryAfter !== undefined && { retryAfter }), ...by };
-  }
+  const crowded = (host: string): never => {
+    breaker.release(host);
+    throw new CallFailed('crowded', undefined, 1);
+  };
 
   return {
-    async call(execution) {
+    async connect(execution) {
       const startedMs = performance.now();
       const url = new URL(execution.request.url);
       if (checkOrigin(url.origin, withOwnHost(rules, execution.baseUrl)).length > 0) throw new CallFailed('refused_address');
       const host = hostOf(targetOf(url));
       const waitSeconds = breaker.secondsToWait(host);
       if (waitSeconds > 0) throw new CallFailed('resting', undefined, waitSeconds);
-      const leave = inFlight.enter(host, execution.agentId);
-      if (!leave) throw new CallFailed('crowded', undefined, 1);
-      const deadlineMs = Math.max(0, Math.min(execution.deadlineMs, maxDeadlineMs));
-      try {
-        const answer = await bounded(deadlineMs, (signal) => Promise.race([send(execution, url, signal), whenAborted(signal)]));
-        breaker.record(host, true);
-        return { ...answer, durationMs: performance.now() - startedMs };
-      } catch (error) {
-        const failure = describeCallError(error);
-        const hasAnswered = failure instanceof CallFailed ? answers[failure.reason] : undefined;
-        if (hasAnswered !== undefined) breaker.record(host, hasAnswered);
-        throw failure;
-      } finally {
-        leave();
+      const leave = inFlight.enter(host, execution.agentId) ?? crowded(host);
+      const endMs = startedMs + Math.min(execution.deadlineMs, maxDeadlineMs);
+      const leftMs = () => Math.max(0, endMs - performance.now());
+
+      /** Runs a step of the call, within the time that is left for all of it, and takes note of what its failure says about the host. */
+      async function run<T>(timeUp: CallFailure, step: (signal: AbortSignal) => Promise<T>): Promise<T> {
+        try {
+          return await bounded(leftMs(), (signal) => Promise.race([step(signal), whenAborted(signal)]));
+        } catch (error) {
+          const failure = describeCallError(error, timeUp);
+          const hasAnswered = failure instanceof CallFailed ? answers[failure.reason] : undefined;
+          if (hasAnswered === undefined) breaker.release(host);
+          else breaker.record(host, hasAnswered);
+          leave();
+          throw failure;
+        }
       }
+
+      const { held, credential, first, second } = await run('late', async (signal) => {
+        const values = await credentialsOf(execution, url);
+        return { ...values, held: await hold(execution, values.first, signal) };
+      });
+      const connectedMs = performance.now() - startedMs;
+
+      async function sendAccepted(signal: AbortSignal, confirm: () => Promise<void>) {
+        const answer = await held.send(signal);
+        const isByNext = first !== undefined && first === credential?.next;
+        if (answer.status !== 401 || credential === undefined || second === undefined) return { answer, isByNext };
+        const other = await hold(execution, second, signal);
+        try {
+          await confirm();
+        } catch (error) {
+          other.drop();
+          if (error instanceof ApiError) return { answer, isByNext: false };
+          throw error;
+        }
+        const next = await other.send(signal);
+        if (next.status === 401) return { answer: next, isByNext: false };
+        if (isByNext) switched.delete(credential);
+        else switched.add(credential);
+        return { answer: next, isByNext: !isByNext };
+      }
+
+      const drop = () => {
+        held.drop();
+        breaker.release(host);
+        leave();
+      };
+
+      return {
+        drop,
+        async send(confirm) {
+          const sentMs = performance.now();
+          if (leftMs() === 0) {
+            drop();
+            throw new CallFailed('late');
+          }
+          const { answer, isByNext } = await run('deadline', (signal) => sendAccepted(signal, confirm));
+          breaker.record(host, true);
+          leave();
+          const retryAfter = answer.headers['retry-after'];
+          return {
+            status: answer.status,
+            body: answer.body,
+            ...(retryAfter !== undefined && { retryAfter }),
+            ...(isByNext && { isByNext }),
+            durationMs: connectedMs + performance.now() - sentMs,
+          };
+        },
+      };
     },
     close: client.close,
   };
 }
-
-const notSent = (error: unknown): never => {
-  throw error instanceof ApiError ? error.withDetails({ outcome: 'not_sent' }) : error;
-};
 
 /** The client observes a signal only once it is connected. */
 const whenAborted = (signal: AbortSignal): Promise<never> =>

@@ -1,5 +1,6 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
+import { addAbortSignal } from 'node:stream';
 import { CallFailed } from './call-failure.ts';
 import { DialError, type Target, targetOf } from './dial.ts';
 
@@ -8,10 +9,6 @@ export interface HttpRequest {
   url: URL;
   headers: Record<string, string>;
   body?: string | Buffer | undefined;
-  /** ends the request, and the connection with it */
-  signal: AbortSignal;
-  /** asked once a connection is there: if it rejects, nothing is sent */
-  confirm?: () => Promise<void>;
 }
 
 export interface HttpAnswer {
@@ -20,14 +17,27 @@ export interface HttpAnswer {
   body: Buffer;
 }
 
+/** A request that has its connection, and of which nothing has been sent yet. */
+export interface HeldRequest {
+  /**
+   * Sends it and reads its answer. Nothing is sent twice, no redirect is followed.
+   * @param signal - ends the request, and the connection with it
+   * @throws CallFailed `lost` if the connection was lost before, so that nothing was sent; `broken_answer`, `answer_too_large` or `encoded_answer`
+   */
+  send(signal: AbortSignal): Promise<HttpAnswer>;
+  /** Closes its connection. */
+  drop(): void;
+}
+
 /** HTTP/1.1 over connections that the caller opens, and that are reused. */
 export interface HttpClient {
   /**
-   * Sends one request and reads its answer. Nothing is sent twice, no redirect is followed.
-   * @throws CallFailed `broken_answer`, `answer_too_large` or `encoded_answer`
-   * @throws DialError if no connection is made, or it is lost before anything is sent; or what `confirm` rejects with
+   * Finds a connection for a request.
+   * @throws DialError if no connection is made
    */
-  send(request: HttpRequest): Promise<HttpAnswer>;
+  hold(request: HttpRequest): Promise<HeldRequest>;
+  /** Sends a request once it has a connection, and reads its answer: {@link hold} and {@link HeldRequest.send}. */
+  send(request: HttpRequest & { signal: AbortSignal }): Promise<HttpAnswer>;
   close(): void;
 }
 
@@ -48,6 +58,8 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
   const staleAtMs = new WeakMap<Socket, number>();
   const agents = { http: openAgent('http:'), https: openAgent('https:') };
 
+  const isStale = (socket: Socket): boolean => Date.now() >= (staleAtMs.get(socket) ?? 0);
+
   function openAgent(protocol: string): Agent {
     // An agent skips closed connections only at the end it takes the next one from, and only if that is the front.
     const agent = new Agent({ keepAlive: true, scheduling: 'fifo' });
@@ -63,72 +75,94 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
 
   /** By the clock, not by a timer: a timer stops while a Lambda environment is frozen, upstreams do not. */
   function closeStale(agent: Agent): void {
-    const nowMs = Date.now();
     for (const sockets of Object.values(agent.freeSockets)) {
-      for (const socket of sockets ?? []) if (nowMs >= (staleAtMs.get(socket) ?? 0)) socket.destroy();
+      for (const socket of sockets ?? []) if (isStale(socket)) socket.destroy();
     }
   }
 
-  return {
-    send: async ({ method, url, headers, body, signal, confirm }) => {
-      signal.throwIfAborted();
-      const { protocol, hostname: host, port } = targetOf(url);
-      const agent = protocol === 'https:' ? agents.https : agents.http;
-      closeStale(agent);
-      return new Promise((resolve, reject) => {
-        let isSent = false;
-        const fail = (error?: Error) => reject(describeFailure(error, isSent));
-        const giveUp = (error: unknown) => {
-          reject(error);
-          call.destroy();
+  function hold({ method, url, headers, body }: HttpRequest): Promise<HeldRequest> {
+    const { protocol, hostname: host, port } = targetOf(url);
+    const agent = protocol === 'https:' ? agents.https : agents.http;
+    closeStale(agent);
+    const held = Promise.withResolvers<HeldRequest>();
+    const answered = Promise.withResolvers<HttpAnswer>();
+    // whoever sends the request is told
+    answered.promise.catch(() => {});
+    let isSent = false;
+    const fail = (error?: Error) => {
+      const failure = describeFailure(error, isSent);
+      held.reject(failure);
+      answered.reject(failure);
+    };
+    let answer: IncomingMessage | undefined;
+    const call = request({
+      agent,
+      method,
+      host,
+      port,
+      path: url.pathname + url.search,
+      // Node announces no length of its own for a body of GET or DELETE
+      headers: { ...headers, host: url.host, ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }) },
+      maxHeaderSize: maxHeaderBytes,
+      insecureHTTPParser: false,
+    })
+      .on('response', (response) => {
+        answer = response;
+        const { socket, statusCode: status = 0 } = response;
+        const refuse = (reason: 'encoded_answer' | 'answer_too_large') => {
+          response.destroy();
+          answered.reject(new CallFailed(reason));
         };
-        let answer: IncomingMessage | undefined;
-        const call = request({
-          agent,
-          method,
-          host,
-          port,
-          path: url.pathname + url.search,
-          // Node announces no length of its own for a body of GET or DELETE
-          headers: { ...headers, host: url.host, ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }) },
-          maxHeaderSize: maxHeaderBytes,
-          insecureHTTPParser: false,
-          signal,
-        })
-          .on('response', (response) => {
-            // an answer to nothing that was asked
-            if (!isSent) return giveUp(new DialError('unreachable'));
-            answer = response;
-            const { socket, statusCode: status = 0 } = response;
-            const refuse = (reason: 'encoded_answer' | 'answer_too_large') => {
-              response.destroy();
-              reject(new CallFailed(reason));
-            };
-            if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') return refuse('encoded_answer');
-            const chunks: Buffer[] = [];
-            let bytes = 0;
-            response
-              .on('data', (chunk: Buffer) => {
-                bytes += chunk.length;
-                if (bytes > maxAnswerBytes) refuse('answer_too_large');
-                else chunks.push(chunk);
-              })
-              .on('error', fail)
-              .on('end', () => {
-                staleAtMs.set(socket, Date.now() + idleMs(String(response.headers['keep-alive'])));
-                resolve({ status, headers: response.headers, body: Buffer.concat(chunks, bytes) });
-              });
+        if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') return refuse('encoded_answer');
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+        response
+          .on('data', (chunk: Buffer) => {
+            bytes += chunk.length;
+            if (bytes > maxAnswerBytes) refuse('answer_too_large');
+            else chunks.push(chunk);
           })
-          // Bytes after a complete answer close the connection; the answer is valid.
-          .on('error', (error) => answer?.complete || fail(error))
-          .on('close', () => answer?.complete || fail());
-        // nothing of a request is written before it ends
-        const send = () => {
+          .on('error', fail)
+          .on('end', () => {
+            staleAtMs.set(socket, Date.now() + idleMs(String(response.headers['keep-alive'])));
+            answered.resolve({ status, headers: response.headers, body: Buffer.concat(chunks, bytes) });
+          });
+      })
+      // Bytes after a complete answer close the connection; the answer is valid.
+      .on('error', (error) => answer?.complete || fail(error))
+      .on('close', () => answer?.complete || fail());
+    const drop = () => void call.destroy();
+    call.once('socket', (socket) => {
+      // what comes before the request is no answer to it
+      const loseEarly = () => {
+        fail();
+        drop();
+      };
+      socket.once('data', loseEarly);
+      held.resolve({
+        send: async (signal) => {
+          if (signal.aborted) drop();
+          signal.throwIfAborted();
+          if (call.reusedSocket && isStale(socket)) loseEarly();
+          socket.off('data', loseEarly);
+          if (call.destroyed) return answered.promise;
           isSent = true;
+          addAbortSignal(signal, call);
+          // nothing of a request is written before it ends
           call.end(body);
-        };
-        call.once('socket', () => (confirm ? confirm().then(send, giveUp) : send()));
+          return answered.promise;
+        },
+        drop,
       });
+    });
+    return held.promise;
+  }
+
+  return {
+    hold,
+    send: async ({ signal, ...request }) => {
+      signal.throwIfAborted();
+      return (await hold(request)).send(signal);
     },
     close: () => {
       for (const agent of Object.values(agents)) agent.destroy();
@@ -142,9 +176,9 @@ function idleMs(announced: string): number {
   return seconds === undefined ? maxIdleMs : Math.min(maxIdleMs, Number(seconds) * 1_000 - closingMarginMs);
 }
 
-/** For anything that breaks a connection: once it is sent, the upstream may have seen the request. */
+/** For anything that breaks a connection: once the request is sent, the upstream may have seen it. */
 function describeFailure(error: (Error & { code?: string }) | undefined, isSent: boolean): Error {
   if (error instanceof DialError) return error;
-  if (!isSent) return new DialError('unreachable', error);
+  if (!isSent) return new CallFailed('lost', error);
   return new CallFailed(error?.code === 'HPE_HEADER_OVERFLOW' ? 'answer_too_large' : 'broken_answer', error);
 }

@@ -37,8 +37,6 @@ export interface Execution {
   baseUrl: string;
   /** longest time that the call may take, in milliseconds */
   deadlineMs: number;
-  /** asked once a connection is there and before anything is sent: throws an ApiError if the call may not be made any more */
-  confirm(): Promise<void>;
 }
 
 type Values = Record<string, unknown>;

@@ -7,6 +7,7 @@ import { compileParameters } from '../../../../functions/core/parameters/compile
 import { openRelay, type Relay } from '../../../../functions/core/relay/call.ts';
 import { buildRequest } from '../../../../functions/core/relay/request.ts';
 import { splitIntentUid } from '../../../../schemas/intent-uid.ts';
+import { callUpstream } from '../../../support/call-upstream.ts';
 import { type SeenRequest, startUpstream } from '../../../support/upstream.ts';
 
 let upstream: Awaited<ReturnType<typeof startUpstream>>;
@@ -33,7 +34,7 @@ async function execute(slug: string, parameters: Record<string, unknown>): Promi
   if (intent === undefined) throw new Error(`there is no intent ${slug}`);
   const { values, issues } = compileParameters(intent.input_parameters)(parameters);
   if (values === undefined) throw new Error(JSON.stringify(issues));
-  await relay.call({
+  await callUpstream(relay, {
     request: buildRequest({ ...intent }, values),
     service: { service_id: 'every', ...plan.service },
     intentUid: intent.intent_uid,
@@ -43,7 +44,6 @@ async function execute(slug: string, parameters: Record<string, unknown>): Promi
     executionId: 'execution',
     baseUrl: 'https://gate.example',
     deadlineMs: 5_000,
-    confirm: async () => {},
   });
   const seen = upstream.seen.at(-1);
   if (seen === undefined) throw new Error('nothing was called');

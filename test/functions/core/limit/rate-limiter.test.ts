@@ -307,6 +307,20 @@ describe('faults', () => {
     expect(await limits.inspect(request)).toMatchObject({ standings: [{ used: 1 }] });
   });
 
+  test('calls that are made late do not stand in the way of each other: each is moved where others are counted, in one write', async () => {
+    const request = requestOf({ rate: 60, period: 60 });
+    const [one, other] = [openRateLimiter(store.table, now), openRateLimiter(store.table, now)];
+    const admitted = [await one.consume(request), await other.consume(request), await other.consume(request)];
+    nowMs += callableUntilMs(0, 60) + 1;
+    await one.consume(request);
+    await other.inspect(request);
+    store.operations.length = 0;
+    await Promise.all(admitted.map((decision, at) => (at === 0 ? one : other).renew(request, decision)));
+    expect(store.operations).toEqual(['UpdateItem', 'UpdateItem', 'UpdateItem']);
+    const { counts, total } = (await itemOf(request)) as { counts?: number[]; total?: number };
+    expect([total, counts?.filter((count) => count > 0)]).toEqual([4, [4]]);
+  });
+
   test('a call that is made when it does not count any more is refused if others have taken its place', async () => {
     const request = requestOf({ rate: 1, period: 60 });
     const limits = openRateLimiter(store.table, now);

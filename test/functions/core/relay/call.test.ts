@@ -1,13 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ApiError, unavailable } from '../../../../functions/core/api-error.ts';
-import { openRelay, type Relay, type RelayOptions } from '../../../../functions/core/relay/call.ts';
+import { openRelay, type RelayOptions } from '../../../../functions/core/relay/call.ts';
 import type { EgressRules } from '../../../../functions/core/relay/egress.ts';
 import type { Execution } from '../../../../functions/core/relay/request.ts';
+import { callUpstream } from '../../../support/call-upstream.ts';
 import { makeCertificate } from '../../../support/certificate.ts';
 import { startRawUpstream, startUpstream, watchSockets } from '../../../support/upstream.ts';
 
@@ -24,7 +25,6 @@ const execution = (url: string, more: Partial<Execution> = {}): Execution => ({
   executionId: 'execution-1',
   baseUrl: 'https://gate.example',
   deadlineMs: 5_000,
-  confirm: async () => {},
   ...more,
 });
 
@@ -43,8 +43,12 @@ afterEach(async () => {
   for (const part of opened.splice(0)) await (part.close ?? part.stop)?.();
 });
 
-const relay = (options: Partial<RelayOptions> = {}): Relay =>
-  keep(openRelay({ rules: loopback, resolve: async () => [{ address: '127.0.0.1', family: 4 }], credentials: unreadable, ...options }));
+const relay = (options: Partial<RelayOptions> = {}) => {
+  const own = keep(
+    openRelay({ rules: loopback, resolve: async () => [{ address: '127.0.0.1', family: 4 }], credentials: unreadable, ...options }),
+  );
+  return { ...own, call: (execution: Execution) => callUpstream(own, execution) };
+};
 
 const refusal = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
@@ -106,24 +110,46 @@ describe('a call', () => {
     sockets.stop();
   });
 
-  test('is not made if it is refused once the upstream is connected', async () => {
+  test('is not made if it is dropped once the upstream is connected', async () => {
     const upstream = keep(await startUpstream((_, response) => response.end('{}')));
-    const { call } = relay();
+    const { connect, call } = relay();
     const url = `http://upstream.example:${upstream.port}/`;
-    const refused = new ApiError('TOO_MANY_REQUESTS', 'Not now.', { details: { limit: 1 }, headers: { 'Retry-After': '2' } });
-    const error = await expectFailure(
-      call(execution(url, { confirm: () => Promise.reject(refused) })),
-      'TOO_MANY_REQUESTS',
-      429,
-      { limit: 1, outcome: 'not_sent' },
-      /Not now/,
-    );
-    expect(error.headers).toEqual({ 'Retry-After': '2' });
+    (await connect(execution(url))).drop();
+    await pause(30);
     expect([upstream.connections, upstream.seen.length]).toEqual([1, 0]);
-    const fault = new TypeError('a fault of the gate');
-    expect(await refusal(call(execution(url, { confirm: () => Promise.reject(fault) })))).toBe(fault);
     await call(execution(url));
     expect(upstream.seen).toHaveLength(1);
+  });
+
+  test('is not made if its time is up before it is sent', async () => {
+    const upstream = keep(await startUpstream((_, response) => response.end('{}')));
+    const { connect } = relay();
+    for (let count = 0; count < 6; count++) {
+      const connected = await connect(execution(`http://upstream.example:${upstream.port}/`, { deadlineMs: 100 }));
+      await pause(110);
+      await expectFailure(
+        connected.send(async () => {}),
+        'SERVICE_UNAVAILABLE',
+        503,
+        { reason: 'late', outcome: 'not_sent' },
+        /before it could be sent/,
+      );
+    }
+    expect(upstream.seen).toEqual([]);
+  });
+
+  test('is not made if its connection is lost before it is sent', async () => {
+    const upstream = await startUpstream((_, response) => response.end('{}'));
+    const connected = await relay().connect(execution(`http://upstream.example:${upstream.port}/`));
+    await upstream.stop();
+    await pause(30);
+    await expectFailure(
+      connected.send(async () => {}),
+      'SERVICE_UNAVAILABLE',
+      503,
+      { reason: 'lost', outcome: 'not_sent' },
+      /connection .* was lost/,
+    );
   });
 
   test('without a body sends none, and over http no credential', async () => {
@@ -429,14 +455,16 @@ describe('an upstream that', () => {
     await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'encoded_answer', outcome: 'unknown' }, /content coding/);
   });
 
+  const tooLate = ['SERVICE_UNAVAILABLE', 503, { reason: 'late', outcome: 'not_sent' }, /before it could be sent/] as const;
+
   test.each([0, -5, 0.5])('is called with %d ms left', async (deadlineMs) => {
     const upstream = keep(await startRawUpstream(() => {}));
-    await expectFailure(relay().call(execution(`http://upstream.example:${upstream.port}/`, { deadlineMs })), ...late);
+    await expectFailure(relay().call(execution(`http://upstream.example:${upstream.port}/`, { deadlineMs })), ...tooLate);
   });
 
   test('takes its time to connect', async () => {
     const resolve = () => new Promise<never>(() => {});
     const call = relay({ resolve }).call(execution('https://upstream.example/', { deadlineMs: 100 }));
-    await expectFailure(call, ...late);
+    await expectFailure(call, ...tooLate);
   });
 });

@@ -126,69 +126,71 @@ test('the request fails with the error of the connection', async () => {
   expect(await reasonOf(client.send({ method: 'GET', url, headers: {}, signal: new AbortController().signal }))).toBe(failure);
 });
 
-describe('a request that has to be confirmed', () => {
-  /** A request that waits on its connection until it is confirmed or not. */
-  async function hold() {
+describe('a request that is held', () => {
+  /** A request that has its connection, which announces how long it may be idle. */
+  async function hold(head = '') {
     const sockets: Socket[] = [];
     const received: string[] = [];
     const server = createServer((socket) => {
       sockets.push(socket);
-      socket.on('data', (data) => {
-        received.push(String(data));
-        socket.write(whole);
-      });
+      socket
+        .on('error', () => {})
+        .on('data', (data) => {
+          received.push(String(data));
+          socket.write(`HTTP/1.1 200 OK\r\n${head}Content-Length: 5\r\n\r\nfirst`);
+        });
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
     const client = openHttpClient(async () => connect({ host: '127.0.0.1', port }), 1_000);
     opened.push(client.close, () => server.close());
-    const { promise: confirmed, resolve: confirm, reject: refuse } = Promise.withResolvers<void>();
-    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-    const answer = reasonOf(
-      client.send({
-        method: 'POST',
-        url: new URL(`http://127.0.0.1:${port}/`),
-        headers: {},
-        body: '{}',
-        signal: AbortSignal.timeout(2_000),
-        confirm: () => {
-          ask();
-          return confirmed;
-        },
-      }),
-    );
-    await asked;
+    const request = { method: 'POST', url: new URL(`http://127.0.0.1:${port}/`), headers: {}, body: '{}' };
+    const held = await client.hold(request);
     await setTimeout(30);
     expect([sockets.length, received]).toEqual([1, []]);
-    return { socket: sockets[0] as Socket, received, answer, confirm, refuse };
+    return { client, request, held, socket: sockets[0] as Socket, received, signal: AbortSignal.timeout(2_000) };
   }
 
-  test('is sent once it is', async () => {
-    const { received, answer, confirm } = await hold();
-    confirm();
-    expect(await answer).toMatchObject({ status: 200 });
+  test('is sent when it is told to', async () => {
+    const { held, received, signal } = await hold();
+    expect(await held.send(signal)).toMatchObject({ status: 200 });
     expect(received.join('')).toMatch(/^POST .*\{\}$/s);
   });
 
-  test('is not sent if it is refused', async () => {
-    const { received, answer, refuse } = await hold();
-    const refusal = new Error('no');
-    refuse(refusal);
-    expect(await answer).toBe(refusal);
+  test('is not sent once it is dropped, or its time is up', async () => {
+    const { held, received, signal } = await hold();
+    held.drop();
+    expect(await reasonOf(held.send(signal))).toBe('lost');
+    const other = await hold();
+    const over = AbortSignal.abort(new DOMException('late', 'TimeoutError'));
+    expect(await reasonOf(other.held.send(over))).toBe(over.reason);
     await setTimeout(30);
-    expect(received).toEqual([]);
+    expect([received, other.received, other.socket.destroyed]).toEqual([[], [], true]);
   });
 
   test.each([
     ['is lost', (socket: Socket) => void socket.destroy()],
     ['carries an answer already', (socket: Socket) => void socket.write(whole)],
+    ['carries a part of an answer already', (socket: Socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-')],
   ])('is not sent if its connection %s', async (_, disturb) => {
-    const { socket, received, answer, confirm } = await hold();
+    const { socket, received, held, signal } = await hold();
     disturb(socket);
-    expect(await answer).toMatchObject({ failure: 'unreachable' });
-    confirm();
+    await setTimeout(30);
+    expect(await reasonOf(held.send(signal))).toBe('lost');
     await setTimeout(30);
     expect(received).toEqual([]);
+  });
+
+  test('is not sent over a connection that may be closed by then', async () => {
+    const { client, request, held, received, signal } = await hold('Keep-Alive: timeout=2\r\n');
+    await held.send(signal);
+    await setImmediate();
+    const second = await client.hold(request);
+    const now = Date.now();
+    jest.spyOn(Date, 'now').mockReturnValue(now + 1_000);
+    expect(await reasonOf(second.send(signal))).toBe('lost');
+    await setTimeout(30);
+    expect(received).toHaveLength(1);
   });
 });
 

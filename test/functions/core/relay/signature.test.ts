@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Credential } from '../../../../functions/core/credentials/credentials.ts';
 import { openRelay, type Relay } from '../../../../functions/core/relay/call.ts';
 import type { Execution, UpstreamRequest } from '../../../../functions/core/relay/request.ts';
+import { callUpstream } from '../../../support/call-upstream.ts';
 import { makeCertificate } from '../../../support/certificate.ts';
 import { type SeenRequest, startUpstream } from '../../../support/upstream.ts';
 
@@ -55,7 +56,7 @@ async function call(
 ): Promise<SeenRequest> {
   asked = [];
   const { path, ...rest } = request;
-  await relay.call({
+  await callUpstream(relay, {
     request: { ...rest, url: `https://upstream.example:${upstream.port}${path}` },
     service,
     intentUid: 'world.example:get-country:v1',
@@ -65,7 +66,6 @@ async function call(
     executionId: 'execution-1',
     baseUrl: 'https://gate.example',
     deadlineMs: 5_000,
-    confirm: async () => {},
   });
   const seen = upstream.seen.at(-1);
   if (seen === undefined) throw new Error('nothing came');
