@@ -26,6 +26,7 @@ import type { Rule } from './core/policy/reading.ts';
 import { openReceipt, type Receipt } from './core/receipt.ts';
 import { mapAnswer } from './core/relay/answer.ts';
 import { type ConnectedCall, openRelay, type Relay } from './core/relay/call.ts';
+import { CallFailed } from './core/relay/call-failure.ts';
 import { carriesCredential } from './core/relay/credential.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { buildRequest } from './core/relay/request.ts';
@@ -98,6 +99,11 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
         upstream_host: host,
         ...(service.credential && { credential: carriesCredential(service, origin) ? 'sent' : 'withheld' }),
       };
+      /** If the time was up before the upstream knew of the call, that says nothing about it. */
+      const noteFailure = (error: unknown): never => {
+        if (!(error instanceof CallFailed && error.reason === 'late')) receipt.note(notes);
+        throw error;
+      };
       const connect = (): Promise<ConnectedCall> =>
         relay
           .connect({
@@ -110,10 +116,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
             baseUrl: request.baseUrl,
             deadlineMs: request.remainingMs() - reservedMs,
           })
-          .catch((error: unknown) => {
-            receipt.note(notes);
-            throw error;
-          });
+          .catch(noteFailure);
 
       /** Asked right before the call is sent: secrets and connections have taken their time. */
       const ready = async (): Promise<void> => {
@@ -145,9 +148,11 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
           }
         },
         act: async (call) => {
-          receipt.note(notes);
-          const answer = await call.send(ready).catch((error: unknown) => (isNotSent(error) ? giveBack(error) : Promise.reject(error)));
-          if (answer.isByNext) receipt.note({ credential: 'next' });
+          const answer = await call
+            .send(ready)
+            .catch(noteFailure)
+            .catch((error: unknown) => (isNotSent(error) ? giveBack(error) : Promise.reject(error)));
+          receipt.note({ ...notes, ...(answer.isByNext && { credential: 'next' }) });
           receipt.note({ upstream_status: answer.status, upstream_ms: Math.round(answer.durationMs), answer_bytes: answer.body.length });
           return ok(mapAnswer(answer, intent));
         },

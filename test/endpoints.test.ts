@@ -6,7 +6,7 @@ import { listExamples } from '../lib/openapi/examples.ts';
 import { describeOperations } from '../lib/openapi/operations.ts';
 
 const guide = 'CONTRIBUTING.md, "Add an endpoint", says how';
-const tests = globSync('test/functions/**/*.test.ts').map((file) => ({ file, text: readFileSync(file, 'utf8') }));
+const tests = globSync(['test/functions/**/*.test.ts', 'test/e2e/*.check.ts']).map((file) => ({ file, text: readFileSync(file, 'utf8') }));
 const sourceOf = ({ name }: { name: string }): string => `functions/${name}.ts`;
 
 const texts: Record<string, unknown> = describeOperations('proto');

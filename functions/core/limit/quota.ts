@@ -41,17 +41,15 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
   let decision: LimitDecision | undefined;
   let ofService: LimitDecision | undefined;
 
-  /** Counts the call among its agent's, or makes sure that it still counts long enough. */
-  async function countOwn(): Promise<void> {
-    if (!isLimited(own)) return;
-    decision = await (decision?.isAdmitted ? limits.renew(own, decision) : limits.consume(own));
+  /** Takes what was decided about the call among its agent's. */
+  async function decide(counting: Promise<LimitDecision>): Promise<void> {
+    decision = await counting;
     if (!decision.isAdmitted) throw limitExceeded(decision);
   }
 
   /** The same among the calls of the service. */
-  async function countOfService(): Promise<void> {
-    if (!isLimited(shared)) return;
-    ofService = await (ofService?.isAdmitted ? limits.renew(shared, ofService) : limits.consume(shared));
+  async function decideOfService(counting: Promise<LimitDecision>): Promise<void> {
+    ofService = await counting;
     if (!ofService.isAdmitted) throw limitExceeded(ofService, { ...serviceWords, beside: decision?.standings ?? [] });
   }
 
@@ -80,14 +78,14 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
       return refusal && limitExceeded(refusal, serviceWords);
     },
     consume: async () => {
-      await countOwn();
-      await countOfService();
+      if (isLimited(own)) await decide(limits.consume(own));
+      if (isLimited(shared)) await decideOfService(limits.consume(shared));
     },
     renew: async () => {
       for (let renewals = 0; renewals < maxRenewals; renewals++) {
         const seen = [decision, ofService];
-        await countOwn();
-        await countOfService();
+        if (decision) await decide(limits.renew(own, decision));
+        if (shared && ofService) await decideOfService(limits.renew(shared, ofService));
         if (seen[0] === decision && seen[1] === ofService) return;
       }
       throw unavailable('The call could not be made in time after it was counted. Try again after Retry-After.');

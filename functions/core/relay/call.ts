@@ -1,6 +1,6 @@
 import { ApiError } from '../api-error.ts';
 import type { Credential, Credentials, CredentialValues } from '../credentials/credentials.ts';
-import { bounded } from '../invocation.ts';
+import { bounded, currentSignal } from '../invocation.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
 import { CallFailed, type CallFailure, describeCallError } from './call-failure.ts';
 import { carriesCredential, withCredentialQuery } from './credential.ts';
@@ -101,6 +101,7 @@ export function openRelay({
   }
 
   async function hold(execution: Execution, values: CredentialValues | undefined, signal: AbortSignal): Promise<HeldRequest> {
+    signal.throwIfAborted();
     const request = values === undefined ? execution.request : withCredentialQuery(execution.request, values);
     const url = new URL(request.url);
     const { method, body } = request;
@@ -118,8 +119,8 @@ export function openRelay({
     return switched.has(credential) ? { credential, first: next, second: credential } : { credential, first: credential, second: next };
   }
 
-  const crowded = (host: string): never => {
-    breaker.release(host);
+  const crowded = (host: string, execution: Execution): never => {
+    breaker.release(host, execution);
     throw new CallFailed('crowded', undefined, 1);
   };
 
@@ -129,36 +130,41 @@ export function openRelay({
       const url = new URL(execution.request.url);
       if (checkOrigin(url.origin, withOwnHost(rules, execution.baseUrl)).length > 0) throw new CallFailed('refused_address');
       const host = hostOf(targetOf(url));
-      const waitSeconds = breaker.secondsToWait(host);
+      const waitSeconds = breaker.secondsToWait(host, execution);
       if (waitSeconds > 0) throw new CallFailed('resting', undefined, waitSeconds);
-      const leave = inFlight.enter(host, execution.agentId) ?? crowded(host);
+      const leave = inFlight.enter(host, execution.agentId) ?? crowded(host, execution);
       const endMs = startedMs + Math.min(execution.deadlineMs, maxDeadlineMs);
       const leftMs = () => Math.max(0, endMs - performance.now());
 
+      /** what it means if the time is up: the upstream knows of the call while it is sent, and until it has said 401 */
+      let timeUp: CallFailure = 'late';
+
       /** Runs a step of the call, within the time that is left for all of it, and takes note of what its failure says about the host. */
-      async function run<T>(timeUp: CallFailure, step: (signal: AbortSignal) => Promise<T>): Promise<T> {
+      async function run<T>(step: (signal: AbortSignal) => Promise<T>): Promise<T> {
         try {
           return await bounded(leftMs(), (signal) => Promise.race([step(signal), whenAborted(signal)]));
         } catch (error) {
           const failure = describeCallError(error, timeUp);
           const hasAnswered = failure instanceof CallFailed ? answers[failure.reason] : undefined;
-          if (hasAnswered === undefined) breaker.release(host);
+          if (hasAnswered === undefined) breaker.release(host, execution);
           else breaker.record(host, hasAnswered);
           leave();
           throw failure;
         }
       }
 
-      const { held, credential, first, second } = await run('late', async (signal) => {
+      const { held, credential, first, second } = await run(async (signal) => {
         const values = await credentialsOf(execution, url);
         return { ...values, held: await hold(execution, values.first, signal) };
       });
       const connectedMs = performance.now() - startedMs;
 
       async function sendAccepted(signal: AbortSignal, confirm: () => Promise<void>) {
+        timeUp = 'deadline';
         const answer = await held.send(signal);
         const isByNext = first !== undefined && first === credential?.next;
         if (answer.status !== 401 || credential === undefined || second === undefined) return { answer, isByNext };
+        timeUp = 'late';
         const other = await hold(execution, second, signal);
         try {
           await confirm();
@@ -167,6 +173,7 @@ export function openRelay({
           if (error instanceof ApiError) return { answer, isByNext: false };
           throw error;
         }
+        timeUp = 'deadline';
         const next = await other.send(signal);
         if (next.status === 401) return { answer: next, isByNext: false };
         if (isByNext) switched.delete(credential);
@@ -176,7 +183,7 @@ export function openRelay({
 
       const drop = () => {
         held.drop();
-        breaker.release(host);
+        breaker.release(host, execution);
         leave();
       };
 
@@ -184,11 +191,11 @@ export function openRelay({
         drop,
         async send(confirm) {
           const sentMs = performance.now();
-          if (leftMs() === 0) {
+          if (leftMs() === 0 || currentSignal()?.aborted) {
             drop();
             throw new CallFailed('late');
           }
-          const { answer, isByNext } = await run('deadline', (signal) => sendAccepted(signal, confirm));
+          const { answer, isByNext } = await run((signal) => sendAccepted(signal, confirm));
           breaker.record(host, true);
           leave();
           const retryAfter = answer.headers['retry-after'];

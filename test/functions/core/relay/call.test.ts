@@ -138,6 +138,31 @@ describe('a call', () => {
     expect(upstream.seen).toEqual([]);
   });
 
+  test('that was refused with 401 has not acted if the time is up before it is made with the next values', async () => {
+    const certificate = makeCertificate('upstream.example');
+    const upstream = keep(await startUpstream((_, response) => response.writeHead(401).end(), certificate));
+    const url = `https://upstream.example:${upstream.port}/`;
+    const values = { headers: {}, query: { key: '1' }, signing_key: 'AAAA' };
+    const credentials = { read: async () => ({ ...values, next: { ...values, query: { key: '2' } } }) };
+    const service = { ...withCredential, credential: { set_at: 1, origins: [new URL(url).origin] } };
+    const learnt: boolean[] = [];
+    const breaker = {
+      secondsToWait: () => 0,
+      record: (_: string, hasAnswered: boolean) => void learnt.push(hasAnswered),
+      release: () => {},
+    };
+    const { connect } = relay({ credentials, breaker, trustedCertificate: certificate.cert });
+    const connected = await connect(execution(url, { service, deadlineMs: 1_000 }));
+    await expectFailure(
+      connected.send(() => pause(1_200)),
+      'SERVICE_UNAVAILABLE',
+      503,
+      { reason: 'late', outcome: 'not_sent' },
+      /before it could be sent/,
+    );
+    expect([upstream.seen.length, learnt]).toEqual([1, []]);
+  });
+
   test('is not made if its connection is lost before it is sent', async () => {
     const upstream = await startUpstream((_, response) => response.end('{}'));
     const connected = await relay().connect(execution(`http://upstream.example:${upstream.port}/`));
