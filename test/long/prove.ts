@@ -238,6 +238,13 @@ const jobs = [
   ...listConditions().map(needed),
 ].filter(({ name }) => name.includes(only));
 
+if (jobs.length === 0) {
+  console.error(
+    `Nothing that is tried has "${only}" in its name: --only takes a part of the name of a scenario, trial or planted bug, or what a harness counts.`,
+  );
+  process.exit(1);
+}
+
 const startedMs = performance.now();
 const rows: Row[] = [];
 const left = [...jobs.entries()];
