@@ -64,8 +64,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
     const { claims, policy, proof } = authorization;
     const { thumbprint, account } = holderOf(claims);
     const receipt = openReceipt(request, claims.sub, policy.digest);
-    const counterFor = (rules: readonly Rule[]) =>
-      countExecution(account, chargesOf(rules), { lmt: claims.lmt, templateDigest: policy.templateDigest });
+    const counterFor = (rules: readonly Rule[]) => countExecution(account, chargesOf(rules));
     const quota = openQuota(limits, counterFor(rulesForAll(policy.grants)));
 
     const giveBack = async (error: unknown): Promise<never> => {

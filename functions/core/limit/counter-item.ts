@@ -12,7 +12,7 @@ export interface CountedWindow extends Window {
 export interface CounterItem {
   /** by the ids of their limits; those of limits that no longer apply stay until they are empty */
   windows: Record<string, CountedWindow>;
-  /** tokens of the last writes, the newest first: by its token a write whose answer was lost is recognised. None if the item is not in the table. */
+  /** tokens of the last writes, the newest first: by its token a write whose answer was lost is recognised. */
   last: readonly string[];
 }
 
@@ -22,10 +22,9 @@ export const keptTokens = 8;
 /** The windows that a call is counted in, and the newest bucket of each. */
 export type Buckets = Readonly<Record<string, number>>;
 
-/** The counters of the table. Each method is one operation, but for finding what there is not. */
+/** The counters of the table. Each method is one operation. */
 export interface CounterItems {
-  /** @param earlier - where version 0.1.0 counted, and the window that takes that over if there is no item yet */
-  find(key: Key, earlier?: { key: Key; id: string; period: number }): Promise<CounterItem | undefined>;
+  find(key: Key): Promise<CounterItem | undefined>;
   /**
    * Counts a call into these buckets; false if another bucket is the newest of any window, any limit would be exceeded, or the write is one
    * of the last.
@@ -79,13 +78,9 @@ const isAbsent = { ConditionExpression: 'attribute_not_exists(pk)' };
 const pushToken = [...Array.from({ length: keptTokens - 1 }, (_, at) => `#last[${at + 1}] = #last[${at}]`).reverse(), '#last[0] = :token'];
 
 export const openCounterItems = (table: Table): CounterItems => ({
-  find: async (key, earlier) => {
+  find: async (key) => {
     const item = await table.get<StoredItem>(key);
-    if (item) return read(item);
-    const old = earlier && (await table.get<Window & Item>(earlier.key));
-    if (!old) return undefined;
-    const { bucket, counts, total } = old;
-    return { windows: { [earlier.id]: { bucket, counts, total, period: earlier.period } }, last: [] };
+    return item && read(item);
   },
 
   count: async (key, { charges, buckets, token, late }) => {

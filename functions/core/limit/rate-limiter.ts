@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import QuickLRU from 'quick-lru';
 import type { RateLimit } from '../../../schemas/pat.ts';
 import { unavailable } from '../api-error.ts';
-import { type Charge, isRate, unitOf } from '../policy/limits.ts';
+import { type Charge, unitOf } from '../policy/limits.ts';
 import { keys } from '../store/keys.ts';
 import type { Table } from '../store/table.ts';
 import { type Clock, maxDoubtMs, openClock, openRightClock, type Reading, WrongClock } from './clock.ts';
@@ -16,15 +16,14 @@ export interface LimitRequest {
   counter: string;
   /** what one call takes of each limit that applies: it has to fit into all of them, or is counted in none */
   charges: readonly Charge[];
-  /** where version 0.1.0 counted what the window `id` counts now */
-  earlier?: { counter: string; id: string };
 }
 
 /** A request that counts calls in one window. */
-export const countCalls = (holder: string, name: string, limit: RateLimit): LimitRequest & { charges: [Charge] } => {
-  const id = String(limit.period);
-  return { holder, counter: name, charges: [{ id, name, ...limit, cost: 1 }], earlier: { counter: `${name}/${id}`, id } };
-};
+export const countCalls = (holder: string, name: string, limit: RateLimit): LimitRequest & { charges: [Charge] } => ({
+  holder,
+  counter: name,
+  charges: [{ id: String(limit.period), name, ...limit, cost: 1 }],
+});
 
 /** A request that counts a call of a service, whichever agent makes it. */
 export function countServiceCall(serviceId: string, limit: RateLimit): LimitRequest {
@@ -33,23 +32,12 @@ export function countServiceCall(serviceId: string, limit: RateLimit): LimitRequ
   return { ...request, charges: [{ ...charges[0], name: holder }] };
 }
 
-/**
- * A request that counts an execution, in the one counter that an agent's key has for them.
- * @param earlier - what version 0.1.0 counted by: the digest of the policy, in the window of the PAT's limit
- */
-export function countExecution(
-  thumbprint: string,
-  charges: readonly Charge[],
-  { lmt, templateDigest }: { lmt?: RateLimit | undefined; templateDigest?: string } = {},
-): LimitRequest {
-  const taken = lmt && charges.find((charge) => isRate(charge) && charge.rate === lmt.rate && charge.period === lmt.period);
-  return {
-    holder: thumbprint,
-    counter: 'execute',
-    charges,
-    ...(taken && { earlier: { counter: `execute#${templateDigest}/${taken.period}`, id: taken.id } }),
-  };
-}
+/** A request that counts an execution, in the one counter that an agent's key has for them. */
+export const countExecution = (thumbprint: string, charges: readonly Charge[]): LimitRequest => ({
+  holder: thumbprint,
+  counter: 'execute',
+  charges,
+});
 
 /** How much of one limit is used. */
 export interface Standing {
@@ -176,12 +164,7 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
   }
 
   async function read(request: LimitRequest): Promise<CounterItem | undefined> {
-    const { charges, earlier } = request;
-    const charge = charges.find(({ id }) => id === earlier?.id);
-    const item = await counters.find(
-      keyOf(request),
-      earlier && charge && { key: keys.limit(request.holder, earlier.counter), id: earlier.id, period: charge.period },
-    );
+    const item = await counters.find(keyOf(request));
     if (item) remember(request, item);
     else known.delete(idOf(request));
     return item;

@@ -13,8 +13,6 @@ export interface CurrentPolicy {
   text: string;
   /** SHA-256 of the canonical form, base64url */
   digest: string;
-  /** the digest before the gate's address is filled in: version 0.1.0 counted by it */
-  templateDigest: string;
   /** a PAT's `pol`: `<uid>#sha-256=<digest>` */
   reference: string;
   grants: Grants;
@@ -31,7 +29,6 @@ export const referenceTo = (policy: Policy): string => `${policy.uid}#sha-256=${
 
 /** @throws PolicyError at the first use if the policy cannot be put into effect; synthesis refuses such a policy */
 export function openPolicy(template: PolicyTemplate, billing?: Billing): FindPolicy {
-  const templateDigest = canonicalDigest(template);
   const found = new QuickLRU<string, CurrentPolicy>({ maxSize: maxAddressCount });
   return (baseUrl) => {
     const known = found.get(baseUrl);
@@ -41,7 +38,6 @@ export function openPolicy(template: PolicyTemplate, billing?: Billing): FindPol
       policy,
       text: JSON.stringify(policy),
       digest: canonicalDigest(policy),
-      templateDigest,
       reference: referenceTo(policy),
       grants: compilePolicy(policy, baseUrl, billing),
     };

@@ -49,10 +49,7 @@ beforeEach(() => {
 });
 
 /** A request that counts calls under one limit. */
-const requestOf = (limit: RateLimit) => {
-  const { earlier, ...request } = countCalls(`agent-${++agents}`, 'execute', limit);
-  return { ...request, limit };
-};
+const requestOf = (limit: RateLimit) => ({ ...countCalls(`agent-${++agents}`, 'execute', limit), limit });
 /** The item of a counter, and its one window. */
 const itemOf = async ({ holder, counter, charges: [{ id }] }: ReturnType<typeof requestOf>) => {
   const item = await store.table.get<{ pk: string; windows: Record<string, object> }>(keys.limit(holder, counter));
