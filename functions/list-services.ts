@@ -4,6 +4,7 @@ import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { wordsOf } from './core/search/text.ts';
+import { foldName, keys } from './core/store/keys.ts';
 import { listServices as listStored, type ServicePage } from './core/store/service-list.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
@@ -18,7 +19,7 @@ export const createAction =
   async (request) => {
     const { name, page, page_size, after } = request.query(servicesQuery);
     const [{ services, next }, isAdmin] = await Promise.all([
-      listServices(after ?? (page - 1) * page_size, page_size, name === undefined ? undefined : hasWords(name)),
+      listServices(after ?? (page - 1) * page_size, page_size, name === undefined ? undefined : isMeant(name)),
       isFromAdmin(request, verifyAdmin),
     ]);
     const body = {
@@ -30,12 +31,16 @@ export const createAction =
     return revalidated(body, undefined, { ...links, Vary: 'Authorization', ...(isAdmin && { 'Cache-Control': 'private, no-cache' }) });
   };
 
-/** As `service_name` of a search: every word of the question is a word of the name, or begins one. */
-function hasWords(question: string): (name: string) => boolean {
-  const wanted = wordsOf(question);
+/**
+ * The services that a question means: the one of that name, and those whose name has a word that each of its words is or begins.
+ * @returns a function of folded names, so the question is folded first: "OpenAI" is one word in it
+ */
+function isMeant(question: string): (name: string) => boolean {
+  const wanted = wordsOf(foldName(question));
+  const { sk: whole } = keys.serviceName(question);
   return (name) => {
     const words = wordsOf(name);
-    return wanted.length > 0 && wanted.every((word) => words.some((found) => found.startsWith(word)));
+    return name === whole || (wanted.length > 0 && wanted.every((word) => words.some((found) => found.startsWith(word))));
   };
 }
 

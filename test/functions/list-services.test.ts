@@ -73,6 +73,31 @@ test.each([
   expect(body.services.map(({ service_name }: { service_name: string }) => service_name)).toEqual(expected);
 });
 
+/** Each name, and spellings that fold to it. */
+const spelt: [name: string, ...others: string[]][] = [
+  ['OpenAI API', 'openai api', 'OPENAI  API'],
+  ['DigitalOcean API', 'digitalocean api', ' DigitalOcean  API'],
+  ["GitHub's official OpenAPI spec + Octokit extension", "github's official openapi spec + octokit extension"],
+  ['PagerDuty API', 'PAGERDUTY API'],
+  ['Swagger Petstore - OpenAPI 3.0', 'swagger petstore - openapi 3.0'],
+  ['HarbourMaster API', 'harbourMaster Api'],
+  ['ÖPNV api', 'öpnv API', 'O\u0308PNV  api'],
+  ['iPhone2Android X1Y', 'IPHONE2ANDROID x1y'],
+  ['Straßenbahn', 'STRASSENBAHN'],
+  ['東京Metro API', '東京METRO api'],
+  ['★', '★ '],
+  ['C++', 'c++'],
+];
+
+test.each(spelt)('finds %s by its name, however it is spelt', async (...spellings) => {
+  const { service_id } = await services.create(inputOf(spellings[0]));
+  for (const name of spellings) {
+    const { body } = await list({ name });
+    expect(body.services.map((found: { service_id: string }) => found.service_id)).toContain(service_id);
+  }
+  await services.remove(service_id, () => true);
+});
+
 test('leaves out what was deleted or renamed', async () => {
   const gone = await services.create(inputOf('Gone'));
   const renamed = await services.create(inputOf('Before'));
