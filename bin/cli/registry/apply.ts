@@ -27,9 +27,13 @@ export interface Applied {
 
 const foreignMessage = 'Another service has this intent_uid. Choose another namespace, slug or version, or delete that one.';
 
+const takenMessage =
+  'Another service has taken this name since the plan was made, so nothing was changed. To see what would change in that service, run the command again or read the document again.';
+
 /**
  * Brings a service into the wanted state; removes what is not wanted only if `isPruning`. An interrupted run is finished by the next one: each change is complete in itself, and a
  * change whose answer was lost is recognised.
+ * @throws Refusal CONFLICT if the service was to be created and its name has been taken since; nothing is changed then
  * @throws CliFailure or IntentGateError if going on makes no sense: the token is refused, nothing answers, the service itself cannot be saved
  */
 export async function applyChanges(
@@ -69,15 +73,13 @@ async function saveService(api: Api, { serviceId, service }: ServiceChanges): Pr
   return serviceId;
 }
 
-/** The name may belong to a service that no search finds because it has no intents yet, for example after an interrupted import: that one is meant. */
+/** A service that the plan has not shown is never changed: if the name is taken by now, there has to be another plan. */
 async function createService(api: Api, input: ServiceInput): Promise<string> {
   try {
     return readAnswer(savedService, await api.call('POST', '/api/services', { body: input, isAdmin: true })).service_id;
   } catch (error) {
-    const serviceId = error instanceof Refusal && error.status === 409 ? error.details.service_id : undefined;
-    if (typeof serviceId !== 'string') throw error;
-    await api.call('PUT', servicePath(serviceId), { body: input, isAdmin: true });
-    return serviceId;
+    if (!(error instanceof Refusal) || error.status !== 409) throw error;
+    throw new Refusal({ ...error, message: takenMessage });
   }
 }
 

@@ -23,10 +23,10 @@ export function readDemo(upstreamUrl: string): FileService[] {
 }
 
 /** What it takes if the registry has either none or all of the intents. Looking first would take functions that nothing else starts with. */
-const guessChanges = ({ service, intents }: FileService, kind: Change<unknown>['kind']): ServiceChanges => ({
+const guessChanges = ({ service, intents }: FileService, kind: Change<unknown>['kind'], serviceId?: string): ServiceChanges => ({
   name: service.service_name,
-  serviceId: undefined,
-  service: { kind: 'create', input: service, differences: [] },
+  serviceId,
+  service: { kind: serviceId === undefined ? 'create' : 'update', input: service, differences: [] },
   intents: intents.map((intent) => ({ kind, input: intent, differences: [] })),
   unchanged: 0,
   extra: [],
@@ -44,7 +44,8 @@ export async function registerDemo({ baseUrl, adminToken, upstreamUrl, isKept = 
   const context = { api, terminal: { progress: () => ({ step() {}, end() {} }) } };
   try {
     for (const wanted of readDemo(upstreamUrl)) {
-      const guessed = await applyChanges(context, guessChanges(wanted, isKept ? 'update' : 'create'), 1, false);
+      const guess = (serviceId?: string) => applyChanges(context, guessChanges(wanted, isKept ? 'update' : 'create', serviceId), 1, false);
+      const guessed = await guess().catch((error: unknown) => guess(findHolder(error)));
       if (guessed.failed.length === 0) continue;
       const [failure] = (await applyChanges(context, await compareService(context, wanted, 1, false), 1, false)).failed;
       if (failure) throw new Error(`${failure.intent_uid}: ${failure.message}`);
@@ -53,4 +54,11 @@ export async function registerDemo({ baseUrl, adminToken, upstreamUrl, isKept = 
     const status = cause instanceof Refusal ? `the gate answered ${cause.status}, ` : '';
     throw new Error(`The demo could not be registered: ${status}${(cause as Error).message}`, { cause });
   }
+}
+
+/** The service that has the demo's name already: the one of an earlier run. */
+function findHolder(error: unknown): string {
+  const serviceId = error instanceof Refusal && error.status === 409 ? error.details.service_id : undefined;
+  if (typeof serviceId === 'string') return serviceId;
+  throw error;
 }

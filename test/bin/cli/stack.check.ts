@@ -9,6 +9,9 @@ import { promisify } from 'node:util';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
+import { openApi } from '../../../bin/cli/api.ts';
+import { applyChanges } from '../../../bin/cli/registry/apply.ts';
+import { compareService } from '../../../bin/cli/registry/compare.ts';
 import { region } from '../../../bin/local/json-service.ts';
 import { localCredentials } from '../../../bin/local/parts.ts';
 import { startStack } from '../../../bin/local/stack.ts';
@@ -142,6 +145,38 @@ describe('import', () => {
       service_id,
       service_url: 'https://live.bakery.example/api',
     });
+  });
+
+  test('changes no service that took the name after the plan was made', async () => {
+    const api = openApi(stack.base_url, { get: async () => stack.admin_token });
+    const context = { api, terminal: { progress: () => ({ step() {}, end() {} }) } };
+    const service = { service_name: 'Raced API', service_url: 'https://raced.example', description: 'As the document has it' };
+    const changes = await compareService(context, { service, intents: [] }, 1, true);
+    const made = ['--name', 'raced api', '--address', 'https://raced.example', '--description', 'By hand', '--header', 'Api-Version: 7'];
+    const { service_id } = await succeedJson('services', 'create', ...made);
+    await expect(applyChanges(context, changes, 1, false)).rejects.toMatchObject({
+      name: 'Refusal',
+      status: 409,
+      code: 'CONFLICT',
+      message: expect.stringMatching(/^Another service has taken this name since the plan was made, so nothing was changed\./),
+    });
+    expect(await succeedJson('services', 'show', service_id)).toMatchObject({
+      service_name: 'raced api',
+      description: 'By hand',
+      headers: { 'Api-Version': '7' },
+    });
+    const again = await compareService(context, { service, intents: [] }, 1, true);
+    expect(again).toMatchObject({ serviceId: service_id, service: { kind: 'update' } });
+    expect(again.service.differences.map(({ path }) => path)).toContain('/headers');
+  });
+
+  test('finds a service with an inner capital again, and keeps its version and its header fields', async () => {
+    const first = await writeDocument('HarbourMaster', '1', ['a']);
+    const { applied } = await succeedJson('import', first, '--name', 'HarbourMaster API');
+    await succeed('services', 'update', 'HARBOURMASTER api', '--header', 'Api-Version: 7');
+    const next = await succeedJson('import', await writeDocument('HarbourMaster', '2.0.0', ['a', 'b']), '--name', 'HarbourMaster API');
+    expect(next).toMatchObject({ service_id: applied.service_id, create: ['harbourmaster.example:b:v1'], unchanged: 1 });
+    expect(await succeedJson('services', 'show', 'harbourmaster API')).toMatchObject({ headers: { 'Api-Version': '7' } });
   });
 
   /** A document with an operation for each slug, and as many that cannot be taken. */
