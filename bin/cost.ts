@@ -1,22 +1,23 @@
 /** `npm run cost [-- -c name=value] [--assume name=value] [--json | --write]`: what a deployment costs a month, by part. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { describeChanges, describeSettings, readSettings } from '../lib/settings.ts';
 import { readUsage, usualUsage } from './cost/assumptions.ts';
 import { type Deployment, readDeployment } from './cost/deployment.ts';
 import { costOf, pricedSettings, renderCost, renderPage } from './cost/render.ts';
 import { StartError } from './local/data-folder.ts';
 import { synthesize } from './local/synthesis.ts';
+import { readOptions } from './options.ts';
 
-const { values } = parseArgs({
-  options: {
+const values = readOptions(
+  {
     context: { type: 'string', short: 'c', multiple: true, default: [] },
     assume: { type: 'string', multiple: true, default: [] },
     json: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
   },
-});
+  'npm run cost -- [-c NAME=VALUE ...] [--assume NAME=VALUE ...] [--json | --write]',
+);
 
 const pairs = (texts: string[]): Record<string, string> => Object.fromEntries(texts.map((text) => text.split(/=(.*)/s).slice(0, 2)));
 

@@ -1,6 +1,5 @@
 /** `npm run doctor [-- -c name=value]`: says in seconds what is missing to deploy, and the command for each. */
 import { existsSync, readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { APIGatewayClient, GetAccountCommand } from '@aws-sdk/client-api-gateway';
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { ListBucketsCommand, S3Client } from '@aws-sdk/client-s3';
@@ -8,6 +7,7 @@ import { readPolicy } from '../lib/policy.ts';
 import { readSettings, type Settings, SettingsError } from '../lib/settings.ts';
 import { examineAdopted } from './doctor/adopted.ts';
 import { type AccountFindings, diagnose } from './doctor/examine.ts';
+import { readOptions } from './options.ts';
 import { readOutputs } from './outputs.ts';
 
 const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
@@ -68,7 +68,10 @@ async function examineAccount(client: S3Client, region: string | undefined, sett
   }
 }
 
-const { values } = parseArgs({ options: { context: { type: 'string', short: 'c', multiple: true, default: [] } } });
+const values = readOptions(
+  { context: { type: 'string', short: 'c', multiple: true, default: [] } },
+  'npm run doctor -- [-c NAME=VALUE ...]',
+);
 const client = new S3Client(clientOptions);
 const settings = findSettings(Object.fromEntries(values.context.map((text) => text.split(/=(.*)/s).slice(0, 2))));
 const region = await client.config.region().catch(() => undefined);

@@ -1,14 +1,16 @@
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { parseArgs } from 'node:util';
 import { StartError } from './local/data-folder.ts';
 import { showAnswered, showLog, showStart, showWarnings } from './local/show.ts';
 import { startStack } from './local/stack.ts';
 import { findOther, keepDescribed, stackFile } from './local/stack-file.ts';
+import { readOptions } from './options.ts';
 
-const usage = `npm start -- [--data DIR] [--policy FILE] [-c NAME=VALUE ...]
+const usage = `npm start -- [--port NUMBER] [--host ADDRESS] [--data DIR] [--policy FILE] [-c NAME=VALUE ...]
 
-Starts the whole gate on this machine. PORT (8080; 0 takes a free one) and HOST (127.0.0.1) say where it listens.
+Starts the whole gate on this machine.
+  --port NUMBER  where it listens; default: the variable PORT, else 8080; 0 takes a free one
+  --host ADDRESS the address of this machine at which it listens; default: the variable HOST, else 127.0.0.1
   --data DIR     keeps data, keys and users there; without it nothing is kept
   --policy FILE  the usage policy; default: the shipped one and one prohibition more (bin/local/policy.json)
   -c, --context NAME=VALUE
@@ -16,21 +18,13 @@ Starts the whole gate on this machine. PORT (8080; 0 takes a free one) and HOST 
 DYNAMODB_ENDPOINT and KMS_ENDPOINT put a DynamoDB or a KMS that stands elsewhere in the place of the local ones.`;
 
 const options = {
+  port: { type: 'string' },
+  host: { type: 'string' },
   data: { type: 'string' },
   policy: { type: 'string' },
   context: { type: 'string', short: 'c', multiple: true },
   help: { type: 'boolean', short: 'h' },
 } as const;
-
-function readOptions() {
-  try {
-    const { context = [], ...values } = parseArgs({ options }).values;
-    return { ...values, context: Object.fromEntries(context.map(readSetting)) };
-  } catch (error) {
-    if (error instanceof StartError) throw error;
-    throw new StartError(`The options are not understood.\n${usage}`);
-  }
-}
 
 function readSetting(text: string): [name: string, value: string] {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
@@ -49,8 +43,8 @@ async function requireSettings(names: readonly string[]): Promise<void> {
   throw new StartError(`${unknown} is no setting${meant === undefined ? '' : `; it is spelt ${meant}`}. README.md lists them all.`);
 }
 
-function readPort(text = '8080'): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new StartError('PORT must be a number from 0 to 65535.');
+function readPort(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new StartError('The port must be a number from 0 to 65535.');
   return Number(text);
 }
 
@@ -77,8 +71,10 @@ function requireWritable(): void {
 }
 
 async function run(): Promise<void> {
-  const { data, policy, context, help } = readOptions();
+  const { PORT, HOST } = process.env;
+  const { port = PORT || '8080', host = HOST, data, policy, context: settings = [], help } = readOptions(options, usage);
   if (help) return console.log(usage);
+  const context = Object.fromEntries(settings.map(readSetting));
   await requireSettings(Object.keys(context));
   requireWritable();
   const giveUp = new AbortController();
@@ -86,12 +82,12 @@ async function run(): Promise<void> {
   void ended.then(() => giveUp.abort());
   let isReady = false;
   const { definitionOf, signIn, stop, ...description } = await startStack({
-    port: readPort(process.env.PORT),
+    port: readPort(port),
     signal: giveUp.signal,
     onAnswered: (answered) => isReady && showAnswered(answered),
     onLog: showLog,
     context,
-    ...(process.env.HOST && { host: process.env.HOST }),
+    ...(host && { host }),
     ...(data !== undefined && { dataFolder: data }),
     ...(policy !== undefined && { policyFile: policy }),
   });

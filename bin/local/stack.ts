@@ -181,10 +181,10 @@ const urlHost = (host: string): string => {
 };
 
 const listenComplaints: Record<string, string> = {
-  EADDRINUSE: 'is taken: stop what listens there, or set PORT to another (0 takes a free one)',
-  EACCES: 'may not be used by you: set PORT to one above 1023',
-  EADDRNOTAVAIL: 'is on no address of this machine: set HOST to one that it has',
-  ENOTFOUND: 'is on no address of this machine: set HOST to one that it has',
+  EADDRINUSE: 'is taken: stop what listens there, or choose another with --port (0 takes a free one)',
+  EACCES: 'may not be used by you: choose one above 1023 with --port',
+  EADDRNOTAVAIL: 'is on no address of this machine: choose one that it has with --host',
+  ENOTFOUND: 'is on no address of this machine: choose one that it has with --host',
 };
 
 async function listenOn(host: string, port: number, api: Promise<Api>, onAnswered: StackOptions['onAnswered']) {

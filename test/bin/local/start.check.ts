@@ -20,8 +20,8 @@ afterAll(() => {
 });
 
 /** `npm start` in a working folder of its own, so that it does not meet a stack that a person runs here. */
-function start(args: string[], environment: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [resolve('bin/local.ts'), ...args], {
+function start(args: string[], environment: Record<string, string> = {}, program = 'bin/local.ts') {
+  const child = spawn(process.execPath, [resolve(program), ...args], {
     cwd: folder,
     env: { ...process.env, PORT: '0', NODE_OPTIONS: '', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -56,7 +56,8 @@ describe('refuses in one sentence', () => {
       {},
       'patlifeSeconds is no setting; it is spelt patLifeSeconds. README.md lists them all.\n',
     ],
-    ['a port that is none', [], { PORT: '99999' }, 'PORT must be a number from 0 to 65535.\n'],
+    ['a port that is none', [], { PORT: '99999' }, 'The port must be a number from 0 to 65535.\n'],
+    ['a port that is none, as an option', ['--port', 'http'], {}, 'The port must be a number from 0 to 65535.\n'],
     [
       'a data folder that cannot be one',
       ['--data', broken],
@@ -67,12 +68,26 @@ describe('refuses in one sentence', () => {
       'a host that is not here',
       [],
       { HOST: '203.0.113.1' },
-      'Port 0 of 203.0.113.1 is on no address of this machine: set HOST to one that it has.\n',
+      'Port 0 of 203.0.113.1 is on no address of this machine: choose one that it has with --host.\n',
     ],
   ])('%s', async (_, args, environment, sentence) => {
     const child = start(args, environment);
     const [output, complaint, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
     expect({ output, complaint, code }).toEqual({ output: '', complaint: sentence, code: 1 });
+  });
+
+  test.each([
+    ['bin/local.ts', ['--prot', '8300'], "Unknown option '--prot'.\n\nnpm start -- [--port NUMBER]"],
+    ['bin/local.ts', ['8300'], "Unexpected argument '8300'.\n\nnpm start -- [--port NUMBER]"],
+    ['bin/local.ts', ['--data'], "Option '--data <value>' argument missing.\n\nnpm start -- [--port NUMBER]"],
+    ['bin/doctor.ts', ['--stage', 'live'], "Unknown option '--stage'.\n\nnpm run doctor -- "],
+    ['bin/cost.ts', ['--settings'], "Unknown option '--settings'.\n\nnpm run cost -- "],
+  ])('%s names the option that it does not know: %j', async (program, args, expected) => {
+    const child = start(args, {}, program);
+    const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    expect(complaint.slice(0, expected.length)).toBe(expected);
+    expect(complaint).not.toContain('    at ');
+    expect(code).toBe(1);
   });
 
   test('a setting without a value', async () => {
@@ -94,10 +109,12 @@ describe('refuses in one sentence', () => {
   test('a taken port', async () => {
     const server = createServer();
     const port = await listen(server);
-    const child = start([], { PORT: String(port) });
+    const child = start(['--port', String(port)]);
     const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
     await close(server);
-    expect(complaint).toBe(`Port ${port} of 127.0.0.1 is taken: stop what listens there, or set PORT to another (0 takes a free one).\n`);
+    expect(complaint).toBe(
+      `Port ${port} of 127.0.0.1 is taken: stop what listens there, or choose another with --port (0 takes a free one).\n`,
+    );
     expect(code).toBe(1);
   });
 
