@@ -1,7 +1,8 @@
 import { isJsonType } from '../../../functions/core/relay/endpoint.ts';
+import { essenceOf, isTextType } from '../../../functions/core/relay/media-type.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { type Facts, oneOf } from './facts.ts';
-import { pathOf, type TakeNote, Unfit } from './node.ts';
+import { pathOf, type TakeNote } from './node.ts';
 import { type Operation, type Reading, readForms, readSuccesses } from './operation.ts';
 import { keepMost, makeParameter } from './parameter.ts';
 
@@ -9,22 +10,30 @@ const isJson = (mediaType: string): boolean => isJsonType(mediaType) || mediaTyp
 
 /**
  * The output parameters of an operation: the members of its successful answer. A list or a single value has one, `items` or `value`, under
- * which the answer is returned. If there are several successful answers, only what all of them contain is required.
- * @throws Unfit if no successful answer is JSON
+ * which the answer is returned. Text and other content is returned in the gate's own form. If there are several successful answers, only what all
+ * of them contain is required.
  */
 export function makeOutputs({ node: operation }: Operation, { readSchema, take }: Reading): Parameter[] {
   const answers = readSuccesses(operation).map(([status, response]) => (status === '204' ? [] : readForms(response)));
   const forms = answers.flat();
   const usable = forms.filter(({ mediaType }) => isJson(mediaType));
-  if (forms.length > 0 && usable.length === 0) {
-    const offered = [...new Set(forms.map(({ mediaType }) => mediaType))].join(' or ');
-    const [, first] = readSuccesses(operation).find((_, at) => (answers[at]?.length ?? 0) > 0) ?? [];
-    throw new Unfit(pathOf(first), `answers ${offered} only; only JSON is passed on`);
-  }
-  if (usable.length === 0) return [];
+  if (usable.length === 0) return describeContent(forms.map(({ mediaType }) => mediaType));
   const isAlwaysThere = answers.every((answer) => answer.some(({ mediaType }) => isJson(mediaType)));
   const facts = oneOf(usable.map(({ schema }) => readSchema(schema)));
   return describe(facts, isAlwaysThere, pathOf(usable[0]?.schema) || pathOf(operation), take);
+}
+
+/** What the gate answers for content other than JSON; text that is too long for `value` comes in `base64`, so neither is required. */
+function describeContent(mediaTypes: readonly string[]): Parameter[] {
+  if (mediaTypes.length === 0) return [];
+  const known = [...new Set(mediaTypes.flatMap((mediaType) => essenceOf(mediaType) ?? []))];
+  const [texts, others] = [known.filter(isTextType), known.filter((mediaType) => !isTextType(mediaType))];
+  const parts: Parameter[] = [
+    { name: 'value', type: 'string', description: `Text of the type ${texts.join(' or ')}` },
+    { name: 'base64', type: 'string', description: `Content of the type ${others.join(' or ')}, in base64` },
+    { name: 'content_type', type: 'string', description: 'The media type of the content' },
+  ];
+  return parts.filter(({ name }) => (name === 'value' ? texts : name === 'base64' ? others : known).length > 0);
 }
 
 function describe(facts: Facts, isAlwaysThere: boolean, path: string, take: TakeNote): Parameter[] {
