@@ -1,6 +1,10 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import type { Issue } from '../../schemas/errors.ts';
 import { invalidParameter } from './api-error.ts';
+import { describeJsonError } from './json-error.ts';
+import { zodMessage } from './zod-message.ts';
+
+z.config({ customError: zodMessage });
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
 
@@ -32,7 +36,7 @@ export function parseJson(text: string): JsonValue {
   try {
     value = JSON.parse(text);
   } catch {
-    throw refuse('must be JSON as RFC 8259 defines it, without a byte order mark');
+    throw refuse(`is not JSON: ${describeJsonError(text)}`);
   }
   checkTokens(text);
   return value;

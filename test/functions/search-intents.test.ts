@@ -77,6 +77,21 @@ describe('an answer', () => {
     );
   });
 
+  test.each([
+    ['q', 'use query'],
+    ['search', 'use query'],
+    ['text', 'use query'],
+    ['tag', 'use tags'],
+    ['name', 'use query, intent_name or service_name'],
+  ])('is refused for ?%s=, which would find everything', async (name, advice) => {
+    const issues = [{ path: `/${name}`, problem: `is not known here: ${advice}` }];
+    expect(await ask({ [name]: 'answer' })).toMatchObject({
+      status: 400,
+      body: { error: { code: 'INVALID_PARAMETER', details: { issues } } },
+    });
+    expect((await ask({ [name]: '', other: 'x' })).status).toBe(200);
+  });
+
   test('beyond the last page is empty', async () => {
     const { status, body, headers } = await ask({ tags: 'answer', page: '9' });
     expect({ status, body }).toEqual({

@@ -68,7 +68,7 @@ export function readRequest(
     headerValues: (name) => headerValues(event, name),
     query: (schema) => {
       const names = Object.keys(schema.shape);
-      refuseOtherPaging(event, names);
+      refuseOtherNames(event, names);
       return parse(
         schema,
         singleValues((name) => event.multiValueQueryStringParameters?.[name] ?? [], names),
@@ -112,22 +112,30 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** How others name the parameters of a page. Unknown parameters are ignored, but whoever ignores these serves the first page for ever. */
-const otherPaging: Record<string, string> = {
-  skip: 'page',
-  offset: 'page',
-  start: 'page',
-  limit: 'page_size',
-  per_page: 'page_size',
-  pageSize: 'page_size',
+/**
+ * What other APIs call these parameters. Unknown parameters are ignored, but to ignore one of these would answer another question: everything, unfiltered, or the first
+ * page again and again.
+ */
+const otherNames: Record<string, { parameter: string; advice: string }> = {
+  ...Object.fromEntries(
+    ['skip', 'offset', 'start'].map((name) => [name, { parameter: 'page', advice: 'use page, or follow the Link header' }]),
+  ),
+  ...Object.fromEntries(
+    ['limit', 'per_page', 'pageSize'].map((name) => [name, { parameter: 'page_size', advice: 'use page_size, or follow the Link header' }]),
+  ),
+  ...Object.fromEntries(['q', 'search', 'text'].map((name) => [name, { parameter: 'query', advice: 'use query' }])),
+  name: { parameter: 'intent_name', advice: 'use query, intent_name or service_name' },
+  tag: { parameter: 'tags', advice: 'use tags' },
 };
 
-function refuseOtherPaging(event: APIGatewayProxyEvent, names: string[]): void {
-  const given = Object.keys(otherPaging).filter((name) => event.multiValueQueryStringParameters?.[name]?.some((value) => value !== ''));
-  if (given.length === 0 || !names.includes('page_size')) return;
-  throw invalidParameter(
-    given.map((name) => ({ path: pointer([name]), problem: `is not known here: use ${otherPaging[name]}, or follow the Link header` })),
-  );
+/** @param names - of the parameters that the endpoint has */
+function refuseOtherNames(event: APIGatewayProxyEvent, names: string[]): void {
+  const issues = Object.entries(otherNames).flatMap(([name, { parameter, advice }]) => {
+    const isGiven = event.multiValueQueryStringParameters?.[name]?.some((value) => value !== '');
+    const isMeant = names.includes(parameter) && !names.includes(name);
+    return isGiven && isMeant ? [{ path: pointer([name]), problem: `is not known here: ${advice}` }] : [];
+  });
+  if (issues.length > 0) throw invalidParameter(issues);
 }
 
 function singleValues(valuesOf: (name: string) => string[], names: string[]): Record<string, string> {

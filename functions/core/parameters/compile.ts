@@ -8,7 +8,7 @@ export type Validated = { values: Record<string, unknown>; issues?: undefined } 
 
 /**
  * Compiles the input parameters of an intent into one validator. Nothing is coerced, defaults are filled in, unknown parameters are refused,
- * and all issues come at once (pointers `/parameters/<name>`). Patterns must have passed {@link checkDefinitions}.
+ * null for an optional parameter counts as left out, and all issues come at once (pointers `/parameters/<name>`). Patterns must have passed {@link checkDefinitions}.
  */
 export function compileParameters(definitions: readonly Parameter[]): (given: Record<string, unknown>) => Validated {
   const compiled = definitions.map((definition) => ({ definition, check: compileDefinition(definition) }));
@@ -21,8 +21,11 @@ export function compileParameters(definitions: readonly Parameter[]): (given: Re
     const budget = openMatchingBudget();
     for (const { definition, check } of compiled) {
       const { name, required, type, default: fallback } = definition;
-      if (Object.hasOwn(given, name)) {
-        issues.push(...check(given[name], budget).map((problem) => ({ path: pointer(['parameters', name]), problem })));
+      if (Object.hasOwn(given, name) && !isLeftOut(definition, given[name])) {
+        const orNothing = !required && given[name] === '' ? ', or be left out' : '';
+        issues.push(
+          ...check(given[name], budget).map((problem) => ({ path: pointer(['parameters', name]), problem: problem + orNothing })),
+        );
         values.push([name, given[name]]);
       } else if (fallback !== undefined) {
         values.push([name, structuredClone(fallback)]);
@@ -33,6 +36,9 @@ export function compileParameters(definitions: readonly Parameter[]): (given: Re
     return issues.length > 0 ? { issues } : { values: Object.fromEntries(values) };
   };
 }
+
+/** Models that have to name every parameter write null for an optional one that they leave out. It is a value only where the type has it. */
+const isLeftOut = ({ required, type }: Parameter, value: unknown): boolean => value === null && !required && !types[type].holds(null);
 
 /** What is missing or has the wrong type in an upstream's answer, with pointers into that answer. An optional member may be null. */
 export const checkOutput = (definitions: readonly Parameter[], answer: object): Issue[] =>

@@ -4,7 +4,6 @@ import * as z from 'zod';
 import { ApiError } from '../../../functions/core/api-error.ts';
 import { parse, parseJson, pointer } from '../../../functions/core/json.ts';
 
-const grammar = 'must be JSON as RFC 8259 defines it, without a byte order mark';
 const duplicate = 'must not hold two members of one name in one object';
 const range = 'must not hold a number beyond the range of IEEE 754 double precision';
 const depth = 'must not be nested more than 32 levels deep';
@@ -20,13 +19,23 @@ function refusal(text: string): unknown {
 
 describe('parseJson', () => {
   test.each<[string, string, string, string?]>([
-    ['nothing', '', grammar],
-    ['a byte order mark', '\ufeff{}', grammar],
-    ['NaN', '{"a":NaN}', grammar],
-    ['1.', '{"a":1.}', grammar],
-    ['a raw NUL', '{"a":"\0"}', grammar],
-    ['a trailing comma', '{"a":1,}', grammar],
-    ['two texts', '{}{}', grammar],
+    ['nothing', '', 'is not JSON: at line 1, column 1, it ends, but there must be a value'],
+    ['a byte order mark', '\ufeff{}', 'is not JSON: it begins with a byte order mark'],
+    ['NaN', '{"a":NaN}', 'is not JSON: at line 1, column 6, there must be a value'],
+    ['1.', '{"a":1.}', 'is not JSON: at line 1, column 7, there must be a comma or the end of the array or object'],
+    ['a raw NUL', '{"a":"\0"}', 'is not JSON: at line 1, column 6, there must be a value'],
+    ['a trailing comma', '{"a":1,}', 'is not JSON: at line 1, column 8, there must be a member name in double quotes'],
+    ['two texts', '{}{}', 'is not JSON: at line 1, column 3, there must be the end of the text'],
+    [
+      'a trailing comma in an array, lines below',
+      '{\r\n  "a": [1,\n    2,\n  ]\n}',
+      'is not JSON: at line 4, column 3, there must be a value',
+    ],
+    ['single quotes', "{'a':1}", 'is not JSON: at line 1, column 2, there must be a member name in double quotes or }'],
+    ['a name without its value', '{"a"}', 'is not JSON: at line 1, column 5, there must be a colon'],
+    ['a closing bracket of the other kind', '[{]', 'is not JSON: at line 1, column 3, there must be a member name in double quotes or }'],
+    ['an end too early', '{"a":[', 'is not JSON: at line 1, column 7, it ends, but there must be a value or ]'],
+    ['an escape that JSON does not have', '{"a":"\\x"}', 'is not JSON: at line 1, column 6, there must be a value'],
     ['duplicate members', '{"a":1,"a":2}', duplicate],
     ['duplicates through escapes', '{"a":1,"\\u0061":2}', duplicate],
     ['duplicates deep inside', '{"x":[{"a":{},"b":[],"a":1}]}', duplicate, '/x/0'],
@@ -53,6 +62,25 @@ describe('parseJson', () => {
         fc.pre(!text.includes('__proto__'));
         expect(parseJson(text)).toEqual(value);
         expect(parseJson(JSON.stringify(value, null, 2))).toEqual(value);
+      }),
+    );
+  });
+
+  test('finds a place within every text that is not JSON', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.nat(), fc.nat({ max: 3 }), fc.string({ maxLength: 3 }), (text, at, count, more) => {
+        const start = at % (text.length + 1);
+        const altered = text.slice(0, start) + more + text.slice(start + count);
+        const error = refusal(altered) as ApiError | undefined;
+        const [, column, end = ''] =
+          /^is not JSON: at line 1, column (\d+), (it ends)?/.exec(
+            String((error?.details.issues as { problem: string }[])?.[0]?.problem),
+          ) ?? [];
+        fc.pre(column !== undefined && !/[\r\n]/.test(altered));
+        const place = Number(column) - 1;
+        // what is before the place can be completed, so the error is not before it
+        expect(place).toBeLessThanOrEqual(altered.length);
+        expect(end !== '').toBe(place === altered.length);
       }),
     );
   });

@@ -237,13 +237,13 @@ describe('what an intent cannot carry is left out and noted', () => {
       'a negative length',
       { type: 'string', maxLength: -1 },
       { type: 'string' },
-      'maxLength was left out; the registry refuses it: Too small: expected number to be >=0',
+      'maxLength was left out; the registry refuses it: must be at least 0',
     ],
     [
       'a long pattern',
       { type: 'string', pattern: 'a'.repeat(1001) },
       { type: 'string' },
-      'pattern was left out; the registry refuses it: Too big: expected string to have <=1000 characters',
+      'pattern was left out; the registry refuses it: must have at most 1000 characters',
     ],
     [
       'an empty enum',

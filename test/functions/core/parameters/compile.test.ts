@@ -29,7 +29,7 @@ describe('types are never coerced', () => {
     ['object', null, 'must be an object'],
     ['null', false, 'must be null'],
   ])('%s is not %j', (type, value, problem) => {
-    expect(problems({ type }, value)).toEqual([problem]);
+    expect(problems({ type, required: true }, value)).toEqual([problem]);
   });
 
   test.each<[Parameter['type'], unknown]>([
@@ -45,6 +45,32 @@ describe('types are never coerced', () => {
     ['any', [1]],
   ])('%s is %j', (type, value) => {
     expect(compileParameters([{ name: 'p', type }])({ p: value })).toEqual({ values: { p: value } });
+  });
+});
+
+describe('null for a parameter', () => {
+  const given = (definition: Partial<Parameter>) => compileParameters([{ name: 'p', type: 'string', ...definition }])({ p: null });
+
+  test.each<[string, Partial<Parameter>, object]>([
+    ['that is optional means that it was left out', {}, {}],
+    ['that is optional and has constraints, too', { enum: ['a'], minLength: 1, format: 'date' }, {}],
+    ['with a default means the default', { default: 'a' }, { p: 'a' }],
+    ['of any type is a value', { type: 'any' }, { p: null }],
+    ['of type null is a value', { type: 'null' }, { p: null }],
+  ])('%s', (_, definition, values) => {
+    expect(given(definition)).toEqual({ values });
+  });
+
+  test('that is required is refused', () => {
+    expect(given({ required: true })).toEqual({ issues: [{ path: '/parameters/p', problem: 'must be a string' }] });
+  });
+
+  test('an empty text that an optional parameter does not take is refused with the way out', () => {
+    const given = { pattern: '^[a-z]{2}$' };
+    const problem = 'must match the pattern ^[a-z]{2}$ and have at most 16384 characters';
+    expect(problems(given, '')).toEqual([`${problem}, or be left out`]);
+    expect(problems({ ...given, required: true }, '')).toEqual([problem]);
+    expect(problems(given, 'A')).toEqual([problem]);
   });
 });
 
