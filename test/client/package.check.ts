@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -26,24 +26,50 @@ const nodes = [
 
 let stack: RunningStack;
 let folder: string;
+let project: string;
+
+/** A new checkout, without what was built in this one. */
+async function copyProject(to: string): Promise<string> {
+  for (const part of ['client', 'package.json', '.npmrc'])
+    await cp(part, join(to, part), { recursive: true, filter: (path) => !/[\\/](dist|node_modules)$/.test(path) });
+  await symlink(resolve('node_modules'), join(to, 'node_modules'), 'dir');
+  return to;
+}
+
+/** The environment of a shell that npm has not started: "npm test" hands settings of the project on. */
+const plainEnvironment = () => ({
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.toLowerCase().startsWith('npm_'))),
+  PATH: systemPath,
+});
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'intent-gate-package-'));
-  // "npm test" hands the project's ignore-scripts on; in the package's own folder, its script builds it.
-  const packing = run('npm', ['pack', '--json', '--ignore-scripts=false', '--pack-destination', folder], { cwd: 'client' });
+  project = await copyProject(await mkdtemp(join(tmpdir(), 'intent-gate-project-')));
+  const [, line = ''] = /^```sh\n(.*npm pack .*)\n```$/m.exec(await readFile('client/README.md', 'utf8')) ?? [];
+  await run('sh', ['-ec', line], { cwd: folder, env: { ...plainEnvironment(), PROJECT: project, npm_config_offline: 'true' } });
+  const made = JSON.parse(await readFile(inFolder('package.json'), 'utf8'));
+  await writeFile(inFolder('package.json'), JSON.stringify({ ...made, type: 'module' }));
   stack = await startStack({ port: 0, quiet: true });
-  const [{ filename }] = JSON.parse((await packing).stdout);
-  await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
-  await run('npm', ['install', `./${filename}`, '--offline', '--no-audit', '--no-fund'], { cwd: folder });
 }, 120_000);
 afterAll(async () => {
   await stack?.stop();
-  await rm(folder, { recursive: true, force: true });
+  for (const each of [folder, project]) await rm(each, { recursive: true, force: true });
 });
 
 const inFolder = (file: string) => join(folder, file);
 const installed = (file: string) => readFile(inFolder(join('node_modules/intent-gate-client', file)), 'utf8');
 const runIn = (program: string, args: string[]) => run(program, args, { cwd: folder, env: { ...process.env, BASE_URL: stack.base_url } });
+
+const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--target', 'es2022', '--noEmit'];
+const nodeTypes = ['--types', 'node', '--typeRoots', resolve('node_modules/@types'), '--module', 'nodenext'];
+
+/** @throws with what the compiler says */
+async function compile(files: string[], options: readonly string[]): Promise<void> {
+  const args = [resolve('node_modules/typescript/bin/tsc'), '--ignoreConfig', ...strict, '--types', '', ...options, ...files];
+  await run(process.execPath, args, { cwd: folder }).catch(({ stdout }) => {
+    throw new Error(stdout);
+  });
+}
 
 const program = `import { connect } from 'intent-gate-client';
 const gate = await connect(process.env.BASE_URL, { agentId: 'agent-' + crypto.randomUUID(), onPolicy: (_, inWords) => inWords.length > 0, dpop: true });
@@ -63,9 +89,11 @@ describe.each(nodes)('with %s', (node) => {
   });
 
   test('serves hosts of MCP as a program of its own', async () => {
-    const bin = inFolder('node_modules/.bin/intent-gate-mcp');
     const path = [join(node, '..'), systemPath].join(delimiter);
-    const { stderr } = await run(bin, ['--help'], { env: { ...process.env, PATH: path } });
+    const { stderr } = await run('npx', ['--no', '--', 'intent-gate-mcp', '--help'], {
+      cwd: folder,
+      env: { ...plainEnvironment(), PATH: path },
+    });
     expect(stderr).toContain('intent-gate-mcp accept URL ');
   });
 
@@ -105,20 +133,7 @@ export const wrong: number = (await gate.get('a:b:v1')).intent_uid;
 export const isRefusal = (error: unknown): boolean => error instanceof Refusal && error.issues.length > 0;
 `;
   await writeFile(inFolder('types.ts'), source);
-  const tsc = resolve('node_modules/typescript/bin/tsc');
-  const strict = [
-    '--noEmit',
-    '--strict',
-    '--exactOptionalPropertyTypes',
-    '--noUncheckedIndexedAccess',
-    '--target',
-    'es2022',
-    '--types',
-    '',
-  ];
-  await run(process.execPath, [tsc, '--ignoreConfig', ...strict, ...options, 'types.ts'], { cwd: folder }).catch(({ stdout }) => {
-    throw new Error(stdout);
-  });
+  await compile(['types.ts'], options);
 });
 
 test('the code blocks of its README do what they say', async () => {
@@ -132,4 +147,8 @@ test('the code blocks of its README do what they say', async () => {
   expect(outputs[0]).toContain('You may execute every intent, at most 60 times a minute.\n');
   expect(outputs[0]).toContain("time_zone: 'Asia/Tokyo'");
   expect(outputs[1]).toBe("[ 'Japan', 'France', 'Brazil' ]\n");
+  await compile(
+    blocks.map((_, at) => `block-${at}.ts`),
+    nodeTypes,
+  );
 });
