@@ -1,12 +1,25 @@
 import { readAddress } from './address.ts';
 import { Refusal } from './errors.ts';
 import { openHttp } from './http.ts';
+import { parseJson } from './json.ts';
 import { makeProof } from './jws.ts';
 import { type KeyPair, type KeyStore, obtainKey } from './keys.ts';
 import { type AgreementStore, type OnPolicy, openPats, type Pat } from './pats.ts';
 import type { FullIntent, Intent, IntentPage, SearchQuery } from './types.ts';
 
-export { IntentGateError, PolicyDeclined, RateLimited, Refusal, UnexpectedAnswer, Unreachable } from './errors.ts';
+export {
+  type ClientErrorCode,
+  type ErrorCode,
+  type GateErrorCode,
+  gateErrorCodes,
+  IntentGateError,
+  PolicyDeclined,
+  RateLimited,
+  Refusal,
+  UnexpectedAnswer,
+  Unreachable,
+} from './errors.ts';
+export { parseJson, stringifyJson } from './json.ts';
 export { type KeyPair, type KeyStore, openMemoryKeyStore, type WebCryptoKey } from './keys.ts';
 export type { Agreement, AgreementStore, OnPolicy } from './pats.ts';
 export type * from './types.ts';
@@ -32,6 +45,11 @@ export interface ConnectOptions {
   maxWaitMs?: number;
   /** how long one attempt may take, in milliseconds; default 35,000, which is longer than the gate ever takes */
   timeoutMs?: number;
+  /**
+   * reads the answers of intents; default: {@link parseJson}, which gives integers beyond 2^53 as bigint. `JSON.parse` gives all numbers as doubles, a
+   * library such as lossless-json decimals with every digit
+   */
+  parse?: (text: string) => unknown;
   /** default: the global one */
   fetch?: typeof fetch;
 }
@@ -44,6 +62,12 @@ export interface CallOptions {
 export interface ExecuteOptions extends CallOptions {
   /** 1 to 255 visible characters; default: a new one for each call. With the same key the intent is executed once, however often it is requested within a day */
   idempotencyKey?: string;
+  /** JSON pointers to the members of the answer that are wanted, for example `/name`; a name after an array means that member of every element. 1 to 50; default: all */
+  fields?: readonly string[];
+  /** how long the answer may be, in bytes; a longer one is cut after a member or item, and `cut` in it says where. Default: as long as it is */
+  maxBytes?: number;
+  /** the digest of the intent as it was read, or its entity tag: if the intent has changed since, nothing is executed, and the refusal is CONFLICT with `details.changed` */
+  ifMatch?: string;
 }
 
 /** A gate, as an agent sees it. All methods throw {@link IntentGateError}, or the reason of their signal. */
@@ -69,7 +93,7 @@ const maxReplacements = 2;
  * @throws TypeError if an option makes no sense
  */
 export async function connect(url: string, options: ConnectOptions): Promise<IntentGate> {
-  const { agentId, onPolicy, dpop = false, agreementStore: store } = options;
+  const { agentId, onPolicy, dpop = false, agreementStore: store, parse = parseJson } = options;
   const base = readAddress(url);
   const publicUrl = options.publicUrl === undefined ? base : readAddress(options.publicUrl);
   if (typeof agentId !== 'string' || agentId === '') throw new TypeError('connect needs an agentId');
@@ -93,16 +117,18 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
     get: async (intentUid, { signal } = {}) =>
       (await http.send('GET', `/api/intents/${encodeURIComponent(intentUid)}`, { query: { view: 'full' }, signal })).body as FullIntent,
 
-    execute: async (intent, parameters, { signal, idempotencyKey = crypto.randomUUID() } = {}) => {
+    execute: async (intent, parameters, { signal, idempotencyKey = crypto.randomUUID(), fields, maxBytes, ifMatch } = {}) => {
       if (!/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) throw new TypeError('an idempotencyKey has 1 to 255 visible ASCII characters');
       const intentUid = typeof intent === 'string' ? intent : intent.intent_uid;
-      const body = { intent_uid: intentUid, parameters };
+      const body = { intent_uid: intentUid, parameters, fields, max_bytes: maxBytes };
+      const condition: Record<string, string> =
+        ifMatch === undefined ? {} : { 'If-Match': /^(W\/)?"|^\*$/.test(ifMatch) ? ifMatch : `"${ifMatch}"` };
       let pat = await orAborted(pats.obtain(), signal);
       for (let replacements = 0; ; replacements++) {
         try {
           const used = pat;
-          const prepare = async () => ({ headers: { ...(await authorize(used)), 'Idempotency-Key': idempotencyKey } });
-          return (await http.send('POST', executePath, { body, prepare, signal, intentUid })).body as Record<string, unknown>;
+          const prepare = async () => ({ headers: { ...(await authorize(used)), ...condition, 'Idempotency-Key': idempotencyKey } });
+          return parse((await http.send('POST', executePath, { body, prepare, signal, intentUid })).text) as Record<string, unknown>;
         } catch (error) {
           if (replacements === maxReplacements || !isForAnotherPat(error)) throw error;
           pat = await orAborted(pats.replace(pat, error), signal);

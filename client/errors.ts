@@ -1,12 +1,41 @@
+import { replaceHidden } from './printable.ts';
 import type { Policy } from './types.ts';
+
+/** The codes of a gate's refusals (specification section 7.2). A gate that is newer than this client may have others. */
+export const gateErrorCodes = [
+  'INVALID_PARAMETER',
+  'INVALID_SIGNATURE',
+  'UNAUTHORIZED',
+  'FORBIDDEN',
+  'POLICY_REJECTED',
+  'NOT_FOUND',
+  'METHOD_NOT_ALLOWED',
+  'CONFLICT',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'TOO_MANY_REQUESTS',
+  'INTERNAL_SERVER_ERROR',
+  'NOT_IMPLEMENTED',
+  'SERVICE_UNAVAILABLE',
+  'GATEWAY_TIMEOUT',
+  'INTENT_EXECUTION_FAILED',
+  'INTENT_NOT_SUPPORTED',
+  'VERSION_CONFLICT',
+  'INTENT_DEPRECATED',
+] as const;
+
+export type GateErrorCode = (typeof gateErrorCodes)[number];
+
+/** The codes of this client's own errors. */
+export type ClientErrorCode = 'POLICY_DECLINED' | 'FOREIGN_POLICY' | 'UNREACHABLE' | 'UNEXPECTED_ANSWER' | 'UNSAFE_FILE' | 'DAMAGED_FILE';
+
+export type ErrorCode = GateErrorCode | ClientErrorCode;
 
 /** What every error of this client has in common. Misuse of the client itself is a TypeError. */
 export class IntentGateError extends Error {
   override readonly name: string = 'IntentGateError';
-  /** the gate's code (specification section 7.2), or one of this client's own: POLICY_DECLINED, FOREIGN_POLICY, UNREACHABLE, UNEXPECTED_ANSWER, UNSAFE_FILE, DAMAGED_FILE */
-  readonly code: string;
+  readonly code: ErrorCode;
 
-  constructor(code: string, message: string, options?: ErrorOptions) {
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
   }
@@ -14,7 +43,7 @@ export class IntentGateError extends Error {
 
 export interface RefusalParts {
   status: number;
-  code: string;
+  code: GateErrorCode;
   message: string;
   details: Record<string, unknown>;
   requestId: string | undefined;
@@ -29,9 +58,28 @@ export interface RefusedPlace {
   problem: string;
 }
 
-/** The gate answered, and said no. */
+/** How much of an upstream's own words an error message repeats, in bytes. */
+const maxReasonBytes = 1_024;
+
+/** What the service behind an intent said when it refused a call, on one line without hidden characters; undefined if the gate does not pass it on. */
+export function describeUpstream({ upstream_body: said }: Record<string, unknown>): string | undefined {
+  if (said === undefined) return undefined;
+  const line = replaceHidden((typeof said === 'string' ? said : JSON.stringify(said)).replace(/\s+/g, ' '), () => '').trim();
+  const bytes = new TextEncoder().encode(line);
+  if (bytes.length <= maxReasonBytes) return line || undefined;
+  // a character that was cut in two is left out
+  return `${new TextDecoder().decode(bytes.subarray(0, maxReasonBytes - 3)).replace(/\ufffd+$/, '')}…`;
+}
+
+function withReason(message: string, details: Record<string, unknown>): string {
+  const reason = describeUpstream(details);
+  return reason === undefined ? message : `${message}\nThe service said: ${reason}`;
+}
+
+/** The gate answered, and said no. If the service behind the intent said why, the second line of the message repeats it. */
 export class Refusal extends IntentGateError {
   override readonly name: string = 'Refusal';
+  declare readonly code: GateErrorCode;
   readonly status: number;
   /** members depend on the code */
   readonly details: Record<string, unknown>;
@@ -41,7 +89,7 @@ export class Refusal extends IntentGateError {
   readonly retryAfterMs: number | undefined;
 
   constructor({ status, code, message, details, requestId, retryAfterMs }: RefusalParts) {
-    super(code, message);
+    super(code, withReason(message, details));
     this.status = status;
     this.details = details;
     this.requestId = requestId;

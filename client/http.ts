@@ -1,4 +1,5 @@
-import { RateLimited, Refusal, UnexpectedAnswer, Unreachable } from './errors.ts';
+import { type GateErrorCode, RateLimited, Refusal, UnexpectedAnswer, Unreachable } from './errors.ts';
+import { stringifyJson } from './json.ts';
 
 export interface HttpOptions {
   /** address of the gate, without a slash at its end */
@@ -82,7 +83,7 @@ export function openHttp(options: HttpOptions): Http {
 
   async function exchange(method: string, path: string, given: ExchangeOptions = {}): Promise<Exchange> {
     const { query = {}, headers, bearer, body, raw, signal } = given;
-    const sent = raw ?? (body === undefined ? undefined : { text: JSON.stringify(body), mediaType: 'application/json' });
+    const sent = raw ?? (body === undefined ? undefined : { text: stringifyJson(body), mediaType: 'application/json' });
     const parameters = new URLSearchParams(
       Object.entries(query).flatMap(([name, value]): [string, string][] =>
         value === undefined || value === '' ? [] : [[name, String(value)]],
@@ -229,7 +230,7 @@ function readFailure(answer: Exchange): Refusal | UnexpectedAnswer {
   const details = isObject(error.details) ? error.details : {};
   return new Refusal({
     status,
-    code: error.code,
+    code: error.code as GateErrorCode,
     message: error.message,
     details,
     requestId: headers.get('x-request-id') ?? (typeof details.request_id === 'string' ? details.request_id : undefined),

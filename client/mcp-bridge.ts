@@ -1,4 +1,4 @@
-import { IntentGateError, PolicyDeclined, RateLimited, Refusal } from './errors.ts';
+import { IntentGateError, PolicyDeclined, RateLimited, Refusal, UnexpectedAnswer } from './errors.ts';
 import type { Http } from './http.ts';
 import { openMcpConsent } from './mcp-consent.ts';
 import { type Message, readMessage, refusalResult, revisionOf, toolResult } from './mcp-messages.ts';
@@ -143,7 +143,8 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
 /** @throws Refusal if HTTP itself was refused */
 function readOutcome({ status, body }: Answer): Outcome {
   if (body?.jsonrpc === '2.0') return body.error === undefined ? { result: body.result } : { error: body.error };
-  const { code = 'UNEXPECTED_ANSWER', message = `The gate answered with status ${status}.`, details = {} } = body?.error ?? {};
+  const { code, message = `The gate answered with status ${status}.`, details = {} } = body?.error ?? {};
+  if (code === undefined) throw new UnexpectedAnswer({ request: 'POST /mcp', status });
   throw new Refusal({ status, code, message, details, requestId: undefined, retryAfterMs: undefined });
 }
 
@@ -178,6 +179,7 @@ function nextStep(error: IntentGateError): string {
   if (error instanceof RateLimited) return `Make the same call again after ${Math.ceil(error.retryAfterMs / 1000)} seconds, not earlier.`;
   if (error.code === 'UNREACHABLE')
     return `Make the same call again later, with the same idempotency_key if it had one. If nothing answers still, ${tell.toLowerCase()}.`;
-  if (error instanceof Refusal && (error.status === 429 || error.status >= 500)) return 'Make the same call again later.';
+  if ((error instanceof Refusal || error instanceof UnexpectedAnswer) && (error.status === 429 || error.status >= 500))
+    return 'Make the same call again later.';
   return `${tell}.`;
 }

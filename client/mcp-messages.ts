@@ -1,4 +1,4 @@
-import type { Refusal } from './errors.ts';
+import type { IntentGateError } from './errors.ts';
 
 /** A message of the Model Context Protocol, as far as the bridge looks at it. */
 export interface Message {
@@ -59,7 +59,7 @@ export const toolResult = (text: string, data: object, isError = false): object 
   isError,
 });
 
-export interface ToolRefusal extends Pick<Refusal, 'code' | 'message'> {
+export interface ToolRefusal extends Pick<IntentGateError, 'code' | 'message'> {
   details?: Record<string, unknown>;
   /** what a model reads in place of the details */
   lines?: string[];

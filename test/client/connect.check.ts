@@ -74,6 +74,15 @@ test('executes: reads the policy, asks, signs, gets a PAT, calls', async () => {
   expect(new Set(keys).size).toBe(2);
 });
 
+test('numbers keep every digit: integers that a double cannot hold are bigints, unless another reader is given', async () => {
+  const answer = () => new Response('{"id":9007199254740993,"price":1.50}', { headers: { 'Content-Type': 'application/json' } });
+  service.faults[executePath] = [answer(), answer()];
+  expect(await run(await open())).toEqual({ id: 9007199254740993n, price: 1.5 });
+  expect(await run(await open({ parse: (text) => ({ text }) }))).toEqual({ text: '{"id":9007199254740993,"price":1.50}' });
+  await (await open()).execute(uid, { code: 'FR', id: 9007199254740993n }).catch(() => undefined);
+  expect(service.requests.at(-1)?.body).toContain('"id":9007199254740993}');
+});
+
 test('asks once and gets one PAT, however many calls there are at once', async () => {
   const onPolicy = jest.fn<OnPolicy>(async () => true);
   const client = await open({ onPolicy });

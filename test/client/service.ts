@@ -10,8 +10,8 @@ export type Fault = 'lost before' | 'lost after' | Response;
 
 export interface Service {
   fetch: typeof fetch;
-  /** what was sent: method and path, and headers by their lower-case names */
-  requests: { what: string; headers: Headers; status: number | undefined }[];
+  /** what was sent: method and path, headers by their lower-case names, and the body */
+  requests: { what: string; headers: Headers; body: unknown; status: number | undefined }[];
   /** faults for the next requests to a path, one each */
   faults: Record<string, (Fault | undefined)[]>;
   /** changes an answer before the client sees it */
@@ -48,7 +48,7 @@ export function serviceOver(gate: Gate): Service {
       const { pathname, search, searchParams } = new URL(String(input));
       const path = pathname.replace(/^\/test/, '');
       const what = `${method} ${path}${search}`;
-      const sent = { what, headers: new Headers(headers), status: undefined as number | undefined };
+      const sent = { what, headers: new Headers(headers), body, status: undefined as number | undefined };
       service.requests.push(sent);
       const fault = service.faults[path]?.shift();
       if (fault instanceof Response) return fault;

@@ -41,6 +41,23 @@ describe('in Node', () => {
     expect(await (await open()).execute(country, { code: 'FR' })).toMatchObject({ name: 'France' });
   });
 
+  test('asks for a part of the answer, and executes an intent only as it was read', async () => {
+    const client = await connect(baseUrl, { agentId: `agent-${randomUUID()}`, onPolicy: () => true });
+    const { digest } = await client.get(country);
+    expect(await client.execute(country, { code: 'JP' }, { fields: ['/name'], ifMatch: digest })).toEqual({ name: 'Japan' });
+    for (const ifMatch of [`${'x'.repeat(43)}.${digest.slice(44)}`, '"another"'])
+      await expect(client.execute(country, { code: 'JP' }, { ifMatch })).rejects.toMatchObject({ status: 409, code: 'CONFLICT' });
+  });
+
+  test('says what the service says', async () => {
+    const client = await connect(baseUrl, { agentId: `agent-${randomUUID()}`, onPolicy: () => true });
+    await expect(client.execute('world.example:get-current-time:v1', { time_zone: 'Tokyo' })).rejects.toMatchObject({
+      status: 422,
+      code: 'INTENT_EXECUTION_FAILED',
+      message: expect.stringMatching(/^[^\n]+\nThe service said: .*time_zone must be an IANA time zone, for example Asia\/Tokyo/),
+    });
+  });
+
   test('an agent_id that belongs to another key is refused', async () => {
     const agentId = `agent-${randomUUID()}`;
     const open = () => connect(baseUrl, { agentId, onPolicy: () => true });

@@ -1,0 +1,24 @@
+/**
+ * Reads JSON as `JSON.parse` does, except that an integer beyond the safe ones (2^53 - 1) is a bigint with every digit, where `JSON.parse` would silently
+ * give another number.
+ * @throws SyntaxError
+ */
+export function parseJson(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  if (!/\d{16}/.test(text)) return value;
+  // nobody can guess it, so no text in an answer is taken for a number
+  const mark = crypto.randomUUID();
+  const marked = text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs, (token) =>
+    /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${mark}${token}"` : token,
+  );
+  return JSON.parse(marked, (_, member: unknown) =>
+    typeof member === 'string' && member.startsWith(mark) ? BigInt(member.slice(mark.length)) : member,
+  );
+}
+
+/** Writes JSON as `JSON.stringify` does, and bigints as integers. */
+export function stringifyJson(value: unknown): string {
+  const mark = crypto.randomUUID();
+  const text = JSON.stringify(value, (_, member: unknown) => (typeof member === 'bigint' ? `${mark}${member}` : member)) ?? 'null';
+  return text.replace(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1');
+}

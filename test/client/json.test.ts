@@ -1,0 +1,30 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { parseJson, stringifyJson } from '../../client/json.ts';
+
+test('integers keep every digit, in both directions', () => {
+  const text =
+    '{"id":9007199254740993,"list":[-12345678901234567890,1,9007199254740991],"price":1.5,"text":"9007199254740993 \\" 9007199254740993"}';
+  const value = parseJson(text);
+  expect(value).toEqual({
+    id: 9007199254740993n,
+    list: [-12345678901234567890n, 1, 9007199254740991],
+    price: 1.5,
+    text: '9007199254740993 " 9007199254740993',
+  });
+  expect(stringifyJson(value)).toBe(text);
+});
+
+test('everything else is read and written as JSON.parse and JSON.stringify do', () => {
+  const value = fc.oneof(fc.jsonValue(), fc.dictionary(fc.constantFrom('a', '__proto__', '1234567890123456'), fc.jsonValue()));
+  fc.assert(
+    fc.property(value, (given) => {
+      const text = JSON.stringify(given);
+      // the digits in the text make the slower way be taken
+      expect(parseJson(`[${text},"1234567890123456"]`)).toEqual([JSON.parse(text), '1234567890123456']);
+      expect(stringifyJson(given)).toBe(text);
+    }),
+  );
+  expect(parseJson('[1234567890123456.5,1e22,12345678901234567e1]')).toEqual([1234567890123456.5, 1e22, Number('12345678901234567e1')]);
+  expect(() => parseJson('{"a":12345678901234567')).toThrow(SyntaxError);
+});
