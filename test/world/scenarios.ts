@@ -3,8 +3,9 @@ import { ApiError } from '../../functions/core/api-error.ts';
 import { ok } from '../../functions/core/http/response.ts';
 import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
 import { runOnce } from '../../functions/core/idempotency/run-once.ts';
+import { openCounterItems } from '../../functions/core/limit/counter-item.ts';
 import { countCalls, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
-import { callableUntilMs, emptyWindow, slotOf, type Window } from '../../functions/core/limit/window.ts';
+import { callableUntilMs, emptyWindow, slotOf } from '../../functions/core/limit/window.ts';
 import { isBlocked, isRevoked, openAgents } from '../../functions/core/store/agent.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
 import { keys } from '../../functions/core/store/keys.ts';
@@ -187,8 +188,7 @@ const late: Scenario = {
   prepare: async (before) => {
     const request = countCalls('key', 'execute', { rate: 9, period: 1 });
     await openRateLimiter(before).consume(request);
-    const windowIn = async (table: Caller['table']) =>
-      (await table.get<{ windows: Record<string, Window> }>(keys.limit('key', 'execute')))?.windows['1'];
+    const windowIn = async (table: Caller['table']) => (await openCounterItems(table).find(keys.limit('key', 'execute')))?.windows['1'];
     const first = await windowIn(before);
     return {
       callers: times(
@@ -228,7 +228,7 @@ const dawdling: Scenario = {
         return act('upstream', () => ++made);
       }),
       check: async ({ table, outcomes, isUndisturbed }) => {
-        const item = await table.get<{ windows: Record<string, Window> }>(keys.limit('key', 'execute'));
+        const item = await openCounterItems(table).find(keys.limit('key', 'execute'));
         const { total, counts, bucket } = item?.windows['1'] ?? emptyWindow(0);
         assert.equal(
           counts.reduce((sum, count) => sum + count, 0),

@@ -1,12 +1,19 @@
 import type { Charge } from '../policy/limits.ts';
 import type { Key } from '../store/keys.ts';
 import type { Item, Table } from '../store/table.ts';
+import { digitsFor, digitsIn, packCounts, placeOf, unpackCounts } from './packed-counts.ts';
 import { clearAtMs, slotOf, stillCounts, type Window } from './window.ts';
 
-/** A window as it is kept, with its length in seconds; `Infinity` is kept as none. */
+/** A window as it is kept. */
 export interface CountedWindow extends Window {
+  /** length in seconds */
   period: number;
+  /** how many digits its counts have in the table */
+  digits: number;
 }
+
+/** How many digits the counts of a limit have: the same for all writers, because nobody could read the others otherwise. */
+export const digitsOf = ({ rate, mostRate = rate }: Charge): number => digitsFor(mostRate);
 
 /** Everything that is counted for one holder: a window for each limit, so that one write counts a call in all of them or in none. */
 export interface CounterItem {
@@ -41,41 +48,67 @@ export interface CounterItems {
 /** How long an item outlives its last call, so that a clock that is wrong does not delete one that still counts. */
 export const sweepDelaySeconds = 3_600;
 
-interface StoredWindow extends Window {
-  period?: number;
-}
+/**
+ * A window in the table: the newest bucket, the total, the period (0 for `Infinity`), and the packed counts. An item with eight windows is
+ * smaller than 1 KB, which is what one write unit pays for, so names are short and counts are packed.
+ */
+type StoredWindow = number[];
+
+/** Where the newest bucket and the total are, and where the packed counts begin. */
+const [bucketAt, totalAt, firstPacked] = [0, 1, 3];
 
 interface StoredItem extends Item {
-  windows: Record<string, StoredWindow>;
-  last: string[];
+  /** the windows */
+  w: Record<string, StoredWindow>;
+  /** the tokens */
+  l: string[];
 }
 
-const read = ({ windows, last }: StoredItem): CounterItem => ({
-  windows: Object.fromEntries(
-    Object.entries(windows).map(([id, { bucket, counts, total, period = Number.POSITIVE_INFINITY }]) => [
-      id,
-      { bucket, counts, total, period },
-    ]),
-  ),
-  last,
+function readWindow([bucket = 0, total = 0, period = 0, ...packed]: StoredWindow): CountedWindow {
+  return { bucket, total, period: period || Number.POSITIVE_INFINITY, counts: unpackCounts(packed), digits: digitsIn(packed) };
+}
+
+const read = ({ w, l }: StoredItem): CounterItem => ({
+  windows: Object.fromEntries(Object.entries(w).map(([id, window]) => [id, readWindow(window)])),
+  last: l,
 });
 
-const store = (windows: CounterItem['windows']): StoredItem['windows'] =>
+const store = (windows: CounterItem['windows']): StoredItem['w'] =>
   Object.fromEntries(
-    Object.entries(windows).map(([id, { period, ...window }]) => [id, { ...window, ...(Number.isFinite(period) && { period }) }]),
+    Object.entries(windows).map(([id, { bucket, total, period, counts, digits }]) => [
+      id,
+      [bucket, total, Number.isFinite(period) ? period : 0, ...packCounts(counts, digits)],
+    ]),
   );
 
 /** No two states of an item have the same newest token. */
 const isUnchanged = (token: string) => ({
-  ConditionExpression: '#last[0] = :seen',
-  ExpressionAttributeNames: { '#last': 'last' },
+  ConditionExpression: 'l[0] = :seen',
   ExpressionAttributeValues: { ':seen': token },
 });
 
 const isAbsent = { ConditionExpression: 'attribute_not_exists(pk)' };
 
 /** Puts a token at the front, and moves each of the others by one place. */
-const pushToken = [...Array.from({ length: keptTokens - 1 }, (_, at) => `#last[${at + 1}] = #last[${at}]`).reverse(), '#last[0] = :token'];
+const pushToken = [...Array.from({ length: keptTokens - 1 }, (_, at) => `l[${at + 1}] = l[${at}]`).reverse(), 'l[0] = :token'];
+
+/**
+ * What is added to which elements of a window to count a call into a bucket: one number may hold the counts of both buckets.
+ * @param from - the bucket that it is moved from
+ */
+function addends(charge: Charge, bucket: number, from: number | undefined): Map<number, number> {
+  const { cost } = charge;
+  const digits = digitsOf(charge);
+  const sums = new Map<number, number>();
+  const add = (to: number, amount: number): void => {
+    const { at, unit } = placeOf(slotOf(to), digits);
+    sums.set(firstPacked + at, (sums.get(firstPacked + at) ?? 0) + amount * unit);
+  };
+  add(bucket, cost);
+  if (from === undefined) sums.set(totalAt, cost);
+  else add(from, -cost);
+  return sums;
+}
 
 export const openCounterItems = (table: Table): CounterItems => ({
   find: async (key) => {
@@ -84,21 +117,19 @@ export const openCounterItems = (table: Table): CounterItems => ({
   },
 
   count: async (key, { charges, buckets, token, late }) => {
-    const paths = charges.map(({ id, rate, cost }, at) => {
+    const paths = charges.map((charge, at) => {
+      const { id, rate, cost } = charge;
       const bucket = buckets[id] ?? 0;
-      const window = `#windows.#id${at}`;
-      const slot = `${window}.#counts[${slotOf(bucket)}]`;
+      const window = `w.#id${at}`;
       const from = late?.[id];
       const isMoved = from !== undefined && stillCounts(from, bucket);
-      const old = isMoved ? `${window}.#counts[${slotOf(from)}]` : `${window}.#total`;
+      const added = [...addends(charge, bucket, isMoved ? from : undefined)];
       return {
-        // a call that stays in its bucket changes nothing
-        set:
-          from === bucket ? [`${slot} = ${slot}`] : [`${old} = ${old} ${isMoved ? '-' : '+'} :cost${at}`, `${slot} = ${slot} + :cost${at}`],
-        condition: `${window}.#bucket = :bucket${at} AND ${window}.#total <= :most${at}`,
+        set: added.map(([element]) => `${window}[${element}] = ${window}[${element}] + :add${at}_${element}`),
+        condition: `${window}[${bucketAt}] = :bucket${at} AND ${window}[${totalAt}] <= :most${at}`,
         names: { [`#id${at}`]: id },
         values: {
-          ...(from !== bucket && { [`:cost${at}`]: cost }),
+          ...Object.fromEntries(added.map(([element, amount]) => [`:add${at}_${element}`, amount])),
           [`:bucket${at}`]: bucket,
           [`:most${at}`]: isMoved ? rate : rate - cost,
         },
@@ -106,11 +137,8 @@ export const openCounterItems = (table: Table): CounterItems => ({
     });
     const written = await table.update<StoredItem>(key, {
       UpdateExpression: `SET ${[...paths.flatMap(({ set }) => set), ...pushToken].join(', ')}`,
-      ConditionExpression: [...paths.map(({ condition }) => condition), 'NOT contains(#last, :token)'].join(' AND '),
-      ExpressionAttributeNames: Object.assign(
-        { '#windows': 'windows', '#bucket': 'bucket', '#total': 'total', '#counts': 'counts', '#last': 'last' },
-        ...paths.map(({ names }) => names),
-      ),
+      ConditionExpression: [...paths.map(({ condition }) => condition), 'NOT contains(l, :token)'].join(' AND '),
+      ExpressionAttributeNames: Object.assign({}, ...paths.map(({ names }) => names)),
       ExpressionAttributeValues: Object.assign({ ':token': token }, ...paths.map(({ values }) => values)),
       ReturnValues: 'ALL_NEW',
     });
@@ -121,8 +149,8 @@ export const openCounterItems = (table: Table): CounterItems => ({
     const clearMs = Math.max(...Object.values(windows).map((window) => clearAtMs(window, window.period)));
     const item = {
       ...key,
-      windows: store(windows),
-      last: Array.from({ length: keptTokens }, (_, at) => last[at] ?? ''),
+      w: store(windows),
+      l: Array.from({ length: keptTokens }, (_, at) => last[at] ?? ''),
       ...(Number.isFinite(clearMs) && { expires_at: Math.ceil(clearMs / 1000) + sweepDelaySeconds }),
     };
     const seen = previous?.last[0];

@@ -6,7 +6,15 @@ import { type Charge, unitOf } from '../policy/limits.ts';
 import { keys } from '../store/keys.ts';
 import type { Table } from '../store/table.ts';
 import { type Clock, maxDoubtMs, openClock, openRightClock, type Reading, WrongClock } from './clock.ts';
-import { type Buckets, type CountedWindow, type CounterItem, keptTokens, openCounterItems, sweepDelaySeconds } from './counter-item.ts';
+import {
+  type Buckets,
+  type CountedWindow,
+  type CounterItem,
+  digitsOf,
+  keptTokens,
+  openCounterItems,
+  sweepDelaySeconds,
+} from './counter-item.ts';
 import { addCall, bucketAt, callableUntilMs, clearAtMs, emptyWindow, freeAtMs, remainingCalls, removeCall, rollTo } from './window.ts';
 
 export interface LimitRequest {
@@ -22,7 +30,8 @@ export interface LimitRequest {
 export const countCalls = (holder: string, name: string, limit: RateLimit): LimitRequest & { charges: [Charge] } => ({
   holder,
   counter: name,
-  charges: [{ id: String(limit.period), name, ...limit, cost: 1 }],
+  // the rate may change without the limit being another one
+  charges: [{ id: String(limit.period), name, ...limit, mostRate: Number.MAX_SAFE_INTEGER, cost: 1 }],
 });
 
 /** A request that counts a call of a service, whichever agent makes it. */
@@ -101,7 +110,7 @@ export const slackMs = (period: number): number => earlyAllowanceMs + maxDoubtMs
 /** How long a budget is believed to be used up: another instance may have given some of it back. */
 const believedMs = 10_000;
 
-const newToken = (): string => randomBytes(9).toString('base64url');
+const newToken = (): string => randomBytes(6).toString('base64url');
 
 const isExceeded = ({ charge: { rate, cost }, used }: Standing): boolean => used + cost > rate;
 
@@ -126,10 +135,11 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
   }
 
   /** The window of a limit as of now. */
-  const current = (item: CounterItem | undefined, { id, period }: Charge): CountedWindow => {
+  const current = (item: CounterItem | undefined, charge: Charge): CountedWindow => {
+    const { id, period } = charge;
     const bucket = bucketAt(clock.read(period).earliestMs, period);
     const window = item?.windows[id];
-    return { ...(window ? rollTo(window, bucket) : emptyWindow(bucket)), period };
+    return { ...(window ? rollTo(window, bucket) : emptyWindow(bucket)), period, digits: digitsOf(charge) };
   };
 
   const standingOf = (window: CountedWindow, charge: Charge): Standing => {
@@ -273,7 +283,7 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
         const [window, bucket] = [seen?.windows[id], buckets[id]];
         if (!window || bucket === undefined) return [];
         const without = removeCall(window, bucket, cost);
-        return without === window ? [] : [[id, { ...without, period: window.period }]];
+        return without === window ? [] : [[id, { ...window, ...without }]];
       });
       if (!seen || windows.length === 0) return true;
       const next = nextItem(seen, Object.fromEntries(windows), token);

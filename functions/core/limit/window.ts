@@ -8,7 +8,7 @@ import type { RateLimit } from '../../../schemas/pat.ts';
 const bucketsPerPeriod = 20;
 
 /** In how many buckets a call counts: its own, of which a part has passed already, and those after it. */
-const liveBuckets = bucketsPerPeriod + 2;
+export const liveBuckets = bucketsPerPeriod + 2;
 
 /** How much of a bucket is left for making a call once it has been admitted. */
 const madeWithinBuckets = 0.5;

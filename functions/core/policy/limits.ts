@@ -4,6 +4,8 @@ import type { RateLimit } from '../../../schemas/pat.ts';
 export interface Limit extends RateLimit {
   /** names its window in a counter: a limit that says the same has the same one, and keeps what has been counted */
   id: string;
+  /** the largest rate that limits with this id may have, if they need not have the same */
+  mostRate?: number;
   /** what the headers of answers call it */
   name: string;
   /** JSON pointer to what states it in the policy */

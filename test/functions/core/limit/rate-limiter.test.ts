@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ApiError } from '../../../../functions/core/api-error.ts';
+import { openCounterItems } from '../../../../functions/core/limit/counter-item.ts';
 import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
 import {
   countCalls,
@@ -52,8 +53,8 @@ beforeEach(() => {
 const requestOf = (limit: RateLimit) => ({ ...countCalls(`agent-${++agents}`, 'execute', limit), limit });
 /** The item of a counter, and its one window. */
 const itemOf = async ({ holder, counter, charges: [{ id }] }: ReturnType<typeof requestOf>) => {
-  const item = await store.table.get<{ pk: string; windows: Record<string, object> }>(keys.limit(holder, counter));
-  return { ...item, ...item?.windows[id] };
+  const key = keys.limit(holder, counter);
+  return { ...(await store.table.get(key)), ...(await openCounterItems(store.table).find(key))?.windows[id] };
 };
 
 /** A decision about one limit. */

@@ -1,5 +1,7 @@
+import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { keptTokens } from '../../../../functions/core/limit/counter-item.ts';
+import { itemBytes } from '../../../../bin/bench/table-work.ts';
+import { keptTokens, openCounterItems } from '../../../../functions/core/limit/counter-item.ts';
 import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
 import {
   type LimitDecision,
@@ -8,7 +10,7 @@ import {
   type RateLimiter,
   slackMs,
 } from '../../../../functions/core/limit/rate-limiter.ts';
-import { bucketMs, longestCountMs } from '../../../../functions/core/limit/window.ts';
+import { bucketMs, liveBuckets, longestCountMs } from '../../../../functions/core/limit/window.ts';
 import type { Charge } from '../../../../functions/core/policy/limits.ts';
 import { keys } from '../../../../functions/core/store/keys.ts';
 import { connectTable } from '../../../support/connect-table.ts';
@@ -50,7 +52,7 @@ const money = (id: string, budget: number, cost: number, period = 2_678_400): Ch
 });
 const requestOf = (...charges: Charge[]): LimitRequest => ({ holder: `agent-${++agents}`, counter: 'execute', charges });
 const totalsOf = async ({ holder, counter }: LimitRequest): Promise<Record<string, number>> => {
-  const item = await store.table.get<{ pk: string; windows: Record<string, { total: number }> }>(keys.limit(holder, counter));
+  const item = await openCounterItems(store.table).find(keys.limit(holder, counter));
   return Object.fromEntries(Object.entries(item?.windows ?? {}).map(([id, { total }]) => [id, total]));
 };
 const admittedOf = (decisions: PromiseSettledResult<LimitDecision>[]) =>
@@ -67,8 +69,37 @@ describe('several limits at once', () => {
     for (let call = 0; call < 5; call++) expect(await limits.consume(request)).toMatchObject({ isAdmitted: true });
     expect(store.operations).toEqual(['GetItem', 'PutItem', 'UpdateItem', 'UpdateItem', 'UpdateItem', 'UpdateItem']);
     expect(Object.values(await totalsOf(request))).toEqual(new Array(8).fill(5));
-    const item = await store.table.get(keys.limit(request.holder, 'execute'));
-    expect(JSON.stringify(item).length).toBeLessThan(1_800);
+  });
+
+  /** Limits that all have counts in all of their buckets, after calls that take as much of them as fits. */
+  const fill = async (holder: string, charges: Charge[]): Promise<number> => {
+    const limits = openRateLimiter(store.table, now);
+    for (let bucket = 0; bucket < liveBuckets; bucket++) {
+      for (let at = 0; at < charges.length; at += 8) {
+        const request = { holder, counter: 'execute', charges: charges.slice(at, at + 8) };
+        expect(await limits.consume(request)).toMatchObject({ isAdmitted: true });
+      }
+      nowMs += bucketMs(2_678_400);
+    }
+    const { pk, sk } = keys.limit(holder, 'execute');
+    const command = new GetItemCommand({ TableName: store.tableNames.activity, Key: { pk: { S: pk }, sk: { S: sk } } });
+    const { Item = {} } = await store.client.send(command);
+    return itemBytes(JSON.parse(JSON.stringify(Item)));
+  };
+  /** A budget of 999.99 EUR a month: the id is as long as those of policies are. */
+  const large = (at: number): Charge => money(`limit_${String(at).padStart(2, '0')}`, 99_999, 4_545);
+
+  test.each([
+    [8, 1_024],
+    [32, 4_096],
+  ])('%d of them, full, take less than %d bytes', async (count, bytes) => {
+    const holder = `${'x'.repeat(41)}${count}`.slice(-43);
+    expect(
+      await fill(
+        holder,
+        Array.from({ length: count }, (_, at) => large(at)),
+      ),
+    ).toBeLessThan(bytes);
   });
 
   test('under 200 parallel callers: none is exceeded, and each call that is admitted is one write', async () => {
