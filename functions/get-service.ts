@@ -21,7 +21,7 @@ export const createAction =
     const vary = { Vary: 'Authorization' };
     if (!isAdmin) return revalidated(toService(service), recordTag(service), vary);
     const { credential } = service;
-    const facts = credential ? toCredentialFacts({ ...service, credential }) : null;
+    const facts = credential ? toCredentialFacts(credential) : null;
     return revalidated({ ...toService(service), credential: facts }, adminTag(service), { ...vary, 'Cache-Control': 'private, no-cache' });
   };
 

@@ -50,7 +50,7 @@ function checkFields({ headers = {} }: ServiceInput, { credential }: ServiceReco
 /** Whoever read the service as an admin may send back what was shown of its credential. */
 function requireSameCredential(shown: ShownService['credential'], service: ServiceRecord): void {
   const { credential } = service;
-  const standing = credential ? toCredentialFacts({ ...service, credential }) : null;
+  const standing = credential ? toCredentialFacts(credential) : null;
   if (canonicalDigest(shown) === canonicalDigest(standing)) return;
   throw invalidParameter([{ path: '/credential', problem: 'must be as a read shows it, or be left out; PUT .../credential changes it' }]);
 }

@@ -73,9 +73,6 @@ const forSignIn = { ...open, onlyWith: 'signIn' } as const;
 /** What reading the whole registry takes, as an index is built. */
 const wholeRegistry = { serviceName: ['query'], member: ['query'], service: ['getAll'], intent: ['getAll'] } as const;
 
-/** What finding an agent takes, also where version 0.1.0 kept it. */
-const foundAgent = ['get', 'getAll', 'put'] as const;
-
 /** What listing intents takes, with those that are being written. */
 const members = { member: ['query'], roster: ['getAll'], intent: ['getAll'] } as const;
 
@@ -138,7 +135,7 @@ const rows = [
         agent: ['getAll'],
         agentKey: ['getAll'],
         limit: ['get', 'put', 'update'],
-        call: ['getAll', 'put', 'update', 'delete'],
+        call: ['get', 'put', 'update', 'delete'],
         jti: ['put'],
         policy: ['get'],
         stats: ['update'],
@@ -352,7 +349,7 @@ const rows = [
     summary: 'Read the key that an agent id is bound to, whether it is blocked, and what it has used of its limits',
     success: 200,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: foundAgent, limit: ['get'] }, policy: true },
+    needs: { table: { agent: ['get'], limit: ['get'] }, policy: true },
   },
   {
     ...admin,
@@ -362,7 +359,7 @@ const rows = [
     summary: "Revoke an agent's PATs",
     success: 200,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: [...foundAgent, 'update'], history } },
+    needs: { table: { agent: ['get', 'update'], history } },
   },
   {
     ...admin,
@@ -372,7 +369,7 @@ const rows = [
     summary: 'Free an agent id for another key',
     success: 204,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: [...foundAgent, 'update', 'delete'], agentKey: ['update'], agentList: ['update'], history } },
+    needs: { table: { agent: ['get', 'update', 'delete'], agentKey: ['update'], agentList: ['update'], history } },
   },
   {
     ...admin,
@@ -382,7 +379,7 @@ const rows = [
     summary: 'Let an agent that waits for approval have PATs',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { agent: [...foundAgent, 'update'], agentList: ['put', 'update'], history } },
+    needs: { table: { agent: ['get', 'update'], agentList: ['put', 'update'], history } },
   },
   {
     ...admin,
@@ -392,7 +389,7 @@ const rows = [
     summary: 'Keep an agent out: its id and its key',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: [...foundAgent, 'update'], agentKey: ['update'], agentList: ['put', 'update'], history } },
+    needs: { table: { agent: ['get', 'update'], agentKey: ['update'], agentList: ['put', 'update'], history } },
   },
   {
     ...admin,
@@ -402,7 +399,7 @@ const rows = [
     summary: 'Lift the block of an agent',
     success: 204,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: [...foundAgent, 'update', 'delete'], agentKey: ['update'], agentList: ['put'], history } },
+    needs: { table: { agent: ['get', 'update', 'delete'], agentKey: ['update'], agentList: ['put'], history } },
   },
   {
     ...admin,

@@ -86,41 +86,26 @@ const facts = z.strictObject({
 
 /** What an admin sees of a service's credential: never a value. */
 export const credentialFacts = facts
-  .partial({ headers: true, query: true })
   .extend({
     set_at: z.iso.datetime(),
     set_by: z.string().optional().describe('user name or client id of the admin'),
   })
-  .meta({
-    id: 'CredentialFacts',
-    description: "A service's credential without its values. If an earlier release has set it, the names are not known.",
-  });
+  .meta({ id: 'CredentialFacts', description: "A service's credential without its values." });
 
 /** What a service's record says about its credential; the values are in Secrets Manager. */
-export interface StoredCredential extends Partial<z.infer<typeof facts>> {
+export interface StoredCredential extends z.infer<typeof facts> {
   /** milliseconds since the epoch */
   set_at: number;
   set_by?: string;
-  /** which version of the secret holds; the newest one without it, as an earlier release has set it */
-  version?: string;
+  /** which version of the secret holds */
+  version: string;
 }
 
-/** Where a service's credential is sent: if an earlier release has set it, to the origin of `service_url`. Never over http, which anyone on the way could read. */
-export const credentialOrigins = (service: { service_url: string; credential?: Pick<StoredCredential, 'origins'> | undefined }): string[] =>
-  service.credential?.origins ?? [new URL(service.service_url).origin].filter((origin) => origin.startsWith('https:'));
-
-/** The credential of a service as an admin sees it. */
-export function toCredentialFacts(service: { service_url: string; credential: StoredCredential }): z.infer<typeof credentialFacts> {
-  const { headers, query, next, set_at, set_by } = service.credential;
-  return {
-    ...(headers && { headers }),
-    ...(query && { query }),
-    origins: credentialOrigins(service),
-    ...(next && { next }),
-    set_at: new Date(set_at).toISOString(),
-    ...(set_by !== undefined && { set_by }),
-  };
-}
+/** A credential as an admin sees it. */
+export const toCredentialFacts = ({ version: _, set_at, ...credential }: StoredCredential): z.infer<typeof credentialFacts> => ({
+  ...credential,
+  set_at: new Date(set_at).toISOString(),
+});
 
 /** What setting a credential answers: never a value of it. */
 export const savedCredential = facts

@@ -127,5 +127,5 @@ export const toListedService = (
   ...toSavedService(record),
   intents,
   ...(record.limit && { limit: record.limit }),
-  ...(isForAdmin && { credential: record.credential ? toCredentialFacts({ ...record, credential: record.credential }) : null }),
+  ...(isForAdmin && { credential: record.credential ? toCredentialFacts(record.credential) : null }),
 });

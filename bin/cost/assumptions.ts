@@ -18,8 +18,7 @@ export const assumptions = {
   bulkChanges: [10, 'times a month, more than a thousand changes at once, after which the index is built again'],
   // intent, service, agent and its key
   readsPerExecution: [4, 'reads for each execution'],
-  // where the call may stand, and where version 0.1.0 kept it
-  readsPerKey: [2, 'more reads for each `Idempotency-Key`'],
+  readsPerKey: [1, 'more read for each `Idempotency-Key`'],
   // agent and its key
   readsPerIssue: [2, 'reads for each PAT'],
   // the counter

@@ -46,7 +46,14 @@ test('takes a plain address as an endpoint that is called by POST with JSON', as
 
 describe("inputs under the names of what the service's calls carry", () => {
   const origins = ['https://api.world.example'];
-  const facts = { headers: ['X-Api-Key'], query: ['api_key'], origins, next: { headers: ['X-New'], query: ['token'] }, set_at: 1 };
+  const facts = {
+    headers: ['X-Api-Key'],
+    query: ['api_key'],
+    origins,
+    next: { headers: ['X-New'], query: ['token'] },
+    version: '1',
+    set_at: 1,
+  };
   const isField = "must not have the name of a header field that the service's calls carry anyway";
   const isQuery = "must not have the name of a query parameter of the service's credential, which calls carry anyway";
   const inUrl = "must not hold a query parameter of the service's credential, which calls carry anyway";

@@ -378,23 +378,6 @@ describe('an agent_id that looks like another', () => {
       },
     });
   });
-
-  test('is still the one that version 0.1.0 bound, PATs included', async () => {
-    const agent = await newAgent(`Earlier ${Math.random()}`);
-    const pat = await obtainPat(gate, agent);
-    const { table } = gate.database;
-    const item = await table.get(keys.agent(agent.agentId));
-    await table.delete(keys.agent(agent.agentId));
-    await table.put({ ...item, ...keys.earlierAgent(agent.agentId) });
-    expect((await run(pat)).status).toBe(200);
-    expect(refusalOf(await requestPat(gate.openIssue(), await newAgent(agent.agentId)))).toEqual(bound);
-    expect(await gate.agents.find(agent.agentId)).toMatchObject({ generation: item?.generation });
-    expect((await run(pat)).status).toBe(200);
-    await gate.agents.revoke(agent.agentId, Date.now());
-    expect((await run(pat)).status).toBe(401);
-    await gate.agents.unbind(agent.agentId);
-    expect(await gate.agents.find(agent.agentId)).toBeUndefined();
-  });
 });
 
 describe('a proof of possession', () => {

@@ -67,7 +67,7 @@ describe('header fields that every call carries', () => {
   test("are none of the credential's", async () => {
     const { service_id, service_name } = await registry.createService();
     const origins = ['https://world.example'];
-    await registry.services.setCredential(service_id, { headers: ['X-Api-Key'], query: [], origins, set_at: 1 }, () => true);
+    await registry.services.setCredential(service_id, { headers: ['X-Api-Key'], query: [], origins, version: '1', set_at: 1 }, () => true);
     const answer = await update(service_id, { ...serviceNamed(service_name), headers: { x_api_key: 'shown' } });
     expect(refusalOf(answer)).toEqual(refusals.invalid(['/headers/x_api_key', "must not be a header field of the service's credential"]));
   });

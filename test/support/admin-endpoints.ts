@@ -133,8 +133,11 @@ export const cases: Partial<Record<Endpoint['name'], Case>> = {
     open: deleteServiceCredential,
     prepare: async (world, namespace) => {
       const service_id = await newService(world, namespace);
-      await world.services.setCredential(service_id, { set_at: Date.now() }, () => true);
-      await world.credentials.add(service_id, { headers: { 'X-Api-Key': 'a-value-that-appears-nowhere' }, query: {}, signing_key: '' });
+      const origins = ['https://world.example'];
+      const value = { 'X-Api-Key': 'a-value-that-appears-nowhere' };
+      const { version } = await world.credentials.add(service_id, { headers: value, query: {}, origins, signing_key: '' });
+      const facts = { headers: Object.keys(value), query: [], origins, version, set_at: Date.now() };
+      await world.services.setCredential(service_id, facts, () => true);
       return { path: { service_id } };
     },
     entry: { kind: 'service', action: 'credential' },

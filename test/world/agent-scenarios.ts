@@ -86,22 +86,6 @@ const askedBeside: Act = async (table) => {
   await ask()(table);
 };
 
-const earlier = among(
-  'block of an agent of version 0.1.0',
-  'I1: what is moved to where this version looks is moved once',
-  { faults: 1 },
-  {
-    before: (table) => table.put({ ...keys.earlierAgent('Agent'), agent_id: 'Agent', thumbprint: 'key', generation: 'g', first_seen: 1 }),
-    callers: [
-      async (table) => (await openAgents(table).block('Agent', 'why', Date.now())).block,
-      async (table) => (await openAgents(table).standingOf('Agent', 'key', Date.now())).agent?.generation,
-    ],
-    check: async ({ outcomes, table }) => {
-      if (answerOf(outcomes[0])) assert.ok((await openAgents(table).find('Agent'))?.block, 'a block that was answered is not there');
-    },
-  },
-);
-
 const blockBesideProof = among(
   'block beside issue with a proof',
   'I1: a block never expires',
@@ -452,7 +436,6 @@ const lateFeed: Scenario = {
 };
 
 export const agentScenarios: Scenario[] = [
-  earlier,
   blockBesideProof,
   proofs,
   twoNames,

@@ -97,7 +97,7 @@ const idempotent: Scenario = {
         const executionId = newUlid();
         const response = await runOnce(openIdempotentCalls(table), {
           ...noProof,
-          keyed: { thumbprint: 'key', agentId: 'agent', key: 'once', executionId, fingerprint: 'same', nowMs: Date.now() },
+          keyed: { thumbprint: 'key', key: 'once', executionId, fingerprint: 'same', nowMs: Date.now() },
           admit: async () => {},
           act: () => act('upstream', () => ok({ call: ++made })),
         });
@@ -126,7 +126,7 @@ const refused: Scenario = {
     const request = (at: number, table: Caller['table'], act: () => Promise<void>, isRefused: boolean) =>
       runOnce(openIdempotentCalls(table), {
         ...noProof,
-        keyed: { thumbprint: 'key', agentId: 'agent', key: 'once', executionId: `execution-${at}`, fingerprint: 'same', nowMs: Date.now() },
+        keyed: { thumbprint: 'key', key: 'once', executionId: `execution-${at}`, fingerprint: 'same', nowMs: Date.now() },
         admit: async () => {
           if (isRefused) throw new ApiError('TOO_MANY_REQUESTS', 'The rate limit is used up.');
         },
@@ -165,7 +165,7 @@ const ended: Scenario = {
   promise: 'I5: the first end of an execution stands',
   budget: { faults: 1 },
   prepare: async (before) => {
-    const call = { thumbprint: 'key', agentId: 'agent', key: 'once', executionId: 'execution', fingerprint: 'same', nowMs: Date.now() };
+    const call = { thumbprint: 'key', key: 'once', executionId: 'execution', fingerprint: 'same', nowMs: Date.now() };
     await openIdempotentCalls(before).begin(call);
     return {
       callers: [

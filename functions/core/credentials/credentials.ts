@@ -15,8 +15,8 @@ export interface CredentialValues {
 
 /** How a service's upstream recognises calls from this gate. */
 export interface Credential extends CredentialValues {
-  /** where it may be sent; absent if an earlier release has set it, which sent it wherever intents led */
-  origins?: string[];
+  /** where it may be sent */
+  origins: string[];
   /** what the upstream is about to take instead */
   next?: CredentialValues;
 }
@@ -33,7 +33,7 @@ export interface Credentials {
   remove(serviceId: string): Promise<void>;
 }
 
-/** How long a credential is kept in memory, in milliseconds. Only one that names no version can change meanwhile. */
+/** How long a credential is kept in memory, in milliseconds. */
 const freshMs = 60_000;
 
 export function openCredentials(vault: Vault): Credentials {
@@ -45,22 +45,13 @@ export function openCredentials(vault: Vault): Credentials {
       if (known !== undefined) return known;
       const secret = await vault.read(serviceId, version);
       if (secret === undefined) throw unavailable('The credential of the service is missing. Set it again, or remove it.');
-      const credential = parseSecret(secret);
+      const credential: Credential = JSON.parse(secret);
       cache.set(id, credential);
       return credential;
     },
     add: async (serviceId, credential) => ({ version: await vault.write(serviceId, JSON.stringify(credential)) }),
     remove: (serviceId) => vault.remove(serviceId),
   };
-}
-
-/** What an earlier release has kept: one header field. */
-type SingleHeader = { header_name: string; header_value: string; signing_key: string };
-
-function parseSecret(secret: string): Credential {
-  const kept: Credential | SingleHeader = JSON.parse(secret);
-  if (!('header_name' in kept)) return kept;
-  return { headers: { [kept.header_name]: kept.header_value }, query: {}, signing_key: kept.signing_key };
 }
 
 /**

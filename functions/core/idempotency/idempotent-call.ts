@@ -22,8 +22,6 @@ export interface KeyedCall {
 export interface KeyedRequest extends KeyedCall {
   /** digest of what is asked for; see {@link ./idempotency.ts} */
   fingerprint: string;
-  /** version 0.1.0 kept calls by it: those of its last 24 hours are still found */
-  agentId: string;
   /** milliseconds since the epoch */
   nowMs: number;
 }
@@ -41,8 +39,6 @@ export type HeldCall =
 
 interface CallItem extends Item {
   execution_id: string;
-  /** none in version 0.1.0 */
-  thumbprint?: string;
   fingerprint: string;
   state: 'running' | 'done';
   /** milliseconds since the epoch */
@@ -88,13 +84,9 @@ const isOwn = (executionId: string) => ({
 });
 
 export function openIdempotentCalls(table: Table): IdempotentCalls {
-  async function findItem({ thumbprint, agentId, key, nowMs }: KeyedRequest): Promise<CallItem | undefined> {
-    const isKept = (item: CallItem | undefined) => item !== undefined && item.expires_at > nowMs / 1000;
-    const places = [keys.call(thumbprint, key), ...(agentId === thumbprint ? [] : [keys.call(agentId, key)])];
-    const [own, earlier] = await table.getAll<CallItem>(places);
-    if (isKept(own)) return own;
-    // an agent may take any text for its agent_id, the thumbprint of another too
-    return isKept(earlier) && earlier?.thumbprint === undefined ? earlier : undefined;
+  async function findItem({ thumbprint, key, nowMs }: KeyedRequest): Promise<CallItem | undefined> {
+    const item = await table.get<CallItem>(keys.call(thumbprint, key));
+    return item && item.expires_at > nowMs / 1000 ? item : undefined;
   }
 
   async function begin(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall> {
@@ -102,7 +94,6 @@ export function openIdempotentCalls(table: Table): IdempotentCalls {
     const item = {
       ...keys.call(thumbprint, key),
       execution_id: executionId,
-      thumbprint,
       fingerprint,
       state: 'running',
       started_at: nowMs,

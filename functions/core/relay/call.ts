@@ -93,7 +93,7 @@ export function openRelay({
     if (service.credential === undefined || !carriesCredential(service, origin)) return undefined;
     try {
       const credential = await credentials.read(service.service_id, service.credential);
-      if ((credential.origins ?? [origin]).includes(origin)) return credential;
+      if (credential.origins.includes(origin)) return credential;
       throw new TypeError('the record sends the credential where its secret does not');
     } catch (error) {
       throw new CallFailed('no_credential', error);

@@ -1,4 +1,4 @@
-import { credentialOrigins, foldQueryName } from '../../../schemas/credential.ts';
+import { foldQueryName } from '../../../schemas/credential.ts';
 import type { CredentialValues } from '../credentials/credentials.ts';
 import { isFormType } from './endpoint.ts';
 import { encode } from './fields.ts';
@@ -6,7 +6,7 @@ import type { Execution, UpstreamRequest } from './request.ts';
 
 /** Whether calls at an origin carry the service's credential: only where an admin wanted it to go, and only over https. */
 export const carriesCredential = (service: Execution['service'], origin: string): boolean =>
-  service.credential !== undefined && origin.startsWith('https:') && credentialOrigins(service).includes(origin);
+  origin.startsWith('https:') && service.credential !== undefined && service.credential.origins.includes(origin);
 
 /**
  * Puts the query parameters of a credential into a request. Whatever a server could take for one of them is removed from the query, and from the

@@ -1,4 +1,3 @@
-import { credentialOrigins } from '../../../schemas/credential.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { invalidParameter } from '../api-error.ts';
 import { pointer } from '../json.ts';
@@ -28,8 +27,8 @@ export function chooseOrigins(
     if (issues.length > 0) throw invalidParameter(issues);
     return [...new Set(given.map((origin) => new URL(origin).origin))];
   }
-  const origins = credentialOrigins({ service_url: service.service_url });
-  if (origins.length > 0 && checkOrigins(origins, rules, baseUrl).length === 0) return origins;
+  const origins = [new URL(service.service_url).origin];
+  if (checkOrigins(origins, rules, baseUrl).length === 0) return origins;
   const problem = 'must be given, because the service_url of this service is no address that may be called over https';
   throw invalidParameter([{ path: '/origins', problem }]);
 }

@@ -102,21 +102,15 @@ export function stateOf(agent: AgentItem | undefined, nowMs: number): AgentState
   return agent?.asked_at !== undefined && (agent.expires_at ?? 0) > nowMs / 1000 ? 'pending' : undefined;
 }
 
-/** Where an agent may stand: version 0.1.0 did not fold ids. */
-const placesOf = (agentId: string): Key[] => {
-  const [current, earlier] = [keys.agent(agentId), keys.earlierAgent(agentId)];
-  return current.pk === earlier.pk ? [current] : [current, earlier];
-};
-
 /** What has to be read to know whether a PAT may be used; {@link readStanding} understands the items. */
 export const standingKeys = (agentId: string, thumbprint: string): Key[] => [
   keys.agentKey(thumbprint),
   keys.agent(presentedId(agentId, thumbprint)),
-  ...placesOf(agentId),
+  keys.agent(agentId),
 ];
 
-export const readStanding = ([key, sharer, current, earlier]: (Item | undefined)[]): Standing => ({
-  agent: (current ?? earlier) as AgentItem | undefined,
+export const readStanding = ([key, sharer, agent]: (Item | undefined)[]): Standing => ({
+  agent: agent as AgentItem | undefined,
   key: key as AgentKeyItem | undefined,
   sharer: sharer as AgentItem | undefined,
 });
@@ -129,17 +123,7 @@ const askedAt = (agent: AgentItem | undefined): string =>
 export function openAgents(table: Table) {
   const waiting = openWaitingAgents(table);
 
-  /** Puts an agent of version 0.1.0 where this one looks for it. The earlier record stays until it expires, for PATs and a return to that version. */
-  async function settle(agentId: string, [current, earlier]: (AgentItem | undefined)[]): Promise<AgentItem | undefined> {
-    if (current || !earlier) return current;
-    await table.put({ ...earlier, ...keys.agent(agentId) }, { ConditionExpression: 'attribute_not_exists(pk)' });
-    return table.get<AgentItem>(keys.agent(agentId));
-  }
-
-  async function find(agentId: string): Promise<AgentItem | undefined> {
-    const places = placesOf(agentId);
-    return settle(agentId, places.length > 1 ? await table.getAll<AgentItem>(places) : [await table.get<AgentItem>(keys.agent(agentId))]);
-  }
+  const find = (agentId: string): Promise<AgentItem | undefined> => table.get<AgentItem>(keys.agent(agentId));
 
   /** An agent is on the list of its state before it has that state, and may stay there afterwards: what a list shows is checked against the record. */
   const enlist = (state: AgentState, agentId: string, expiresAt?: number): Promise<boolean> =>
@@ -235,8 +219,7 @@ export function openAgents(table: Table) {
 
     /** What a PAT request depends on, in one round trip. An agent whose waiting is over is removed. */
     async standingOf(agentId: string, thumbprint: string, nowMs: number): Promise<Standing> {
-      const [key, sharer, ...found] = await table.getAll<Item>(standingKeys(agentId, thumbprint));
-      const agent = await settle(agentId, found as (AgentItem | undefined)[]);
+      const { agent, ...standing } = readStanding(await table.getAll(standingKeys(agentId, thumbprint)));
       const isOver = agent?.asked_at !== undefined && stateOf(agent, nowMs) === undefined;
       if (isOver) {
         await table.delete(keys.agent(agentId), {
@@ -244,7 +227,7 @@ export function openAgents(table: Table) {
           ExpressionAttributeValues: { ':seen': agent.asked_at },
         });
       }
-      return { agent: isOver ? undefined : agent, key: key as AgentKeyItem | undefined, sharer: sharer as AgentItem | undefined };
+      return { ...standing, agent: isOver ? undefined : agent };
     },
 
     /**
@@ -356,7 +339,6 @@ export function openAgents(table: Table) {
 
     /** Makes every PAT that has been issued to the agent invalid; undefined if there is no such agent. */
     async revoke(agentId: string, nowMs: number): Promise<AgentItem | undefined> {
-      if (placesOf(agentId).length > 1) await find(agentId);
       const revoked = await table.update<AgentItem>(keys.agent(agentId), {
         UpdateExpression: 'SET #generation = :generation, #revoked_at = :now',
         ConditionExpression: 'attribute_exists(#generation)',
@@ -378,16 +360,11 @@ export function openAgents(table: Table) {
         const isFreed = agent.block === undefined ? await forget(key, agent) : await freeBlocked(key, thumbprint);
         if (isFreed) break;
       }
-      await Promise.all([
-        ...placesOf(agentId)
-          .slice(1)
-          .map((earlier) => table.delete(earlier)),
-        table.update(keys.agentKey(thumbprint), {
-          UpdateExpression: 'REMOVE #proof',
-          ConditionExpression: 'attribute_exists(#proof)',
-          ExpressionAttributeNames: { '#proof': 'proof' },
-        }),
-      ]);
+      await table.update(keys.agentKey(thumbprint), {
+        UpdateExpression: 'REMOVE #proof',
+        ConditionExpression: 'attribute_exists(#proof)',
+        ExpressionAttributeNames: { '#proof': 'proof' },
+      });
       return true;
     },
 

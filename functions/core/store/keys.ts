@@ -95,8 +95,6 @@ export const keys = {
   /** how far the feed of a search collection has come */
   feed: (collection: string): Key => key('feed', collection, 'FEED'),
   agent: (agentId: string): Key => key('agent', foldName(agentId), 'AGENT'),
-  /** where version 0.1.0 kept an agent whose id is not in its folded form */
-  earlierAgent: (agentId: string): Key => key('agent', agentId, 'AGENT'),
   /** what holds for the key of an agent, whatever agent_id it presents */
   agentKey: (thumbprint: string): Key => key('agentKey', thumbprint, 'KEY'),
   /** an entry in the list of the agents of one state */
@@ -104,7 +102,7 @@ export const keys = {
   /** how many agents wait for approval */
   waitingAgents: (): Key => key('agentList', '', 'WAITING'),
   limit: (thumbprint: string, counter: string): Key => key('limit', thumbprint, counter),
-  /** @param caller - the thumbprint of the agent's key; version 0.1.0 had its agent_id in the same place */
+  /** @param caller - the thumbprint of the agent's key */
   call: (caller: string, idempotencyKey: string): Key => key('call', caller, idempotencyKey),
   jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
   /**

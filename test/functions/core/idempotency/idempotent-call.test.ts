@@ -41,7 +41,6 @@ beforeEach(() => {
 /** A request under this test's key, by a new execution. */
 const requestOf = (executionId: string, more: Partial<KeyedRequest> = {}): KeyedRequest => ({
   thumbprint: 'thumbprint-1',
-  agentId: 'agent-1',
   key: `key-${used}`,
   executionId,
   fingerprint: 'asked',
@@ -56,10 +55,10 @@ describe('a key', () => {
     expect(await calls.begin(requestOf('E1'))).toEqual({ state: 'started' });
     expect(await calls.finish(requestOf('E1'), answer)).toBe(true);
     expect(await calls.begin(requestOf('E2', { nowMs: startMs + 1_000 }))).toEqual({ state: 'replay', outcome: answer });
-    expect(store.operations).toEqual(['PutItem', 'UpdateItem', 'PutItem', 'BatchGetItem']);
+    expect(store.operations).toEqual(['PutItem', 'UpdateItem', 'PutItem', 'GetItem']);
     store.operations.length = 0;
     expect(await calls.find(requestOf('E3'))).toEqual({ state: 'replay', outcome: answer });
-    expect(store.operations).toEqual(['BatchGetItem']);
+    expect(store.operations).toEqual(['GetItem']);
   });
 
   test('replays refusals too', async () => {
@@ -95,9 +94,8 @@ describe('a key', () => {
     ['the same request at the end of the day', false, { nowMs: startMs + dayMs - 1 }, { state: 'unknown' }],
     ['the same request a day later', false, { nowMs: startMs + dayMs }, { state: 'started' }],
     ['another request a day later', true, { fingerprint: 'other', nowMs: startMs + dayMs }, { state: 'started' }],
-    ['the same key by another name', false, { agentId: 'agent-2' }, { state: 'running', retryAfterSeconds: 1 }],
-    ['another key by the same name', false, { thumbprint: 'thumbprint-2' }, { state: 'started' }],
-    ['another key in the name of the first', true, { thumbprint: 'thumbprint-2', agentId: 'thumbprint-1' }, { state: 'started' }],
+    ['another key', false, { thumbprint: 'thumbprint-2' }, { state: 'started' }],
+    ['another key, of a call that has ended', true, { thumbprint: 'thumbprint-2' }, { state: 'started' }],
     ['the same request by a clock that is behind', false, { nowMs: startMs - 5_000 }, { state: 'running', retryAfterSeconds: 1 }],
   ])('asked for by %s', async (_, hasEnded, again, expected) => {
     await calls.begin(requestOf('E1'));

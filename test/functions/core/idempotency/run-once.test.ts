@@ -15,7 +15,7 @@ function openRuns(acts: (() => Promise<unknown>)[]) {
   let made = 0;
   const run = (nowMs = startMs, admit = async () => {}) =>
     runOnce(calls, {
-      keyed: { thumbprint: 'key', agentId: 'agent', key: 'once', executionId: `execution-${nowMs}-${made}`, fingerprint: 'same', nowMs },
+      keyed: { thumbprint: 'key', key: 'once', executionId: `execution-${nowMs}-${made}`, fingerprint: 'same', nowMs },
       refusal: undefined,
       useProof: async () => {},
       replays: { findRefusal: () => undefined, count: () => {} },

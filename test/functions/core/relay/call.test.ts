@@ -32,7 +32,8 @@ const execution = (url: string, more: Partial<Execution> = {}): Execution => ({
 const unreadable: RelayOptions['credentials'] = {
   read: () => Promise.reject(unavailable('The credentials cannot be reached.')),
 };
-const withCredential = { service_id: 'service-1', service_url: 'https://api.world.example', credential: { set_at: 1 } };
+const credential = { headers: [], query: [], origins: ['https://api.world.example'], version: '1', set_at: 1 };
+const withCredential = { service_id: 'service-1', service_url: 'https://api.world.example', credential };
 
 const opened: { stop?: () => unknown; close?: () => unknown }[] = [];
 const keep = <T extends { stop?: () => unknown; close?: () => unknown }>(part: T): T => {
@@ -143,8 +144,8 @@ describe('a call', () => {
     const upstream = keep(await startUpstream((_, response) => response.writeHead(401).end(), certificate));
     const url = `https://upstream.example:${upstream.port}/`;
     const values = { headers: {}, query: { key: '1' }, signing_key: 'AAAA' };
-    const credentials = { read: async () => ({ ...values, next: { ...values, query: { key: '2' } } }) };
-    const service = { ...withCredential, credential: { set_at: 1, origins: [new URL(url).origin] } };
+    const credentials = { read: async () => ({ ...values, origins: [new URL(url).origin], next: { ...values, query: { key: '2' } } }) };
+    const service = { ...withCredential, credential: { ...withCredential.credential, origins: [new URL(url).origin] } };
     const learnt: boolean[] = [];
     const breaker = {
       secondsToWait: () => 0,
@@ -179,10 +180,11 @@ describe('a call', () => {
 
   test('without a body sends none, and over http no credential', async () => {
     const upstream = keep(await startUpstream((_, response) => response.end('{}')));
-    const credential = { headers: { Authorization: 'secret' }, query: { key: 'secret' }, signing_key: 'AAAA' };
-    const credentials = { read: async () => credential };
     const url = `http://upstream.example:${upstream.port}/`;
-    const service = { ...withCredential, credential: { set_at: 1, origins: [new URL(url).origin] } };
+    const origins = [new URL(url).origin];
+    const credential = { headers: { Authorization: 'secret' }, query: { key: 'secret' }, origins, signing_key: 'AAAA' };
+    const credentials = { read: async () => credential };
+    const service = { ...withCredential, credential: { ...withCredential.credential, origins: [new URL(url).origin] } };
     await relay({ credentials }).call(execution(url, { request: { method: 'GET', url }, service }));
     expect(upstream.seen[0]).toMatchObject({ method: 'GET', url: '/', body: '' });
     expect(upstream.seen[0]?.headers).not.toHaveProperty('authorization');

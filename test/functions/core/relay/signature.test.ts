@@ -14,6 +14,7 @@ const certificate = makeCertificate('upstream.example');
 const credential: Credential = {
   headers: { 'X-Api-Key': 'Bearer canary' },
   query: {},
+  origins: [],
   signing_key: randomBytes(32).toString('base64url'),
 };
 
@@ -34,7 +35,7 @@ beforeAll(async () => {
     credentials: {
       read: async (serviceId) => {
         asked.push(`read ${serviceId}`);
-        return credential;
+        return { ...credential, origins: [`https://upstream.example:${upstream.port}`] };
       },
     },
   });
@@ -47,7 +48,7 @@ afterAll(async () => {
 const withCredential = () => ({
   service_id: 'service-1',
   service_url: `https://upstream.example:${upstream.port}/v1`,
-  credential: { set_at: 1 },
+  credential: { headers: ['X-Api-Key'], query: [], origins: [`https://upstream.example:${upstream.port}`], version: '1', set_at: 1 },
 });
 
 async function call(
