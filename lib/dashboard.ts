@@ -1,5 +1,5 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
+import type { SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
 import {
   Dashboard,
   GraphWidget,
@@ -14,7 +14,7 @@ import type { EndpointFunction } from './endpoint-function.ts';
 import type { AnyTable, Tables } from './tables.ts';
 
 export interface DashboardProps {
-  rest: RestApi;
+  rest: SpecRestApi;
   tables: Tables;
   /** by name */
   functions: ReadonlyMap<string, EndpointFunction>;

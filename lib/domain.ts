@@ -1,4 +1,4 @@
-import type { DomainNameOptions, RestApi } from 'aws-cdk-lib/aws-apigateway';
+import type { DomainNameOptions, SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
 import { EndpointType, SecurityPolicy } from 'aws-cdk-lib/aws-apigateway';
 import { Certificate, CertificateValidation } from 'aws-cdk-lib/aws-certificatemanager';
 import { AaaaRecord, ARecord, HostedZone, RecordTarget } from 'aws-cdk-lib/aws-route53';
@@ -20,7 +20,7 @@ export const domainOptions = (scope: Construct, { name, zone }: Domain): DomainN
 });
 
 /** Points the domain name at the API, over IPv4 and IPv6. */
-export function addRecords(scope: Construct, { name, zone: attributes }: Domain, rest: RestApi): void {
+export function addRecords(scope: Construct, { name, zone: attributes }: Domain, rest: SpecRestApi): void {
   const zone = HostedZone.fromHostedZoneAttributes(scope, 'Zone', attributes);
   const target = RecordTarget.fromAlias(new ApiGateway(rest));
   new ARecord(scope, 'Ipv4', { zone, recordName: `${name}.`, target });

@@ -1,4 +1,3 @@
-import { type GatewayResponseOptions, ResponseType } from 'aws-cdk-lib/aws-apigateway';
 import { type ErrorCode, errorTable } from '../schemas/errors.ts';
 
 /** An answer that the gateway gives itself. */
@@ -25,41 +24,37 @@ const tooMany: GatewayAnswer = {
   retryAfterSeconds: 1,
 };
 
-/**
- * Every response type of API Gateway. No method here uses AWS signatures or API keys.
- */
-export const gatewayAnswers: readonly [ResponseType, GatewayAnswer][] = [
-  [ResponseType.ACCESS_DENIED, { code: 'FORBIDDEN', message: 'The gateway does not admit this caller.' }],
-  [ResponseType.API_CONFIGURATION_ERROR, fault],
-  [ResponseType.AUTHORIZER_CONFIGURATION_ERROR, fault],
-  [ResponseType.AUTHORIZER_FAILURE, fault],
-  [ResponseType.BAD_REQUEST_BODY, unusable],
-  [ResponseType.BAD_REQUEST_PARAMETERS, unusable],
-  [ResponseType.DEFAULT_4XX, unusable],
-  [ResponseType.DEFAULT_5XX, fault],
-  [ResponseType.EXPIRED_TOKEN, noPath],
-  [
-    ResponseType.INTEGRATION_FAILURE,
-    { code: 'SERVICE_UNAVAILABLE', message: 'The gate is overloaded. Try again after Retry-After.', retryAfterSeconds: 1 },
-  ],
-  [ResponseType.INTEGRATION_TIMEOUT, { code: 'GATEWAY_TIMEOUT', message: 'There was no answer in time. Try again.' }],
-  [ResponseType.INVALID_API_KEY, { code: 'FORBIDDEN', message: 'The gateway does not admit this caller.' }],
-  [ResponseType.INVALID_SIGNATURE, noPath],
-  [ResponseType.MISSING_AUTHENTICATION_TOKEN, noPath],
-  [ResponseType.QUOTA_EXCEEDED, tooMany],
-  [ResponseType.REQUEST_TOO_LARGE, { code: 'INVALID_PARAMETER', status: 413, message: 'The body is larger than 262144 bytes. Send less.' }],
-  [ResponseType.RESOURCE_NOT_FOUND, noPath],
-  [ResponseType.THROTTLED, tooMany],
-  [ResponseType.UNAUTHORIZED, { code: 'UNAUTHORIZED', message: 'Send the header Authorization: Bearer <token>.' }],
-  [
-    ResponseType.UNSUPPORTED_MEDIA_TYPE,
-    { code: 'UNSUPPORTED_MEDIA_TYPE', message: 'Send the body as JSON in UTF-8, with the header Content-Type: application/json.' },
-  ],
-  [
-    ResponseType.WAF_FILTERED,
-    { ...tooMany, message: 'Too many requests from this address. Try again after Retry-After.', retryAfterSeconds: 300 },
-  ],
-];
+/** The answer of each response type of API Gateway. No method here uses AWS signatures or API keys. */
+export const gatewayAnswers: Record<string, GatewayAnswer> = {
+  ACCESS_DENIED: { code: 'FORBIDDEN', message: 'The gateway does not admit this caller.' },
+  API_CONFIGURATION_ERROR: fault,
+  AUTHORIZER_CONFIGURATION_ERROR: fault,
+  AUTHORIZER_FAILURE: fault,
+  BAD_REQUEST_BODY: unusable,
+  BAD_REQUEST_PARAMETERS: unusable,
+  DEFAULT_4XX: unusable,
+  DEFAULT_5XX: fault,
+  EXPIRED_TOKEN: noPath,
+  INTEGRATION_FAILURE: {
+    code: 'SERVICE_UNAVAILABLE',
+    message: 'The gate is overloaded. Try again after Retry-After.',
+    retryAfterSeconds: 1,
+  },
+  INTEGRATION_TIMEOUT: { code: 'GATEWAY_TIMEOUT', message: 'There was no answer in time. Try again.' },
+  INVALID_API_KEY: { code: 'FORBIDDEN', message: 'The gateway does not admit this caller.' },
+  INVALID_SIGNATURE: noPath,
+  MISSING_AUTHENTICATION_TOKEN: noPath,
+  QUOTA_EXCEEDED: tooMany,
+  REQUEST_TOO_LARGE: { code: 'INVALID_PARAMETER', status: 413, message: 'The body is larger than 262144 bytes. Send less.' },
+  RESOURCE_NOT_FOUND: noPath,
+  THROTTLED: tooMany,
+  UNAUTHORIZED: { code: 'UNAUTHORIZED', message: 'Send the header Authorization: Bearer <token>.' },
+  UNSUPPORTED_MEDIA_TYPE: {
+    code: 'UNSUPPORTED_MEDIA_TYPE',
+    message: 'Send the body as JSON in UTF-8, with the header Content-Type: application/json.',
+  },
+  WAF_FILTERED: { ...tooMany, message: 'Too many requests from this address. Try again after Retry-After.', retryAfterSeconds: 300 },
+};
 
 /** The body of an error as a mapping template; the gateway fills in the request id. */
 export const bodyTemplate = ({ code, message }: GatewayAnswer, protocol: string): string =>
@@ -89,22 +84,15 @@ export const headerExpressions = (
   ...(isOpenToPages && { 'Access-Control-Allow-Origin': "'*'", 'Access-Control-Expose-Headers': "'*'" }),
 });
 
-/** A gateway response of the API. The defaults keep the status that the gateway chose. */
-export function gatewayResponse(
-  type: ResponseType,
-  answer: GatewayAnswer,
-  protocol: string,
-  isOpenToPages: boolean,
-  isSecure: boolean,
-): GatewayResponseOptions {
-  const keepsStatus = type === ResponseType.DEFAULT_4XX;
+/** A gateway response, as the API's definition states it. The default for refusals keeps the status that the gateway chose. */
+export function gatewayResponse(type: string, answer: GatewayAnswer, protocol: string, isOpenToPages: boolean, isSecure: boolean) {
+  const headers = {
+    ...headerExpressions(answer, isOpenToPages, isSecure),
+    ...(answer.code === 'UNAUTHORIZED' && { 'WWW-Authenticate': '\'Bearer realm="intent-gate"\'' }),
+  };
   return {
-    type,
-    ...(!keepsStatus && { statusCode: String(answer.status ?? errorTable[answer.code].status) }),
-    responseHeaders: {
-      ...headerExpressions(answer, isOpenToPages, isSecure),
-      ...(answer.code === 'UNAUTHORIZED' && { 'WWW-Authenticate': '\'Bearer realm="intent-gate"\'' }),
-    },
-    templates: { 'application/json': bodyTemplate(answer, protocol) },
+    ...(type !== 'DEFAULT_4XX' && { statusCode: String(answer.status ?? errorTable[answer.code].status) }),
+    responseParameters: Object.fromEntries(Object.entries(headers).map(([name, value]) => [`gatewayresponse.header.${name}`, value])),
+    responseTemplates: { 'application/json': bodyTemplate(answer, protocol) },
   };
 }

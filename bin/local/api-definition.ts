@@ -17,59 +17,56 @@ export interface Resource {
 
 export type ApiDefinition = ReturnType<typeof readApi>;
 
-const idOf = z.union([
-  z.object({ Ref: z.string() }).transform(({ Ref }) => Ref),
-  z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.string()]) }).transform(() => 'root'),
-]);
-
-const resourceProperties = z.object({ PathPart: z.string(), ParentId: idOf });
+const headers = z.record(z.string(), z.string()).default({});
 
 const answerProperties = z.object({
-  StatusCode: z.coerce.number().optional(),
-  ResponseParameters: z.record(z.string(), z.string()).default({}),
-  ResponseTemplates: z.record(z.string(), z.string()).default({}),
+  statusCode: z.coerce.number().optional(),
+  responseParameters: headers,
+  responseTemplates: headers,
 });
 
-const gatewayProperties = answerProperties.extend({ ResponseType: z.string() });
+const operation = z
+  .object({
+    'x-amazon-apigateway-integration': z.discriminatedUnion('type', [
+      z.object({ type: z.literal('aws_proxy'), uri: z.unknown() }),
+      z.object({
+        type: z.literal('mock'),
+        requestTemplates: z.record(z.string(), z.string()),
+        responses: z.object({ default: answerProperties }),
+      }),
+    ]),
+  })
+  .transform((one): Integration => {
+    const integration = one['x-amazon-apigateway-integration'];
+    if (integration.type === 'aws_proxy') return { kind: 'lambda', functionId: functionBehind(integration.uri) };
+    const mediaTypes = Object.keys(integration.requestTemplates);
+    return { kind: 'mock', answer: toAnswer(integration.responses.default), mediaTypes };
+  });
 
-const methodProperties = z.object({
-  HttpMethod: z.string(),
-  ResourceId: idOf,
-  Integration: z.discriminatedUnion('Type', [
-    z.object({ Type: z.literal('AWS_PROXY'), Uri: z.unknown() }),
-    z.object({
-      Type: z.literal('MOCK'),
-      RequestTemplates: z.record(z.string(), z.string()),
-      IntegrationResponses: z.tuple([answerProperties], answerProperties),
-    }),
-  ]),
+const apiProperties = z.object({
+  Body: z.object({
+    paths: z.record(z.string(), z.record(z.string(), operation)),
+    'x-amazon-apigateway-gateway-responses': z.record(z.string(), answerProperties),
+  }),
 });
 
 /** Reads the REST API of a template: its paths, the functions behind their methods, and the answers that the gateway gives itself. */
 export function readApi(template: Template) {
-  const parts = new Map(resourcesOf(template, 'AWS::ApiGateway::Resource', resourceProperties));
-  const pathTo = (id: string): string => {
-    const part = parts.get(id);
-    return part ? `${pathTo(part.ParentId)}/${part.PathPart}` : '';
-  };
-  const resources = new Map<string, Resource>();
-  for (const [, { HttpMethod, ResourceId, Integration }] of resourcesOf(template, 'AWS::ApiGateway::Method', methodProperties)) {
-    const path = pathTo(ResourceId) || '/';
-    const resource = resources.get(path) ?? { path, methods: new Map() };
-    resources.set(path, resource);
-    resource.methods.set(
-      HttpMethod,
-      Integration.Type === 'AWS_PROXY'
-        ? { kind: 'lambda', functionId: functionBehind(Integration.Uri) }
-        : { kind: 'mock', answer: toAnswer(Integration.IntegrationResponses[0]), mediaTypes: Object.keys(Integration.RequestTemplates) },
-    );
-  }
-  const gateway = resourcesOf(template, 'AWS::ApiGateway::GatewayResponse', gatewayProperties);
+  const [[, api] = []] = resourcesOf(template, 'AWS::ApiGateway::RestApi', apiProperties);
+  if (!api) throw new TypeError('the template has no REST API');
+  const nameOf = (method: string) => (method === 'x-amazon-apigateway-any-method' ? 'ANY' : method.toUpperCase());
+  const resources = Object.entries(api.Body.paths).map(
+    ([path, methods]): Resource => ({
+      path,
+      methods: new Map(Object.entries(methods).map(([method, integration]) => [nameOf(method), integration])),
+    }),
+  );
+  const answers = Object.entries(api.Body['x-amazon-apigateway-gateway-responses']);
   return {
     /** those with methods, a static segment before a variable: a brace sorts after letters */
-    resources: [...resources.values()].sort((one, other) => (one.path < other.path ? -1 : 1)),
+    resources: resources.sort((one, other) => (one.path < other.path ? -1 : 1)),
     /** by response type, for example `REQUEST_TOO_LARGE` */
-    gatewayAnswers: new Map(gateway.map(([, properties]) => [properties.ResponseType, toAnswer(properties)])),
+    gatewayAnswers: new Map(answers.map(([type, answer]) => [type, toAnswer(answer)])),
   };
 }
 
@@ -81,9 +78,9 @@ function functionBehind(uri: unknown): string {
 }
 
 /** An answer that the gateway gives itself. Its headers are mapping expressions: a quoted literal, or a variable of the context. */
-function toAnswer({ StatusCode, ResponseParameters, ResponseTemplates }: z.output<typeof answerProperties>) {
-  const headers = Object.entries(ResponseParameters).map(([name, expression]) => [name.replace(/^.*?\.header\./, ''), expression] as const);
-  return { status: StatusCode, headers: Object.fromEntries(headers), body: ResponseTemplates['application/json'] ?? '' };
+function toAnswer({ statusCode, responseParameters, responseTemplates }: z.output<typeof answerProperties>) {
+  const headers = Object.entries(responseParameters).map(([name, expression]) => [name.replace(/^.*?\.header\./, ''), expression] as const);
+  return { status: statusCode, headers: Object.fromEntries(headers), body: responseTemplates['application/json'] ?? '' };
 }
 
 export interface Match<T extends Pick<Resource, 'path'> = Resource> {

@@ -32,20 +32,22 @@ function flatten(value: unknown): string {
   return parts.map(flatten).join(separator);
 }
 
+const definition = ({ only }: Synthesis) => only('AWS::ApiGateway::RestApi').Properties.Body;
+
 /** Every method of the API: `GET /path` and what it does. */
-function listMethods({ resources }: Synthesis): Map<string, Resource> {
-  const nodes = resources('AWS::ApiGateway::Resource');
-  const pathOf = (id: string): string => {
-    const node = nodes[id];
-    return node ? `${pathOf(node.Properties.ParentId.Ref ?? '')}/${node.Properties.PathPart}` : '';
-  };
+// biome-ignore lint/suspicious/noExplicitAny: an operation of an OpenAPI document
+function listMethods(synthesis: Synthesis): Map<string, any> {
+  const paths: [string, Record<string, unknown>][] = Object.entries(definition(synthesis).paths);
+  const nameOf = (method: string) => (method === 'x-amazon-apigateway-any-method' ? 'ANY' : method.toUpperCase());
   return new Map(
-    Object.values(resources('AWS::ApiGateway::Method')).map((method) => [
-      `${method.Properties.HttpMethod} ${pathOf(method.Properties.ResourceId.Ref ?? '') || '/'}`,
-      method,
-    ]),
+    paths.flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => [`${nameOf(method)} ${path}`, operation])),
   );
 }
+
+// biome-ignore lint/suspicious/noExplicitAny: an operation of an OpenAPI document
+const integrationOf = (operation: any) => operation?.['x-amazon-apigateway-integration'];
+
+const gatewayResponses = (synthesis: Synthesis) => definition(synthesis)['x-amazon-apigateway-gateway-responses'];
 
 const functionOf = (name: string, { resources }: Synthesis = standard): Resource => {
   const found = Object.entries(resources('AWS::Lambda::Function')).find(([id]) => id.startsWith(`${logicalPrefix(name)}Function`));
@@ -122,12 +124,13 @@ describe('the API', () => {
     const bare = ['/{proxy+}', '/api', '/api/agents', '/api/intents', '/api/pat', '/.well-known'].map((path) => `ANY ${path}`);
     expect([...methods.keys()].sort()).toEqual([...new Set([...expected, ...bare])].sort());
     for (const { method, path } of deployed.filter((row) => row.method === 'GET')) {
-      expect(methods.get(`HEAD ${path}`)?.Properties.Integration).toEqual(methods.get(`${method} ${path}`)?.Properties.Integration);
+      expect(methods.get(`HEAD ${path}`)).toEqual(methods.get(`${method} ${path}`));
     }
     for (const { method, path, name } of deployed) {
-      const { Integration } = methods.get(`${method} ${path}`)?.Properties ?? {};
-      expect(Integration.Type).toBe('AWS_PROXY');
-      expect(flatten(Integration.Uri)).toContain(`<${logicalPrefix(name)}Function`);
+      const { type, httpMethod, uri, credentials } = integrationOf(methods.get(`${method} ${path}`));
+      expect([type, httpMethod]).toEqual(['aws_proxy', 'POST']);
+      expect(flatten(uri)).toContain(`<${logicalPrefix(name)}Function`);
+      expect(flatten(credentials)).toMatch(/^<ApiInvoker/);
     }
   });
 
@@ -145,24 +148,25 @@ describe('the API', () => {
   });
 
   test('answers 405 with Allow', () => {
-    const { Properties } = listMethods(standard).get('ANY /api/services/{service_id}') ?? {};
-    const [answer] = Properties?.Integration.IntegrationResponses ?? [];
-    expect(answer.StatusCode).toBe('405');
-    expect(answer.ResponseParameters).toEqual({
+    const refusal = listMethods(standard).get('ANY /api/services/{service_id}');
+    const answer = integrationOf(refusal).responses.default;
+    expect(answer.statusCode).toBe('405');
+    expect(answer.responseParameters).toEqual({
       'method.response.header.Allow': "'PUT, DELETE, GET, HEAD'",
       'method.response.header.X-Request-Id': 'context.requestId',
       'method.response.header.Cache-Control': "'no-store'",
       'method.response.header.X-Content-Type-Options': "'nosniff'",
       'method.response.header.Strict-Transport-Security': "'max-age=31536000'",
     });
-    expect(JSON.parse(answer.ResponseTemplates['application/json'])).toEqual({
+    expect(JSON.parse(answer.responseTemplates['application/json'])).toEqual({
       error: {
         code: 'METHOD_NOT_ALLOWED',
         message: 'This path does not have that method. It has: PUT, DELETE, GET, HEAD.',
         details: { reference: 'PROTO-PRO-002', request_id: '$context.requestId' },
       },
     });
-    expect(Object.keys(Properties?.MethodResponses[0].ResponseParameters)).toEqual(Object.keys(answer.ResponseParameters));
+    const declared = Object.keys(refusal.responses[405].headers).map((name) => `method.response.header.${name}`);
+    expect(declared).toEqual(Object.keys(answer.responseParameters));
   });
 
   const types = Object.values(ResponseType).filter((value): value is ResponseType => value instanceof ResponseType);
@@ -190,13 +194,13 @@ describe('the API', () => {
     ['UNSUPPORTED_MEDIA_TYPE', 415, 'UNSUPPORTED_MEDIA_TYPE', 'PRO-003'],
     ['WAF_FILTERED', 429, 'TOO_MANY_REQUESTS', 'AUZ-004'],
   ])("answers %s in the gate's form", (type, status, code, reference) => {
-    const responses = Object.values(standard.resources('AWS::ApiGateway::GatewayResponse'));
-    expect(responses).toHaveLength(types.length);
-    const { Properties } = responses.find(({ Properties }) => Properties.ResponseType === type) ?? {};
-    expect(Properties?.StatusCode).toBe(status?.toString());
-    const body = errorBody.parse(JSON.parse(Properties?.ResponseTemplates['application/json']));
+    const responses = gatewayResponses(standard);
+    expect(Object.keys(responses).sort()).toEqual(types.map(({ responseType }) => responseType).sort());
+    const { statusCode, responseTemplates, responseParameters } = responses[type];
+    expect(statusCode).toBe(status?.toString());
+    const body = errorBody.parse(JSON.parse(responseTemplates['application/json']));
     expect(body.error).toMatchObject({ code, details: { reference: `PROTO-${reference}`, request_id: '$context.requestId' } });
-    const header = (name: string) => Properties?.ResponseParameters[`gatewayresponse.header.${name}`];
+    const header = (name: string) => responseParameters[`gatewayresponse.header.${name}`];
     expect(header('X-Request-Id')).toBe('context.requestId');
     expect(header('Cache-Control')).toBe("'no-store'");
     expect(header('Access-Control-Allow-Origin')).toBeUndefined();
@@ -212,11 +216,11 @@ describe('the API', () => {
   });
 
   test('uses the name of the protocol', () => {
-    const { resources } = synthesize({ protocol: 'uim' });
-    for (const { Properties } of Object.values(resources('AWS::ApiGateway::GatewayResponse'))) {
-      expect(Properties.ResponseTemplates['application/json']).toMatch(/"reference":"UIM-/);
+    const named = synthesize({ protocol: 'uim' });
+    for (const { responseTemplates } of Object.values<{ responseTemplates: Record<string, string> }>(gatewayResponses(named))) {
+      expect(responseTemplates['application/json']).toMatch(/"reference":"UIM-/);
     }
-    expect(functionOf('issue-pat', { resources } as Synthesis).Properties.Environment.Variables.PROTOCOL).toBe('uim');
+    expect(functionOf('issue-pat', named).Properties.Environment.Variables.PROTOCOL).toBe('uim');
   });
 
   test('has the paths of the guides besides, with the name of the protocol, each with the function of its endpoint', () => {
@@ -234,7 +238,7 @@ describe('the API', () => {
     const refusing = ['/pat', '/pat/issue', '/uim', '/uim-policy.json', '/uim/execute', '/uim/intents', '/uim/intents/search'];
     expect(added).toEqual([...refusing.map((path) => `ANY ${path}`), ...Object.keys(own)]);
     for (const [alias, name] of Object.entries(own)) {
-      expect(methods.get(alias)?.Properties.Integration).toEqual(methods.get(name)?.Properties.Integration);
+      expect(methods.get(alias)).toEqual(methods.get(name));
     }
   });
 
@@ -271,14 +275,17 @@ describe('the API', () => {
 
   test('admits pages of other origins if configured', () => {
     const open = synthesize({ corsOrigins: 'https://a.example,https://b.example' });
-    const preflight = listMethods(open).get('OPTIONS /api/pat/issue')?.Properties.Integration.IntegrationResponses[0];
-    expect(preflight.ResponseParameters).toMatchObject({
+    const preflight = integrationOf(listMethods(open).get('OPTIONS /api/pat/issue')).responses.default;
+    expect(preflight.responseTemplates['application/json']).toContain(
+      '#if($origin == "https://a.example" || $origin == "https://b.example")',
+    );
+    expect(preflight.responseParameters).toMatchObject({
       'method.response.header.Access-Control-Allow-Origin': "'https://a.example'",
       'method.response.header.Access-Control-Allow-Methods': "'POST'",
       'method.response.header.Access-Control-Allow-Headers': expect.stringContaining(',MCP-Protocol-Version,Mcp-Method,Mcp-Name'),
     });
-    for (const { Properties } of Object.values(open.resources('AWS::ApiGateway::GatewayResponse'))) {
-      expect(Properties.ResponseParameters['gatewayresponse.header.Access-Control-Allow-Origin']).toBe("'*'");
+    for (const { responseParameters } of Object.values<{ responseParameters: Record<string, string> }>(gatewayResponses(open))) {
+      expect(responseParameters['gatewayresponse.header.Access-Control-Allow-Origin']).toBe("'*'");
     }
   });
 

@@ -8,8 +8,6 @@ const resource = (Type: string, Properties: Record<string, unknown>, Metadata: R
   Properties,
   Metadata,
 });
-const pathPart = (PathPart: string, ParentId: unknown) => resource('AWS::ApiGateway::Resource', { PathPart, ParentId });
-const root = { 'Fn::GetAtt': ['Rest', 'RootResourceId'] };
 const uri = (id: string) => ({
   'Fn::Join': [
     '',
@@ -24,37 +22,44 @@ const uri = (id: string) => ({
     ],
   ],
 });
-const proxy = (HttpMethod: string, id: string, functionId: string) =>
-  resource('AWS::ApiGateway::Method', { HttpMethod, ResourceId: { Ref: id }, Integration: { Type: 'AWS_PROXY', Uri: uri(functionId) } });
+const proxy = (functionId: string) => ({
+  responses: {},
+  'x-amazon-apigateway-integration': { type: 'aws_proxy', httpMethod: 'POST', uri: uri(functionId), credentials: 'arn:role' },
+});
 
 const template: Template = {
   Resources: {
-    // Children before their parents: the order in a template has no meaning.
-    Item: pathPart('{uid}', { Ref: 'Items' }),
-    Search: pathPart('search', { Ref: 'Items' }),
-    Items: pathPart('items', root),
-    GetItem: proxy('GET', 'Item', 'ReadFunction'),
-    GetSearch: proxy('GET', 'Search', 'SearchFunction'),
-    AnyItem: resource('AWS::ApiGateway::Method', {
-      HttpMethod: 'ANY',
-      ResourceId: { Ref: 'Item' },
-      Integration: {
-        Type: 'MOCK',
-        RequestTemplates: { 'application/json': '{"statusCode": 405}' },
-        IntegrationResponses: [
-          {
-            StatusCode: '405',
-            ResponseParameters: { 'method.response.header.Allow': "'GET'" },
-            ResponseTemplates: { 'application/json': '{"no":1}' },
+    Rest: resource('AWS::ApiGateway::RestApi', {
+      Body: {
+        openapi: '3.0.1',
+        paths: {
+          '/items/{uid}': {
+            get: proxy('ReadFunction'),
+            'x-amazon-apigateway-any-method': {
+              responses: { 405: { description: '', headers: { Allow: { schema: { type: 'string' } } } } },
+              'x-amazon-apigateway-integration': {
+                type: 'mock',
+                requestTemplates: { 'application/json': '{"statusCode": 405}' },
+                responses: {
+                  default: {
+                    statusCode: '405',
+                    responseParameters: { 'method.response.header.Allow': "'GET'" },
+                    responseTemplates: { 'application/json': '{"no":1}' },
+                  },
+                },
+              },
+            },
           },
-        ],
+          '/items/search': { get: proxy('SearchFunction') },
+        },
+        'x-amazon-apigateway-gateway-responses': {
+          REQUEST_TOO_LARGE: {
+            statusCode: '413',
+            responseParameters: { 'gatewayresponse.header.X-Request-Id': 'context.requestId' },
+            responseTemplates: { 'application/json': '{"id":"$context.requestId"}' },
+          },
+        },
       },
-    }),
-    TooLarge: resource('AWS::ApiGateway::GatewayResponse', {
-      ResponseType: 'REQUEST_TOO_LARGE',
-      StatusCode: '413',
-      ResponseParameters: { 'gatewayresponse.header.X-Request-Id': 'context.requestId' },
-      ResponseTemplates: { 'application/json': '{"id":"$context.requestId"}' },
     }),
     ReadFunction: resource(
       'AWS::Lambda::Function',

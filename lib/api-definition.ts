@@ -1,0 +1,140 @@
+import { errorTable } from '../schemas/errors.ts';
+import type { Endpoint } from './endpoints.ts';
+import { bodyTemplate, type GatewayAnswer, gatewayAnswers, gatewayResponse, headerExpressions, noPath } from './error-answers.ts';
+import type { Settings } from './settings.ts';
+
+/** The media types for which a mock method finds a template: the gateway answers 415 to any other body. */
+const mediaTypes = [
+  'application/json',
+  'text/plain',
+  'application/x-www-form-urlencoded',
+  'application/octet-stream',
+  'multipart/form-data',
+];
+
+/** Headers that pages of other origins may send; the last three are what MCP hosts send that are pages. */
+const preflightHeaders = [
+  ...['Authorization', 'Content-Type', 'DPoP', 'Idempotency-Key', 'If-Match', 'If-None-Match'],
+  ...['MCP-Protocol-Version', 'Mcp-Method', 'Mcp-Name'],
+];
+
+/** An operation of the definition: what API Gateway does for one method of a path. */
+interface Method {
+  responses: Record<string, { description: string; headers?: Record<string, { schema: { type: 'string' } }> }>;
+  'x-amazon-apigateway-integration': Record<string, unknown>;
+}
+
+interface Invocation {
+  /** the integration's address */
+  uri: string;
+  /** ARN of the role with which API Gateway runs the function */
+  credentials: string;
+}
+
+/**
+ * The REST API as API Gateway imports it: OpenAPI 3.0 with API Gateway's extensions. It has the paths and methods of the endpoints, and the
+ * gateway's own answers, each an error in the gate's form.
+ * @param invocationOf - how to run the function of the endpoint with this name
+ */
+export function defineApi(routes: readonly Endpoint[], invocationOf: (name: string) => Invocation, settings: Settings) {
+  const { stage, protocol, corsOrigins } = settings;
+  const isOpenToPages = corsOrigins.length > 0;
+  const isSecure = stage !== 'local';
+  const refuse = (answer: GatewayAnswer, more: Record<string, string> = {}): Method =>
+    mock(
+      errorTable[answer.code].status,
+      { ...headerExpressions({}, isOpenToPages, isSecure), ...more },
+      {
+        accepts: mediaTypes,
+        body: bodyTemplate(answer, protocol),
+      },
+    );
+  const paths: Record<string, Record<string, Method>> = {};
+  for (const [path, group] of Map.groupBy(routes, ({ path }) => path)) {
+    const methods = group.flatMap(({ name, method }) => answeredTo(method).map((verb) => [verb.toLowerCase(), invoke(invocationOf(name))]));
+    const allowed = group.flatMap(({ method }) => answeredTo(method));
+    paths[path] = {
+      ...Object.fromEntries(methods),
+      ...(isOpenToPages && { options: preflight(corsOrigins, allowed) }),
+      // RFC 9110 section 15.5.6
+      [anyMethod]: refuse(
+        { code: 'METHOD_NOT_ALLOWED', message: `This path does not have that method. It has: ${allowed.join(', ')}.` },
+        { Allow: `'${allowed.join(', ')}'` },
+      ),
+    };
+  }
+  // Without a method of its own, a path would take a bearer token for a bad AWS signature.
+  for (const path of ['/', ...Object.keys(paths).flatMap(parentsOf), '/{proxy+}']) paths[path] ??= { [anyMethod]: refuse(noPath) };
+  return {
+    openapi: '3.0.1',
+    info: { title: `Intent Gate (${stage})`, description: 'Lets agents find, get authorised for, and run intents', version: '1' },
+    paths,
+    'x-amazon-apigateway-gateway-responses': Object.fromEntries(
+      Object.entries(gatewayAnswers).map(([type, answer]) => [type, gatewayResponse(type, answer, protocol, isOpenToPages, isSecure)]),
+    ),
+  };
+}
+
+const anyMethod = 'x-amazon-apigateway-any-method';
+
+/** HEAD is answered wherever GET is (RFC 9110 section 9.3.2). */
+const answeredTo = (method: Endpoint['method']): string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]);
+
+/** `/a` and `/a/b` of `/a/b/c`. */
+const parentsOf = (path: string): string[] => {
+  const segments = path.split('/').slice(1, -1);
+  return segments.map((_, at) => `/${segments.slice(0, at + 1).join('/')}`);
+};
+
+const invoke = (invocation: Invocation): Method => ({
+  responses: {},
+  'x-amazon-apigateway-integration': { type: 'aws_proxy', httpMethod: 'POST', ...invocation },
+});
+
+/**
+ * A method that the gateway answers itself.
+ * @param headers - mapping expressions
+ * @param accepts - media types of requests; any other is answered 415
+ * @param body - mapping template
+ */
+function mock(status: number, headers: Record<string, string>, { accepts, body }: { accepts: string[]; body: string }): Method {
+  const names = Object.keys(headers);
+  return {
+    responses: {
+      [status]: {
+        description: 'A fixed answer',
+        headers: Object.fromEntries(names.map((name) => [name, { schema: { type: 'string' } }])),
+      },
+    },
+    'x-amazon-apigateway-integration': {
+      type: 'mock',
+      passthroughBehavior: 'never',
+      requestTemplates: Object.fromEntries(accepts.map((mediaType) => [mediaType, `{"statusCode": ${status}}`])),
+      responses: {
+        default: {
+          statusCode: String(status),
+          responseParameters: Object.fromEntries(names.map((name) => [`method.response.header.${name}`, headers[name]])),
+          responseTemplates: { 'application/json': body },
+        },
+      },
+    },
+  };
+}
+
+/** The answer to a CORS preflight. It names one origin; the template replaces it if another one that is allowed asks. */
+function preflight(origins: readonly string[], allowed: readonly string[]): Method {
+  const isAllowed = origins.map((origin) => `$origin == "${origin}"`).join(' || ');
+  const headers = {
+    'Access-Control-Allow-Origin': `'${origins[0]}'`,
+    'Access-Control-Allow-Methods': `'${allowed.join(',')}'`,
+    'Access-Control-Allow-Headers': `'${preflightHeaders.join(',')}'`,
+    'Access-Control-Max-Age': "'3600'",
+    ...(!origins.includes('*') && { Vary: "'Origin'" }),
+  };
+  const template = [
+    '#set($origin = $input.params().header.get("Origin"))',
+    '#if($origin == "")#set($origin = $input.params().header.get("origin"))#end',
+    `#if(${isAllowed})#set($context.responseOverride.header.Access-Control-Allow-Origin = $origin)#end`,
+  ];
+  return mock(204, headers, { accepts: ['application/json'], body: origins.length > 1 ? template.join('\n') : '' });
+}
