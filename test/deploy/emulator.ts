@@ -28,7 +28,7 @@ export async function startEmulator(lambdaEnvironment: (port: number) => Record<
   const [certificateFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   await Promise.all([writeFile(certificateFile, cert), writeFile(keyFile, key)]);
   const port = await findFreePort();
-  const child = spawn(resolve(environmentFolder, 'bin', 'ministack'), [], {
+  const child = spawn(resolve(environmentFolder, 'bin', 'python'), [resolve('test/deploy/emulator.py')], {
     cwd: folder,
     env: {
       PATH: process.env.PATH,
