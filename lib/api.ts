@@ -23,6 +23,9 @@ import type { Settings } from './settings.ts';
 /** Answers of at least this many bytes are compressed for clients that accept it. */
 const minCompressionBytes = 1_024;
 
+/** Anybody may fetch a document, whose bytes cost; browsers keep the large ones for a year. */
+const documentThrottle = { requestsPerSecond: 5, burst: 50 };
+
 /** The REST API: its paths and methods come from the endpoint table; every answer of its own is an error in the gate's form. */
 export class Api extends Construct {
   readonly rest: SpecRestApi;
@@ -94,8 +97,8 @@ export class Api extends Construct {
   private stageOptions(): StageOptions {
     const { tracing, requestsPerSecond, burst, throttling } = this.settings;
     const logged = { loggingLevel: MethodLoggingLevel.ERROR, dataTraceEnabled: false };
-    const exceptions = this.routes.flatMap(({ name, path, method }) => {
-      const limit = throttling[name];
+    const exceptions = this.routes.flatMap(({ name, path, method, needs }) => {
+      const limit = throttling[name] ?? (needs.documents || name === 'get-own-description' ? documentThrottle : undefined);
       if (!limit) return [];
       return [[`${path}/${method}`, { ...logged, throttlingRateLimit: limit.requestsPerSecond, throttlingBurstLimit: limit.burst }]];
     });

@@ -16,33 +16,34 @@ const visibility = (metricName: string) => ({ metricName, cloudWatchMetricsEnabl
  * filtered requests.
  */
 export function protect(scope: Construct, stage: Stage, { wafRequestsPerFiveMinutes }: Settings): CfnWebACL {
+  const perAddress = { aggregateKeyType: 'IP', evaluationWindowSec: 300 };
+  const limits: [name: string, statement: CfnWebACL.RateBasedStatementProperty][] = [
+    ...Object.entries(limitedPaths).map(([name, path]): [string, CfnWebACL.RateBasedStatementProperty] => [
+      name,
+      { ...perAddress, limit: wafRequestsPerFiveMinutes, scopeDownStatement: { byteMatchStatement: pathWith(path) } },
+    ]),
+    ['EveryPath', { ...perAddress, limit: 10 * wafRequestsPerFiveMinutes }],
+  ];
   const acl = new CfnWebACL(scope, 'Firewall', {
     scope: 'REGIONAL',
     defaultAction: { allow: {} },
-    description: 'Intent Gate: limits requests per address on PAT issue, search and MCP',
+    description: 'Intent Gate: limits the requests of each address',
     visibilityConfig: visibility('IntentGate'),
-    rules: Object.entries(limitedPaths).map(([name, path], priority) => ({
+    rules: limits.map(([name, rateBasedStatement], priority) => ({
       name,
       priority,
       action: { block: {} },
       visibilityConfig: visibility(name),
-      statement: {
-        rateBasedStatement: {
-          aggregateKeyType: 'IP',
-          limit: wafRequestsPerFiveMinutes,
-          evaluationWindowSec: 300,
-          scopeDownStatement: {
-            byteMatchStatement: {
-              fieldToMatch: { uriPath: {} },
-              positionalConstraint: 'CONTAINS',
-              searchString: path,
-              textTransformations: [{ priority: 0, type: 'URL_DECODE' }],
-            },
-          },
-        },
-      },
+      statement: { rateBasedStatement },
     })),
   });
   new CfnWebACLAssociation(scope, 'FirewallAssociation', { resourceArn: stage.stageArn, webAclArn: acl.attrArn });
   return acl;
 }
+
+const pathWith = (searchString: string): CfnWebACL.ByteMatchStatementProperty => ({
+  fieldToMatch: { uriPath: {} },
+  positionalConstraint: 'CONTAINS',
+  searchString,
+  textTransformations: [{ priority: 0, type: 'URL_DECODE' }],
+});

@@ -170,7 +170,9 @@ const settingsObject = z.strictObject({
   burst: wholeNumber(1, 5_000).default(400).describe('requests that each method accepts at once'),
   throttling: object(z.partialRecord(z.enum(endpointNames), throttle))
     .default({})
-    .describe('`{"<endpoint>": {"requestsPerSecond", "burst"}}` for endpoints that differ'),
+    .describe(
+      '`{"<endpoint>": {"requestsPerSecond", "burst"}}` for endpoints that differ; those that serve a whole document accept 5 a second and 50 at once unless they are named',
+    ),
   reservedConcurrency: object(z.partialRecord(z.enum(['execute-intent', 'mcp']), wholeNumber(0, 100_000)))
     .default({})
     .transform((given) => ({ 'execute-intent': 300, mcp: 100, ...given }))
@@ -184,8 +186,10 @@ const settingsObject = z.strictObject({
   expectedIntents: wholeNumber(1, 1_000_000)
     .default(100_000)
     .describe('how many intents the registry will hold: decides the room that functions have for the search index (`sqlite`)'),
-  waf: flag.default(false).describe('a web application firewall with a limit of requests per address on PAT issue, search and MCP'),
-  wafRequestsPerFiveMinutes: wholeNumber(10, 1_000_000).default(500).describe('that limit'),
+  waf: flag.default(false).describe('a web application firewall that limits the requests of each address'),
+  wafRequestsPerFiveMinutes: wholeNumber(10, 1_000_000)
+    .default(500)
+    .describe('that limit, for each of PAT issue, search and MCP; all paths together may have ten times as many'),
   alarmEmail: z.email('must be an e-mail address').optional().describe('where alarms are sent'),
   requireAdminMfa: flag
     .optional()

@@ -249,28 +249,44 @@ describe('the API', () => {
     }
   });
 
-  test('throttles each method, some with other rates', () => {
-    const { only } = synthesize({ throttling: { 'issue-pat': { requestsPerSecond: 5, burst: 10 } } });
-    const forIssue = (path: string) => ({
-      HttpMethod: 'POST',
-      ResourcePath: path,
-      LoggingLevel: 'ERROR',
-      DataTraceEnabled: false,
-      ThrottlingRateLimit: 5,
-      ThrottlingBurstLimit: 10,
+  test('throttles each method, documents to a few requests a second, others as configured', () => {
+    const { only } = synthesize({
+      aliases: true,
+      throttling: { 'issue-pat': { requestsPerSecond: 6, burst: 10 }, 'get-docs': { requestsPerSecond: 7, burst: 8 } },
     });
-    expect(only('AWS::ApiGateway::Stage').Properties.MethodSettings).toEqual([
-      {
-        HttpMethod: '*',
-        ResourcePath: '/*',
-        LoggingLevel: 'ERROR',
-        DataTraceEnabled: false,
-        ThrottlingRateLimit: 200,
-        ThrottlingBurstLimit: 400,
-      },
-      forIssue('/~1api~1pat~1issue'),
-      forIssue('/~1pat~1issue'),
+    const settings: { ResourcePath: string; HttpMethod: string; ThrottlingRateLimit: number; ThrottlingBurstLimit: number }[] =
+      only('AWS::ApiGateway::Stage').Properties.MethodSettings;
+    for (const setting of settings) expect(setting).toMatchObject({ LoggingLevel: 'ERROR', DataTraceEnabled: false });
+    const rates = settings.map(({ ResourcePath, HttpMethod, ThrottlingRateLimit, ThrottlingBurstLimit }) => [
+      `${HttpMethod} ${ResourcePath.replaceAll('~1', '/')}`,
+      [ThrottlingRateLimit, ThrottlingBurstLimit],
     ]);
+    expect(Object.fromEntries(rates)).toMatchObject({
+      '* /*': [200, 400],
+      'POST //api/pat/issue': [6, 10],
+      'POST //pat/issue': [6, 10],
+      'GET //docs': [7, 8],
+      'GET //docs/{asset}': [5, 50],
+      'GET //console': [5, 50],
+      'GET //openapi.json': [5, 50],
+      'GET //agents.json': [5, 50],
+    });
+  });
+
+  test('compresses what is larger than a kilobyte', () => {
+    expect(standard.only('AWS::ApiGateway::RestApi').Properties.MinimumCompressionSize).toBe(1_024);
+  });
+
+  const everything = {
+    ...{ signIn: true, adminSignIn: true, waf: true, machineClient: true, machineNamespaces: 'a.example,b.example', corsOrigins: '*' },
+    ...{ domainName: 'api.example.com', hostedZoneId: 'Z1', hostedZoneName: 'example.com', manageApiLogRole: true },
+    ...{ alarmEmail: 'a@example.com', signingKeys: 'first,second' },
+  };
+
+  test('leaves room in the template, of which CloudFormation takes 500 resources and 1 MB', () => {
+    const { template } = synthesize(everything);
+    expect(Object.keys(template.Resources).length).toBeLessThan(420);
+    expect(JSON.stringify(template).length).toBeLessThan(800_000);
   });
 
   test('admits pages of other origins if configured', () => {
@@ -299,7 +315,9 @@ describe('the API', () => {
       { Limit: 100, AggregateKeyType: 'IP', ScopeDownStatement: { ByteMatchStatement: { SearchString: '/pat/issue' } } },
       { Limit: 100, AggregateKeyType: 'IP', ScopeDownStatement: { ByteMatchStatement: { SearchString: '/intents/search' } } },
       { Limit: 100, AggregateKeyType: 'IP', ScopeDownStatement: { ByteMatchStatement: { SearchString: '/mcp' } } },
+      { Limit: 1_000, AggregateKeyType: 'IP' },
     ]);
+    expect(rules[3].ScopeDownStatement).toBeUndefined();
     expect(flatten(only('AWS::WAFv2::WebACLAssociation').Properties.ResourceArn)).toContain('/stages/<ApiRestDeploymentStagelive');
   });
 
