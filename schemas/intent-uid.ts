@@ -2,13 +2,16 @@ import * as z from 'zod';
 
 export const intentUidPattern = /^[a-zA-Z0-9.-]+:[a-z0-9-]+:v[0-9]+([.][0-9]+)*$/;
 
+/** Puts a space between the words of an identifier: `listFloatingIPs` is `list Floating IPs`, and `OAuth2Client` is `OAuth2 Client`. */
+export const splitCase = (text: string): string =>
+  text
+    .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
+    // the last of several capitals begins a word, unless it is an acronym in the plural; a single one does not end one, unless it is the article
+    .replace(/(\p{Lu}{2,}|(?<![\p{L}\p{N}])A)(\p{Lu}(?!s(?!\p{Ll}))\p{Ll})/gu, '$1 $2');
+
 /** A slug in its kebab-case form: `searchProducts` is `search-products`. Empty if nothing of it can stand in a slug. */
 export const toSlug = (text: string): string =>
-  text
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
-    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1-$2')
+  splitCase(text.normalize('NFKD').replace(/\p{M}/gu, ''))
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-+|-+$/g, '');

@@ -10,8 +10,6 @@ export const maxNamespaceLength = 80;
 
 export const isNamespace = (text: string): boolean => text.length <= maxNamespaceLength && /^[a-zA-Z0-9.-]+$/.test(text);
 
-const splitCase = (text: string): string => text.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2');
-
 /** A slug that is not too long: `listOpenOrders` and `list_open_orders` are `list-open-orders`. Empty if nothing of the text can stand in one. */
 export function makeSlug(text: string): string {
   const slug = toSlug(text);
@@ -19,6 +17,9 @@ export function makeSlug(text: string): string {
 }
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);
+
+/** A name as the name of a file: its words are apart already, so capitals inside them do not part them. */
+export const makeFileName = (name: string): string => makeSlug(name.replace(/['\u2019]/g, '').toLowerCase());
 
 /** `GET /orders/{orderId}/lines` is `get-orders-by-order-id-lines`. */
 export function makePathSlug(method: string, path: string): string {
@@ -29,18 +30,7 @@ export function makePathSlug(method: string, path: string): string {
   return isTelling ? slug : `${slug}-${digest(path)}`;
 }
 
-/** `listOpenOrders` is `List open orders`. */
-export function humanize(operationId: string): string {
-  const words = splitCase(operationId)
-    .replace(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim()
-    .split(' ')
-    .map((word) => (/^[A-Z0-9]+$/.test(word) ? word : word.toLowerCase()));
-  const text = words.join(' ');
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-/** Longest name, so that a list of names can be read. */
+/** Longest name that a summary gives, so that a list of names can be read. */
 const maxNameLength = 80;
 
 /** The first sentence, without its full stop. An abbreviation ends none. */
@@ -50,25 +40,40 @@ const firstSentence = (text: string): string =>
 /** Whether a text is the name of a function rather than words: `getActionsById()`, `list_all_orders`. */
 const isIdentifier = (text: string): boolean => /^[A-Za-z]\w*(\(\)|_\w*)$|^[a-z]+([A-Z][a-z0-9]+){2,}$/.test(text);
 
-/**
- * A name that people can read: the first of the texts whose first sentence is short enough, else the first id in words.
- * @param ids - such as `listOpenOrders`; the last one is never empty
- */
-export function chooseName(
-  texts: readonly (string | undefined)[],
-  ids: readonly (string | undefined)[],
-  path: string,
-  take: TakeNote,
-): string {
-  const sentences = texts.map((text) => fitName(firstSentence(toPlainText(text ?? '').split(/\n\s*\n/)[0] ?? ''), path, take, Infinity));
-  const [short] = sentences.filter((sentence) => sentence !== undefined && [...sentence].length <= maxNameLength);
-  const named = ids.map((id) => fitName(humanize(id ?? ''), path, take, maxNameLength)).find((name) => name !== undefined);
-  const chosen = short !== undefined && isIdentifier(short) ? humanize(short) : (short ?? named ?? '');
-  return chosen.charAt(0).toUpperCase() + chosen.slice(1);
+/** Sentences that speak about an operation, or to its callers, and do not say in the first place what it does; and addresses. */
+const isTalk = (text: string): boolean =>
+  /\?$|[{}]|^\/|^[A-Z]+ \/|^https?:|^(this|these|you|your|we|it|with|use this|the following|if|when|note|warning|deprecated|an? (api )?(method|endpoint|operation))\b/i.test(
+    text,
+  );
+
+/** What a summary calls an operation. Undefined if it is too long for a name, or something else than one. */
+export function readTitle(summary: string | undefined, path: string, take: TakeNote): string | undefined {
+  const title = fitName(firstSentence(toPlainText(summary ?? '').split(/\n\s*\n/)[0] ?? ''), path, take, Infinity);
+  if (title === undefined || [...title].length > maxNameLength || isTalk(title) || isIdentifier(title)) return undefined;
+  return title.charAt(0).toUpperCase() + title.slice(1);
 }
 
-/** The major version: the first number in the text. `2.4.1`, `v2` and `release-2` are `v2`. */
-export function majorVersion(version: string | undefined): string | undefined {
-  const [digits] = /[0-9]{1,9}/.exec(version ?? '') ?? [];
-  return digits === undefined ? undefined : `v${Number(digits)}`;
+const smallMajor = /^v?([1-9])(?:\.\d+)*(?:[-+ ].*)?$/i;
+
+/** Whether a part of a path is a version: `v2`, `1.0`. A number alone is one only at the beginning of the path. */
+const versionOf = (segment: string, isFirst: boolean): string | undefined =>
+  isFirst || /[v.]/i.test(segment) ? smallMajor.exec(segment)?.[1] : undefined;
+
+/**
+ * The major version of an API: the one that all addresses have in them, else that of the document. Dates and large numbers count releases, and
+ * 0 says that there is no version yet.
+ * @param addresses - paths of the servers with those of their operations
+ */
+export function majorVersion(document: string, addresses: readonly string[]): string | undefined {
+  const inPaths = addresses.map((address) =>
+    address
+      .split('/')
+      .filter((segment) => segment !== '')
+      .map((segment, at) => versionOf(segment, at === 0))
+      .find((major) => major !== undefined),
+  );
+  const [first] = inPaths;
+  const shared = inPaths.every((major) => major === first) ? first : undefined;
+  const major = shared ?? smallMajor.exec(document.trim())?.[1];
+  return major === undefined ? undefined : `v${major}`;
 }

@@ -1,11 +1,12 @@
 import { createMagicProxy } from '@scalar/json-magic/magic-proxy';
 import { type IntentInput, methods } from '../../../schemas/intent.ts';
 import { intentUid } from '../../../schemas/intent-uid.ts';
+import { distinguish, nameAction } from './action-name.ts';
 import { describeCredentials, findCredentialPlaces } from './credentials.ts';
 import { DocumentError } from './document.ts';
 import { findFixedHeaders, type HeaderRules, readCredentialNames } from './headers.ts';
 import { makeRequest, type RequestContext } from './inputs.ts';
-import { chooseName, isNamespace, majorVersion, makePathSlug, makeSlug } from './naming.ts';
+import { isNamespace, majorVersion, makePathSlug, makeSlug, readTitle } from './naming.ts';
 import { isNode, list, locate, type Node, type Note, node, pathOf, prose, resolve, type TakeNote, text, texts, Unfit } from './node.ts';
 import type { Operation } from './operation.ts';
 import { makeOutputs } from './outputs.ts';
@@ -36,11 +37,13 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
   const skipped: Skipped[] = [];
   const info = node(root.info);
   const serviceUrl = readServiceUrl(root, options);
-  const prefix = { namespace: readNamespace(serviceUrl, options), version: readVersion(info, options, take) };
   if (/^3\.2\./.test(`${given.openapi}.`)) take('/openapi', 'OpenAPI 3.2 is read as 3.1; what only 3.2 has is left out');
   const schemes = node(isSwagger ? given.securityDefinitions : node(given.components).securitySchemes);
   const readSchema = openSchemaReader(take);
   const operations = resolveCollisions(listOperations(root, skipped), skipped, take);
+  const addresses = operations.map(({ path }) => new URL(serviceUrl).pathname + path);
+  const version = options.version ?? majorVersion(String(info.version ?? ''), addresses) ?? 'v1';
+  const namespace = readNamespace(serviceUrl, options);
   const credentialNames = readCredentialNames(schemes, operations);
   const headers: HeaderRules = {
     credentials: credentialNames,
@@ -48,12 +51,12 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
     ignored: new Set(options.ignoreHeaders?.map((name) => name.toLowerCase())),
   };
 
-  const intents: IntentInput[] = [];
+  const intents: { intent: IntentInput; operation: Operation }[] = [];
   for (const operation of operations) {
     // notes on an operation matter only if the operation is imported
     const ownNotes: Note[] = [];
     const planned = planOne(operation.title, skipped, () => {
-      const uid = `${prefix.namespace}:${operation.slug}:${prefix.version}`;
+      const uid = `${namespace}:${operation.slug}:${version}`;
       const intent = makeIntent(uid, isSwagger ? modernize(operation, given) : operation, root, options, {
         headers,
         readSchema,
@@ -62,7 +65,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
       return checkPlanned(intent, pathOf(operation.node), serviceUrl, options);
     });
     if (planned === undefined) continue;
-    intents.push(planned);
+    intents.push({ intent: planned, operation });
     notes.push(...ownNotes);
   }
   const service = makeService(
@@ -79,8 +82,8 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
   );
   return {
     service,
-    version: prefix.version,
-    intents,
+    version,
+    intents: nameApart(intents),
     skipped,
     notes: distinct(notes),
     credentials: describeCredentials(schemes),
@@ -117,12 +120,6 @@ function readNamespace(serviceUrl: string, { namespace }: ImportOptions): string
   throw new DocumentError(
     'A namespace has at most 80 letters, digits, dots and hyphens, for example api.example.com. Give one with --namespace.',
   );
-}
-
-function readVersion(info: Node, { version }: ImportOptions, take: TakeNote): string {
-  const major = version ?? majorVersion(String(info.version ?? ''));
-  if (major === undefined) take('/info/version', 'contains no number; v1 was used');
-  return major ?? 'v1';
 }
 
 function* listOperations(root: Node, skipped: Skipped[]): Generator<Listed> {
@@ -186,14 +183,23 @@ function resolveCollisions(operations: Iterable<Listed>, skipped: Skipped[], tak
   });
 }
 
+/** The intents, with names of which no two are equal. */
+function nameApart(planned: readonly { intent: IntentInput; operation: Operation }[]): IntentInput[] {
+  const names = distinguish(planned.map(({ intent, operation: { method, path } }) => ({ name: intent.intent_name, method, path })));
+  return planned.map(({ intent }, at) => ({ ...intent, intent_name: fitName(names[at], '', () => {}) ?? intent.intent_name }));
+}
+
 function makeIntent(uid: string, operation: Operation, root: Node, options: ImportOptions, context: RequestContext): unknown {
   const { node: given, method, path, pathItem } = operation;
   const { take } = context;
   if (!intentUid.safeParse(uid).success) throw new Unfit(pathOf(given), `has no valid intent_uid: ${uid}`);
   const { inputs, template, contentType, body } = makeRequest(operation, context);
   const place = pathOf(given);
-  const ids = [text(given.operationId), makePathSlug(method, path)];
-  const name = chooseName([text(given.summary), prose(given.description)], ids, place, take);
+  const hasPatch = isNode(pathItem.patch);
+  const name =
+    readTitle(text(given.summary), place, take) ??
+    fitName(nameAction({ method, path, operationId: text(given.operationId), hasPatch }), place, take) ??
+    path;
   const description = fitDescription(prose(given.description) ?? text(given.summary), place, take) ?? name;
   const isDeprecated = given.deprecated === true && options.keepDeprecated !== true;
   if (isDeprecated)

@@ -2,7 +2,7 @@ import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSy
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { CliFailure, usageFailure } from '../failure.ts';
-import { makeSlug } from '../import/naming.ts';
+import { makeFileName } from '../import/naming.ts';
 import { readInput } from '../input.ts';
 import { type FileService, readRegistryFile } from './file.ts';
 
@@ -45,7 +45,7 @@ export async function exportToFolder(
   }
   const taken = new Set<string>();
   for (const [asked, name] of names) {
-    const slug = makeSlug(name) || 'service';
+    const slug = makeFileName(name) || 'service';
     let file = slug;
     for (let number = 2; taken.has(file); number++) file = `${slug}-${number}`;
     taken.add(file);

@@ -292,7 +292,7 @@ describe('import', () => {
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     try {
       const planned = ['get-items', 'items-post', 'post-items-by-id-image', 'post-legacy', 'put-items-by-id'].map(
-        (slug) => `stock.example:${slug}:v2019`,
+        (slug) => `stock.example:${slug}:v1`,
       );
       expect(JSON.parse((await run(['import', '-', '--dry-run', '--json'], document)).stdout).create).toEqual(planned);
       expect((await succeedJson('import', `${address}/spec.yaml`, '--dry-run')).create).toEqual(planned);

@@ -405,8 +405,8 @@ describe('naming', () => {
   test.each([
     ['1.2.3', 'v1'],
     ['v2', 'v2'],
-    ['0.9', 'v0'],
-    ['2024-05-01', 'v2024'],
+    ['0.9', 'v1'],
+    ['2024-05-01', 'v1'],
     ['latest', 'v1'],
     [3, 'v3'],
   ])('version %s', (version, expected) => {
@@ -417,20 +417,20 @@ describe('naming', () => {
   test.each<[string, object, string]>([
     ['the summary', { summary: 'List *all* `orders`.', description: 'Other' }, 'List all orders'],
     ['a summary in HTML', { summary: '<b>List</b> &lt;all&gt; orders' }, 'List <all> orders'],
-    [
-      'the first sentence of the description',
-      { description: '<p>Lists orders, e.g. Open ones. Pages them.</p>' },
-      'Lists orders, e.g. Open ones',
-    ],
-    ['a description with a heading and links', { description: '# Note\n\nSee [orders](https://a.example/b_(c)).' }, 'Note'],
-    ['a long summary', { operationId: 'listOrders', summary: 'word '.repeat(30) }, 'List orders'],
-    ['a long summary beside a description', { summary: 'word '.repeat(30), description: 'Lists orders. All of them.' }, 'Lists orders'],
-    ['the name of a function', { summary: 'getBoardsByIdBoard()' }, 'Get boards by id board'],
-    ['nothing', { operationId: undefined }, 'Get things'],
+    ['the operationId, not a description', { operationId: 'listOrders', description: '<p>You can list orders.</p>' }, 'List orders'],
+    ['a long summary', { operationId: 'cancelOrder', summary: 'word '.repeat(30), description: 'Cancels it.' }, 'Cancel an order'],
+    ['the name of a function', { summary: 'getBoardsByIdBoard()' }, 'List things'],
+    ['method and path', { operationId: undefined }, 'List things'],
     ['words in angle brackets', { summary: 'Send Bearer <token> and snake_case_name' }, 'Send Bearer <token> and snake_case_name'],
   ])('the name from %s', (_, more, name) => {
     const [intent] = plan(document({ '/things': { get: operation(more) } })).intents;
     expect(intent?.intent_name).toBe(name);
+  });
+
+  test('no two intents have one name', () => {
+    const act = (operationId: string) => operation({ operationId, summary: 'Act' });
+    const { intents } = plan(document({ '/cats/{id}': { get: act('a'), put: act('b') }, '/dogs/{id}': { get: act('c') } }));
+    expect(intents.map(({ intent_name }) => intent_name)).toEqual(['Act (GET /cats/{id})', 'Act (PUT /cats/{id})', 'Act (GET /dogs/{id})']);
   });
 
   test('a description loses the marks of HTML and Markdown', () => {
