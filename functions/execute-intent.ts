@@ -62,9 +62,10 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
     const nowMs = now();
     const authorization = await authorize(request, nowMs);
     const { claims, policy, proof } = authorization;
-    const { thumbprint, account } = holderOf(claims);
+    const holder = holderOf(claims);
+    const { thumbprint, account } = holder;
     const receipt = openReceipt(request, claims.sub, policy.digest);
-    const counterFor = (rules: readonly Rule[]) => countExecution(account, chargesOf(rules));
+    const counterFor = (rules: readonly Rule[]) => countExecution(holder, chargesOf(rules));
     const quota = openQuota(limits, counterFor(rulesForAll(policy.grants)));
 
     const giveBack = async (error: unknown): Promise<never> => {

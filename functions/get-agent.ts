@@ -5,7 +5,7 @@ import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { countExecution, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { describeUsage } from './core/limit/usage.ts';
-import { accountOf } from './core/pat/holder.ts';
+import { toHolder } from './core/pat/holder.ts';
 import { chargesOf } from './core/policy/judge.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
 import { type Agents, noSuchAgent, openAgents, requireAgentId, stateOf } from './core/store/agent.ts';
@@ -32,7 +32,7 @@ export const createAction =
     const charges = chargesOf(findPolicy(request.baseUrl).grants.rules);
     const { agent_id, thumbprint } = agent;
     const isCounted = thumbprint !== undefined && charges.length > 0;
-    const { standings } = isCounted ? await limits.inspect(countExecution(accountOf(agent_id, thumbprint), charges)) : { standings: [] };
+    const { standings } = isCounted ? await limits.inspect(countExecution(toHolder(agent_id, thumbprint), charges)) : { standings: [] };
     return ok({ ...toAgent(agent, state), usage: standings.map(describeUsage) });
   };
 

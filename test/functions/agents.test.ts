@@ -66,7 +66,7 @@ test('an agent can be read, and what it has used', async () => {
   expect({ status, body }).toEqual({ status: 200, body: { ...record, usage: unused } });
   agentWithUsage.parse(body);
   const { grants } = openPolicy(loadPolicyTemplate())('https://api.example/test');
-  await openRateLimiter(store.table).consume(countExecution('thumbprint', chargesOf(grants.rules)));
+  await openRateLimiter(store.table).consume(countExecution({ thumbprint: 'thumbprint', account: 'thumbprint' }, chargesOf(grants.rules)));
   expect((await call('get', encodeURIComponent(agentId.normalize('NFD')))).body).toEqual({
     ...record,
     usage: [{ ...unused[0], used: 1, left: 59 }],

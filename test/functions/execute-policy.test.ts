@@ -1,11 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { maxAdmissionMs } from '../../functions/core/pat/admission.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import type { Execution } from '../../functions/core/store/stats.ts';
 import type { PolicyPermission, Prohibition } from '../../schemas/policy.ts';
-import { type Agent, execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
-import { refusalOf } from '../support/invoke.ts';
+import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
+import { invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
+import { makeVerifier } from '../support/sign-in.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 let gate: Gate;
@@ -356,5 +358,113 @@ describe('the limit of a service', () => {
     const after = gate.openExecute({ template });
     const madeByFirst = answers.filter(({ status }, at) => status === 200 && at % 5 === 0).length;
     expect((await execute(after, pats[0] ?? '', lookup, {})).headers.RateLimit).toMatch(`"execute";r=${100 - madeByFirst - 1};`);
+  });
+});
+
+describe('people who sign in', () => {
+  const { verifier, challenge } = makeVerifier();
+
+  /** The PAT of a person with a client. */
+  async function signIn(subject: string, clientId: string, template: PolicyTemplate): Promise<string> {
+    const { reference } = openPolicy(template)(baseUrl);
+    const grant = {
+      clientId,
+      redirectUri: 'https://host.example/callback',
+      codeChallenge: challenge,
+      resource: `${baseUrl}/mcp`,
+      policy: reference,
+    };
+    const code = await gate.signIns.keepGrant({ ...grant, person: { subject, userName: 'user' } }, Date.now());
+    const form = new URLSearchParams({
+      grant_type: 'authorization_code',
+      code,
+      client_id: clientId,
+      redirect_uri: grant.redirectUri,
+      code_verifier: verifier,
+      resource: grant.resource,
+    });
+    const { body } = await invoke(gate.openToken(template), {
+      method: 'POST',
+      path: '/oauth/token',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: form.toString(),
+    });
+    return body.access_token;
+  }
+
+  /** What each of these people can do with each of three clients, until it is refused. */
+  async function useUp(template: PolicyTemplate, subjects: string[]) {
+    const steps = gate.openExecute({ template });
+    const made: number[][] = [];
+    const refusals: unknown[] = [];
+    for (const subject of subjects) {
+      const byClient: number[] = [];
+      for (const client of ['a', 'b', 'c']) {
+        const pat = await signIn(subject, `https://host.example/${client}.json`, template);
+        let calls = 0;
+        let answer = await execute(steps, pat, lookup, {});
+        for (; answer.status === 200; calls++) answer = await execute(steps, pat, lookup, {});
+        byClient.push(calls);
+        refusals.push(answer.body.error.details.reason);
+      }
+      made.push(byClient);
+    }
+    return { made, reasons: [...new Set(refusals)] };
+  }
+
+  const people = () => [`first-${++count}`, `second-${count}`];
+  const countOf = (rightOperand: number) => ({ leftOperand: 'v:count', operator: 'lte' as const, rightOperand });
+
+  test('have one count each, whatever clients they use', async () => {
+    expect(await useUp(policyOf([permit(intents, { constraint: [countOf(7)] })]), people())).toEqual({
+      made: [
+        [7, 0, 0],
+        [7, 0, 0],
+      ],
+      reasons: ['count'],
+    });
+  });
+
+  test('have one budget each', async () => {
+    expect(await useUp(policyOf([permit(intents, budget(3, 10))]), people())).toEqual({
+      made: [
+        [3, 0, 0],
+        [3, 0, 0],
+      ],
+      reasons: ['budget'],
+    });
+  });
+
+  test('have a rate with each client, counted with the count of the person in one write', async () => {
+    const template = policyOf([permit(intents, { constraint: [rate(4, 'day'), countOf(10)] })]);
+    expect((await useUp(template, people())).made).toEqual([
+      [4, 4, 2],
+      [4, 4, 2],
+    ]);
+    const [subject = ''] = people();
+    const steps = gate.openExecute({ template });
+    const pats = [
+      await signIn(subject, 'https://host.example/a.json', template),
+      await signIn(subject, 'https://host.example/b.json', template),
+    ];
+    for (const pat of pats) await execute(steps, pat, lookup, {});
+    gate.database.operations.length = 0;
+    for (const pat of pats) expect((await execute(steps, pat, lookup, {})).status).toBe(200);
+    expect(gate.database.operations).toEqual(['BatchGetItem', 'UpdateItem', 'BatchGetItem', 'UpdateItem']);
+  });
+
+  test('make 40 calls at once with three clients: a count of seven is not exceeded', async () => {
+    const template = policyOf([permit(intents, { constraint: [rate(100, 'day'), countOf(7)] })]);
+    const [subject = ''] = people();
+    const pats = await Promise.all(['a', 'b', 'c'].map((client) => signIn(subject, `https://host.example/${client}.json`, template)));
+    const instances = [1, 2].map(() => gate.openExecute({ template }));
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, at) => execute(instances[at % 2] as (typeof instances)[0], pats[at % 3] ?? '', lookup, {})),
+    );
+    expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(7);
+    expect(answers.filter(({ status }) => ![200, 403, 503].includes(status))).toEqual([]);
+    for (const pat of pats)
+      for (let call = 0; call < 7; call++) answers.push(await execute(instances[0] as (typeof instances)[0], pat, lookup, {}));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(7);
   });
 });

@@ -21,15 +21,15 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'a call is counted though the limit is used up',
     file: counter,
-    line: ' AND ${window}.#total <= :most${at}`,',
+    line: ' AND ${window}[${totalAt}] <= :most${at}`,',
     becomes: ' AND :most${at} = :most${at}`,',
     caughtBy: 'three calls, a limit of two',
   },
   {
     name: 'only the first of several limits is asked',
     file: counter,
-    line: ' AND ${window}.#total <= :most${at}`,',
-    becomes: " AND ${at === 0 ? `${window}.#total <= ` : ''}:most${at}${at === 0 ? '' : ` = :most${at}`}`,",
+    line: ' AND ${window}[${totalAt}] <= :most${at}`,',
+    becomes: " AND ${at === 0 ? `${window}[${totalAt}] <= ` : ''}:most${at}${at === 0 ? '' : ` = :most${at}`}`,",
     caughtBy: 'two limits in one counter',
   },
   {
@@ -42,7 +42,7 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'a call that is sent again is counted again',
     file: counter,
-    line: ", 'NOT contains(#last, :token)'].join(' AND ')",
+    line: ", 'NOT contains(l, :token)'].join(' AND ')",
     becomes: "].join(' AND ')",
     caughtBy: 'three calls, a limit of three',
   },
@@ -63,8 +63,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'a call that is moved stays where it was, too',
     file: counter,
-    line: "`${old} = ${old} ${isMoved ? '-' : '+'} :cost${at}`",
-    becomes: "`${old} = ${old}${isMoved ? '' : ` + :cost${at}`}`",
+    line: 'else add(from, -cost);',
+    becomes: 'else add(from, 0);',
     caughtBy: 'three calls that are made long after they were counted, a limit of two',
   },
   {
@@ -232,8 +232,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'a limit belongs to the agent_id instead of its key',
     file: 'functions/execute-intent.ts',
-    line: 'countExecution(account,',
-    becomes: 'countExecution(claims.sub,',
+    line: 'countExecution(holder,',
+    becomes: 'countExecution({ thumbprint: claims.sub, account: claims.sub },',
     caughtBy: 'executions through the handler under two names of one key',
   },
   {
@@ -338,8 +338,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'what a call costs is not counted in its budget',
     file: counter,
-    line: '`${slot} = ${slot} + :cost${at}`',
-    becomes: '`${slot} = ${slot} + if_not_exists(nothing, :cost0)`',
+    line: 'add(bucket, cost);',
+    becomes: 'add(bucket, 0);',
     caughtBy: 'days',
   },
   {

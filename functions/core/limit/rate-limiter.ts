@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import QuickLRU from 'quick-lru';
 import type { RateLimit } from '../../../schemas/pat.ts';
-import { unavailable } from '../api-error.ts';
-import { type Charge, unitOf } from '../policy/limits.ts';
+import { ApiError, unavailable } from '../api-error.ts';
+import type { Holder } from '../pat/holder.ts';
+import { type Charge, isRate, unitOf } from '../policy/limits.ts';
 import { keys } from '../store/keys.ts';
 import type { Table } from '../store/table.ts';
 import { type Clock, maxDoubtMs, openClock, openRightClock, type Reading, WrongClock } from './clock.ts';
@@ -41,11 +42,17 @@ export function countServiceCall(serviceId: string, limit: RateLimit): LimitRequ
   return { ...request, charges: [{ ...charges[0], name: holder }] };
 }
 
-/** A request that counts an execution, in the one counter that an agent's key has for them. */
-export const countExecution = (thumbprint: string, charges: readonly Charge[]): LimitRequest => ({
+/**
+ * A request that counts an execution, in the one counter that an agent's key or a person has for them. Counts and budgets belong to the person,
+ * whichever client they use; rates to the person with this client, whose windows are in the same item, so that one write counts the call.
+ */
+export const countExecution = ({ thumbprint, account }: Holder, charges: readonly Charge[]): LimitRequest => ({
   holder: thumbprint,
   counter: 'execute',
-  charges,
+  charges:
+    account === thumbprint
+      ? charges
+      : charges.map((charge) => (isRate(charge) ? { ...charge, id: `${charge.id}.${account.slice(-8)}` } : charge)),
 });
 
 /** How much of one limit is used. */
@@ -98,6 +105,12 @@ export interface RateLimiter {
 /** Counters whose last known state an instance keeps in memory. */
 const maxKnown = 10_000;
 
+/**
+ * The most windows of one item besides those of a call: a person has some for each client that has called for them lately. Their item grows by
+ * about 100 bytes for each.
+ */
+const maxWindows = 200;
+
 /** An attempt fails only if another call was counted in between, or if counting took longer than a call may wait. */
 const maxAttempts = 5;
 
@@ -109,6 +122,12 @@ export const slackMs = (period: number): number => earlyAllowanceMs + maxDoubtMs
 
 /** How long a budget is believed to be used up: another instance may have given some of it back. */
 const believedMs = 10_000;
+
+const tooManyClients = (): ApiError =>
+  new ApiError('TOO_MANY_REQUESTS', 'Too many clients have called for this person lately. Try again after Retry-After seconds.', {
+    details: { reason: 'clients', retry_after_seconds: sweepDelaySeconds },
+    headers: { 'Retry-After': String(sweepDelaySeconds) },
+  });
 
 const newToken = (): string => randomBytes(6).toString('base64url');
 
@@ -190,6 +209,7 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
     const isKept = ([id, window]: [string, CountedWindow]) =>
       id in windows || clearAtMs(window, window.period) + sweepDelaySeconds * 1000 > now();
     const others = Object.fromEntries(Object.entries(item?.windows ?? {}).filter(isKept));
+    if (Object.keys(others).length > maxWindows) throw tooManyClients();
     return { windows: { ...others, ...windows }, last: [token, ...(item?.last ?? [])].slice(0, keptTokens) };
   }
 

@@ -4,9 +4,9 @@ import type { PatClaims } from '../../../schemas/pat.ts';
 
 /** Whose a PAT is. For an agent with a key, both are the thumbprint of that key. */
 export interface Holder {
-  /** what a block holds for besides the agent_id: the key; or the person, whichever client they use */
+  /** what a block holds for besides the agent_id, and what counts and budgets belong to: the key; or the person, whichever client they use */
   thumbprint: string;
-  /** what quota and idempotency keys hang on: the key; or the person with this client */
+  /** what rates and idempotency keys belong to: the key; or the person with this client */
   account: string;
 }
 
@@ -18,16 +18,15 @@ const personPrefix = 'person.';
 export const personOf = (subject: string): string => `${personPrefix}${digest(subject)}`;
 
 /**
- * What an agent's quota hangs on: its key; or the person with this client, whom the agent_id names.
+ * What an agent's rates belong to: its key; or the person with this client, whom the agent_id names.
  * @param thumbprint - of its key, or what {@link personOf} puts in its place
  */
 export const accountOf = (agentId: string, thumbprint: string): string =>
   thumbprint.startsWith(personPrefix) ? `account.${digest(agentId)}` : thumbprint;
 
-export const holderOf = (claims: PatClaims): Holder => {
-  const thumbprint = 'cnf' in claims ? claims.cnf.jkt : claims.person;
-  return { thumbprint, account: accountOf(claims.sub, thumbprint) };
-};
+export const toHolder = (agentId: string, thumbprint: string): Holder => ({ thumbprint, account: accountOf(agentId, thumbprint) });
+
+export const holderOf = (claims: PatClaims): Holder => toHolder(claims.sub, 'cnf' in claims ? claims.cnf.jkt : claims.person);
 
 /** The host of a client that is named by an address; another client's own name. */
 export const clientHost = (clientId: string): string => URL.parse(clientId)?.host || clientId;
