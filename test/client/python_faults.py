@@ -1,5 +1,7 @@
 """Plays a gate with faults to the Python client, on loopback, and prints what came of it."""
 
+import asyncio
+import decimal
 import json
 import threading
 import time
@@ -9,6 +11,7 @@ import intent_gate
 from intent_gate.keys import _encode_json, canonical_digest
 
 seen = []
+bodies = []
 script = []
 words = {}
 policy = {"uid": "x:policy", "type": "Set", "permission": [{"action": "execute", "target": "x:all"}]}
@@ -34,7 +37,7 @@ class Service(BaseHTTPRequestHandler):
         self.answer(200, {"policy": f"x:policy#sha-256={digest}", "sentences": [f"{len(policy['permission'])} permissions"]})
 
     def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
+        sent = self.rfile.read(int(self.headers["Content-Length"])).decode()
         if self.path == "/api/pat/issue":
             return self.answer(200, {"proto-pat": f"a.{claims}.b"})
         seen.append(self.headers["Idempotency-Key"])
@@ -50,6 +53,16 @@ class Service(BaseHTTPRequestHandler):
             return self.answer(200, {"done": True}, RateLimit='"execute";r=0;t=1')
         if step == "none of one intent left":
             return self.answer(200, {"done": True}, RateLimit='"e:f:v1";r=0;t=600, "execute";r=9;t=30')
+        if step == "numbers":
+            bodies.append(sent)
+            self.send_response(200)
+            self.end_headers()
+            return self.wfile.write(b'{"id":9007199254740993,"price":1.10,"long":' + b"7" * 5000 + b"}")
+        if step == "busy":
+            return self.answer(503, {"error": {"code": "SERVICE_UNAVAILABLE", "message": "m"}}, Retry_After="60")
+        if step == "said":
+            details = {"upstream_body": {"why": "no\u001b[2J such\u202e zone"}}
+            return self.answer(422, {"error": {"code": "INTENT_EXECUTION_FAILED", "message": "m", "details": details}})
         self.answer(200, {"done": True})
 
 
@@ -110,6 +123,42 @@ for name, impatient in {
         impatient.execute("a:b:v1", {})
     except intent_gate.IntentGateError as error:
         print(f"{name}:", type(error).__name__, error.code, error.retry_after_seconds)
+
+script[:] = ["numbers", "said"]
+exact = agent(on_policy=lambda *_: True, parse_float=decimal.Decimal)
+answer = exact.execute("a:b:v1", {"price": decimal.Decimal("1.10"), "id": 9007199254740993})
+print("numbers:", answer["id"], answer["price"], len(str(answer["long"])), bodies[0].split("parameters")[1])
+try:
+    exact.execute("a:b:v1", {})
+except intent_gate.Refusal as error:
+    print("said:", str(error).split("\n"))
+
+
+async def in_event_loop():
+    asked_here = []
+
+    async def on_policy(policy, in_words):
+        await asyncio.sleep(0)
+        asked_here.append(asyncio.get_running_loop())
+        return True
+
+    awaited = intent_gate.AsyncIntentGate(f"http://127.0.0.1:{server.server_port}", "agent", key, on_policy, max_concurrency=8)
+    answers = await asyncio.gather(*(awaited.execute("a:b:v1", {}) for _ in range(8)))
+    print("awaited:", answers == [{"done": True}] * 8, asked_here == [asyncio.get_running_loop()])
+    script[:] = ["busy"]
+    sent = len(seen)
+    call = asyncio.create_task(awaited.execute("a:b:v1", {}))
+    while len(seen) == sent:
+        await asyncio.sleep(0.01)
+    call.cancel()
+    try:
+        await call
+    except asyncio.CancelledError:
+        awaited._threads.shutdown(wait=True)
+        print("cancelled:", len(seen) - sent)
+
+
+asyncio.run(in_event_loop())
 
 server.shutdown()
 server.server_close()

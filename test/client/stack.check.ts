@@ -170,6 +170,28 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     expect(statSync(key).mode & 0o777).toBe(0o600);
   });
 
+  test('asks for a part of the answer, executes an intent only as it was read, and says what the service says', async () => {
+    const execute = (...args: string[]) =>
+      python('-m', 'intent_gate', '--accept-policy', 'execute', ...args).catch((error) => error) as Promise<{
+        code?: number;
+        stdout: string;
+        stderr: string;
+      }>;
+    const { digest } = JSON.parse((await python('-m', 'intent_gate', 'get', country)).stdout);
+    const some = await execute(country, '{"code":"JP"}', '--field', '/name', '--if-match', digest);
+    expect(JSON.parse(some.stdout)).toEqual({ name: 'Japan' });
+    expect(await execute(country, '{"code":"JP"}', '--if-match', '"another"')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('CONFLICT: '),
+    });
+    expect(await execute('world.example:get-current-time:v1', '{"time_zone":"Tokyo"}')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^INTENT_EXECUTION_FAILED: [^\n]+\nThe service said: .*time_zone must be an IANA time zone, for example Asia\/Tokyo/,
+      ),
+    });
+  });
+
   test('says what is wrong, and fails', async () => {
     const failed = await python('-m', 'intent_gate', '--key', join(folder, 'other.key'), '--accept-policy', 'execute', country, '{}').catch(
       (error) => error,
@@ -225,6 +247,10 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
       'declined: PolicyDeclined POLICY_DECLINED None',
       'used up: RateLimited TOO_MANY_REQUESTS 0',
       'refused: Refusal FORBIDDEN None',
+      'numbers: 9007199254740993 1.10 5000 ": {"price": 1.10, "id": 9007199254740993}}',
+      `said: ['INTENT_EXECUTION_FAILED: m', 'The service said: {"why":"no\\\\u001b[2J such zone"}']`,
+      'awaited: True True',
+      'cancelled: 1',
       'gave up: UNREACHABLE',
     ]);
   });

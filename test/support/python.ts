@@ -29,16 +29,7 @@ export async function installRequirements(folder: string, requirements: string):
 
 /** A virtual environment with pip, and the Python client as pip installs it; nothing, with a warning, if this machine cannot make one. */
 export const installPythonClient = (): Promise<PythonEnvironment | undefined> =>
-  makeEnvironment(
-    'The Python client is not tested',
-    async (folder) => {
-      // pip builds beside the sources unless they are elsewhere
-      const sources = join(folder, 'sources');
-      await run('cp', ['-R', 'client/python', sources]);
-      return [sources];
-    },
-    { hasPip: true },
-  );
+  makeEnvironment('The Python client is not tested', async () => [resolve('client/python')], { hasPip: true });
 
 /**
  * A virtual environment with packages; nothing, with a warning, if this machine cannot make one.
@@ -50,14 +41,20 @@ export const installPython = (packages: string[], otherwise: string): Promise<Py
 /** What the proofs use: tools that share no code with the gate. */
 const witnesses = ['schemathesis==4.32.5', 'PyJWT==2.10.1', 'cryptography'];
 
-/** The Python of an environment with {@link witnesses}, which is made once; nothing, with a warning, if this machine cannot make one. */
-export async function installWitnesses(otherwise: string): Promise<string | undefined> {
-  const digest = createHash('sha256').update(witnesses.join()).digest('hex').slice(0, 16);
+/** The Python of an environment with {@link witnesses}; nothing, with a warning, if this machine cannot make one. */
+export const installWitnesses = (otherwise: string): Promise<string | undefined> => installTools(witnesses, otherwise);
+
+/**
+ * The Python of an environment with tools that change nothing in it, which is made once; nothing, with a warning, if this machine cannot make one.
+ * @param packages - as `pip install` takes them
+ */
+export async function installTools(packages: string[], otherwise: string): Promise<string | undefined> {
+  const digest = createHash('sha256').update(packages.join()).digest('hex').slice(0, 16);
   const kept = resolve('node_modules/.cache/intent-gate/python', digest);
   const python = join(kept, 'bin', 'python');
   if (existsSync(python)) return python;
   await mkdir(dirname(kept), { recursive: true });
-  const made = await makeEnvironment(otherwise, async () => witnesses, { parent: dirname(kept) });
+  const made = await makeEnvironment(otherwise, async () => packages, { parent: dirname(kept) });
   // another process may have made it meanwhile
   await (made && rename(made.folder, kept).catch(made.remove));
   return made && python;

@@ -1,22 +1,31 @@
 """The client from a shell."""
 
+from __future__ import annotations
+
 import argparse
 import json
 import os
 import sys
+from decimal import Decimal
+from typing import Any, Dict, List, Optional, TextIO
 
-from . import IntentGate, IntentGateError, Key
+from . import IntentGate, IntentGateError, Key, Policy
 from .printable import printable, printable_json
+from .wire import write_json
 
 
-def _say(*lines, to=sys.stdout, end="\n"):
+def _say(*lines: object, to: Optional[TextIO] = None, end: str = "\n") -> None:
     """The only place in which texts are written."""
-    print(*map(printable, lines), sep="\n", end=end, file=to, flush=True)
+    print(*map(printable, lines), sep="\n", end=end, file=to or sys.stdout, flush=True)
 
 
-def _parameters(text):
+def _show(value: object) -> str:
+    return printable_json(write_json(value, indent=2, ensure_ascii=False))
+
+
+def _parameters(text: str) -> Dict[str, Any]:
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_float=Decimal)
     except ValueError:
         value = None
     if not isinstance(value, dict):
@@ -24,14 +33,14 @@ def _parameters(text):
     return value
 
 
-def _ask_on_terminal(policy, in_words):
+def _ask_on_terminal(policy: Policy, in_words: List[str]) -> bool:
     _say("The usage policy says:", *("- " + sentence for sentence in in_words), to=sys.stderr)
-    _say("These are the words of the gate. What is signed is the policy itself:", printable_json(policy), to=sys.stderr)
+    _say("These are the words of the gate. What is signed is the policy itself:", _show(policy), to=sys.stderr)
     _say("Accept and sign it? [y/N] ", to=sys.stderr, end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(prog="intent-gate-agent", description="Find and execute intents.")
     parser.add_argument("--url", default=os.environ.get("BASE_URL", "http://127.0.0.1:8080"), help="address of the gate (BASE_URL)")
     parser.add_argument("--agent-id", help="the agent's name for itself; default: a name derived from its key")
@@ -44,6 +53,9 @@ def main():
     execute = commands.add_parser("execute", help="execute an intent")
     execute.add_argument("intent_uid")
     execute.add_argument("parameters", type=_parameters, help="as a JSON object")
+    execute.add_argument("--field", dest="fields", action="append", metavar="POINTER", help="a member of the answer that is wanted, for example /name; may be repeated")
+    execute.add_argument("--max-bytes", type=int, metavar="COUNT", help="how long the answer may be; a longer one is cut")
+    execute.add_argument("--if-match", metavar="DIGEST", help="executes the intent only if it is as it was read")
     arguments = parser.parse_args()
 
     try:
@@ -53,17 +65,18 @@ def main():
         sys.exit(2)
 
 
-def _usual_key():
+def _usual_key() -> str:
     folder = os.path.expanduser(os.environ.get("INTENT_GATE_HOME") or "~/.intent-gate")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     return os.path.join(folder, "python.key")
 
 
-def _run(arguments):
+def _run(arguments: argparse.Namespace) -> None:
     on_policy = (lambda *_: True) if arguments.accept_policy else _ask_on_terminal
     # only executions need a key
-    key = Key.at(arguments.key or _usual_key()) if arguments.command == "execute" else None
-    gate = IntentGate(arguments.url, arguments.agent_id or (key and key.agent_id), key, on_policy)
+    key = Key.at(arguments.key or _usual_key()) if arguments.command == "execute" else ""
+    agent_id = arguments.agent_id or (key.agent_id if isinstance(key, Key) else "")
+    gate = IntentGate(arguments.url, agent_id, key, on_policy, parse_float=Decimal)
     try:
         if arguments.command == "policy":
             _say(*gate.policy()[1])
@@ -71,9 +84,10 @@ def _run(arguments):
             for intent in gate.search(arguments.question)["intents"]:
                 _say(f"{intent['intent_uid']}  {intent['intent_name']}")
         elif arguments.command == "get":
-            _say(printable_json(gate.get(arguments.intent_uid)))
+            _say(_show(gate.get(arguments.intent_uid)))
         else:
-            _say(printable_json(gate.execute(arguments.intent_uid, arguments.parameters)))
+            options = {"fields": arguments.fields, "max_bytes": arguments.max_bytes, "if_match": arguments.if_match}
+            _say(_show(gate.execute(arguments.intent_uid, arguments.parameters, **options)))
     except IntentGateError as error:
         _say(error, *(f"  {issue['path']} {issue['problem']}" for issue in error.details.get("issues", [])), to=sys.stderr)
         sys.exit(1)

@@ -1,35 +1,38 @@
 """Keys of agents (Ed25519) and what is signed with them."""
 
+from __future__ import annotations
+
 import base64
 import hashlib
 import json
 import os
 import stat
 import uuid
+from typing import Any, Dict, Mapping
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 
-def _base64url(data):
+def _base64url(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
 
 
-def _encode_json(value):
+def _encode_json(value: object) -> str:
     return _base64url(json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8"))
 
 
 class Key:
     """An agent's key: the 32 bytes of an Ed25519 private key (RFC 8032)."""
 
-    def __init__(self, seed):
+    def __init__(self, seed: bytes) -> None:
         self._private_key = Ed25519PrivateKey.from_private_bytes(seed)
         public_key = self._private_key.public_key()
-        self.jwk = {"kty": "OKP", "crv": "Ed25519", "x": _base64url(public_key.public_bytes(Encoding.Raw, PublicFormat.Raw))}
+        self.jwk: Dict[str, str] = {"kty": "OKP", "crv": "Ed25519", "x": _base64url(public_key.public_bytes(Encoding.Raw, PublicFormat.Raw))}
         self.pem = public_key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode("ascii")
 
     @classmethod
-    def at(cls, path):
+    def at(cls, path: str) -> Key:
         """The key in a file that only its owner may read; created if it does not exist."""
         if not os.path.exists(path):
             made = Ed25519PrivateKey.generate().private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
@@ -50,17 +53,17 @@ class Key:
         return cls(seed)
 
     @property
-    def agent_id(self):
+    def agent_id(self) -> str:
         """A name derived from the key, for agents that were given none."""
         return "agent-" + self.jwk["x"][:12]
 
-    def sign(self, header, payload):
+    def sign(self, header: Mapping[str, Any], payload: object) -> str:
         """A compact JWS (RFC 7515)."""
         signed = _encode_json({"alg": "EdDSA", **header}) + "." + _encode_json(payload)
         return signed + "." + _base64url(self._private_key.sign(signed.encode("ascii")))
 
 
-def _require_private(path):
+def _require_private(path: str) -> None:
     """A key that others can read, or put another in place of, is no key."""
     if os.name == "nt":
         return
@@ -75,13 +78,15 @@ def _require_private(path):
 class AsWritten(float):
     """A number that keeps its original spelling: gates write JSON by the rules of ECMAScript, which are those of RFC 8785."""
 
-    def __new__(cls, text):
+    text: str
+
+    def __new__(cls, text: str) -> AsWritten:
         number = super().__new__(cls, text)
         number.text = text
         return number
 
 
-def canonical_json(value):
+def canonical_json(value: Any) -> str:
     """The canonical form of a JSON value (RFC 8785), whose fractions were read as AsWritten."""
     if isinstance(value, dict):
         # section 3.2.3: by UTF-16 code units
@@ -92,6 +97,6 @@ def canonical_json(value):
     return value.text if isinstance(value, AsWritten) else json.dumps(value, ensure_ascii=False)
 
 
-def canonical_digest(value):
+def canonical_digest(value: Any) -> str:
     """SHA-256 of the canonical form, in base64url."""
     return _base64url(hashlib.sha256(canonical_json(value).encode("utf-8")).digest())

@@ -1,8 +1,11 @@
 """What may be written to a terminal."""
 
+from __future__ import annotations
+
 import json
 import re
 import unicodedata
+from typing import Callable
 
 #: what Unicode calls default ignorable, beyond the format controls (Cf)
 _IGNORABLE = re.compile(
@@ -10,7 +13,7 @@ _IGNORABLE = re.compile(
 )
 
 
-def _is_hidden(text, at):
+def _is_hidden(text: str, at: int) -> bool:
     character = text[at]
     if character in "\n\t":
         return False
@@ -20,15 +23,20 @@ def _is_hidden(text, at):
     return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") or _IGNORABLE.match(character) is not None
 
 
-def _replace(text, write):
+def _replace(text: str, write: Callable[[str], str]) -> str:
     return "".join(write(one) if _is_hidden(text, at) else one for at, one in enumerate(text))
 
 
-def printable(text):
+def printable(text: object) -> str:
     """A text that cannot speak to a terminal: what nobody sees, or a terminal obeys, is shown as an escape."""
     return _replace(str(text), lambda one: f"\\u{{{ord(one):x}}}")
 
 
-def printable_json(value):
-    """A value as JSON for people; programs read the same value from it."""
-    return _replace(json.dumps(value, indent=2, ensure_ascii=False), lambda one: json.dumps(one)[1:-1] if one != "\x7f" else "\\u007f")
+def without_hidden(text: str) -> str:
+    """A text without what nobody sees, or a terminal obeys."""
+    return _replace(text, lambda _: "")
+
+
+def printable_json(text: str) -> str:
+    """JSON as people may see it; programs read the same value from it."""
+    return _replace(text, lambda one: json.dumps(one)[1:-1] if one != "\x7f" else "\\u007f")

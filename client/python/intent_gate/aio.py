@@ -1,0 +1,83 @@
+"""The same for programs with an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
+
+from .answers import FullIntent, IntentPage, Policy
+from .gate import IntentGate, given_up
+from .keys import Key
+
+AsyncOnPolicy = Callable[[Policy, List[str]], Union[bool, Awaitable[bool]]]
+
+_Answer = TypeVar("_Answer")
+
+
+class AsyncIntentGate:
+    """An IntentGate whose methods are awaited; takes the same arguments.
+
+    on_policy may be a coroutine function; it runs in the event loop. Up to max_concurrency calls are under way, in threads; others wait for their
+    turn. A call that is cancelled is not sent again; a request that is on its way is not called back.
+    """
+
+    def __init__(
+        self, url: str, agent_id: str, key: Union[Key, str], on_policy: AsyncOnPolicy, *, max_concurrency: int = 32, **options: Any
+    ) -> None:
+        self._on_policy = on_policy
+        self._gate = IntentGate(url, agent_id, key, self._ask, **options)
+        self._threads = ThreadPoolExecutor(max_concurrency, thread_name_prefix="intent-gate")
+
+    async def search(self, query: Optional[str] = None, **filters: Union[str, int, None]) -> IntentPage:
+        """See IntentGate.search."""
+        return await self._run(lambda: self._gate.search(query, **filters))
+
+    async def get(self, intent_uid: str) -> FullIntent:
+        """See IntentGate.get."""
+        return await self._run(lambda: self._gate.get(intent_uid))
+
+    async def policy(self) -> Tuple[Policy, List[str]]:
+        """See IntentGate.policy."""
+        return await self._run(self._gate.policy)
+
+    async def execute(
+        self,
+        intent_uid: str,
+        parameters: Mapping[str, Any],
+        idempotency_key: Optional[str] = None,
+        *,
+        fields: Optional[Sequence[str]] = None,
+        max_bytes: Optional[int] = None,
+        if_match: Optional[str] = None,
+    ) -> Dict[str, Any]:
+        """See IntentGate.execute."""
+        return await self._run(
+            lambda: self._gate.execute(intent_uid, parameters, idempotency_key, fields=fields, max_bytes=max_bytes, if_match=if_match)
+        )
+
+    async def _run(self, call: Callable[[], _Answer]) -> _Answer:
+        nobody_waits = threading.Event()
+        context = contextvars.copy_context()
+        context.run(given_up.set, nobody_waits)
+        context.run(_loop.set, asyncio.get_running_loop())
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, context.run, call)
+        finally:
+            nobody_waits.set()
+
+    def _ask(self, policy: Policy, in_words: List[str]) -> bool:
+        """Called in a thread, which waits for the event loop of its call."""
+
+        async def ask() -> bool:
+            answer = self._on_policy(policy, in_words)
+            return await answer if inspect.isawaitable(answer) else answer
+
+        return asyncio.run_coroutine_threadsafe(ask(), _loop.get()).result()
+
+
+#: in which a call is awaited
+_loop: contextvars.ContextVar[asyncio.AbstractEventLoop] = contextvars.ContextVar("loop")

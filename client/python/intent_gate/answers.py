@@ -1,0 +1,85 @@
+"""What a gate answers, for type checkers."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal, NewType, TypedDict
+
+#: the uid of an intent that was found at runtime; where the uids of a gate are declared ("intent-gate types"), any other has to be one of them
+IntentUid = NewType("IntentUid", str)
+
+Policy = Dict[str, Any]
+
+
+class _Parameter(TypedDict):
+    name: str
+    type: Literal["string", "number", "integer", "boolean", "array", "object", "null", "any"]
+
+
+class Parameter(_Parameter, total=False):
+    """An input or output parameter of an intent."""
+
+    required: bool
+    description: str
+    default: Any
+    enum: List[Any]
+    minimum: float
+    maximum: float
+    minLength: int
+    maxLength: int
+    pattern: str
+    format: str
+    style: str
+
+
+class Intent(TypedDict):
+    """An intent as search shows it. `digest` tells two states of it apart."""
+
+    intent_uid: IntentUid
+    service_name: str
+    intent_name: str
+    description: str
+    input_parameters: List[Parameter]
+    output_parameters: List[Parameter]
+    endpoint: str
+    tags: List[str]
+    digest: str
+
+
+class Endpoint(TypedDict):
+    url: str
+    method: str
+    content_type: str
+
+
+class _FullIntent(TypedDict):
+    intent_uid: IntentUid
+    intent_id: str
+    service_id: str
+    service_name: str
+    intent_name: str
+    description: str
+    input_parameters: List[Parameter]
+    output_parameters: List[Parameter]
+    endpoint: Endpoint
+    tags: List[str]
+    digest: str
+    version: str
+    deprecated: bool
+
+
+class FullIntent(_FullIntent, total=False):
+    """An intent with everything that was registered."""
+
+    category: str
+
+
+class Pagination(TypedDict):
+    total_results: int
+    total_pages: int
+    current_page: int
+    page_size: int
+
+
+class IntentPage(TypedDict):
+    intents: List[Intent]
+    pagination: Pagination

@@ -1,0 +1,127 @@
+"""What this client raises."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, Dict, List, Literal, Mapping, Optional, TypedDict, Union, cast
+
+from .printable import without_hidden
+
+#: the codes of a gate's refusals (specification section 7.2); a gate that is newer than this client may have others
+GateErrorCode = Literal[
+    "INVALID_PARAMETER",
+    "INVALID_SIGNATURE",
+    "UNAUTHORIZED",
+    "FORBIDDEN",
+    "POLICY_REJECTED",
+    "NOT_FOUND",
+    "METHOD_NOT_ALLOWED",
+    "CONFLICT",
+    "UNSUPPORTED_MEDIA_TYPE",
+    "TOO_MANY_REQUESTS",
+    "INTERNAL_SERVER_ERROR",
+    "NOT_IMPLEMENTED",
+    "SERVICE_UNAVAILABLE",
+    "GATEWAY_TIMEOUT",
+    "INTENT_EXECUTION_FAILED",
+    "INTENT_NOT_SUPPORTED",
+    "VERSION_CONFLICT",
+    "INTENT_DEPRECATED",
+]
+
+#: the codes of this client's own errors
+ClientErrorCode = Literal["POLICY_DECLINED", "FOREIGN_POLICY", "UNREACHABLE", "UNEXPECTED_ANSWER"]
+
+ErrorCode = Union[GateErrorCode, ClientErrorCode]
+
+#: how much of an upstream's own words an error message repeats, in bytes
+_MAX_REASON_BYTES = 1024
+
+
+class Issue(TypedDict):
+    """A place in the request, as a JSON pointer, and what is wrong there."""
+
+    path: str
+    problem: str
+
+
+class IntentGateError(Exception):
+    """What every error of this client has in common. If the service behind the intent said why it refused, the second line of the text repeats it."""
+
+    def __init__(
+        self,
+        code: ErrorCode,
+        message: str,
+        status: Optional[int] = None,
+        details: Optional[Mapping[str, Any]] = None,
+        retry_after_seconds: Optional[float] = None,
+    ) -> None:
+        self.details: Dict[str, Any] = dict(details or {})
+        reason = _describe_upstream(self.details.get("upstream_body"))
+        super().__init__(f"{code}: {message}" + (f"\nThe service said: {reason}" if reason else ""))
+        self.code: ErrorCode = code
+        self.status = status
+        self.retry_after_seconds = retry_after_seconds
+
+    @property
+    def request_id(self) -> Optional[str]:
+        """To give to the operators of the gate."""
+        return self.details.get("request_id")
+
+
+class Refusal(IntentGateError):
+    """The gate answered, and said no."""
+
+    code: GateErrorCode
+
+    @property
+    def issues(self) -> List[Issue]:
+        """Every place that is wrong."""
+        return cast(List[Issue], self.details.get("issues", []))
+
+
+class RateLimited(IntentGateError):
+    """The quota is used up, and the call may not wait until there is some again: retry_after_seconds."""
+
+    def __init__(self, seconds: float, details: Optional[Mapping[str, Any]] = None) -> None:
+        message = f"The rate limit is used up. Ask again in {math.ceil(seconds)} seconds."
+        super().__init__("TOO_MANY_REQUESTS", message, 429, details, seconds)
+
+
+class PolicyDeclined(IntentGateError):
+    """on_policy did not allow the policy to be signed."""
+
+    def __init__(self, policy: Dict[str, Any], in_words: List[str]) -> None:
+        message = "The usage policy was not accepted, so nothing was signed and no intent can be executed."
+        super().__init__("POLICY_DECLINED", message)
+        self.policy = policy
+        self.in_words = in_words
+
+
+class Unreachable(IntentGateError):
+    """Nothing answered. If it was an execution, it may be sent again with the same idempotency_key."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__("UNREACHABLE", f"Nothing answers at {url}. Check the address, and whether the gate runs.")
+
+
+class UnexpectedAnswer(IntentGateError):
+    """The answer does not come from a gate, or not in the form of the specification."""
+
+    def __init__(self, status: Optional[int], message: Optional[str] = None) -> None:
+        default = f"The answer (status {status}) is not in the form of the specification. Is an Intent Gate at this address?"
+        super().__init__("UNEXPECTED_ANSWER", message or default, status)
+
+
+def _describe_upstream(said: object) -> str:
+    """What the service behind an intent said, on one line without hidden characters."""
+    if said is None:
+        return ""
+    text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False, separators=(",", ":"), default=str)
+    line = without_hidden(re.sub(r"\s+", " ", text)).strip().encode("utf-8", "replace")
+    if len(line) <= _MAX_REASON_BYTES:
+        return line.decode("utf-8")
+    # a character that was cut in two is left out
+    return line[: _MAX_REASON_BYTES - 3].decode("utf-8", "ignore") + "…"

@@ -1,0 +1,116 @@
+"""How a gate is addressed, and how what it sends is read."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import re
+import urllib.parse
+import urllib.request
+import uuid
+from decimal import Decimal
+from typing import Any, Callable, Dict, Mapping, Optional, Union
+
+from .errors import IntentGateError, Refusal, UnexpectedAnswer
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A credential goes to the gate that it is for, and nowhere else."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+opener = urllib.request.build_opener(_NoRedirects)
+
+
+def read_address(text: str) -> str:
+    """The address of a gate, as it is called and signed for. Tokens are sent over http to this machine only."""
+    parts = urllib.parse.urlsplit(text)
+    host = parts.hostname or ""
+    if parts.scheme not in ("http", "https") or host == "" or "@" in parts.netloc:
+        raise ValueError("the address of the gate must be an http or https URL without user information")
+    if parts.scheme == "http" and not re.fullmatch(r"localhost|127\.\d+\.\d+\.\d+|::1", host):
+        raise ValueError("the address of the gate must begin with https://: only to this machine may tokens be sent over http")
+    return urllib.parse.urlunsplit((parts.scheme, parts.netloc.lower(), parts.path, "", "")).rstrip("/")
+
+
+def require_policy_of(address: str, policy: Mapping[str, Any]) -> None:
+    """A gate could show the policy of another one, and present there what is signed for itself."""
+
+    def is_below(uri: object) -> bool:
+        return isinstance(uri, str) and (uri == address or uri.startswith(address + "/"))
+
+    uid, permissions = policy.get("uid"), policy.get("permission", [])
+    is_own_uid = is_below(uid) or (isinstance(uid, str) and not re.match("https?:", uid, re.IGNORECASE))
+    if is_own_uid and isinstance(permissions, list) and all(isinstance(rule, dict) and is_below(rule.get("target")) for rule in permissions):
+        return
+    raise IntentGateError(
+        "FOREIGN_POLICY",
+        f"The policy is not that of {address} but of {uid}, so nothing was signed. Only if you are sure that this is the gate that you mean, "
+        "give its address as public_url.",
+    )
+
+
+def life_seconds(pat: str) -> float:
+    """How long a PAT is valid, by its own dates: the clock of the gate need not agree with the one here."""
+    segment = pat.split(".")[1]
+    claims = json.loads(base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4)))
+    return float(claims["exp"] - claims["iat"])
+
+
+def pause(failures: int) -> float:
+    """Twice as long each time, give or take a half, so that many clients do not come back at once."""
+    return float(0.25 * 2 ** (failures - 1) * (0.5 + random.random()))
+
+
+def read_limits(fields: Mapping[str, str]) -> Dict[str, int]:
+    """How many seconds to wait for each limit: with nothing remaining, until there is (draft-ietf-httpapi-ratelimit-headers)."""
+    items = re.findall(r'"([^"]*)";r=(\d+)(?:;t=(\d+))?', fields.get("RateLimit", ""))
+    return {name: int(seconds or 0) if remaining == "0" else 0 for name, remaining, seconds in items}
+
+
+def _parse_int(text: str) -> Union[int, Decimal]:
+    try:
+        return int(text)
+    except ValueError:  # Python reads at most 4,300 digits as an int
+        return Decimal(text)
+
+
+def read_object(status: int, text: bytes, parse_float: Callable[[str], Any]) -> Dict[str, Any]:
+    """The JSON object that an answer consists of; integers keep every digit."""
+    try:
+        value = json.loads(text, parse_float=parse_float, parse_int=_parse_int)
+    except ValueError:
+        value = None
+    if isinstance(value, dict):
+        return value
+    raise UnexpectedAnswer(status)
+
+
+def read_error(status: int, fields: Mapping[str, str], text: bytes) -> Refusal:
+    error = read_object(status, text, float).get("error")
+    if not isinstance(error, dict) or "code" not in error or "message" not in error:
+        raise UnexpectedAnswer(status)
+    retry_after = fields.get("Retry-After", "")
+    seconds = int(retry_after) if retry_after.isdigit() else None
+    return Refusal(error["code"], error["message"], status, error.get("details"), seconds)
+
+
+def write_json(value: object, indent: Optional[int] = None, ensure_ascii: bool = True) -> str:
+    """JSON in which a Decimal is a number with the digits that it has.
+
+    Raises TypeError or ValueError for what JSON has no form of.
+    """
+    mark = str(uuid.uuid4())
+
+    def mark_decimal(one: object) -> str:
+        if not isinstance(one, Decimal):
+            raise TypeError(f"{type(one).__name__} has no form in JSON")
+        if not one.is_finite():
+            raise ValueError(f"{one} has no form in JSON")
+        return f"{mark}{one}"
+
+    text = json.dumps(value, indent=indent, ensure_ascii=ensure_ascii, allow_nan=False, default=mark_decimal)
+    return re.sub(f'"{mark}([-+.0-9E]+)"', r"\1", text)

@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { describe, expect, test } from '@jest/globals';
+import { errorTable } from '../../schemas/errors.ts';
+import { installPythonClient, installTools } from '../support/python.ts';
+
+const run = promisify(execFile);
+
+test("the codes of the Python client are those of the gate's table", () => {
+  const [, list = ''] = /^GateErrorCode = Literal\[(.*?)^\]/ms.exec(readFileSync('client/python/intent_gate/errors.py', 'utf8')) ?? [];
+  expect([...list.matchAll(/"(\w+)"/g)].map(([, code]) => code).sort()).toEqual(Object.keys(errorTable).sort());
+});
+
+const before = globSync('client/python/**');
+const client = await installPythonClient();
+const mypy = client && (await installTools(['mypy==2.4.1'], 'The types of the Python client are not checked'));
+
+(client ? describe : describe.skip)('as pip installs it', () => {
+  test('leaves nothing in the checkout', () => {
+    const isNoise = (path: string) => path.includes('__pycache__') || path.includes('.mypy_cache');
+    expect(globSync('client/python/**').filter((path) => !before.includes(path) && !isNoise(path))).toEqual([]);
+    expect(before.filter((path) => /\/(build|dist)$|egg-info/.test(path))).toEqual([]);
+  });
+
+  test('says that it has types', async () => {
+    const where = 'import os, intent_gate; print(os.path.exists(os.path.join(os.path.dirname(intent_gate.__file__), "py.typed")))';
+    expect((await run(`${client?.folder}/bin/python`, ['-c', where])).stdout).toBe('True\n');
+  });
+});
+
+(mypy ? describe : describe.skip)('for mypy', () => {
+  test('is completely annotated', async () => {
+    const args = ['-m', 'mypy', '--strict', '--cache-dir', '/dev/null', '--python-executable', `${client?.folder}/bin/python`];
+    const { stdout } = await run(mypy ?? '', [...args, 'client/python/intent_gate']).catch((error) => error);
+    expect(stdout).toMatch(/^Success: no issues found in \d+ source files\n$/);
+  });
+});
