@@ -17,8 +17,13 @@ export interface Browser {
   close(): Promise<void>;
 }
 
-/** Starts Chromium with a fresh profile; it can reach nothing but this machine. */
-export async function startBrowser(options: Parameters<typeof chromium.launchPersistentContext>[1] = {}): Promise<Browser> {
+type Options = NonNullable<Parameters<typeof chromium.launchPersistentContext>[1]>;
+
+/**
+ * Starts Chromium with a fresh profile; it can reach nothing but this machine.
+ * @param options.names - host names that lead to this machine
+ */
+export async function startBrowser({ names = [], ...options }: Options & { names?: readonly string[] } = {}): Promise<Browser> {
   const profile = mkdtempSync(join(tmpdir(), 'chromium-'));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: chromiumPath ?? '',
@@ -31,7 +36,7 @@ export async function startBrowser(options: Parameters<typeof chromium.launchPer
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
-      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+      `--host-resolver-rules=${[...names.map((name) => `MAP ${name} 127.0.0.1`), 'MAP * ~NOTFOUND', 'EXCLUDE 127.0.0.1'].join(', ')}`,
     ],
     ...options,
   });

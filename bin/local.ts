@@ -1,16 +1,19 @@
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { StartError } from './local/data-folder.ts';
+import { readHost } from './local/guard.ts';
 import { showAnswered, showLog, showStart, showWarnings } from './local/show.ts';
 import { startStack } from './local/stack.ts';
 import { findOther, keepDescribed, stackFile } from './local/stack-file.ts';
 import { readOptions } from './options.ts';
 
-const usage = `npm start -- [--port NUMBER] [--host ADDRESS] [--data DIR] [--policy FILE] [-c NAME=VALUE ...]
+const usage = `npm start -- [--port NUMBER] [--host ADDRESS] [--allow-host NAME ...] [--data DIR] [--policy FILE] [-c NAME=VALUE ...]
 
 Starts the whole gate on this machine.
   --port NUMBER  where it listens; default: the variable PORT, else 8080; 0 takes a free one
   --host ADDRESS the address of this machine at which it listens; default: the variable HOST, else 127.0.0.1
+  --allow-host NAME
+                 also answers to this host name, for example host.docker.internal; may be repeated
   --data DIR     keeps data, keys and users there; without it nothing is kept
   --policy FILE  the usage policy; default: the shipped one and one prohibition more (bin/local/policy.json)
   -c, --context NAME=VALUE
@@ -22,9 +25,15 @@ const options = {
   host: { type: 'string' },
   data: { type: 'string' },
   policy: { type: 'string' },
+  'allow-host': { type: 'string', multiple: true },
   context: { type: 'string', short: 'c', multiple: true },
   help: { type: 'boolean', short: 'h' },
 } as const;
+
+function requireHost(text: string): void {
+  if (readHost(text)) return;
+  throw new StartError(`--allow-host takes a host name, perhaps with a port, for example --allow-host host.docker.internal.\n${usage}`);
+}
 
 function readSetting(text: string): [name: string, value: string] {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
@@ -72,9 +81,11 @@ function requireWritable(): void {
 
 async function run(): Promise<void> {
   const { PORT, HOST } = process.env;
-  const { port = PORT || '8080', host = HOST, data, policy, context: settings = [], help } = readOptions(options, usage);
+  const given = readOptions(options, usage);
+  const { port = PORT || '8080', host = HOST, 'allow-host': allowHosts = [], data, policy, context: settings = [], help } = given;
   if (help) return console.log(usage);
   const context = Object.fromEntries(settings.map(readSetting));
+  for (const name of allowHosts) requireHost(name);
   await requireSettings(Object.keys(context));
   requireWritable();
   const giveUp = new AbortController();
@@ -86,6 +97,7 @@ async function run(): Promise<void> {
     signal: giveUp.signal,
     onAnswered: (answered) => isReady && showAnswered(answered),
     onLog: showLog,
+    allowHosts,
     context,
     ...(host && { host }),
     ...(data !== undefined && { dataFolder: data }),

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { IntentGateError } from '../../client/errors.ts';
 import { readPrivateJson, writePrivateJson } from '../../client/private-files.ts';
-import { readDescription } from '../local/stack-file.ts';
+import { isStackAt, readDescription } from '../local/stack-file.ts';
 import type { Tokens } from './api.ts';
 import type { Identity, IssuedTokens } from './cognito.ts';
 import { CliFailure } from './failure.ts';
@@ -63,11 +63,14 @@ export function openTokens(baseUrl: string, environment: NodeJS.ProcessEnv = pro
   };
 }
 
-const hintFor = (baseUrl: string): string => (readDescription()?.base_url === baseUrl ? ' --local' : ` --url ${baseUrl}`);
+function hintFor(baseUrl: string): string {
+  const stack = readDescription();
+  return stack !== undefined && isStackAt(stack, baseUrl) ? ' --local' : ` --url ${baseUrl}`;
+}
 
 function readLocalToken(stackFile: string, baseUrl: string): string {
   const stack = readDescription(stackFile);
-  if (stack?.base_url === baseUrl) return stack.admin_token;
+  if (stack !== undefined && isStackAt(stack, baseUrl)) return stack.admin_token;
   throw new CliFailure(
     'credentials',
     `The local stack at ${baseUrl} does not run any more. Start it with "npm start", then sign in again.`,

@@ -40,7 +40,7 @@ export function localValues({ Resources }: Template, { keys, identity }: { keys:
       case 'AWS::Cognito::UserPoolClient': {
         const has = (list: unknown, flow: string) => Array.isArray(list) && list.includes(flow);
         if (has(Properties.ExplicitAuthFlows, 'ALLOW_USER_PASSWORD_AUTH')) return { Ref: identity.clientId };
-        // Clients for machines have no counterpart: cognito-local knows no client credentials.
+        // Clients for machines have no counterpart: the stand-in for Cognito knows no client credentials.
         if (!has(Properties.AllowedOAuthFlows, 'code')) return { Ref: 'no-such-client' };
         return { Ref: JSON.stringify(Properties.CallbackURLs).includes('/console"') ? identity.consoleClientId : identity.signInClientId };
       }

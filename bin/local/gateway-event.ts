@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type { Match, Resource } from './api-definition.ts';
 
-/** @param domainName - the host and port at which the stack is called */
+/** @param domainName - the host that the request names, and its port */
 export function readGatewayRequest(incoming: IncomingMessage, requestId: string, domainName: string) {
   // A proxy may send the absolute form of the target (RFC 9112 section 3.2.2).
   const target = (incoming.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '');

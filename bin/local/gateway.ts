@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import * as z from 'zod';
+import { type Admission, addressesOf, openAdmission, type Refused } from './admission.ts';
 import { type ApiDefinition, findResource, type StaticAnswer } from './api-definition.ts';
 import type { openFunctions } from './functions.ts';
 import { readGatewayRequest, toProxyEvent } from './gateway-event.ts';
@@ -15,6 +16,8 @@ const integrationTimeoutMs = 29_000;
 
 export interface Api extends Pick<ReturnType<typeof openFunctions>, 'invoke'> {
   definition: ApiDefinition;
+  /** origins whose pages may call the API, or `*` for all; by default none but its own */
+  allowedOrigins?: readonly string[];
 }
 
 /** A request that was answered. */
@@ -30,6 +33,8 @@ export interface GatewayOptions {
   host?: string;
   /** 0 takes a free one */
   port?: number;
+  /** hosts at which it is called besides those that `host` stands for, perhaps with a port */
+  allowHosts?: readonly string[];
   /** what is served; requests that come before it is ready wait for it */
   api: Promise<Api>;
   onAnswered?(answered: Answered): void;
@@ -44,17 +49,18 @@ interface Answer {
 }
 
 /**
- * Serves a REST API as API Gateway does. The stage is not part of the address.
+ * Serves a REST API as API Gateway does, at certain hosts only: a page whose host name leads here (DNS rebinding) would be of the same origin.
+ * The stage is not part of the address.
  * @throws Error of Node (EADDRINUSE and so on) if it cannot listen
  */
-export async function startGateway({ host, port, api, onAnswered = () => {} }: GatewayOptions) {
-  const server = createServer({ maxHeaderSize: 4 * maxHeaderBytes, keepAliveTimeout: 60_000 });
-  let domainName = '';
+export async function startGateway({ host, port, allowHosts = [], api, onAnswered = () => {} }: GatewayOptions) {
+  const server = createServer({ maxHeaderSize: 4 * maxHeaderBytes, keepAliveTimeout: 60_000, requireHostHeader: false });
+  let admit = openAdmission([]);
 
   const respond = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const startedMs = performance.now();
     const requestId = randomUUID();
-    const { status, headers, body } = await answerRequest(await api, incoming, requestId, domainName);
+    const { status, headers, body } = await answerRequest(await api, incoming, requestId, admit);
     const hasNoBody = status === 204 || status === 304;
     const length = hasNoBody ? {} : { 'Content-Length': Buffer.byteLength(body) };
     outgoing.writeHead(status, { ...headers, ...length, 'x-amzn-RequestId': requestId }).end(body);
@@ -83,18 +89,21 @@ export async function startGateway({ host, port, api, onAnswered = () => {} }: G
   });
 
   const listeningPort = await listen(server, host, port);
-  domainName = `${host ?? '127.0.0.1'}:${listeningPort}`;
-  return { port: listeningPort, stop: () => close(server) };
+  const baseUrls = addressesOf(host, listeningPort, allowHosts);
+  admit = openAdmission(baseUrls);
+  return { port: listeningPort, baseUrls, stop: () => close(server) };
 }
 
 async function answerRequest(
-  { definition, invoke }: Api,
+  { definition, invoke, allowedOrigins = [] }: Api,
   incoming: IncomingMessage,
   requestId: string,
-  domainName: string,
+  admit: Admission,
 ): Promise<Answer> {
   const refuse = (type: string, status?: number) => gatewayAnswer(definition, type, requestId, status);
-  const request = readGatewayRequest(incoming, requestId, domainName);
+  const admitted = admit(incoming, allowedOrigins);
+  if (typeof admitted !== 'string') return explain(refuse(admitted.type, admitted.status), admitted);
+  const request = readGatewayRequest(incoming, requestId, admitted);
   const body = await readBody(incoming, maxBodyBytes);
   const headerBytes = request.headers.reduce((bytes, [name, value]) => bytes + name.length + value.length, (incoming.url ?? '').length);
   if (headerBytes > maxHeaderBytes) return refuse('DEFAULT_4XX', 431);
@@ -131,6 +140,17 @@ const ownStatus: Record<string, number> = {
 function gatewayAnswer({ gatewayAnswers }: ApiDefinition, type: string, requestId: string, status = ownStatus[type] ?? 400): Answer {
   const answer = gatewayAnswers.get(type) ?? gatewayAnswers.get(status < 500 ? 'DEFAULT_4XX' : 'DEFAULT_5XX');
   return fillAnswer({ headers: {}, body: '{}', ...answer, status: answer?.status ?? status }, requestId);
+}
+
+/** Says more than the gateway's own answer does. What is left of the request is not read. */
+function explain(answer: Answer, { status, message, reason }: Refused): Answer {
+  const { error } = JSON.parse(String(answer.body)) as { error?: { details?: object } };
+  const details = { ...error?.details, ...(reason !== undefined && { reason }) };
+  return {
+    status,
+    headers: { ...answer.headers, Connection: 'close' },
+    body: JSON.stringify({ error: { ...error, message, details } }),
+  };
 }
 
 /** Fills in the variables that mapping expressions and templates name (the request's id is the only one in use). */

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
-import { close, listen, readBody } from './http.ts';
+import { listenForStack } from './guard.ts';
+import { close, readBody } from './http.ts';
 
 /** Largest event that Lambda takes, in bytes. */
 const maxEventBytes = 6 * 1024 * 1024;
@@ -24,6 +25,5 @@ export async function startInvocations(invoke: (name: string, event: unknown) =>
       answer(200, JSON.stringify({ errorType: error instanceof Error ? error.name : 'Error' }), { 'X-Amz-Function-Error': 'Unhandled' });
     }
   });
-  const port = await listen(server);
-  return { endpoint: `http://127.0.0.1:${port}`, stop: () => close(server) };
+  return { endpoint: await listenForStack(server), stop: () => close(server) };
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type * as z from 'zod';
-import { close, listen, readBody } from './http.ts';
+import { listenForStack } from './guard.ts';
+import { close, readBody } from './http.ts';
 
 export const account = '000000000000';
 export const region = 'eu-west-1';
@@ -43,7 +44,8 @@ export const operation = <T extends z.ZodType>(input: T, act: (input: z.output<T
 };
 
 /**
- * Serves a stand-in for a service of AWS on a loopback port in the protocol JSON 1.1, for the SDK's own client. Takes any credentials.
+ * Serves a stand-in for a service of AWS on a loopback port in the protocol JSON 1.1, for the SDK's own client. Takes any credentials
+ * at an address that only this stack knows.
  * @param operations - what is known, by name; anything else is answered with UnknownOperationException
  */
 export async function startJsonService(
@@ -78,6 +80,5 @@ export async function startJsonService(
       request.socket.destroy();
     }
   });
-  const port = await listen(server);
-  return { endpoint: `http://127.0.0.1:${port}`, operations: called, stop: () => close(server) };
+  return { endpoint: await listenForStack(server), operations: called, stop: () => close(server) };
 }

@@ -4,7 +4,8 @@ import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { close, listen } from './http.ts';
+import { listenForStack } from './guard.ts';
+import { close } from './http.ts';
 import { ServiceError } from './json-service.ts';
 
 export type RunningS3 = Awaited<ReturnType<typeof startS3>>;
@@ -14,7 +15,7 @@ const statuses: Record<string, number> = { NoSuchBucket: 404, NoSuchKey: 404, No
 /**
  * A stand-in for S3 on a loopback port, behind its wire protocol: PutObject, GetObject and DeleteObject of whole objects in buckets that are
  * part of the path, as the SDK has it if the host is an IP address. Bodies come as they are, not in chunks with checksums, which the
- * functions do not send. Takes any credentials.
+ * functions do not send. Takes any credentials at an address that only this stack knows.
  * @param options.folder - keeps the objects, in files that only its owner may read
  * @param options.buckets - those that exist
  */
@@ -27,7 +28,7 @@ export async function startS3({ folder, buckets }: { folder: string; buckets: re
       else request.socket.destroy();
     }
   });
-  return { endpoint: `http://127.0.0.1:${await listen(server)}`, stop: () => close(server) };
+  return { endpoint: await listenForStack(server), stop: () => close(server) };
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, fileOf: (path: string) => string): Promise<void> {

@@ -6,10 +6,10 @@ import type { Answered } from './gateway.ts';
 import type { StackDescription } from './stack-file.ts';
 
 /** Says where the stack is and what to do with it. */
-export function showStart({ base_url, user_password, admin_password }: StackDescription): void {
+export function showStart({ base_url, other_urls = [], user_password, admin_password }: StackDescription): void {
   const strong = (text: string) => style('bold', text);
   printLine(`
-Intent Gate listens at ${strong(base_url)}
+Intent Gate answers at ${[base_url, ...other_urls].map(strong).join(' and ')}
 
 Search:           ${strong(`curl -s '${base_url}/api/intents/search?query=what+time+is+it+elsewhere'`)}
 Read the policy:  ${strong(`curl -s ${base_url}/api/policy`)}

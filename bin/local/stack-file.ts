@@ -6,6 +6,8 @@ import type { Person } from './identity.ts';
 /** The content of `.local/stack.json`. */
 export interface StackDescription {
   base_url: string;
+  /** at which it is called as well, by other names of the host */
+  other_urls?: string[];
   admin_token: string;
   user_token: string;
   /** with which the admin, called admin, signs in in a browser */
@@ -14,8 +16,12 @@ export interface StackDescription {
   user_password: string;
   issuer: string;
   client_id: string;
+  /** addresses of stand-ins hold the key without which these answer nobody */
   dynamodb_endpoint: string;
   kms_endpoint: string;
+  /** for the operations of Cognito that keep users and groups */
+  user_pool_endpoint: string;
+  user_pool_id: string;
   /** empty if the stack was started without the demo */
   upstream_url: string;
   /** of the process that runs it */
@@ -37,6 +43,10 @@ export function readDescription(path = stackFile()): StackDescription | undefine
   }
 }
 
+/** Whether a gate's address is one of this stack. */
+export const isStackAt = ({ base_url, other_urls = [] }: StackDescription, address: string): boolean =>
+  [base_url, ...other_urls].includes(address);
+
 /** The stack that describes itself here already and still runs, if it is another one. */
 export function findOther(processId: number): StackDescription | undefined {
   const found = readDescription();
@@ -47,15 +57,14 @@ export function findOther(processId: number): StackDescription | undefined {
  * Describes a running stack in `.local/stack.json`, with tokens that are kept fresh. The description of another stack that runs stays.
  * @returns a function that removes the description, unless another stack has written its own
  */
-export function keepDescribed(description: StackDescription, signIn: (person: Person) => Promise<string>): () => void {
+export function keepDescribed(description: StackDescription, signIn: (person: Person) => string): () => void {
   const path = stackFile();
   if (findOther(description.process_id) !== undefined) return () => {};
   writeJson(path, description);
-  const refresh = async () => {
-    const [admin_token, user_token] = await Promise.all([signIn('admin'), signIn('user')]);
-    if (isOurs()) writeJson(path, { ...description, admin_token, user_token });
+  const refresh = () => {
+    if (isOurs()) writeJson(path, { ...description, admin_token: signIn('admin'), user_token: signIn('user') });
   };
-  const timer = setInterval(() => refresh().catch(console.error), refreshMs);
+  const timer = setInterval(refresh, refreshMs);
   const isOurs = () => readDescription()?.base_url === description.base_url;
   return () => {
     clearInterval(timer);

@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { variables } from '../../functions/core/environment.ts';
+import { splitList, variables } from '../../functions/core/environment.ts';
 import { readApi } from './api-definition.ts';
 import { openDataFolder, StartError } from './data-folder.ts';
 import { awsEnvironment, bucketNames, localValues, openFunctions } from './functions.ts';
-import { type Answered, type Api, startGateway } from './gateway.ts';
+import { type Answered, type Api, type GatewayOptions, startGateway } from './gateway.ts';
 import { type Person, startIdentity } from './identity.ts';
 import { startInvocations } from './invocations.ts';
 import { region } from './json-service.ts';
@@ -24,6 +24,8 @@ export interface StackOptions {
   port?: number;
   /** default 127.0.0.1 */
   host?: string;
+  /** further hosts at which it may be called, perhaps with a port */
+  allowHosts?: readonly string[];
   /** keeps data, keys and users there; without it nothing is kept */
   dataFolder?: string;
   /** default: the shipped policy and one more prohibition */
@@ -52,7 +54,7 @@ export interface RunningStack extends StackDescription {
   /** what the function runs with that the table of endpoints calls by this name */
   definitionOf(name: string): FunctionDefinition;
   /** a fresh access token, valid for an hour */
-  signIn(person: Person): Promise<string>;
+  signIn(person: Person): string;
   stop(): Promise<void>;
 }
 
@@ -63,7 +65,7 @@ const nothing = () => {};
  * @throws StartError if the person who starts it has to put something right
  */
 export async function startStack(options: StackOptions = {}): Promise<RunningStack> {
-  const { host = '127.0.0.1', demo = true, onAnswered, signal } = options;
+  const { host = '127.0.0.1', allowHosts = [], demo = true, onAnswered, signal } = options;
   const tell = options.quiet ? nothing : (line: string) => console.log(line);
   const policyFile = findPolicy(options.policyFile);
   const data = openDataFolder(options.dataFolder);
@@ -82,13 +84,20 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
 
   try {
     const { promise: api, resolve: serve } = Promise.withResolvers<Api>();
-    const gateway = await keep(listenOn(host, options.port ?? 8080, api, onAnswered));
-    const baseUrl = `http://${urlHost(host)}:${gateway.port}`;
+    const gateway = await keep(listenOn({ host, port: options.port ?? 8080, allowHosts, api, ...(onAnswered && { onAnswered }) }));
+    const { baseUrls } = gateway;
+    const [baseUrl = '', ...otherUrls] = baseUrls;
     tell('Bundling the functions and synthesizing the template ...');
     const context = { ...localContext, policyFile, ...options.context };
     const [dynamo, identity, upstream, registering, synthesized] = await Promise.all([
       keep(locateDynamo(options.dynamodbEndpoint ?? process.env.DYNAMODB_ENDPOINT, data.kept && folderFor('table'))),
-      keep(startIdentity({ folder: folderFor('identity'), callbackUrl: `${baseUrl}/oauth/signed-in`, consoleUrl: `${baseUrl}/console` })),
+      keep(
+        startIdentity({
+          folder: folderFor('identity'),
+          callbackUrls: baseUrls.map((url) => `${url}/oauth/signed-in`),
+          consoleUrls: baseUrls.map((url) => `${url}/console`),
+        }),
+      ),
       demo ? keep(startUpstream()) : undefined,
       // Loaded while the others start.
       demo ? import('./upstream/register.ts') : undefined,
@@ -120,8 +129,8 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       }),
       FETCH_REDIRECT: `${identity.issuer}/.well-known/jwks.json ${identity.jwksUrl}`,
       // Not in the template, which is the same for every port.
-      [variables.baseUrl]: baseUrl,
-      [variables.signInDomain]: identity.endpoint,
+      [variables.baseUrl]: baseUrls.join(','),
+      [variables.signInDomain]: identity.signInUrl,
       ...options.environment,
     };
     const using = setInterval(() => markUsed(synthesized), 60 * 60 * 1_000).unref();
@@ -134,10 +143,11 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     });
     parts.defer(lambdas.stop);
     parts.defer(startSchedules(readSchedules(template), lambdas.invoke));
-    serve({ definition: readApi(template), invoke: lambdas.invoke });
+    const { environment: settings } = lambdas.definitionOf(functionIdOf(template, 'execute-intent'));
+    serve({ definition: readApi(template), invoke: lambdas.invoke, allowedOrigins: splitList(settings[variables.allowedOrigins]) });
 
-    const signIn = async (person: Person) => (await identity.signIn(person)).accessToken;
-    const [adminToken, userToken] = await Promise.all([signIn('admin'), signIn('user')]);
+    const signIn = (person: Person) => identity.signIn(person).accessToken;
+    const [adminToken, userToken] = [signIn('admin'), signIn('user')];
     if (upstream && registering) {
       tell('Registering the demo service and its intents ...');
       await registering.registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url, isKept, signal });
@@ -145,6 +155,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     signal?.throwIfAborted();
     return {
       base_url: baseUrl,
+      other_urls: otherUrls,
       admin_token: adminToken,
       user_token: userToken,
       user_password: identity.userPassword,
@@ -153,6 +164,8 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       client_id: identity.clientId,
       dynamodb_endpoint: dynamo.endpoint,
       kms_endpoint: kms.endpoint,
+      user_pool_endpoint: identity.endpoint,
+      user_pool_id: identity.userPoolId,
       upstream_url: upstream?.url ?? '',
       process_id: process.pid,
       policy_file: policyFile,
@@ -174,12 +187,6 @@ function findPolicy(given: string | undefined): string {
   return file;
 }
 
-/** The address at which a listening host is called. */
-const urlHost = (host: string): string => {
-  if (['0.0.0.0', '::'].includes(host)) return '127.0.0.1';
-  return host.includes(':') ? `[${host}]` : host;
-};
-
 const listenComplaints: Record<string, string> = {
   EADDRINUSE: 'is taken: stop what listens there, or choose another with --port (0 takes a free one)',
   EACCES: 'may not be used by you: choose one above 1023 with --port',
@@ -187,8 +194,8 @@ const listenComplaints: Record<string, string> = {
   ENOTFOUND: 'is on no address of this machine: choose one that it has with --host',
 };
 
-async function listenOn(host: string, port: number, api: Promise<Api>, onAnswered: StackOptions['onAnswered']) {
-  return startGateway({ host, port, api, ...(onAnswered && { onAnswered }) }).catch((cause: NodeJS.ErrnoException) => {
+async function listenOn({ host, port, ...options }: GatewayOptions & { host: string; port: number }) {
+  return startGateway({ host, port, ...options }).catch((cause: NodeJS.ErrnoException) => {
     throw new StartError(`Port ${port} of ${host} ${listenComplaints[cause.code ?? ''] ?? `cannot be listened at (${cause.code})`}.`, {
       cause,
     });

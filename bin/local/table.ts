@@ -24,13 +24,13 @@ export async function startDynamo(folder?: string) {
     execArgv: [],
     resourceLimits: { maxYoungGenerationSizeMb: 8 },
   });
-  const [port] = await once(worker, 'message');
+  const [endpoint] = (await once(worker, 'message')) as [string];
   const stop = async () => {
     const ended = once(worker, 'exit');
     worker.postMessage('stop');
     await ended;
   };
-  return { endpoint: `http://127.0.0.1:${port}`, stop };
+  return { endpoint, stop };
 }
 
 /** Creates the tables at `location` that do not exist yet, and waits until they can be used. */

@@ -11,7 +11,7 @@ export const variables = {
   version: 'INTENT_GATE_VERSION',
   /** what replaces `proto` in member names and error references */
   protocol: 'PROTOCOL',
-  /** the public address, if one is configured; else the address at which the gate is called */
+  /** the public address, if one is configured; a local stack has several, separated by commas */
   baseUrl: 'BASE_URL',
   /** origins whose pages may read answers, separated by commas; `*` for all */
   allowedOrigins: 'ALLOWED_ORIGINS',

@@ -52,7 +52,7 @@ given('the pages of sign-in', () => {
   afterEach(async () => {
     const { complaints } = browser;
     await browser.close();
-    // the browser notes a refusal as such, and that the stand-in for the user pool has no icon
+    // the browser notes a refusal as such
     expect(complaints.filter((text) => !text.startsWith('Failed to load resource: the server responded with a status of 40'))).toEqual([]);
   });
 
@@ -112,6 +112,37 @@ given('the pages of sign-in', () => {
     },
     60_000,
   );
+
+  test.each(['light', 'dark'] as const)(
+    'lead to a page of the user pool that axe finds nothing on (%s)',
+    async (colorScheme) => {
+      browser = await startBrowser({ colorScheme, viewport: { width: 320, height: 600 } });
+      const page = await browser.context.newPage();
+      await page.goto(address());
+      expect(await findFaults(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320);
+      await page.getByLabel('User name').fill('user');
+      await page.getByLabel('Password').fill('wrong');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('alert').getByText('Incorrect username or password.').waitFor();
+      expect(await findFaults(page)).toEqual([]);
+    },
+    60_000,
+  );
+
+  test('work at each of the addresses of the gate', async () => {
+    browser = await startBrowser({ names: ['localhost'] });
+    const page = await browser.context.newPage();
+    const [other = ''] = api?.stack.other_urls ?? [];
+    expect(other).toBe(base.replace('127.0.0.1', 'localhost'));
+    await page.goto(address({ resource: `${other}/mcp` }).replace(base, other));
+    await page.getByLabel('User name').fill('user');
+    await page.getByLabel('Password').fill(api?.stack.user_password ?? '');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Accept' }).click();
+    await page.waitForURL(`${callback}?*`);
+    expect(new URL(page.url()).searchParams.get('iss')).toBe(other);
+  }, 60_000);
 
   test('say what is wrong, and axe finds nothing', async () => {
     browser = await startBrowser();

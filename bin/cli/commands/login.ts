@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { renderUnicodeCompact } from 'uqr';
 import { readAddress } from '../../../client/address.ts';
-import { readDescription, stackFile } from '../../local/stack-file.ts';
+import { isStackAt, readDescription, stackFile } from '../../local/stack-file.ts';
 import { readAllOutputs } from '../../outputs.ts';
 import { openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
@@ -40,7 +40,9 @@ export function addLogin(program: CommandUnknownOpts): void {
 }
 
 function signInLocally(baseUrl: string): Session {
-  if (readDescription()?.base_url !== baseUrl) throw usageFailure('No local stack runs here at this address. Start one with "npm start".');
+  const stack = readDescription();
+  if (stack === undefined || !isStackAt(stack, baseUrl))
+    throw usageFailure('No local stack runs here at this address. Start one with "npm start".');
   return { kind: 'local', stack_file: stackFile() };
 }
 

@@ -12,7 +12,7 @@ import { PolicyError } from '../../../functions/core/policy/reading.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
 import { intentUid } from '../../../schemas/intent-uid.ts';
 import { type Policy, policy as policySchema } from '../../../schemas/policy.ts';
-import { readDescription } from '../../local/stack-file.ts';
+import { isStackAt, readDescription } from '../../local/stack-file.ts';
 import { readAnswer } from '../../probes.ts';
 import { type CliContext, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
@@ -82,7 +82,7 @@ function showFile({ terminal }: CliContext, file: string): void {
 /** The file that the local stack was started with, for a gate that is one. */
 function chooseFile(baseUrl: string): string {
   const local = readDescription();
-  return local?.base_url === baseUrl ? (local.policy_file ?? 'policy.json') : 'policy.json';
+  return local !== undefined && isStackAt(local, baseUrl) ? (local.policy_file ?? 'policy.json') : 'policy.json';
 }
 
 /** A change from one policy to another, at the address that both are filled in for. */

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import { issuesOf } from '../../../functions/core/json.ts';
+import { isFromProgram } from '../guard.ts';
 import { close, listen, readBody } from '../http.ts';
 import { languageRoutes } from './language.ts';
 import { Refusal, type Route } from './route.ts';
@@ -28,6 +29,7 @@ export async function startUpstream() {
 }
 
 async function answer(request: IncomingMessage) {
+  if (!isFromProgram(request)) throw new Refusal(403, 'This service is for programs of this machine.');
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://upstream');
   const matches = paths.flatMap(({ route, pattern }) => {
     const match = pattern.exec(pathname);

@@ -1,6 +1,7 @@
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type * as z from 'zod';
 import { ApiError, invalidParameter } from '../api-error.ts';
+import { splitList } from '../environment.ts';
 import { isObject, type JsonValue, parse, parseJson, pointer } from '../json.ts';
 import { matchesEntityTags } from './response.ts';
 
@@ -40,15 +41,11 @@ export interface ApiRequest {
 export interface RequestSettings {
   /** bodies are `application/json` or `application/<protocol>+json` */
   protocol: string;
-  /** the configured public address; without it, the address at which the gateway was called */
+  /** the configured public address, or several, separated by commas, in a local stack */
   baseUrl?: string;
 }
 
-export function readRequest(
-  event: APIGatewayProxyEvent,
-  context: Context,
-  { protocol, baseUrl: publicBaseUrl }: RequestSettings,
-): ApiRequest {
+export function readRequest(event: APIGatewayProxyEvent, context: Context, { protocol, baseUrl }: RequestSettings): ApiRequest {
   const header = (name: string) => {
     const [value, ...more] = headerValues(event, name);
     if (more.length > 0) throw invalidParameter([{ path: '', problem: `the header ${name} must be sent once` }]);
@@ -62,7 +59,7 @@ export function readRequest(
     method: event.httpMethod,
     path: event.path,
     requestId: event.requestContext.requestId,
-    baseUrl: publicBaseUrl ?? calledBaseUrl(event),
+    baseUrl: publicUrl(event, baseUrl),
     pathParameter: (name) => decodeSegment(event.pathParameters?.[name] ?? ''),
     header,
     headerValues: (name) => headerValues(event, name),
@@ -93,6 +90,12 @@ export function readRequest(
 /** Every value of a header, by its lower-case name. */
 export const headerValues = ({ multiValueHeaders }: APIGatewayProxyEvent, name: string): string[] =>
   Object.entries(multiValueHeaders ?? {}).flatMap(([given, values]) => (given.toLowerCase() === name ? (values ?? []) : []));
+
+/** The configured public address (of several, the one at which the gateway was called, else the first), or {@link calledBaseUrl} if there is none. */
+export function publicUrl(event: APIGatewayProxyEvent, configured?: string): string {
+  const [first, ...others] = splitList(configured);
+  return others.find((url) => url.endsWith(`//${event.requestContext.domainName}`)) ?? first ?? calledBaseUrl(event);
+}
 
 /**
  * `https://<domain><stage>`: the stage is part of the path only under the API's default domain. However a client spells the host (capitals,

@@ -5,7 +5,7 @@ import { readEnvironment, splitList } from '../environment.ts';
 import { withinInvocation } from '../invocation.ts';
 import { describeCause, log } from '../log.ts';
 import { corsHeaders } from './cors.ts';
-import { type ApiRequest, calledBaseUrl, headerValues, readRequest } from './request.ts';
+import { type ApiRequest, headerValues, publicUrl, readRequest } from './request.ts';
 import { type ApiResponse, describeError, serialize } from './response.ts';
 
 /** What an endpoint does: takes a request, returns a response, throws {@link ApiError} for a refusal. */
@@ -85,7 +85,7 @@ const causeOf = (error: unknown): Record<string, unknown> => {
 const errorResponse = (settings: ServeSettings): Middleware => ({
   onError: (chain) => {
     const { requestId } = chain.event.requestContext;
-    const baseUrl = settings.baseUrl ?? calledBaseUrl(chain.event);
+    const baseUrl = publicUrl(chain.event, settings.baseUrl);
     chain.response = serialize(describeError(chain.error, { protocol: settings.protocol, requestId, baseUrl }), requestId);
   },
 });

@@ -20,7 +20,7 @@ export function readEgressRules(variables: { egressPorts?: string; egressLoopbac
   return {
     ports,
     allowLoopback: variables.egressLoopback === 'true',
-    ownHosts: variables.baseUrl === undefined ? [] : [new URL(variables.baseUrl).host],
+    ownHosts: splitList(variables.baseUrl).map((url) => new URL(url).host),
   };
 }
 

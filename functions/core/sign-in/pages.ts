@@ -73,7 +73,8 @@ ${content}
       'Content-Type': 'text/html; charset=utf-8',
       'Content-Security-Policy': contentSecurityPolicy,
       'X-Frame-Options': 'DENY',
-      'Referrer-Policy': 'no-referrer',
+      // with no-referrer, browsers would send the form with "Origin: null"
+      'Referrer-Policy': 'same-origin',
       ...headers,
     },
   };

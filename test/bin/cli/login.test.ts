@@ -17,7 +17,7 @@ let folder: string;
 let identity: RunningIdentity;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cli-login-'));
-  identity = await startIdentity({ folder, callbackUrl: 'http://127.0.0.1/oauth/signed-in', consoleUrl: 'http://127.0.0.1/console' });
+  identity = await startIdentity({ folder, callbackUrls: [], consoleUrls: [] });
 });
 afterAll(async () => {
   await identity.stop();
@@ -105,8 +105,7 @@ test('a wrong password is refused in one sentence', async () => {
   expect(await run([...words, '--username', 'admin', '--password-stdin'], 'wrong')).toEqual({
     code: 4,
     stdout: '',
-    stderr:
-      'The user pool refuses the password: it is wrong, or as a new one it has to have at least 12 characters, with capitals, small letters, digits and symbols.\n',
+    stderr: 'The user pool refuses the name, the password or the renewal. Sign in again with: intent-gate login\n',
   });
 });
 

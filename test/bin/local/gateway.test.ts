@@ -9,7 +9,11 @@ import { LambdaFailure, LambdaThrottled, LambdaTimeout } from '../../../bin/loca
 
 const gatewayAnswer = (type: string, status?: number): [string, StaticAnswer] => [
   type,
-  { status, headers: { 'X-Request-Id': 'context.requestId', 'X-Fixed': "'yes'" }, body: `{"type":"${type}","id":"$context.requestId"}` },
+  {
+    status,
+    headers: { 'X-Request-Id': 'context.requestId', 'X-Fixed': "'yes'" },
+    body: `{"type":"${type}","id":"$context.requestId","error":{"code":"${type}","details":{"request_id":"$context.requestId"}}}`,
+  },
 ];
 
 const lambda: Integration = { kind: 'lambda', functionId: 'Function' };
@@ -28,6 +32,7 @@ const item: Resource = {
 const definition: ApiDefinition = {
   resources: [item],
   gatewayAnswers: new Map([
+    gatewayAnswer('ACCESS_DENIED', 403),
     gatewayAnswer('DEFAULT_4XX'),
     gatewayAnswer('DEFAULT_5XX', 500),
     gatewayAnswer('MISSING_AUTHENTICATION_TOKEN', 404),
@@ -48,7 +53,12 @@ beforeAll(async () => {
     events.push(event as APIGatewayProxyEvent);
     return JSON.stringify(await act());
   };
-  gateway = await startGateway({ port: 0, api: Promise.resolve({ definition, invoke }), onAnswered: (entry) => answered.push(entry) });
+  gateway = await startGateway({
+    port: 0,
+    allowHosts: ['Gate.Test', 'forwarded.test:80'],
+    api: Promise.resolve({ definition, invoke, allowedOrigins: ['https://pages.example'] }),
+    onAnswered: (entry) => answered.push(entry),
+  });
 });
 beforeEach(() => {
   events.length = 0;
@@ -60,17 +70,18 @@ afterAll(() => gateway.stop());
 interface Sent {
   method?: string;
   path?: string;
+  host?: string;
   headers?: string[];
   body?: string | Buffer;
 }
 
-async function send({ method = 'POST', path = '/items/a', headers = [], body = '' }: Sent) {
+async function send({ method = 'POST', path = '/items/a', host = `127.0.0.1:${gateway.port}`, headers = [], body = '' }: Sent) {
   const outgoing = httpRequest({
     port: gateway.port,
     host: '127.0.0.1',
     method,
     path,
-    headers: [...headers, 'Host', 'local', 'Content-Length', String(Buffer.byteLength(body))],
+    headers: [...headers, 'Host', host, 'Content-Length', String(Buffer.byteLength(body))],
   });
   const incoming = new Promise<import('node:http').IncomingMessage>((resolve, reject) =>
     outgoing.on('response', resolve).on('error', reject),
@@ -95,7 +106,7 @@ describe('the event', () => {
       pathParameters: { uid: 'a%2Fb' },
       queryStringParameters: { q: 'x y', tag: 'ü', empty: '' },
       multiValueQueryStringParameters: { q: ['x y'], tag: ['1', 'ü'], empty: [''] },
-      multiValueHeaders: { 'X-One': ['1', '3'], 'x-one': ['2'], Host: ['local'] },
+      multiValueHeaders: { 'X-One': ['1', '3'], 'x-one': ['2'], Host: [`127.0.0.1:${gateway.port}`] },
       headers: { 'X-One': '3', 'x-one': '2' },
       body: '{"a":1}',
       isBase64Encoded: false,
@@ -208,7 +219,7 @@ describe('what the gateway answers itself', () => {
     act = behave;
     const answer = await send(sent);
     expect(answer).toMatchObject({ status, headers: { 'x-fixed': 'yes', 'content-type': 'application/json' } });
-    expect(JSON.parse(answer.body)).toEqual({ type, id: answer.headers['x-request-id'] });
+    expect(JSON.parse(answer.body)).toMatchObject({ type, id: answer.headers['x-request-id'] });
     expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
@@ -230,19 +241,145 @@ describe('what the gateway answers itself', () => {
     socket.write(bytes);
     const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
     expect(head.split(' ')[1]).toBe(String(status));
-    expect(JSON.parse(body)).toEqual({ type: 'DEFAULT_4XX', id: /X-Request-Id: (\S+)/.exec(head)?.[1] });
+    expect(JSON.parse(body)).toMatchObject({ type: 'DEFAULT_4XX', id: /X-Request-Id: (\S+)/.exec(head)?.[1] });
   });
 
   test('a caller that goes away does no harm', async () => {
     const socket = connect(gateway.port, '127.0.0.1');
-    await new Promise((resolve) => socket.write('POST /items/a HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc', resolve));
+    await new Promise((resolve) => socket.write('POST /items/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nabc', resolve));
     socket.destroy();
     expect((await send({})).status).toBe(200);
   });
 });
 
+describe('the hosts that it answers to', () => {
+  const own = () => gateway.port;
+
+  test('are those of its addresses, which are named', () => {
+    expect(gateway.baseUrls).toEqual(
+      ['127.0.0.1', 'localhost', 'gate.test'].map((name) => `http://${name}:${own()}`).concat('http://forwarded.test'),
+    );
+  });
+
+  test.each<[string, () => string, () => string]>([
+    ['its address', () => `127.0.0.1:${own()}`, () => `127.0.0.1:${own()}`],
+    ['its name', () => `localhost:${own()}`, () => `localhost:${own()}`],
+    ['capitals', () => `LocalHost:${own()}`, () => `localhost:${own()}`],
+    ['a dot at the end', () => `localhost.:${own()}`, () => `localhost:${own()}`],
+    ['another spelling of the address', () => `0x7f.1:${own()}`, () => `127.0.0.1:${own()}`],
+    ['a port that is forwarded', () => 'localhost:9', () => 'localhost:9'],
+    ['no port', () => 'localhost', () => 'localhost'],
+    ['a host that is allowed', () => `gate.test:${own()}`, () => `gate.test:${own()}`],
+    ['a host that is allowed with a port', () => 'forwarded.test', () => 'forwarded.test'],
+  ])('%s', async (_, host, domainName) => {
+    expect((await send({ host: host() })).status).toBe(200);
+    expect(events[0]?.requestContext.domainName).toBe(domainName());
+  });
+
+  test.each<[string, () => Sent]>([
+    ['another name', () => ({ host: 'evil.example' })],
+    ['another name with its port', () => ({ host: `evil.example:${own()}` })],
+    ['a name that ends like its own', () => ({ host: `evil.localhost:${own()}` })],
+    ['a name that begins like its own', () => ({ host: `localhost.evil.example:${own()}` })],
+    ['another address of this machine', () => ({ host: `127.0.0.2:${own()}` })],
+    ['every address', () => ({ host: `0.0.0.0:${own()}` })],
+    ['an IPv6 address at which it does not listen', () => ({ host: `[::1]:${own()}` })],
+    ['an IPv6 address without brackets', () => ({ host: '::1' })],
+    ['user information', () => ({ host: `evil.example@127.0.0.1:${own()}` })],
+    ['a path', () => ({ host: `127.0.0.1:${own()}/evil.example` })],
+    ['two hosts in one', () => ({ host: `127.0.0.1:${own()}, evil.example` })],
+    ['a letter of another script', () => ({ host: `loc\u00e4lhost:${own()}` })],
+    ['nothing', () => ({ host: '' })],
+    ['another host in an absolute target', () => ({ path: 'http://evil.example/items/a' })],
+    [
+      'its own host in an absolute target, but another in Host',
+      () => ({ path: `http://127.0.0.1:${own()}/items/a`, host: 'evil.example' }),
+    ],
+    ['a read', () => ({ method: 'GET', host: 'evil.example' })],
+    ['MCP', () => ({ path: '/mcp', host: 'evil.example' })],
+  ])('%s is not among them', async (_, sent) => {
+    const { status, headers, body } = await send(sent());
+    expect({ status, ...JSON.parse(body) }).toEqual({
+      status: 421,
+      error: {
+        code: 'DEFAULT_4XX',
+        message: `This stack does not answer at that host. Call it at ${gateway.baseUrls.join(' or ')}, or start it with: npm start -- --allow-host NAME`,
+        details: { request_id: headers['x-request-id'] },
+      },
+    });
+    expect(events).toEqual([]);
+  });
+
+  test.each([
+    ['none', ''],
+    ['two', 'Host: 127.0.0.1\r\nHost: evil.example\r\n'],
+  ])('have to be named, and %s is not enough', async (_, lines) => {
+    const socket = connect(gateway.port, '127.0.0.1');
+    socket.write(`GET /items/a HTTP/1.1\r\n${lines}\r\n`);
+    const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
+    expect(head.split(' ')[1]).toBe('400');
+    expect(JSON.parse(body).error.message).toBe(`Send the header Host once. Here it is 127.0.0.1:${own()}.`);
+  });
+
+  test.each<[string, string, string[]]>([
+    ['::1', 'http://[::1]:', ['http://localhost:']],
+    ['localhost', 'http://localhost:', ['http://127.0.0.1:']],
+    ['0.0.0.0', 'http://127.0.0.1:', ['http://localhost:']],
+    ['127.0.0.2', 'http://127.0.0.2:', []],
+  ])('are those of %s if it listens there', async (host, first, others) => {
+    const other = await startGateway({ host, port: 0, api: Promise.resolve({ definition, invoke: async () => '{"statusCode":200}' }) });
+    try {
+      expect(other.baseUrls).toEqual([first, ...others].map((url) => url + other.port));
+      expect((await fetch(`${first}${other.port}/items/a`, { method: 'POST' })).status).toBe(200);
+    } finally {
+      await other.stop();
+    }
+  });
+});
+
+describe('the pages that may change something', () => {
+  const host = () => `localhost:${gateway.port}`;
+
+  test.each<[string, () => string[]]>([
+    ['programs, which have no origin', () => []],
+    ['its own', () => ['Origin', `http://${host()}`]],
+    ['its own, behind a proxy that speaks https', () => ['Origin', `https://${host()}`]],
+    ['those that corsOrigins names', () => ['Origin', 'https://pages.example']],
+  ])('%s', async (_, headers) => {
+    expect((await send({ host: host(), headers: headers() })).status).toBe(200);
+  });
+
+  test.each<[string, () => string[], string]>([
+    ['another site', () => ['Origin', 'http://evil.example'], 'POST'],
+    ['a page without an origin', () => ['Origin', 'null'], 'POST'],
+    ['an empty origin', () => ['Origin', ''], 'POST'],
+    ['another port of this machine', () => ['Origin', 'http://localhost:1'], 'POST'],
+    ['another name of this machine', () => ['Origin', `http://127.0.0.1:${gateway.port}`], 'POST'],
+    ['another scheme', () => ['Origin', `file://${host()}`], 'POST'],
+    ['two origins', () => ['Origin', `http://${host()}`, 'Origin', 'http://evil.example'], 'POST'],
+    ['another site that deletes', () => ['Origin', 'http://evil.example'], 'DELETE'],
+    ['another site with a method of its own', () => ['Origin', 'http://evil.example'], 'PROPFIND'],
+  ])('not %s', async (_, headers, method) => {
+    const answer = await send({ method, host: host(), headers: headers() });
+    expect({ status: answer.status, ...JSON.parse(answer.body) }).toEqual({
+      status: 403,
+      error: {
+        code: 'ACCESS_DENIED',
+        message: `A page of another origin may not change anything here. Open http://127.0.0.1:${gateway.port}/console, or call from a program, which sends no Origin header.`,
+        details: { request_id: answer.headers['x-request-id'], reason: 'origin' },
+      },
+    });
+    expect(events).toEqual([]);
+  });
+
+  test('all may read what everybody may, and MCP judges by itself', async () => {
+    expect((await send({ method: 'GET', headers: ['Origin', 'http://evil.example'] })).status).toBe(405);
+    expect((await send({ path: '/mcp', headers: ['Origin', 'null'] })).status).toBe(404);
+  });
+});
+
 test('a body of exactly 10 MB and an absolute target are taken', async () => {
-  expect((await send({ path: 'http://local/items/a?x=1', body: large })).status).toBe(200);
+  expect((await send({ path: `http://127.0.0.1:${gateway.port}/items/a?x=1`, body: large })).status).toBe(200);
   expect(events[0]).toMatchObject({ path: '/items/a', queryStringParameters: { x: '1' } });
 });
 

@@ -1,21 +1,36 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CognitoIdentityProvider } from '@aws-sdk/client-cognito-identity-provider';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { CognitoJwtVerifier } from 'aws-jwt-verify';
 import type { JwkWithKid } from 'aws-jwt-verify/jwk';
 import { type RunningIdentity, startIdentity } from '../../../bin/local/identity.ts';
 import { readGrant } from '../../../functions/core/admin/verify-admin.ts';
+import { readForm } from '../../support/sign-in.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'identity-'));
+const gate = 'http://127.0.0.1:1';
+const options = { folder, callbackUrls: [`${gate}/oauth/signed-in`], consoleUrls: [`${gate}/console`, 'http://localhost:1/console'] };
 let identity: RunningIdentity;
+let client: CognitoIdentityProvider;
+
+const openClient = () =>
+  new CognitoIdentityProvider({
+    endpoint: identity.endpoint,
+    region: 'eu-west-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    maxAttempts: 1,
+  });
 
 beforeAll(async () => {
-  identity = await startIdentity({ folder, callbackUrl: 'http://127.0.0.1/oauth/signed-in', consoleUrl: 'http://127.0.0.1/console' });
+  identity = await startIdentity(options);
+  client = openClient();
 });
 
 afterAll(async () => {
+  client.destroy();
   await identity.stop();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -23,7 +38,7 @@ afterAll(async () => {
 const fetchKeys = async (url: string) => (await (await fetch(url)).json()) as { keys: JwkWithKid[] };
 
 /** Verifies as the functions do, with keys from another source. */
-async function verify({ userPoolId, clientId, jwksUrl }: RunningIdentity, token: string) {
+async function verify({ userPoolId, jwksUrl }: RunningIdentity, token: string, clientId = identity.clientId) {
   const verifier = CognitoJwtVerifier.create({ userPoolId, clientId, tokenUse: 'access' });
   verifier.cacheJwks(await fetchKeys(jwksUrl));
   return verifier.verify(token);
@@ -36,8 +51,9 @@ test('looks like a real pool', () => {
 });
 
 test('access tokens verify; only the admin is in the group', async () => {
-  const tokens = await Promise.all([identity.signIn('admin'), identity.signIn('user')]);
-  const [admin, user] = await Promise.all(tokens.map(({ accessToken }) => verify(identity, accessToken)));
+  const [admin, user] = await Promise.all(
+    (['admin', 'user'] as const).map((person) => verify(identity, identity.signIn(person).accessToken)),
+  );
   expect(admin).toMatchObject({ token_use: 'access', client_id: identity.clientId, iss: identity.issuer, 'cognito:groups': ['admins'] });
   expect((admin?.exp ?? 0) - (admin?.iat ?? 0)).toBe(3_600);
   expect(user).toMatchObject({ token_use: 'access', client_id: identity.clientId, username: 'user' });
@@ -45,27 +61,220 @@ test('access tokens verify; only the admin is in the group', async () => {
 });
 
 test('a group that is made by hand, as the guide for operators says, is in the tokens of its members', async () => {
-  const client = new CognitoIdentityProvider({
-    endpoint: identity.endpoint,
-    region: 'eu-west-1',
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-  });
   const group = { UserPoolId: identity.userPoolId, GroupName: 'admins:pay.example' };
   await client.createGroup(group);
   await client.adminAddUserToGroup({ ...group, Username: 'user' });
-  const claims = await verify(identity, (await identity.signIn('user')).accessToken);
+  const claims = await verify(identity, identity.signIn('user').accessToken);
   expect(readGrant(claims, 'intent-gate/admin')).toEqual({ namespaces: ['pay.example'] });
   await client.adminRemoveUserFromGroup({ ...group, Username: 'user' });
-  client.destroy();
+  expect(await verify(identity, identity.signIn('user').accessToken)).not.toHaveProperty('cognito:groups');
 });
 
-test('signs with a key of its own, not with the one in the package', async () => {
-  const other = mkdtempSync(join(tmpdir(), 'identity-'));
-  const stranger = await startIdentity({
-    folder: other,
-    callbackUrl: 'http://127.0.0.1/oauth/signed-in',
-    consoleUrl: 'http://127.0.0.1/console',
+describe('users', () => {
+  const pool = () => ({ UserPoolId: identity.userPoolId });
+
+  test('are made with a password of their own, which an admin may set', async () => {
+    await client.adminCreateUser({ ...pool(), Username: 'bea' });
+    await client.adminSetUserPassword({ ...pool(), Username: 'bea', Password: 'Chosen-by-an-admin-1', Permanent: true });
+    const AuthParameters = { USERNAME: 'bea', PASSWORD: 'Chosen-by-an-admin-1' };
+    const { AuthenticationResult } = await client.initiateAuth({
+      AuthFlow: 'USER_PASSWORD_AUTH',
+      ClientId: identity.clientId,
+      AuthParameters,
+    });
+    expect(await verify(identity, AuthenticationResult?.AccessToken ?? '')).toMatchObject({ username: 'bea' });
   });
+
+  test.each<[string, () => Promise<unknown>, string]>([
+    [
+      'a user who is there',
+      () => client.adminCreateUser({ ...pool(), Username: 'admin', TemporaryPassword: 'Temporary-1' }),
+      'UsernameExistsException',
+    ],
+    [
+      'a weak password',
+      () => client.adminSetUserPassword({ ...pool(), Username: 'user', Password: 'weak', Permanent: true }),
+      'InvalidPasswordException',
+    ],
+    [
+      'a user who is not there',
+      () => client.adminSetUserPassword({ ...pool(), Username: 'constructor', Password: 'Chosen-by-an-admin-1' }),
+      'UserNotFoundException',
+    ],
+    [
+      'a group that is not there',
+      () => client.adminAddUserToGroup({ ...pool(), Username: 'user', GroupName: 'constructor' }),
+      'ResourceNotFoundException',
+    ],
+    ['a group that is there', () => client.createGroup({ ...pool(), GroupName: 'admins' }), 'GroupExistsException'],
+    ['another pool', () => client.createGroup({ UserPoolId: 'eu-west-1_abcdefghi', GroupName: 'x' }), 'ValidationException'],
+    [
+      'a wrong password',
+      () =>
+        client.initiateAuth({
+          AuthFlow: 'USER_PASSWORD_AUTH',
+          ClientId: identity.clientId,
+          AuthParameters: { USERNAME: 'admin', PASSWORD: 'x' },
+        }),
+      'NotAuthorizedException',
+    ],
+    [
+      'an access token in the place of a refresh token',
+      () =>
+        client.initiateAuth({
+          AuthFlow: 'REFRESH_TOKEN_AUTH',
+          ClientId: identity.clientId,
+          AuthParameters: { REFRESH_TOKEN: identity.signIn('admin').accessToken },
+        }),
+      'NotAuthorizedException',
+    ],
+    [
+      'a session that is made up',
+      () =>
+        client.respondToAuthChallenge({
+          ChallengeName: 'NEW_PASSWORD_REQUIRED',
+          ClientId: identity.clientId,
+          Session: 'made-up',
+          ChallengeResponses: { USERNAME: 'admin', NEW_PASSWORD: 'Chosen-by-myself-1' },
+        }),
+      'NotAuthorizedException',
+    ],
+    ['an operation that is not known', () => client.deleteGroup({ ...pool(), GroupName: 'admins' }), 'UnknownOperationException'],
+  ])('%s is refused', async (_, call, name) => {
+    await expect(call()).rejects.toMatchObject({ name });
+  });
+});
+
+describe('the page', () => {
+  const verifier = randomBytes(32).toString('base64url');
+  const request = (changes: Record<string, string> = {}) =>
+    new URLSearchParams({
+      response_type: 'code',
+      client_id: identity.consoleClientId,
+      redirect_uri: `${gate}/console`,
+      scope: 'openid',
+      state: 'a&b"c',
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+      ...changes,
+    });
+
+  const call = async (path: string, init: RequestInit = {}) => {
+    const response = await fetch(identity.signInUrl + path, { redirect: 'manual', ...init });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+
+  /** Sends the form of the page. */
+  async function signIn(password: string, { origin = identity.signInUrl, username = 'admin' } = {}) {
+    const { text, headers, status } = await call(`/oauth2/authorize?${request()}`);
+    const fields = readForm({ text, headers, status, next: undefined });
+    fields.set('username', username);
+    fields.set('password', password);
+    return call('/oauth2/authorize', { method: 'POST', headers: { Origin: origin }, body: fields });
+  }
+
+  const codeOf = ({ headers }: { headers: Headers }) => new URL(headers.get('location') ?? 'x:').searchParams.get('code') ?? '';
+
+  const exchange = (changes: Record<string, string>, origin?: string) =>
+    call('/oauth2/token', {
+      method: 'POST',
+      headers: { ...(origin !== undefined && { Origin: origin }) },
+      body: new URLSearchParams({
+        grant_type: 'authorization_code',
+        client_id: identity.consoleClientId,
+        redirect_uri: `${gate}/console`,
+        code_verifier: verifier,
+        ...changes,
+      }),
+    });
+
+  test('leads back with a code, which gives tokens once, to the page of the client alone', async () => {
+    const answer = await signIn(identity.adminPassword);
+    const location = new URL(answer.headers.get('location') ?? '');
+    expect([answer.status, location.origin + location.pathname, location.searchParams.get('state')]).toEqual([
+      302,
+      `${gate}/console`,
+      'a&b"c',
+    ]);
+    const exchanged = await exchange({ code: codeOf(answer) }, 'http://localhost:1');
+    expect([exchanged.status, exchanged.headers.get('access-control-allow-origin'), exchanged.headers.get('vary')]).toEqual([
+      200,
+      'http://localhost:1',
+      'Origin',
+    ]);
+    const { access_token, refresh_token, ...more } = JSON.parse(exchanged.text);
+    expect(more).toEqual({ expires_in: 3_600, token_type: 'Bearer' });
+    expect(await verify(identity, access_token, identity.consoleClientId)).toMatchObject({
+      username: 'admin',
+      scope: 'openid',
+      'cognito:groups': ['admins'],
+    });
+    expect((await exchange({ code: codeOf(answer) })).text).toBe('{"error":"invalid_grant"}');
+
+    const renewed = await exchange({ grant_type: 'refresh_token', refresh_token });
+    expect(await verify(identity, JSON.parse(renewed.text).access_token, identity.consoleClientId)).toMatchObject({ username: 'admin' });
+    const byAnother = await exchange({ grant_type: 'refresh_token', refresh_token, client_id: identity.signInClientId });
+    expect([byAnother.status, byAnother.text]).toEqual([400, '{"error":"invalid_grant"}']);
+  });
+
+  test.each([
+    ['another verifier', { code_verifier: 'b'.repeat(43) }],
+    ['another client', { client_id: 'another' }],
+    ['another redirect URI', { redirect_uri: 'http://localhost:1/console' }],
+    ['no code', { code: '' }],
+  ])('gives nothing for a code with %s, and takes it', async (_, changes) => {
+    const code = codeOf(await signIn(identity.adminPassword));
+    expect((await exchange({ code, ...changes })).text).toBe('{"error":"invalid_grant"}');
+    expect((await exchange({ code })).status).toBe('code' in changes ? 200 : 400);
+  });
+
+  test.each([
+    ['a wrong password', 'wrong', {}],
+    ['a user who is not there', 'wrong', { username: '__proto__' }],
+  ])('says that it does not know %s', async (_, password, at) => {
+    const { status, text } = await signIn(password, at);
+    expect(status).toBe(200);
+    expect(text).toContain('<p role="alert">Incorrect username or password.</p>');
+  });
+
+  test.each([
+    ['a client that is not there', { client_id: 'none' }],
+    ['a redirect URI that is not the client’s', { redirect_uri: 'http://evil.example/' }],
+    ['no challenge', { code_challenge: '' }],
+    ['a plain challenge', { code_challenge_method: 'plain' }],
+    ['another response type', { response_type: 'token' }],
+  ])('is not shown for %s', async (_, changes) => {
+    const { status, text } = await call(`/oauth2/authorize?${request(changes)}`);
+    expect([status, text]).toEqual([400, 'This is not a sign-in that a client of this user pool has begun. Begin again.']);
+  });
+
+  test.each<[string, () => Promise<{ status: number; text: string; headers: Headers }>, number]>([
+    ['a form of another page', () => signIn(identity.adminPassword, { origin: gate }), 403],
+    ['a form of a page without an origin', () => signIn(identity.adminPassword, { origin: 'null' }), 403],
+    ['a page that reads this one', () => call(`/oauth2/authorize?${request()}`, { headers: { Origin: gate } }), 403],
+    ['a page of another origin that asks for tokens', () => exchange({ code: 'x' }, 'http://evil.example'), 403],
+    ['a page without an origin that asks for tokens', () => exchange({ code: 'x' }, 'null'), 403],
+    [
+      'a preflight request',
+      () => call('/oauth2/token', { method: 'OPTIONS', headers: { Origin: gate, 'Access-Control-Request-Method': 'POST' } }),
+      403,
+    ],
+    [
+      'an operation of Cognito',
+      () => call('/', { method: 'POST', headers: { 'X-Amz-Target': 'AWSCognitoIdentityProviderService.AdminCreateUser' }, body: '{}' }),
+      404,
+    ],
+    ['the key set', () => call(`/${identity.userPoolId}/.well-known/jwks.json`), 404],
+  ])('%s is refused', async (_, send, status) => {
+    const answer = await send();
+    expect(answer.status).toBe(status);
+    expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+  });
+});
+
+test('signs with a key of its own', async () => {
+  const other = mkdtempSync(join(tmpdir(), 'identity-'));
+  const stranger = await startIdentity({ ...options, folder: other });
   try {
     const [ours, theirs] = await Promise.all([identity, stranger].map(({ jwksUrl }) => fetchKeys(jwksUrl)));
     expect(ours?.keys).not.toEqual(theirs?.keys);
@@ -75,18 +284,20 @@ test('signs with a key of its own, not with the one in the package', async () =>
   }
 });
 
-test('keeps pool, key, users and passwords across a restart, even if a file was truncated', async () => {
-  const before = await identity.signIn('admin');
-  const { userPoolId, clientId } = identity;
+test('keeps pool, key, users, groups and passwords across a restart', async () => {
+  await client.createGroup({ UserPoolId: identity.userPoolId, GroupName: 'kept' });
+  await client.adminAddUserToGroup({ UserPoolId: identity.userPoolId, GroupName: 'kept', Username: 'admin' });
+  const before = identity.signIn('admin').accessToken;
+  const { userPoolId, clientId, adminPassword } = identity;
   await identity.stop();
-  writeFileSync(join(folder, '.cognito', 'db', `${userPoolId}.json`), '{"Users":{"adm');
-  identity = await startIdentity({ folder, callbackUrl: 'http://127.0.0.1/oauth/signed-in', consoleUrl: 'http://127.0.0.1/console' });
-  expect(identity).toMatchObject({ userPoolId, clientId });
-  const [old, fresh] = await Promise.all([before, await identity.signIn('admin')].map(({ accessToken }) => verify(identity, accessToken)));
+  identity = await startIdentity(options);
+  expect(identity).toMatchObject({ userPoolId, clientId, adminPassword });
+  const [old, fresh] = await Promise.all([before, identity.signIn('admin').accessToken].map((token) => verify(identity, token)));
   expect(fresh?.sub).toBe(old?.sub);
+  expect(fresh?.['cognito:groups']).toEqual(['admins', 'kept']);
 });
 
-test('only their owner can read files with secrets', () => {
-  expect(readdirSync(folder).sort()).toEqual(['.cognito', 'identity.json']);
+test('only their owner can read what is kept', () => {
+  expect(readdirSync(folder)).toEqual(['identity.json']);
   expect(statSync(join(folder, 'identity.json')).mode & 0o777).toBe(0o600);
 });

@@ -73,8 +73,9 @@ test('an object is replaced as a whole, in a file that only its owner can read, 
 test('a body that is cut short leaves the object as it was', async () => {
   await client.send(new PutObjectCommand({ ...at('cut'), Body: 'one' }));
   const files = readdirSync(folder);
-  const socket = connect(Number(new URL(s3.endpoint).port), '127.0.0.1');
-  socket.write('PUT /kept/cut HTTP/1.1\r\nHost: s3\r\nContent-Length: 5\r\n\r\nhel');
+  const { host, port, pathname } = new URL(s3.endpoint);
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.write(`PUT ${pathname}/kept/cut HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 5\r\n\r\nhel`);
   while (readdirSync(folder).length === files.length) await sleep(5);
   socket.destroy();
   while (readdirSync(folder).length > files.length) await sleep(5);

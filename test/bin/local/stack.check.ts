@@ -33,7 +33,7 @@ test('the admin may write and the ordinary user may not', async () => {
       body: JSON.stringify({ service_name: 'Mine', service_url: 'https://mine.example', description: 'A service' }),
     });
   expect((await create(stack.user_token)).status).toBe(403);
-  expect((await create(await stack.signIn('admin'))).status).toBe(201);
+  expect((await create(stack.signIn('admin'))).status).toBe(201);
 });
 
 test('the gate knows the address at which it is called', async () => {

@@ -139,6 +139,7 @@ test('with --data, data, keys and users survive kill -9; a normal end leaves not
   const before = await waitUntilReady(first);
   expect(Object.keys(before)).toEqual([
     'base_url',
+    'other_urls',
     'admin_token',
     'user_token',
     'user_password',
@@ -147,6 +148,8 @@ test('with --data, data, keys and users survive kill -9; a normal end leaves not
     'client_id',
     'dynamodb_endpoint',
     'kms_endpoint',
+    'user_pool_endpoint',
+    'user_pool_id',
     'upstream_url',
     'process_id',
     'policy_file',

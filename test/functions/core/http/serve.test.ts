@@ -409,6 +409,14 @@ describe('the base URL', () => {
     return JSON.parse((await serve(steps, settings)(event as never, {} as Context)).body).baseUrl;
   };
 
+  test('is of several configured ones that at which the gate is called, else the first', async () => {
+    const configured = 'http://127.0.0.1:8080,http://localhost:8080';
+    const called = ['localhost:8080', '127.0.0.1:8080', 'localhost:9', 'evil.example', 'http://localhost:8080', ''];
+    expect(await Promise.all(called.map((domainName) => at({ domainName }, configured)))).toEqual(
+      ['localhost', ...called.slice(1).map(() => '127.0.0.1')].map((host) => `http://${host}:8080`),
+    );
+  });
+
   test('has the stage if the path has it', async () => {
     expect(await at({ domainName: 'a.execute-api.eu-west-1.amazonaws.com', stage: 'v1', path: '/v1/x' })).toBe(
       'https://a.execute-api.eu-west-1.amazonaws.com/v1',

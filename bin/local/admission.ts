@@ -1,0 +1,68 @@
+import type { IncomingMessage } from 'node:http';
+import { headerLines, hostsOf, originHost, readHost } from './guard.ts';
+
+/** A request that the gateway answers itself. */
+export interface Refused {
+  /** the gateway response whose form the answer has */
+  type: string;
+  status: number;
+  message: string;
+  reason?: string;
+}
+
+export type Admission = ReturnType<typeof openAdmission>;
+
+/** The addresses of a gateway that listens at `host`, as a person would write it first; `more` are hosts, perhaps with a port of their own. */
+export function addressesOf(host: string | undefined, port: number, more: readonly string[]): string[] {
+  const addresses = [...namesOf(host), ...more].flatMap((name) => {
+    const called = readHost(/:\d+$/.test(name) ? name : `${name}:${port}`);
+    return called === undefined ? [] : `http://${called.host}`;
+  });
+  return [...new Set(addresses)];
+}
+
+function namesOf(host = '127.0.0.1'): string[] {
+  const literal = host.includes(':') ? `[${host}]` : host;
+  switch (host) {
+    case 'localhost':
+      return ['localhost', '127.0.0.1'];
+    case '127.0.0.1':
+    case '0.0.0.0':
+      return ['127.0.0.1', 'localhost'];
+    case '::':
+      return ['127.0.0.1', 'localhost', '[::1]'];
+    case '::1':
+      return [literal, 'localhost'];
+    default:
+      return [literal];
+  }
+}
+
+const reads = ['GET', 'HEAD', 'OPTIONS'];
+
+/**
+ * Lets requests through that name one of these addresses as their host, at whatever port (a forwarded one is another): a page whose name
+ * leads here (DNS rebinding) is of the origin of that name. Of those that may change something, no page of another origin may have sent it.
+ * @returns a check that returns the host that a request names, and its port, or what to answer
+ */
+export function openAdmission(addresses: readonly string[]) {
+  const [first = ''] = addresses;
+  const names = new Set(addresses.map((address) => readHost(new URL(address).host)?.name));
+
+  return (request: IncomingMessage, allowedOrigins: readonly string[]): string | Refused => {
+    if (headerLines(request, 'host').length !== 1) {
+      return { type: 'DEFAULT_4XX', status: 400, message: `Send the header Host once. Here it is ${new URL(first).host}.` };
+    }
+    const [called, ...others] = hostsOf(request).map((text) => readHost(text));
+    if (called === undefined || ![called, ...others].every((host) => host && names.has(host.name))) {
+      const message = `This stack does not answer at that host. Call it at ${addresses.join(' or ')}, or start it with: npm start -- --allow-host NAME`;
+      return { type: 'DEFAULT_4XX', status: 421, message };
+    }
+    // MCP has a rule of its own, which holds for reads, too
+    if (reads.includes(request.method ?? '') || /^\/mcp(?:[/?]|$)/.test(request.url ?? '')) return called.host;
+    const isAllowed = (origin: string) => originHost(origin) === called.host || allowedOrigins.includes(origin);
+    if (allowedOrigins.includes('*') || headerLines(request, 'origin').every(isAllowed)) return called.host;
+    const message = `A page of another origin may not change anything here. Open ${first}/console, or call from a program, which sends no Origin header.`;
+    return { type: 'ACCESS_DENIED', status: 403, message, reason: 'origin' };
+  };
+}

@@ -1,0 +1,76 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import { listen } from './http.ts';
+
+/** What a host or a page calls itself: a name or an address, perhaps with a port. */
+const authority = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
+
+/**
+ * The host of an authority (RFC 3986 section 3.2) in one spelling: lower case, addresses as URLs have them, no dot at the end, no default port.
+ * Undefined if the text is no host.
+ */
+export function readHost(text: string, scheme = 'http'): { host: string; name: string; port: string } | undefined {
+  const url = authority.test(text) ? URL.parse(`${scheme}://${text}`) : null;
+  if (!url) return undefined;
+  const { port } = url;
+  const name = url.hostname.replace(/\.$/, '');
+  return { host: port === '' ? name : `${name}:${port}`, name, port };
+}
+
+/** The hosts that a request names: in `Host`, and in a target in absolute form (RFC 9112 section 3.2.2), which counts first. */
+export function hostsOf(request: IncomingMessage): string[] {
+  const [, target] = /^https?:\/\/([^/?#]*)/i.exec(request.url ?? '') ?? [];
+  return [...(target === undefined ? [] : [target]), ...headerLines(request, 'host')];
+}
+
+/** Every value of a header, as sent: Node shows one of several only. */
+export const headerLines = ({ rawHeaders }: IncomingMessage, name: string): string[] =>
+  rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name);
+
+/** The host of a page's origin, in the spelling of {@link readHost}; undefined for `null` and whatever else is not an http or https origin. */
+export function originHost(origin: string): string | undefined {
+  const [, scheme, host = ''] = /^(https?):\/\/(.*)$/i.exec(origin) ?? [];
+  return scheme === undefined ? undefined : readHost(host, scheme)?.host;
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/**
+ * Lets only requests through that programs of this stack send: their path begins with a random key, which is taken off, they name this machine
+ * as their host, and no page has sent them. Pages of other origins cannot know the key, and get no answer to a preflight request either.
+ * @returns the path of the key
+ */
+export function requireKey(server: Server): string {
+  const key = `/${randomBytes(24).toString('base64url')}`;
+  const expected = digest(key);
+  const answer = server.listeners('request') as RequestListener[];
+  server.removeAllListeners('request');
+  server.on('request', (request, response) => {
+    const [, given = '', rest = ''] = /^(\/[^/?]*)(.*)$/s.exec(request.url ?? '') ?? [];
+    if (timingSafeEqual(digest(given), expected) && isFromProgram(request)) {
+      request.url = rest.startsWith('/') ? rest : `/${rest}`;
+      for (const listener of answer) listener.call(server, request, response);
+      return;
+    }
+    // What is left of the request is not read.
+    response.writeHead(403, { 'Content-Type': 'application/json', Connection: 'close' }).end(JSON.stringify(stranger));
+  });
+  return key;
+}
+
+const stranger = {
+  __type: 'AccessDeniedException',
+  message: 'Only the local stack of which this is a part may call it. Its addresses, with the key of this run, are in .local/stack.json.',
+};
+
+/** Whether a request names this machine as its host, as {@link listenForStack} does in its address. */
+export const isCalledHere = (request: IncomingMessage): boolean => hostsOf(request).every((host) => readHost(host)?.name === '127.0.0.1');
+
+/** Whether a program has sent a request, and no page: browsers name the origin of a page with all that may change something. */
+export const isFromProgram = (request: IncomingMessage): boolean => isCalledHere(request) && request.headers.origin === undefined;
+
+/** Listens on loopback for whoever has the key. @returns the address, with the key in its path */
+export async function listenForStack(server: Server): Promise<string> {
+  const key = requireKey(server);
+  return `http://127.0.0.1:${await listen(server)}${key}`;
+}

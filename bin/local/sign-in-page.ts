@@ -1,0 +1,213 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage } from 'node:http';
+import * as z from 'zod';
+import { escapeHtml } from '../../functions/core/documents/policy-page.ts';
+import { headerLines, isCalledHere, originHost } from './guard.ts';
+import { close, listen, readBody } from './http.ts';
+import { ServiceError } from './json-service.ts';
+import type { UserPool } from './user-pool.ts';
+
+const codeLifeMs = 5 * 60 * 1_000;
+const maxBodyBytes = 16 * 1024;
+
+const style = `
+:root { color-scheme: light dark; --ink: #1d2733; --paper: #f4f6f8; --card: #fff; --line: #76828e; --accent: #1458a8; --bad: #a3161f; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e4e9ee; --paper: #15181a; --card: #1f2427; --line: #8593a0; --accent: #8ab8f0; --bad: #ff9d96; }
+}
+* { box-sizing: border-box; }
+body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
+main { width: min(24rem, 100% - 2rem); padding: 1.5rem; background: var(--card); border-radius: 0.75rem; overflow-wrap: anywhere; }
+h1 { margin: 0 0 0.5rem; font-size: 1.4rem; }
+label { display: block; margin-top: 1rem; font-weight: 600; }
+input { width: 100%; margin-top: 0.25rem; padding: 0.6rem; font: inherit; color: inherit; background: transparent; border: 1px solid var(--line); border-radius: 0.375rem; }
+button { width: 100%; margin-top: 1.5rem; padding: 0.7rem; font: inherit; font-weight: 600; color: var(--card); background: var(--accent); border: 0; border-radius: 0.375rem; cursor: pointer; }
+[role="alert"] { color: var(--bad); font-weight: 600; }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+`;
+
+const styleSource = `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
+
+/** An authorization request (RFC 6749 section 4.1.1) with PKCE (RFC 7636). */
+const authorization = z.object({
+  response_type: z.literal('code'),
+  client_id: z.string(),
+  redirect_uri: z.string(),
+  code_challenge: z.string().regex(/^[\w-]{43}$/),
+  code_challenge_method: z.literal('S256'),
+  scope: z.string().max(200).default('openid'),
+  state: z.string().max(2_000).default(''),
+});
+
+type Authorization = z.output<typeof authorization>;
+
+const grant = z.discriminatedUnion('grant_type', [
+  z.object({
+    grant_type: z.literal('authorization_code'),
+    client_id: z.string(),
+    redirect_uri: z.string(),
+    code: z.string(),
+    code_verifier: z.string(),
+  }),
+  z.object({ grant_type: z.literal('refresh_token'), client_id: z.string(), refresh_token: z.string() }),
+]);
+
+interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface SignInOptions {
+  pool: UserPool;
+  /** where each client lets people be led back to, by the client's id */
+  callbacks: Record<string, readonly string[]>;
+}
+
+/**
+ * Serves what browsers need of a user pool, on a loopback port: the page on which people sign in, `/oauth2/authorize`, and the exchange of codes,
+ * `/oauth2/token`, which pages of the clients' own origins may read and no others.
+ */
+export async function startSignIn({ pool, callbacks }: SignInOptions) {
+  /** what codes stand for until they are used or have expired */
+  const codes = new Map<string, Authorization & { username: string; expiresMs: number }>();
+  const clientOrigins = (id: string) => (Object.hasOwn(callbacks, id) ? (callbacks[id] ?? []) : []).map((url) => new URL(url).origin);
+
+  const readRequest = (fields: URLSearchParams): Authorization | undefined => {
+    const { data } = authorization.safeParse(Object.fromEntries(fields));
+    return data && Object.hasOwn(callbacks, data.client_id) && callbacks[data.client_id]?.includes(data.redirect_uri) ? data : undefined;
+  };
+
+  const signIn = (request: Authorization, username: string, password: string): Answer => {
+    try {
+      if (pool.checkPassword(username, password).mustChange)
+        return form(request, 'This password is temporary. Choose one of your own first, with: npx intent-gate login');
+    } catch (error) {
+      if (error instanceof ServiceError) return form(request, error.message);
+      throw error;
+    }
+    const code = randomBytes(24).toString('base64url');
+    codes.set(code, { ...request, username, expiresMs: Date.now() + codeLifeMs });
+    const address = new URL(request.redirect_uri);
+    address.searchParams.set('code', code);
+    if (request.state !== '') address.searchParams.set('state', request.state);
+    return { status: 302, headers: { Location: address.href, 'Referrer-Policy': 'no-referrer' }, body: '' };
+  };
+
+  const exchange = (fields: URLSearchParams): Answer => {
+    const { data } = grant.safeParse(Object.fromEntries(fields));
+    if (!data) return asJson(400, { error: 'invalid_request' });
+    if (data.grant_type === 'refresh_token') return asJson(200, pool.refresh(data.refresh_token, data.client_id));
+    const found = codes.get(data.code);
+    codes.delete(data.code);
+    const challenge = createHash('sha256').update(data.code_verifier).digest('base64url');
+    const isGood =
+      found !== undefined &&
+      found.expiresMs > Date.now() &&
+      found.client_id === data.client_id &&
+      found.redirect_uri === data.redirect_uri &&
+      found.code_challenge === challenge;
+    return isGood ? asJson(200, pool.issue(found.username, found.client_id, found.scope)) : asJson(400, { error: 'invalid_grant' });
+  };
+
+  const answer = async (request: IncomingMessage): Promise<Answer> => {
+    if (!isCalledHere(request)) return asText(421, 'Nothing is served at this host.');
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://pool');
+    const route = `${request.method} ${pathname}`;
+    const origins = headerLines(request, 'origin');
+    if (route === 'GET /oauth2/authorize' && origins.length === 0) {
+      const wanted = readRequest(searchParams);
+      return wanted ? form(wanted) : asText(400, 'This is not a sign-in that a client of this user pool has begun. Begin again.');
+    }
+    if (route !== 'POST /oauth2/authorize' && route !== 'POST /oauth2/token')
+      return asText(origins.length === 0 ? 404 : 403, 'There is no page here.');
+    const fields = new URLSearchParams((await readBody(request, maxBodyBytes))?.toString());
+    if (route === 'POST /oauth2/authorize') {
+      const wanted = readRequest(fields);
+      const isOwn = origins.every((origin) => originHost(origin) === request.headers.host);
+      if (!wanted || !isOwn) return asText(403, 'This form was not sent by the page of this user pool. Begin again.');
+      return signIn(wanted, fields.get('username') ?? '', fields.get('password') ?? '');
+    }
+    const readers = clientOrigins(fields.get('client_id') ?? '');
+    if (!origins.every((origin) => readers.includes(origin))) return asText(403, 'Pages of other origins get no tokens here.');
+    const { headers, ...exchanged } = refusing(() => exchange(fields));
+    const [origin] = origins;
+    return { ...exchanged, headers: { ...headers, ...(origin && { 'Access-Control-Allow-Origin': origin, Vary: 'Origin' }) } };
+  };
+
+  const server = createServer(async (request, response) => {
+    try {
+      const { status, headers, body } = await answer(request);
+      response.writeHead(status, { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff', ...headers }).end(body);
+    } catch (error) {
+      if (!request.errored) console.error(error);
+      request.socket.destroy();
+    }
+  });
+  return { url: `http://127.0.0.1:${await listen(server)}`, stop: () => close(server) };
+}
+
+const asText = (status: number, body: string): Answer => ({ status, headers: { 'Content-Type': 'text/plain; charset=utf-8' }, body });
+
+const asJson = (status: number, body: object): Answer => ({
+  status,
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
+/** A refusal of the pool as OAuth has it. */
+function refusing(work: () => Answer): Answer {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof ServiceError) return asJson(400, { error: 'invalid_grant' });
+    throw error;
+  }
+}
+
+/** The page with the form, which may lead back to the client and nowhere else. */
+function form(request: Authorization, complaint?: string): Answer {
+  const hidden = Object.entries(request).map(([name, value]) => `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`);
+  const security = [
+    "default-src 'none'",
+    `style-src ${styleSource}`,
+    'img-src data:',
+    "base-uri 'none'",
+    // browsers apply it to where the answer leads, too
+    `form-action 'self' ${new URL(request.redirect_uri).origin}`,
+    "frame-ancestors 'none'",
+  ];
+  const body = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Sign in - local user pool</title>
+<link rel="icon" href="data:,">
+<style>${style}</style>
+</head>
+<body>
+<main>
+<h1>Sign in</h1>
+<p>This is the user pool of a gate on this machine. What npm start printed has the names and passwords.</p>
+${complaint === undefined ? '' : `<p role="alert">${escapeHtml(complaint)}</p>`}
+<form method="post" action="/oauth2/authorize">
+${hidden.join('\n')}
+<label for="username">User name</label>
+<input id="username" name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required autofocus>
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required>
+<button type="submit">Sign in</button>
+</form>
+</main>
+</body>
+</html>
+`;
+  const headers = {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': security.join('; '),
+    // with no-referrer, browsers would send the form with "Origin: null"
+    'Referrer-Policy': 'same-origin',
+  };
+  return { status: 200, headers, body };
+}

@@ -1,0 +1,205 @@
+import { createServer } from 'node:http';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
+import { close, listen } from '../../bin/local/http.ts';
+import { startApi } from '../e2e/api.ts';
+
+const given = chromiumPath === undefined ? describe.skip : describe;
+
+/** A host name of the attacker's, which has led to the attacker's page and leads to the victim's machine now. */
+const name = 'rebound.example';
+
+/** What runs in the attacker's page. */
+const script = `(() => {
+async function send(requests) {
+  const outcomes = [];
+  for (const request of requests) {
+    const { to, method = request.body === undefined ? 'GET' : 'POST', target, type, body, mode } = request;
+    const headers = { ...(type && { 'Content-Type': type }), ...(target && { 'X-Amz-Target': target }) };
+    try {
+      const answer = await fetch(to, { method, headers, body, mode });
+      outcomes.push({ ...request, status: answer.status, text: await answer.text() });
+    } catch {
+      outcomes.push({ ...request, status: 0, text: '' });
+    }
+  }
+  return outcomes;
+}
+
+let count = 0;
+/** Posts a form into a frame, as pages of all origins may. */
+const post = (action, enctype, name) => new Promise((resolve) => {
+  const target = 'frame' + count++;
+  const frame = Object.assign(document.createElement('iframe'), { name: target });
+  const form = Object.assign(document.createElement('form'), { action, method: 'post', enctype, target });
+  form.append(Object.assign(document.createElement('textarea'), { name }));
+  frame.onload = () => {
+    // first the empty frame, then what came of the form
+    frame.onload = () => resolve(frame.remove());
+    form.submit();
+  };
+  document.body.append(form, frame);
+});
+
+/** Loads addresses as elements of this kind; those that the browser can use. */
+const embed = (addresses, tag, attribute) => Promise.all(addresses.map((address) => new Promise((resolve) => {
+  const element = Object.assign(document.createElement(tag), { [attribute]: address, rel: 'stylesheet' });
+  element.onload = () => resolve([address]);
+  element.onerror = () => resolve([]);
+  document.head.append(element);
+}))).then((loaded) => loaded.flat());
+
+Object.assign(globalThis, { send, post, embed });
+})()`;
+const html = `<!doctype html><title>Look here</title><link rel="icon" href="data:,"><body><script>${script}</script>`;
+
+const attacker = createServer((_, response) => response.writeHead(200, { 'Content-Type': 'text/html' }).end(html));
+const attackerPort = await listen(attacker);
+
+/** What the stack noticed: requests that the gateway answered, and functions that ran. */
+const answered: string[] = [];
+const ran: string[] = [];
+
+const api =
+  chromiumPath === undefined
+    ? undefined
+    : await startApi({
+        demo: true,
+        environment: { POWERTOOLS_LOG_LEVEL: 'INFO' },
+        onAnswered: ({ method, path, status }) => answered.push(`${method} ${path} ${status}`),
+        onLog: (_, functionName) => ran.push(functionName),
+      });
+
+let browser: Browser;
+afterEach(() => browser?.close());
+afterAll(async () => {
+  await Promise.all([api?.stop(), close(attacker)]);
+});
+
+/** What a page sends. A body is sent with POST, unless a method is named; `json` asks for a preflight request if it leaves the page's origin. */
+interface Sent {
+  to: string;
+  method?: string;
+  target?: string;
+  type?: string;
+  body?: string;
+  mode?: 'no-cors';
+}
+
+interface Outcome extends Sent {
+  /** the status that the page sees: 0 if it may not look */
+  status: number;
+  text: string;
+}
+
+/** Sends requests from a page, one after the other: what the page gets to see of each. */
+const sendFrom = (page: Page, requests: Sent[]): Promise<Outcome[]> => page.evaluate(`send(${JSON.stringify(requests)})`);
+
+const formTypes = ['application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain'];
+const json = 'application/x-amz-json-1.1';
+
+given('a page of an attacker, in a browser of the person who runs the stack,', () => {
+  const stack = api?.stack;
+  const description = JSON.stringify(stack);
+  const settings = stack?.definitionOf('mcp').environment ?? {};
+  const found = [...`${description} ${Object.values(settings).join(' ')}`.matchAll(/http:\/\/127\.0\.0\.1:(\d+)/g)];
+  /** Of the gateway, the demo service and every stand-in; 9 is where nobody listens. */
+  const ports = [...new Set(found.map(([, port]) => Number(port)))].filter((port) => port !== 9);
+  const poolId = settings.USER_POOL_ID ?? stack?.issuer.split('/').at(-1);
+  const functionName = stack?.definitionOf('get-health').name;
+  const mallory = { UserPoolId: poolId, Username: 'mallory' };
+
+  /** Each is what one of the parts of the stack understands; all are sent to all of them. */
+  const attacks: (Omit<Sent, 'to' | 'mode'> & { path: string })[] = [
+    { path: '/' },
+    { path: '/console' },
+    { path: '/api/intents/search?query=country' },
+    { path: '/countries/CH' },
+    { path: '/openapi.json' },
+    { path: '/mcp', type: 'application/json', body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' },
+    {
+      path: '/api/services',
+      type: 'application/json',
+      body: '{"service_name":"Mallory","service_url":"https://evil.example","description":"x"}',
+    },
+    { path: '/api/pat/issue', type: 'application/json', body: '{"agent_id":"mallory"}' },
+    { path: `/${poolId}/.well-known/jwks.json` },
+    { path: '/oauth2/token', type: 'application/x-www-form-urlencoded', body: 'grant_type=authorization_code&code=x' },
+    ...[
+      ['AdminCreateUser', { ...mallory, TemporaryPassword: 'Temporary-1', MessageAction: 'SUPPRESS' }],
+      ['AdminSetUserPassword', { ...mallory, Password: 'Chosen-by-myself-1', Permanent: true }],
+      ['AdminAddUserToGroup', { ...mallory, GroupName: 'admins' }],
+    ].map(([operation, input]) => ({
+      path: '/',
+      target: `AWSCognitoIdentityProviderService.${operation}`,
+      type: json,
+      body: JSON.stringify(input),
+    })),
+    { path: '/', target: 'DynamoDB_20120810.ListTables', type: 'application/x-amz-json-1.0', body: '{}' },
+    { path: '/', target: 'DynamoDB_20120810.Scan', type: 'application/x-amz-json-1.0', body: `{"TableName":"${settings.REGISTRY_TABLE}"}` },
+    { path: '/', target: 'TrentService.CreateKey', type: json, body: '{"KeyUsage":"SIGN_VERIFY","KeySpec":"ECC_NIST_P256"}' },
+    { path: '/', target: 'secretsmanager.CreateSecret', type: json, body: '{"Name":"mallory","SecretString":"x"}' },
+    { path: '/', target: 'secretsmanager.GetSecretValue', type: json, body: '{"SecretId":"mallory"}' },
+    { path: '/bucket/key' },
+    { path: '/bucket/key', method: 'PUT', body: 'x' },
+    { path: `/2015-03-31/functions/${functionName}/invocations`, type: 'application/json', body: '{"httpMethod":"GET"}' },
+  ];
+
+  test('that reaches it by its own host name (DNS rebinding) gets nothing, from no port of the stack', async () => {
+    expect(ports.length).toBeGreaterThanOrEqual(9);
+    browser = await startBrowser({ names: [name] });
+    const page = await browser.context.newPage();
+    answered.length = ran.length = 0;
+    for (const port of ports) {
+      // what the attacker's page could do that came from this origin before
+      await page.goto(`http://${name}:${port}/attack`);
+      await page.evaluate(script);
+      const outcomes = await sendFrom(
+        page,
+        attacks.map(({ path, ...attack }) => ({ to: path, ...attack })),
+      );
+      expect(outcomes.filter(({ status }) => ![403, 421].includes(status)).map((outcome) => ({ port, ...outcome }))).toEqual([]);
+      expect(outcomes).toHaveLength(attacks.length);
+    }
+    expect(answered.filter((line) => !line.endsWith(' 421'))).toEqual([]);
+    expect(ran).toEqual([]);
+  }, 120_000);
+
+  test.each([
+    ['at another port of this machine', `http://127.0.0.1:${attackerPort}/`],
+    ['at its own host name', `http://${name}:${attackerPort}/`],
+  ])(
+    '%s reads nothing and changes nothing, with and without preflight requests',
+    async (_, address) => {
+      browser = await startBrowser({ names: [name] });
+      const page = await browser.context.newPage();
+      await page.goto(address);
+      answered.length = ran.length = 0;
+      for (const port of ports) {
+        const base = `http://127.0.0.1:${port}`;
+        const asked = attacks.map(({ path, ...attack }) => ({ to: base + path, ...attack }));
+        const blind = attacks.map(({ path, body }) => ({
+          to: base + path,
+          mode: 'no-cors' as const,
+          type: 'text/plain',
+          ...(body && { body }),
+        }));
+        expect((await sendFrom(page, [...asked, ...blind])).filter(({ status, text }) => status !== 0 || text !== '')).toEqual([]);
+        const forms = attacks.flatMap(({ path, body }) =>
+          body === undefined ? [] : formTypes.map((type) => `post(${JSON.stringify(base + path)}, '${type}', ${JSON.stringify(body)})`),
+        );
+        await page.evaluate(`Promise.all([${forms.join()}]).then(() => {})`);
+        const addresses = JSON.stringify(attacks.map(({ path }) => base + path));
+        expect(await page.evaluate(`embed(${addresses}, 'img', 'src')`)).toEqual([]);
+        expect(await page.evaluate(`embed(${addresses}, 'link', 'href')`)).toEqual([]);
+      }
+      const changes = answered.filter((line) => !/^(GET|OPTIONS) /.test(line));
+      expect(changes.length).toBeGreaterThan(0);
+      expect(changes.filter((line) => !line.endsWith(' 403'))).toEqual([]);
+      expect(ran.filter((functionName) => !/^(get|list|search|mcp)/.test(functionName))).toEqual([]);
+      expect(ran).not.toContain(functionName);
+    },
+    240_000,
+  );
+});
