@@ -118,9 +118,9 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
           })
           .catch(noteFailure);
 
-      /** Asked right before the call is sent: secrets and connections have taken their time. */
+      /** Done right before the call is sent: what is not sent costs nothing, and secrets and connections have taken their time. */
       const ready = async (): Promise<void> => {
-        do await quota.renew();
+        do await quota.charge();
         while (await confirm());
       };
 
@@ -129,21 +129,19 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
           idempotencyKey === undefined
             ? undefined
             : { ...ids, key: idempotencyKey, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
-        refusal: findMismatch(request, live) ?? quota.knownRefusal(),
+        findRefusal: async () => findMismatch(request, live) ?? quota.foresee(),
         useProof: async () => proof?.use(),
         replays: {
           findRefusal: () => replayLimit && replays.findRefusal({ thumbprint: account, limit: replayLimit }),
           count: () => replayLimit && replays.count({ thumbprint: account, limit: replayLimit }),
         },
         admit: async () => {
-          let call: ConnectedCall | undefined;
+          const call = await connect();
           try {
-            await quota.consume();
-            call = await connect();
             await ready();
             return call;
           } catch (error) {
-            call?.drop();
+            call.drop();
             return giveBack(error);
           }
         },

@@ -191,6 +191,42 @@ describe('a budget', () => {
     expect(upstream.seen).toHaveLength(3);
   });
 
+  describe('of which many calls are made at once, by four instances', () => {
+    /** What an instance is asked: in turn. */
+    async function underMany(price: number, most: number) {
+      const template = policyOf([permit(intents, budget(price, most))]);
+      const pat = await obtainPat(gate, agent, template);
+      const instances = Array.from({ length: 4 }, () => gate.openExecute({ template }));
+      const run = (uid: string, at = 0) => execute(instances[at % 4] as (typeof instances)[0], pat, uid, {});
+      // what an empty counter costs in attempts is not what is measured
+      expect(await run(lookup)).toMatchObject({ status: 200 });
+      return run;
+    }
+
+    test.each([
+      ['40 calls that cannot be sent cost nothing', 40, () => closed],
+      ['60 calls are paid for and 60 that cannot be sent are not', 120, (at: number) => (at % 2 ? lookup : closed)],
+    ])('%s', async (_, calls, uidOf) => {
+      const run = await underMany(1, 70);
+      const answers = await Promise.all(Array.from({ length: calls }, (__, at) => run(uidOf(at), at >> 1)));
+      for (const { status, body } of answers) if (status !== 200) expect(body.error.details.outcome).toBe('not_sent');
+      expect(answers.filter(({ status }) => status === 200).length).toBe(upstream.seen.length - 1);
+      // the rest of the budget is there, and not more
+      const left = 70 - upstream.seen.length;
+      expect((await run(lookup)).headers.RateLimit).toMatch(`"execute";r=${left - 1};`);
+    });
+  });
+
+  test('that is used up refuses without connecting, also by an instance that knows nothing of it', async () => {
+    const template = policyOf([permit(intents, budget(6, 10))]);
+    const pat = await obtainPat(gate, agent, template);
+    expect(await execute(gate.openExecute({ template }), pat, lookup, {})).toMatchObject({ status: 200 });
+    const connect = jest.fn(async () => {});
+    const answer = await execute(gate.openExecute({ template, connect }), pat, lookup, {}, { 'Idempotency-Key': 'k' });
+    expect(refusalOf(answer)).toMatchObject({ status: 429, details: { reason: 'budget' } });
+    expect(connect).not.toHaveBeenCalled();
+  });
+
   test('beside a count: what is used up for good is 403', async () => {
     const run = await under(
       policyOf([permit(intents, { ...budget(3, 10), constraint: [{ leftOperand: 'v:count', operator: 'lte', rightOperand: 1 }] })]),

@@ -63,8 +63,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'a call that is moved stays where it was, too',
     file: counter,
-    line: 'else add(from, -cost);',
-    becomes: 'else add(from, 0);',
+    line: 'add(from, -cost);',
+    becomes: 'if (from === undefined) add(from, -cost);',
     caughtBy: 'three calls that are made long after they were counted, a limit of two',
   },
   {
@@ -338,8 +338,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'what a call costs is not counted in its budget',
     file: counter,
-    line: 'add(bucket, cost);',
-    becomes: 'add(bucket, 0);',
+    line: 'add(to, cost);',
+    becomes: 'add(to, 0);',
     caughtBy: 'days',
   },
   {

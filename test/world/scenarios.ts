@@ -22,7 +22,7 @@ import { answerOf, codeOf, codesOf, times, valuesOf } from './outcomes.ts';
 import { recordScenarios } from './record-scenarios.ts';
 import { searchScenarios } from './search-scenarios.ts';
 
-const noProof = { replays: { findRefusal: () => undefined, count: () => {} }, useProof: async () => {}, refusal: undefined };
+const noProof = { replays: { findRefusal: () => undefined, count: () => {} }, useProof: async () => {}, findRefusal: async () => undefined };
 
 /** Callers of one key against one limit: more than `rate` calls are never made in one period, and without faults exactly `rate`. */
 const limited = (

@@ -10,13 +10,13 @@ export const isNotSent = (error: unknown): boolean => error instanceof CallFaile
 export interface Run<Admitted> {
   /** the request under its idempotency key, if it has one */
   keyed: KeyedRequest | undefined;
-  /** the refusal of a new call, if it is already known */
-  refusal: ApiError | undefined;
+  /** the refusal of a new call, if that can be told before anything is done for it */
+  findRefusal(): Promise<ApiError | undefined>;
   /** makes sure that the request itself is not one that was sent before; called before anything is written or answered */
   useProof(): Promise<void>;
   /** counts what is answered from the record, or refuses requests under a key because there was too much of it */
   replays: { findRefusal(): ApiError | undefined; count(): void };
-  /** counts the call and makes it ready, or refuses it */
+  /** connects and counts the call, or refuses it */
   admit(): Promise<Admitted>;
   /** calls the upstream; a {@link CallFailed} whose outcome is `not_sent` says that the upstream has seen nothing */
   act(admitted: Admitted): Promise<ApiResponse>;
@@ -29,10 +29,14 @@ export interface Run<Admitted> {
  */
 export async function runOnce<Admitted>(
   calls: IdempotentCalls,
-  { keyed, refusal, useProof, replays, admit, act }: Run<Admitted>,
+  { keyed, findRefusal, useProof, replays, admit, act }: Run<Admitted>,
 ): Promise<ApiResponse> {
-  if (!keyed) {
+  const requireNoRefusal = async () => {
+    const refusal = await findRefusal();
     if (refusal) throw refusal;
+  };
+  if (!keyed) {
+    await requireNoRefusal();
     await useProof();
     return act(await admit());
   }
@@ -41,7 +45,7 @@ export async function runOnce<Admitted>(
   // read before written: a write that fails is paid for by the size of the record
   let held = await calls.find(keyed);
   if (held.state === 'free') {
-    if (refusal) throw refusal;
+    await requireNoRefusal();
     await useProof();
     const begun = await calls.begin(keyed);
     if (begun.state !== 'started') held = begun;

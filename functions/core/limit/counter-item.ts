@@ -2,7 +2,7 @@ import type { Charge } from '../policy/limits.ts';
 import type { Key } from '../store/keys.ts';
 import type { Item, Table } from '../store/table.ts';
 import { digitsFor, digitsIn, packCounts, placeOf, unpackCounts } from './packed-counts.ts';
-import { clearAtMs, slotOf, stillCounts, type Window } from './window.ts';
+import { clearAtMs, liveBuckets, slotOf, stillCounts, type Window } from './window.ts';
 
 /** A window as it is kept. */
 export interface CountedWindow extends Window {
@@ -41,6 +41,8 @@ export interface CounterItems {
     key: Key,
     call: { charges: readonly Charge[]; buckets: Buckets; token: string; late?: Buckets | undefined },
   ): Promise<CounterItem | false>;
+  /** Takes a call out of the bucket that it was counted into; false if that no longer counts, or the write is one of the last. */
+  giveBack(key: Key, call: { charge: Charge; bucket: number; token: string }): Promise<CounterItem | false>;
   /** Puts `next` in the place of `previous`; false if that is no longer what stands in the table. */
   replace(key: Key, previous: CounterItem | undefined, next: CounterItem): Promise<boolean>;
 }
@@ -93,20 +95,21 @@ const isAbsent = { ConditionExpression: 'attribute_not_exists(pk)' };
 const pushToken = [...Array.from({ length: keptTokens - 1 }, (_, at) => `l[${at + 1}] = l[${at}]`).reverse(), 'l[0] = :token'];
 
 /**
- * What is added to which elements of a window to count a call into a bucket: one number may hold the counts of both buckets.
- * @param from - the bucket that it is moved from
+ * What is added to which elements of a window to move a call between buckets: one number may hold the counts of both.
+ * @param to - none if it is taken out of the window
+ * @param from - none if it is new to the window
  */
-function addends(charge: Charge, bucket: number, from: number | undefined): Map<number, number> {
+function addends(charge: Charge, to: number | undefined, from: number | undefined): Map<number, number> {
   const { cost } = charge;
   const digits = digitsOf(charge);
   const sums = new Map<number, number>();
-  const add = (to: number, amount: number): void => {
-    const { at, unit } = placeOf(slotOf(to), digits);
+  const add = (bucket: number | undefined, amount: number): void => {
+    if (bucket === undefined) return void sums.set(totalAt, -amount);
+    const { at, unit } = placeOf(slotOf(bucket), digits);
     sums.set(firstPacked + at, (sums.get(firstPacked + at) ?? 0) + amount * unit);
   };
-  add(bucket, cost);
-  if (from === undefined) sums.set(totalAt, cost);
-  else add(from, -cost);
+  add(to, cost);
+  add(from, -cost);
   return sums;
 }
 
@@ -140,6 +143,22 @@ export const openCounterItems = (table: Table): CounterItems => ({
       ConditionExpression: [...paths.map(({ condition }) => condition), 'NOT contains(l, :token)'].join(' AND '),
       ExpressionAttributeNames: Object.assign({}, ...paths.map(({ names }) => names)),
       ExpressionAttributeValues: Object.assign({ ':token': token }, ...paths.map(({ values }) => values)),
+      ReturnValues: 'ALL_NEW',
+    });
+    return written && read(written);
+  },
+
+  giveBack: async (key, { charge, bucket, token }) => {
+    const taken = [...addends(charge, undefined, bucket)];
+    const written = await table.update<StoredItem>(key, {
+      UpdateExpression: `SET ${[...taken.map(([element]) => `w.#id[${element}] = w.#id[${element}] + :add${element}`), ...pushToken].join(', ')}`,
+      ConditionExpression: `w.#id[${bucketAt}] < :gone AND NOT contains(l, :token)`,
+      ExpressionAttributeNames: { '#id': charge.id },
+      ExpressionAttributeValues: {
+        ...Object.fromEntries(taken.map(([element, amount]) => [`:add${element}`, amount])),
+        ':gone': bucket + liveBuckets,
+        ':token': token,
+      },
       ReturnValues: 'ALL_NEW',
     });
     return written && read(written);

@@ -6,19 +6,15 @@ import type { LimitDecision, LimitRequest, RateLimiter } from './rate-limiter.ts
 export interface Quota {
   /** Says what applies, whenever that is known better. */
   applyTo(agent: LimitRequest, service?: LimitRequest): void;
-  /** The refusal of a call if this instance already knows that a limit is used up; does not read the table. */
-  knownRefusal(): ApiError | undefined;
+  /** The refusal of a call that will not fit, before anything is written or connected for it. It reads the counters at most once. */
+  foresee(): Promise<ApiError | undefined>;
   /**
-   * Counts one call: the agent's own limits with one write, then that of the service.
+   * Counts the call, right before it is sent: the agent's own limits with one write, then that of the service. If it has been counted already, it
+   * makes sure that it still counts for a whole period of each limit.
    * @throws ApiError TOO_MANY_REQUESTS, FORBIDDEN if it will never be possible again, or SERVICE_UNAVAILABLE if a counter cannot be reached
    */
-  consume(): Promise<void>;
-  /**
-   * Makes sure, right before it is made, that the call which {@link consume} has counted still counts for a whole period of each limit.
-   * @throws ApiError as {@link consume}
-   */
-  renew(): Promise<void>;
-  /** Gives back the money that the call was charged, whoever refused it: nothing was sent. What cannot be given back with certainty stays charged. */
+  charge(): Promise<void>;
+  /** Gives back the money and counts that the call was charged, whoever refused it: nothing was sent. */
   giveBack(): Promise<void>;
   /** The rate limit fields of the answer: the agent's limits and, if it was asked, that of the service; none if the counter cannot be read. */
   headers(): Promise<Record<string, string>>;
@@ -42,55 +38,53 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
   let ofService: LimitDecision | undefined;
 
   /** Takes what was decided about the call among its agent's. */
-  async function decide(counting: Promise<LimitDecision>): Promise<void> {
-    decision = await counting;
-    if (!decision.isAdmitted) throw limitExceeded(decision);
+  function decide(made: LimitDecision): void {
+    decision = made;
+    if (!made.isAdmitted) throw limitExceeded(made);
   }
 
   /** The same among the calls of the service. */
-  async function decideOfService(counting: Promise<LimitDecision>): Promise<void> {
-    ofService = await counting;
-    if (!ofService.isAdmitted) throw limitExceeded(ofService, { ...serviceWords, beside: decision?.standings ?? [] });
+  function decideOfService(made: LimitDecision): void {
+    ofService = made;
+    if (!made.isAdmitted) throw limitExceeded(made, { ...serviceWords, beside: decision?.standings ?? [] });
   }
 
-  async function giveBack(): Promise<void> {
-    if (!decision?.buckets || !own.charges.some(({ currency }) => currency !== undefined)) return;
-    try {
-      await limits.giveBack(own, decision);
-    } catch (error) {
-      if (!isUnreachable(error)) throw error;
-    }
-    decision = undefined;
-  }
+  const count = (request: LimitRequest, seen: LimitDecision | undefined): Promise<LimitDecision> =>
+    seen?.buckets ? limits.renew(request, seen) : limits.consume(request);
 
   return {
     applyTo: (agent, service) => {
       own = agent;
       shared = service;
     },
-    knownRefusal: () => {
-      if (isLimited(own)) {
-        const refusal = limits.findRefusal(own);
-        decision = refusal;
-        if (refusal) return limitExceeded(refusal);
+    foresee: async () => {
+      try {
+        if (isLimited(own)) decide(await limits.foresee(own));
+        if (isLimited(shared)) decideOfService(await limits.foresee(shared));
+        return undefined;
+      } catch (error) {
+        if (error instanceof ApiError) return error;
+        throw error;
       }
-      const refusal = isLimited(shared) ? limits.findRefusal(shared) : undefined;
-      return refusal && limitExceeded(refusal, serviceWords);
     },
-    consume: async () => {
-      if (isLimited(own)) await decide(limits.consume(own));
-      if (isLimited(shared)) await decideOfService(limits.consume(shared));
-    },
-    renew: async () => {
-      for (let renewals = 0; renewals < maxRenewals; renewals++) {
+    charge: async () => {
+      for (let attempt = 0; attempt < maxRenewals; attempt++) {
         const seen = [decision, ofService];
-        if (decision) await decide(limits.renew(own, decision));
-        if (shared && ofService) await decideOfService(limits.renew(shared, ofService));
+        if (isLimited(own)) decide(await count(own, decision));
+        if (isLimited(shared)) decideOfService(await count(shared, ofService));
         if (seen[0] === decision && seen[1] === ofService) return;
       }
       throw unavailable('The call could not be made in time after it was counted. Try again after Retry-After.');
     },
-    giveBack,
+    giveBack: async () => {
+      if (!decision?.buckets) return;
+      try {
+        await limits.giveBack(own, decision);
+      } catch (error) {
+        if (!isUnreachable(error)) throw error;
+      }
+      decision = undefined;
+    },
     headers: async () => {
       try {
         const { standings } = decision ?? (isLimited(own) ? await limits.inspect(own) : { standings: [] });

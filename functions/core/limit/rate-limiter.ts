@@ -95,11 +95,17 @@ export interface RateLimiter {
   /** The refusal if this instance already knows that a limit is used up; does not read the table. */
   findRefusal(request: LimitRequest): LimitDecision | undefined;
   /**
-   * Gives back the money that a call was charged, because nothing was sent; calls that were counted stay counted.
-   * @param decision - the last one about the call
-   * @returns whether it is certain that it has been given back
+   * What would be decided about a call, without counting it: by what this instance knows of the counter, which one read tells if it knows nothing
+   * or would refuse the call.
    */
-  giveBack(request: LimitRequest, decision: LimitDecision): Promise<boolean>;
+  foresee(request: LimitRequest): Promise<LimitDecision>;
+  /**
+   * Gives back the money and the counts that a call was charged, because nothing was sent; its rates stay counted. However many calls are counted
+   * meanwhile, they do not keep it from doing so.
+   * @param decision - the last one about the call
+   * @throws ApiError SERVICE_UNAVAILABLE if the counter cannot be reached: what has not been given back stays charged
+   */
+  giveBack(request: LimitRequest, decision: LimitDecision): Promise<void>;
 }
 
 /** Counters whose last known state an instance keeps in memory. */
@@ -140,7 +146,7 @@ export const refusing = ({ standings }: LimitDecision): Standing[] => standings.
 export function openRateLimiter(table: Table, time: Clock | (() => number) = openClock(table.clock)): RateLimiter {
   const clock = typeof time === 'function' ? openRightClock(time) : time;
   const counters = openCounterItems(table);
-  const known = new QuickLRU<string, { item: CounterItem; atMs: number }>({ maxSize: maxKnown });
+  const known = new QuickLRU<string, { item: CounterItem | undefined; atMs: number }>({ maxSize: maxKnown });
 
   /** For what is not exact. */
   const now = (): number => clock.read(Number.POSITIVE_INFINITY).earliestMs;
@@ -182,7 +188,7 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
   }
 
   const recall = (request: LimitRequest): CounterItem | undefined => known.get(idOf(request))?.item;
-  const remember = (request: LimitRequest, item: CounterItem): void => void known.set(idOf(request), { item, atMs: now() });
+  const remember = (request: LimitRequest, item: CounterItem | undefined): void => void known.set(idOf(request), { item, atMs: now() });
 
   function findRefusal(request: LimitRequest): LimitDecision | undefined {
     const state = known.get(idOf(request));
@@ -194,8 +200,7 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
 
   async function read(request: LimitRequest): Promise<CounterItem | undefined> {
     const item = await counters.find(keyOf(request));
-    if (item) remember(request, item);
-    else known.delete(idOf(request));
+    remember(request, item);
     return item;
   }
 
@@ -218,7 +223,7 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
    * that of the table, which every reading of a clock bounds, whatever the clocks of the instances show; see `clock.ts` for what that takes.
    *
    * 1. Every write is conditional on the state that it changes, so the item passes through one sequence of states. Each of them counts one
-   *    call more in some windows, moves one that came too late to newer buckets, or gives money back, of a call that is not made. None has a
+   *    call more in some windows, moves one that came too late to newer buckets, or gives back what a call took that is not made. None has a
    *    total above `rate` in a window that the write adds to.
    * 2. A call that was counted into bucket b is part of every later state of that window whose newest bucket is less than b + liveBuckets,
    *    unless it is not made.
@@ -245,7 +250,7 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
     const { charges } = request;
     const key = keyOf(request);
     let token = newToken();
-    let item = believable(request) ?? (await read(request));
+    let item = await believe(request);
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       for (const { period } of charges) readToCount(period);
       const windows = new Map(
@@ -258,8 +263,8 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
       const windowOf = (charge: Charge) => windows.get(charge.id) ?? current(item, charge);
       const decision = decide(request, windowOf);
       if (!decision.isAdmitted && late) {
-        // it is not made, and stays counted; money is given back
-        const left = decide(request, (charge) => (charge.currency === undefined ? current(item, charge) : windowOf(charge)));
+        // it is not made: its rates stay counted, the rest is given back
+        const left = decide(request, (charge) => (isRate(charge) ? current(item, charge) : windowOf(charge)));
         return { ...left, buckets: late };
       }
       if (!decision.isAdmitted) return decision;
@@ -287,39 +292,30 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
     throw unavailable('The call could not be counted in time. Try again after Retry-After.');
   }
 
-  /** What is known of a counter, unless it would refuse a call that may have become possible. */
-  function believable(request: LimitRequest): CounterItem | undefined {
-    const item = recall(request);
-    return item && decide(request, (charge) => current(item, charge)).isAdmitted ? item : undefined;
+  /** What is known of a counter; it is read if nothing is, or if that would refuse a call that may have become possible. */
+  async function believe(request: LimitRequest): Promise<CounterItem | undefined> {
+    const state = known.get(idOf(request));
+    const isAdmitted = state && decide(request, (charge) => current(state.item, charge)).isAdmitted;
+    return isAdmitted ? state.item : read(request);
   }
 
-  async function giveBack(request: LimitRequest, { buckets = {} }: LimitDecision): Promise<boolean> {
-    const money = request.charges.filter(({ currency }) => currency !== undefined);
-    const token = newToken();
-    let item = recall(request) ?? (await read(request));
-    for (let attempt = 0; attempt < 2 * maxAttempts; attempt++) {
-      const seen = item;
-      const windows = money.flatMap(({ id, cost }): [string, CountedWindow][] => {
-        const [window, bucket] = [seen?.windows[id], buckets[id]];
-        if (!window || bucket === undefined) return [];
-        const without = removeCall(window, bucket, cost);
-        return without === window ? [] : [[id, { ...window, ...without }]];
-      });
-      if (!seen || windows.length === 0) return true;
-      const next = nextItem(seen, Object.fromEntries(windows), token);
-      if (await counters.replace(keyOf(request), seen, next)) {
-        remember(request, next);
-        return true;
-      }
-      item = await read(request);
-      if (!item || item.last.includes(token)) return true;
-      // after so many writes of others, an answer that was lost cannot be told from a write that failed: it must not be given back twice
-      if (!item.last.includes(seen.last[0] ?? '')) return false;
+  async function foresee(request: LimitRequest): Promise<LimitDecision> {
+    const refusal = findRefusal(request);
+    if (refusal) return refusal;
+    const item = await believe(request);
+    return decide(request, (charge) => current(item, charge));
+  }
+
+  async function giveBack(request: LimitRequest, { buckets = {} }: LimitDecision): Promise<void> {
+    for (const charge of request.charges) {
+      const bucket = buckets[charge.id];
+      if (isRate(charge) || bucket === undefined) continue;
+      const item = await counters.giveBack(keyOf(request), { charge, bucket, token: newToken() });
+      if (item) remember(request, item);
     }
-    return false;
   }
 
-  return { consume, renew, inspect, findRefusal, giveBack };
+  return { consume, renew, inspect, findRefusal, foresee, giveBack };
 }
 
 const keyOf = ({ holder, counter }: LimitRequest) => keys.limit(holder, counter);

@@ -16,7 +16,7 @@ function openRuns(acts: (() => Promise<unknown>)[]) {
   const run = (nowMs = startMs, admit = async () => {}) =>
     runOnce(calls, {
       keyed: { thumbprint: 'key', key: 'once', executionId: `execution-${nowMs}-${made}`, fingerprint: 'same', nowMs },
-      refusal: undefined,
+      findRefusal: async () => undefined,
       useProof: async () => {},
       replays: { findRefusal: () => undefined, count: () => {} },
       admit,
