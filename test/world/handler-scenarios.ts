@@ -8,12 +8,13 @@ import formats from 'ajv-formats';
 import type { Context } from 'aws-lambda';
 import { type Action, serve } from '../../functions/core/http/serve.ts';
 import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
-import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { countExecution, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { openAuthorizer } from '../../functions/core/pat/authorize.ts';
 import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
 import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
+import { chargesOf } from '../../functions/core/policy/judge.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
 import { openAgents } from '../../functions/core/store/agent.ts';
@@ -103,12 +104,21 @@ const signDigest = (digest: Uint8Array): Uint8Array => p256.sign(digest, kmsSecr
 const relayFails = (variant: Failure): Error =>
   new CallFailed(variant === 'dropped' ? 'unreachable' : variant === 'lost' ? 'broken_answer' : 'deadline');
 
-/** The policy in force, with another rate. */
-const templateOf = (rate: number): ReturnType<typeof loadPolicyTemplate> =>
-  JSON.parse(JSON.stringify(loadPolicyTemplate()).replace('"rightOperand":60', `"rightOperand":${rate}`));
+/** A rate of the policy in force; or its own with a price of 1 EUR for each call, of a budget of 2 EUR. */
+type Terms = number | 'priced';
+
+function templateOf(terms: Terms): ReturnType<typeof loadPolicyTemplate> {
+  const template = loadPolicyTemplate();
+  if (terms !== 'priced') return JSON.parse(JSON.stringify(template).replace('"rightOperand":60', `"rightOperand":${terms}`));
+  const duty = [{ action: 'pay', amount: { price: 1, budget: 2 }, unit: 'v:EUR', timeInterval: 'P1D' }];
+  return { ...template, permission: template.permission?.map((permission) => ({ ...permission, duty })) };
+}
+
+/** What becomes of a call: it cannot be connected, its connection is lost before anything is sent, or it is sent. */
+type Upstream = 'dead' | 'lost' | 'live';
 
 /** A new instance of endpoint 3, which calls the upstream through the scheduler. */
-function openExecute({ table, act }: Caller, rate: number, call: () => void): Action {
+function openExecute({ table, act }: Caller, rate: Terms, call: () => void, upstream: Upstream = 'live'): Action {
   const signingKeys = openSigningKeys(openKms(act), ['key']);
   return createExecuteIntent({
     authorize: openAuthorizer({
@@ -122,19 +132,23 @@ function openExecute({ table, act }: Caller, rate: number, call: () => void): Ac
     limits: openRateLimiter(table),
     stats: { count: async () => {} },
     relay: {
-      connect: async () => ({
-        send: async () => {
-          await act('upstream', call, { failure: relayFails });
-          return { status: 200, body: Buffer.from('{"name":"France"}'), durationMs: 1 };
-        },
-        drop: () => {},
-      }),
+      connect: async () => {
+        if (upstream === 'dead') throw new CallFailed('unreachable');
+        return {
+          send: async () => {
+            if (upstream === 'lost') throw new CallFailed('lost');
+            await act('upstream', call, { failure: relayFails });
+            return { status: 200, body: Buffer.from('{"name":"France"}'), durationMs: 1 };
+          },
+          drop: () => {},
+        };
+      },
     },
   });
 }
 
 /** A new instance of endpoint 5. */
-function openIssue({ table, act }: Caller, { rate = 60, issues = 60 } = {}): Action {
+function openIssue({ table, act }: Caller, { rate = 60, issues = 60 }: { rate?: Terms; issues?: number } = {}): Action {
   const [archive, usedJtis] = [openPolicyArchive(table), openUsedJtis(table)];
   return createIssuePat({
     findPolicy: openPolicy(templateOf(rate)),
@@ -168,7 +182,7 @@ function requestOf({
 }: {
   agentId?: string;
   at?: number;
-  rate?: number;
+  rate?: Terms;
   jti?: string;
 }): Promise<object> {
   const name = JSON.stringify([agentId, at, rate, jti]);
@@ -189,10 +203,10 @@ const issue = async (action: Action, request: Parameters<typeof requestOf>[0] = 
 
 /** A table in which an agent has a PAT, and a service an intent: made by the handlers once, and copied. */
 const worlds = new Map<
-  number,
+  Terms,
   Promise<{ items: ReturnType<ReturnType<typeof openMemoryTable>['items']>; pats: string[]; serviceId: string }>
 >();
-function worldOf(rate: number) {
+function worldOf(rate: Terms) {
   const make = async () => {
     const table = openMemoryTable();
     const { service_id: serviceId } = await openServices(table).create(serviceNamed('Service'));
@@ -218,7 +232,9 @@ function proofFor(token: string): Promise<string> {
 }
 
 interface Setting {
-  rate?: number;
+  rate?: Terms;
+  /** of each caller; all are live by default */
+  upstreams?: readonly Upstream[];
   idempotencyKey?: string;
   /** how many execute */
   count: number;
@@ -241,7 +257,7 @@ const isFailure = (code: string | undefined) =>
 const executing = (
   name: string,
   promise: string,
-  { rate = 60, idempotencyKey, count, isOfTwoNames, hasProof, beside }: Setting,
+  { rate = 60, upstreams = [], idempotencyKey, count, isOfTwoNames, hasProof, beside }: Setting,
   budget: Scenario['budget'],
   check: (end: End, made: { calls: number }, answers: Answer[]) => void | Promise<void>,
 ): Scenario => ({
@@ -264,7 +280,7 @@ const executing = (
     const executed = { intent_uid: uid, parameters: { code: 'FR' } };
     const callers = times(
       count,
-      (at) => (caller: Caller) => post(openExecute(caller, rate, call), '/api/intents/execute', executed, headersOf(at)),
+      (at) => (caller: Caller) => post(openExecute(caller, rate, call, upstreams[at]), '/api/intents/execute', executed, headersOf(at)),
     );
     return {
       callers: [...callers, ...(beside ? [async ({ table: own }: Caller) => (await beside(own, serviceId)) ?? 'done'] : [])],
@@ -306,6 +322,34 @@ const limited: Scenario[] = plays.map(({ count, budget }) =>
       assert.ok(calls < count, `${calls} calls were made, ${count - 1} are allowed`);
       if (end.isUndisturbed) assert.equal(answers.filter(({ status }) => status === 200).length, count - 1);
       for (const { status, code } of answers) assert.ok([200, 429].includes(status) || isFailure(code), `${status} ${code}`);
+    },
+  ),
+);
+
+/** The money that an agent has been charged, in cents. */
+async function chargedTo(table: Table): Promise<number> {
+  const { rules } = openPolicy(templateOf('priced'))(baseUrl).grants;
+  const { thumbprint } = agents[0];
+  const { standings } = await openRateLimiter(table).inspect(countExecution({ thumbprint, account: thumbprint }, chargesOf(rules)));
+  return standings.find(({ charge }) => charge.currency !== undefined)?.used ?? 0;
+}
+
+const priced: Scenario[] = (
+  [
+    [['dead', 'dead', 'live'], {}],
+    [['lost', 'lost', 'live'], {}],
+    [['dead', 'lost', 'live'], { faults: 1, crashes: 1 }],
+  ] as const
+).map(([upstreams, budget]) =>
+  executing(
+    `executions through the handler with a budget, ${[...upstreams, ...Object.keys(budget)].join(', ')}`,
+    'a call that was not sent costs nothing, and one that was sent is charged',
+    { rate: 'priced', count: upstreams.length, upstreams },
+    budget,
+    async ({ table, isFaultless }, { calls }) => {
+      const charged = await chargedTo(table);
+      assert.ok(charged >= calls * 100 && charged <= 200, `${calls} calls were made, and ${charged} cents are charged`);
+      if (isFaultless) assert.equal(charged, calls * 100, 'what was not sent is charged');
     },
   ),
 );
@@ -453,4 +497,4 @@ const twoNames = executing(
   (_, { calls }) => assert.equal(calls, 1, `${calls} calls were made, one is allowed`),
 );
 
-export const handlerScenarios: Scenario[] = [...limited, twoNames, ...keyed, proven, ...stopped, ...issued];
+export const handlerScenarios: Scenario[] = [...limited, ...priced, twoNames, ...keyed, proven, ...stopped, ...issued];

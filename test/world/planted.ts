@@ -237,6 +237,20 @@ export const plantedBugs: PlantedBug[] = [
     caughtBy: 'executions through the handler under two names of one key',
   },
   {
+    name: 'a call is charged before its upstream is connected',
+    file: 'functions/execute-intent.ts',
+    line: 'const call = await connect();',
+    becomes: 'await quota.charge();\n          const call = await connect();',
+    caughtBy: 'executions through the handler with a budget, dead, dead, live',
+  },
+  {
+    name: 'a call whose connection is lost stays charged',
+    file: 'functions/execute-intent.ts',
+    line: 'isNotSent(error) ? giveBack(error) : Promise.reject(error)',
+    becomes: 'Promise.reject(error)',
+    caughtBy: 'executions through the handler with a budget, lost, lost, live',
+  },
+  {
     name: 'a call that the upstream may have seen gives up its key',
     file: 'functions/core/idempotency/run-once.ts',
     line: "error.outcome === 'not_sent'",

@@ -5,7 +5,7 @@ import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent
 import { runOnce } from '../../functions/core/idempotency/run-once.ts';
 import { openCounterItems } from '../../functions/core/limit/counter-item.ts';
 import { countCalls, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
-import { callableUntilMs, emptyWindow, slotOf } from '../../functions/core/limit/window.ts';
+import { callableUntilMs, emptyWindow, longestCountMs, slotOf } from '../../functions/core/limit/window.ts';
 import { isBlocked, isRevoked, openAgents } from '../../functions/core/store/agent.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
 import { keys } from '../../functions/core/store/keys.ts';
@@ -22,7 +22,11 @@ import { answerOf, codeOf, codesOf, times, valuesOf } from './outcomes.ts';
 import { recordScenarios } from './record-scenarios.ts';
 import { searchScenarios } from './search-scenarios.ts';
 
-const noProof = { replays: { findRefusal: () => undefined, count: () => {} }, useProof: async () => {}, findRefusal: async () => undefined };
+const noProof = {
+  replays: { findRefusal: () => undefined, count: () => {} },
+  useProof: async () => {},
+  findRefusal: async () => undefined,
+};
 
 /** Callers of one key against one limit: more than `rate` calls are never made in one period, and without faults exactly `rate`. */
 const limited = (
@@ -239,6 +243,32 @@ const dawdling: Scenario = {
         assert.ok(made <= 2 && made <= total, `${made} calls were made, ${total} are counted, 2 are allowed`);
         if (isUndisturbed) assert.deepEqual([made, total], [2, 2], 'a call was refused though the rate allowed it');
         assert.ok(codesOf(outcomes).every((code) => code === 'SERVICE_UNAVAILABLE'));
+      },
+    };
+  },
+};
+
+/** A call that was not sent is taken back, beside one that is counted when the first one's bucket is another one's. */
+const refunded: Scenario = {
+  name: 'a call that is taken back beside one that is made',
+  promise: 'I4: what is given back is taken from no other call, and once',
+  budget: { faults: 1 },
+  prepare: async () => {
+    const { charges, ...request } = countCalls('key', 'execute', { rate: 2, period: 1 });
+    const priced = { ...request, charges: charges.map((charge) => ({ ...charge, currency: 'EUR' })) };
+    const startMs = Date.now();
+    return {
+      callers: [
+        async ({ table }: Caller) => {
+          const limits = openRateLimiter(table, () => startMs);
+          const decision = await limits.consume(priced);
+          return decision.isAdmitted && limits.giveBack(priced, decision);
+        },
+        async ({ table }: Caller) => (await openRateLimiter(table, () => startMs + longestCountMs(1)).consume(priced)).isAdmitted,
+      ],
+      check: async ({ table, outcomes }) => {
+        const item = await openCounterItems(table).find(keys.limit('key', 'execute'));
+        if (answerOf(outcomes[1])) assert.ok((item?.windows['1']?.total ?? 0) >= 1, 'a call that is made is not counted');
       },
     };
   },
@@ -575,6 +605,7 @@ export const scenarios: Scenario[] = [
   moved,
   ended,
   late,
+  refunded,
   dawdling,
   ...agentScenarios,
   ...recordScenarios,
