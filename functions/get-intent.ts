@@ -6,6 +6,7 @@ import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/ver
 import { revalidated, withPolicy } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { parse } from './core/json.ts';
+import { judgedIntent } from './core/policy/conditions.ts';
 import { describeTerms } from './core/policy/describe.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
 import { type Intents, intentTag, openIntents } from './core/store/intents.ts';
@@ -37,7 +38,7 @@ export const createAction =
     }
     const describe = view === 'full' ? toFullIntent : toIntentDetails;
     const policy = findPolicy?.(request.baseUrl);
-    const terms = policy ? describeTerms(policy.grants, intent_uid) : [];
+    const terms = policy ? describeTerms(policy.grants, judgedIntent(found.intent, found.service)) : [];
     const shown = describe(found.intent, found.service.service_name);
     if (!policy || terms.length === 0) return revalidated(shown, intentTag(found, view));
     return revalidated({ ...shown, terms }, withPolicy(intentTag(found, view), policy.digest));

@@ -1,10 +1,11 @@
 import { servicesQuery, toListedService } from '../schemas/service.ts';
+import { foldName } from '../schemas/text.ts';
 import { adminVerifierFromEnvironment, isFromAdmin, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { wordsOf } from './core/search/text.ts';
-import { foldName, keys } from './core/store/keys.ts';
+import { keys } from './core/store/keys.ts';
 import { listServices as listStored, type ServicePage } from './core/store/service-list.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 

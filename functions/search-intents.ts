@@ -5,11 +5,13 @@ import { readEnvironment } from './core/environment.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { isOfIntent, judgedIntent } from './core/policy/conditions.ts';
+import { mayBeExecuted } from './core/policy/judge.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
 import { isPermitted, isProhibited } from './core/policy/scope.ts';
 import { toBriefIntent } from './core/search/brief.ts';
 import { openOpenSearchEngine } from './core/search/opensearch/engine.ts';
-import type { SearchEngine } from './core/search/search-engine.ts';
+import type { SearchEngine, SearchOptions } from './core/search/search-engine.ts';
 import { requireFullTextSearch } from './core/search/sqlite/database.ts';
 import { openSqliteEngine } from './core/search/sqlite/engine.ts';
 import { snapshotsFromEnvironment } from './core/search/sqlite/snapshot-stores.ts';
@@ -27,7 +29,13 @@ export const createAction =
   async (request) => {
     const query = request.query(searchQuery);
     const { grants } = findPolicy(request.baseUrl);
-    const isForbidden = (uid: string) => !isPermitted(grants.scope, uid) || isProhibited(grants, uid);
+    const asksAboutIntents = grants.rules.some(({ conditions }) => conditions.some(({ subject }) => isOfIntent(subject)));
+    const isForbidden: SearchOptions['isForbidden'] = (intent_uid, read) => {
+      if (!isPermitted(grants.scope, intent_uid) || isProhibited(grants, intent_uid)) return true;
+      if (!asksAboutIntents) return false;
+      const { record, service_name } = read();
+      return !mayBeExecuted(grants.rules, judgedIntent(record, { service_id: record.service_id, service_name }));
+    };
     const { hits, total } = await engine.search(query, { isForbidden });
     const show = query.view === 'brief' ? toBriefIntent : (intent: IntentDetails) => intent;
     const intents = hits.map(({ intent, match }) => ({ ...show(intent), ...(match && { match }) }));

@@ -76,3 +76,16 @@ export const webAddress = z
     return /^https?:$/.test(protocol) && username === '' && password === '';
   }, 'must be an absolute http or https URL without user information')
   .meta({ format: 'uri' });
+
+/** How names of services and agent ids are compared: ignoring case, surrounding and repeated white space, and invisible characters. */
+export const foldName = (name: string): string =>
+  name
+    .normalize('NFC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .trim()
+    .replace(/\s+/g, ' ')
+    .toUpperCase()
+    .toLowerCase();
+
+/** How tags and namespaces are compared: ignoring case and surrounding white space. */
+export const foldTag = (tag: string): string => tag.normalize('NFC').trim().toLowerCase();

@@ -1,7 +1,8 @@
 /** A process of {@link ./linearizability.ts}: an admin with a clock of its own, who writes and reads records at random and notes what it is told. */
 import { ApiError } from '../../functions/core/api-error.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
-import { foldName, type TableName } from '../../functions/core/store/keys.ts';
+import type { TableName } from '../../functions/core/store/keys.ts';
+import { foldName } from '../../schemas/text.ts';
 import { listServices } from '../../functions/core/store/service-list.ts';
 import { openServices } from '../../functions/core/store/services.ts';
 import { connectTable } from '../support/connect-table.ts';

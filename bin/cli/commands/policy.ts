@@ -143,7 +143,11 @@ async function readUids(context: CliContext, registry: string | true): Promise<s
 }
 
 function showForRegistry({ terminal }: CliContext, { before, after, address, drift }: Change, uids: string[]): void {
-  const changes = compareForRegistry(compile(before, address), compile(after, address), uids);
+  const changes = compareForRegistry(
+    compile(before, address),
+    compile(after, address),
+    uids.map((intentUid) => ({ intentUid })),
+  );
   const { gained, lost, limitedOtherwise } = changes;
   for (const uid of gained) terminal.say(`gained  ${uid}`);
   for (const uid of lost) terminal.say(`lost    ${uid}`);

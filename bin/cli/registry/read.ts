@@ -1,8 +1,8 @@
 import type * as z from 'zod';
 import { Refusal } from '../../../client/errors.ts';
-import { foldName } from '../../../functions/core/store/keys.ts';
 import { fullIntent, intentList } from '../../../schemas/intent.ts';
 import { type Service, service, serviceList } from '../../../schemas/service.ts';
+import { foldName } from '../../../schemas/text.ts';
 import { readAnswer } from '../../probes.ts';
 import type { Api, ApiCallOptions } from '../api.ts';
 import { CliFailure } from '../failure.ts';

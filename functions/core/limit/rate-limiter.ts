@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import QuickLRU from 'quick-lru';
 import type { RateLimit } from '../../../schemas/pat.ts';
 import { ApiError, unavailable } from '../api-error.ts';
-import type { Holder } from '../pat/holder.ts';
 import { type Charge, isRate, unitOf } from '../policy/limits.ts';
 import { keys } from '../store/keys.ts';
 import type { Table } from '../store/table.ts';
@@ -45,8 +44,9 @@ export function countServiceCall(serviceId: string, limit: RateLimit): LimitRequ
 /**
  * A request that counts an execution, in the one counter that an agent's key or a person has for them. Counts and budgets belong to the person,
  * whichever client they use; rates to the person with this client, whose windows are in the same item, so that one write counts the call.
+ * @param holder - `account` is the thumbprint but for people, see `pat/holder.ts`
  */
-export const countExecution = ({ thumbprint, account }: Holder, charges: readonly Charge[]): LimitRequest => ({
+export const countExecution = ({ thumbprint, account }: { thumbprint: string; account: string }, charges: readonly Charge[]): LimitRequest => ({
   holder: thumbprint,
   counter: 'execute',
   charges:

@@ -1,6 +1,5 @@
-import { characters } from '../../../schemas/text.ts';
+import { characters, foldName } from '../../../schemas/text.ts';
 import type { JsonValue } from '../json.ts';
-import { foldName } from '../store/keys.ts';
 import { invalidSignature, type Refuse } from './refusals.ts';
 
 /** What keeps a document from being used a second time. */

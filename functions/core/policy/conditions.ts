@@ -1,3 +1,4 @@
+import { foldName, foldTag } from '../../../schemas/text.ts';
 import { formats } from '../parameters/formats.ts';
 import { clockSubjects, readClock } from './clock.ts';
 import { foldNamespace } from './scope.ts';
@@ -16,7 +17,13 @@ export type Subject =
   | { of: 'dateTime' }
   | { of: 'timeOfDay' | 'dayOfWeek'; zone: string }
   /** RFC 7638 thumbprint of the agent's key */
-  | { of: 'agentKey' };
+  | { of: 'agentKey' }
+  /** of the intent: the HTTP method of its endpoint; each of its tags; its service, by id or name */
+  | { of: IntentSubject };
+
+export const intentSubjects = ['method', 'tag', 'service'] as const;
+
+export type IntentSubject = (typeof intentSubjects)[number];
 
 /** A comparison of one thing about a call with constants. */
 export interface Condition {
@@ -28,9 +35,22 @@ export interface Condition {
   values: Scalar[];
 }
 
-/** What conditions are judged by. */
-export interface Call {
+/** What is known of an intent by those who judge it. What is not known cannot be told, and so never helps a call. */
+export interface JudgedIntent {
   intentUid: string;
+  method?: string | undefined;
+  tags?: readonly string[] | undefined;
+  service?: { service_id?: string | undefined; service_name?: string | undefined } | undefined;
+}
+
+/** What rules are judged by, of a registered intent. */
+export const judgedIntent = (
+  { intent_uid, endpoint, tags = [] }: { intent_uid: string; endpoint: { method: string }; tags?: readonly string[] | undefined },
+  { service_id, service_name }: { service_id?: string | undefined; service_name: string },
+): JudgedIntent => ({ intentUid: intent_uid, method: endpoint.method, tags, service: { service_id, service_name } });
+
+/** What conditions are judged by. */
+export interface Call extends JudgedIntent {
   /** after validation, defaults filled in */
   parameters: Record<string, unknown>;
   thumbprint: string;
@@ -52,6 +72,10 @@ export const concerns = ({ subject }: Condition, intentUid: string): boolean =>
  * @returns undefined if that cannot be told: of an order with a parameter that is missing, or of values of different types
  */
 export function holds({ subject, comparison, values }: Condition, call: Call): boolean | undefined {
+  if (isOfIntent(subject)) {
+    const isMet = hasAny(subject.of, values.map(String), call);
+    return comparison === 'neq' && isMet !== undefined ? !isMet : isMet;
+  }
   const actual = readSubject(subject, call);
   if (actual === undefined)
     return { eq: false, within: false, neq: true, gt: undefined, gte: undefined, lt: undefined, lte: undefined }[comparison];
@@ -76,7 +100,19 @@ export function holds({ subject, comparison, values }: Condition, call: Call): b
   }
 }
 
-function readSubject(subject: Subject, { parameters, thumbprint, nowMs }: Call): unknown {
+/** Whether a condition is about the intent itself, and so holds for all of its calls or for none. */
+export const isOfIntent = (subject: Subject): subject is { of: IntentSubject } => intentSubjects.some((one) => one === subject.of);
+
+/** Whether an intent has this method, one of these tags, or one of these services; undefined if that is not known. */
+function hasAny(subject: IntentSubject, values: readonly string[], { method, tags, service }: JudgedIntent): boolean | undefined {
+  if (subject === 'method') return method === undefined ? undefined : values.some((value) => value.toUpperCase() === method);
+  if (subject === 'tag') return tags?.some((tag) => values.some((value) => foldTag(value) === foldTag(tag)));
+  const { service_id: id, service_name: name } = service ?? {};
+  if (values.some((value) => value === id || (name !== undefined && foldName(value) === foldName(name)))) return true;
+  return id === undefined || name === undefined ? undefined : false;
+}
+
+function readSubject(subject: Exclude<Subject, { of: IntentSubject }>, { parameters, thumbprint, nowMs }: Call): unknown {
   if (subject.of === 'parameter') return Object.hasOwn(parameters, subject.name) ? parameters[subject.name] : undefined;
   if (subject.of === 'agentKey') return thumbprint;
   if (subject.of === 'dateTime') return new Date(nowMs).toISOString();

@@ -1,8 +1,18 @@
+import { methods } from '../../../schemas/intent.ts';
 import { intentUidPattern } from '../../../schemas/intent-uid.ts';
 import type { Constraint } from '../../../schemas/policy.ts';
 import { pointer } from '../json.ts';
 import { clockSubjects, isZone } from './clock.ts';
-import { type Comparison, type Condition, comparisons, isDate, isInstant, type Scalar, type Subject } from './conditions.ts';
+import {
+  type Comparison,
+  type Condition,
+  comparisons,
+  intentSubjects,
+  isDate,
+  isInstant,
+  type Scalar,
+  type Subject,
+} from './conditions.ts';
 import { coversEntry, oneIntent } from './scope.ts';
 
 export type Place = readonly PropertyKey[];
@@ -35,7 +45,7 @@ const secondsOf = new Map([
   ['week', 604_800],
 ]);
 
-const operands = ['rateLimit', 'count', 'dateTime', 'timeOfDay', 'dayOfWeek', 'agentKey'];
+export const operands = ['rateLimit', 'count', 'dateTime', 'timeOfDay', 'dayOfWeek', 'agentKey', ...intentSubjects] as const;
 
 /** What the constraints of a rule say: which calls it covers, and how many of them. */
 export function readConstraints(
@@ -98,6 +108,9 @@ function readSubject(term: string, { unit }: Constraint, place: Place, complain:
   switch (term) {
     case 'dateTime':
     case 'agentKey':
+    case 'method':
+    case 'tag':
+    case 'service':
       return { of: term };
     case 'timeOfDay':
     case 'dayOfWeek': {
@@ -165,8 +178,24 @@ function checkValues(subject: Subject, comparison: Comparison, values: readonly 
       allow(!isOrder, 'must be eq, neq or within');
       require(texts.length === values.length &&
         texts.every((text) => /^[\w-]{43}$/.test(text)), 'must be the RFC 7638 thumbprint of a key');
+      return;
+    case 'method':
+    case 'tag':
+    case 'service': {
+      const isRight = (text: string) => (subject.of === 'method' ? isMethod(text) : text.trim() !== '');
+      allow(!isOrder, 'must be eq, neq or within');
+      require(texts.length === values.length && texts.every(isRight), `must be ${intentValues[subject.of]}`);
+    }
   }
 }
+
+const isMethod = (text: string): boolean => methods.some((method) => method === text.toUpperCase());
+
+const intentValues = {
+  method: `one of ${methods.join(', ')}`,
+  tag: 'a tag',
+  service: 'the service_id or the name of a service',
+};
 
 /** @returns undefined if the text is no percent-encoded UTF-8 */
 function decode(segment: string): string | undefined {

@@ -1,4 +1,5 @@
 import type { Issue } from '../../../schemas/errors.ts';
+import { methods } from '../../../schemas/intent.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import { canonicalText } from './canonical.ts';
 import { days } from './clock.ts';
@@ -94,11 +95,29 @@ function candidatesFor(subject: Subject, conditions: readonly Condition[], since
       return [call, ...constants.map((value) => ({ ...call, thumbprint: String(value) }))];
     case 'dateTime':
       return [sinceMs, ...neighbours(constants).map((value) => Date.parse(String(value)))].map((nowMs) => ({ ...call, nowMs }));
+    case 'method':
+      return methods.map((method) => ({ ...call, method }));
+    case 'tag':
+      return subsetsOf(constants.map(String)).map((tags) => ({ ...call, tags }));
+    case 'service': {
+      const values = [...constants.map(String), 'a service that no policy names'];
+      return values.flatMap((service_id) => values.map((service_name) => ({ ...call, service: { service_id, service_name } })));
+    }
     // every minute of a week, for which clocks do not change in any zone that matters to what a clock can show
     case 'timeOfDay':
     case 'dayOfWeek':
       return Array.from({ length: days.length * 24 * 60 }, (_, minute) => ({ ...call, nowMs: Date.UTC(2026, 0, 5) + minute * 60_000 }));
   }
+}
+
+/** Of more texts than this, not every subset is tried. */
+const maxTexts = 10;
+
+/** Every subset of some texts; of many, none, each, and all of them. */
+function subsetsOf(texts: readonly string[]): string[][] {
+  const distinct = [...new Set(texts)];
+  if (distinct.length > maxTexts) return [[], ...distinct.map((text) => [text]), distinct];
+  return Array.from({ length: 2 ** distinct.length }, (_, chosen) => distinct.filter((_text, at) => (chosen >> at) % 2 === 1));
 }
 
 /** Values around constants and between them, of the same kinds. */

@@ -1,7 +1,7 @@
 import type { Policy } from '../../../schemas/policy.ts';
 import { canonicalText } from './canonical.ts';
 import type { Grants } from './compile.ts';
-import { type Condition, isDate, isInstant, type Scalar } from './conditions.ts';
+import { type Condition, isDate, isInstant, isOfIntent, type JudgedIntent, type Scalar } from './conditions.ts';
 import type { Payment } from './duties.ts';
 import { rulesFor, rulesForAll } from './judge.ts';
 import type { Charge } from './limits.ts';
@@ -57,13 +57,15 @@ const timeNames = { ...comparisonNames, gt: 'is after', gte: 'is not before', lt
 
 /** A condition in words, for example `amount is less than 500`. */
 export function nameCondition({ subject, comparison, values }: Condition): string {
+  if (isOfIntent(subject) && comparison === 'neq')
+    return `${nameSubject(subject, 'no tag of the intent')} ${subject.of === 'tag' ? 'is' : 'is not'} ${values.join(', ')}`;
   const isParameter = subject.of === 'parameter';
   const isTime = !isParameter || values.some((value) => isDate(value) || isInstant(value));
   const list = values.map(isParameter ? nameValue : String).join(', ');
   return `${nameSubject(subject)} ${(isTime ? timeNames : comparisonNames)[comparison]} ${list}`;
 }
 
-function nameSubject(subject: Condition['subject']): string {
+function nameSubject(subject: Condition['subject'], tag = 'a tag of the intent'): string {
   switch (subject.of) {
     case 'parameter':
       return subject.uid === undefined ? `parameter ${subject.name}` : `parameter ${subject.name} of ${subject.uid}`;
@@ -75,6 +77,12 @@ function nameSubject(subject: Condition['subject']): string {
       return `the day of the week (${subject.zone})`;
     case 'agentKey':
       return "the thumbprint of the agent's key";
+    case 'method':
+      return 'the method';
+    case 'tag':
+      return tag;
+    case 'service':
+      return 'the service';
   }
 }
 
@@ -127,9 +135,9 @@ const order: Rule['kind'][] = ['permission', 'prohibition', 'limit'];
  * What a policy says about one intent in particular, in plain sentences: conditions, payments, and limits that are not those of everything.
  * @param grants - of the policy
  */
-export function describeTerms(grants: Pick<Grants, 'scope' | 'rules'>, intentUid: string): string[] {
+export function describeTerms(grants: Pick<Grants, 'scope' | 'rules'>, intent: JudgedIntent): string[] {
   const general = rulesForAll(grants);
-  return rulesFor(grants.rules, intentUid)
+  return rulesFor(grants.rules, intent)
     .filter((rule) => rule.payments.length > 0 || !general.includes(rule))
     .map(describeRule);
 }

@@ -1,6 +1,6 @@
 import { type Call, type Condition, concerns, holds } from './conditions.ts';
 import { describeRule, nameCondition } from './describe.ts';
-import { findObstacle, judge, rulesFor } from './judge.ts';
+import { findObstacle, judge, names } from './judge.ts';
 import { type Charge, mergeCharges } from './limits.ts';
 import type { Rule } from './reading.ts';
 
@@ -35,15 +35,17 @@ export function explainCall(rules: readonly Rule[], call: Call): Explanation {
   return {
     isPermitted: judgement.isPermitted,
     ...(decisive !== undefined && { decidedBy: decisive }),
-    rules: rulesFor(rules, call.intentUid).map((rule) => {
-      const obstacle = findObstacle(rule, call);
-      return {
-        rule: rule.place,
-        sentence: describeRule(rule),
-        applies: !obstacle,
-        why: obstacle ? describeObstacle(obstacle, call) : whyApplies(rule, call),
-      };
-    }),
+    rules: rules
+      .filter((rule) => names(rule, call.intentUid))
+      .map((rule) => {
+        const obstacle = findObstacle(rule, call);
+        return {
+          rule: rule.place,
+          sentence: describeRule(rule),
+          applies: !obstacle,
+          why: obstacle ? describeObstacle(obstacle, call) : whyApplies(rule, call),
+        };
+      }),
     charges: judgement.isPermitted ? mergeCharges(judgement.rules.flatMap(({ charges }) => charges)) : [],
   };
 }

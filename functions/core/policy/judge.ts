@@ -1,4 +1,4 @@
-import { type Call, type Condition, concerns, holds } from './conditions.ts';
+import { type Call, type Condition, concerns, holds, isOfIntent, type JudgedIntent } from './conditions.ts';
 import { type Charge, mergeCharges } from './limits.ts';
 import type { Rule } from './reading.ts';
 import { coversEntry, isRuledOut, oneIntent } from './scope.ts';
@@ -20,7 +20,7 @@ export interface Refusal {
 }
 
 /** Whether a rule names the intent of a call. Prohibitions and limits apply whatever the letter case of the namespace. */
-const names = ({ kind, entry }: Rule, intentUid: string): boolean =>
+export const names = ({ kind, entry }: Rule, intentUid: string): boolean =>
   kind === 'permission' ? coversEntry(entry, oneIntent(intentUid)) : isRuledOut([entry], oneIntent(intentUid));
 
 /**
@@ -59,8 +59,27 @@ export function judge(rules: readonly Rule[], call: Call): Judgement {
   return { isPermitted: false, reason: 'condition', rule: permission, condition: findObstacle(permission, call), otherwise };
 }
 
+/** What conditions on the intent itself are judged by, which hold whatever the rest of a call is. */
+const noCall = { parameters: {}, thumbprint: '', nowMs: 0 };
+
+/** Whether a rule is about an intent: it names it, and its conditions on the intent itself are fulfilled or cannot be told. */
+const isAbout = (rule: Rule, intent: JudgedIntent): boolean =>
+  names(rule, intent.intentUid) &&
+  rule.conditions.every((condition) => !isOfIntent(condition.subject) || holds(condition, { ...intent, ...noCall }) !== false);
+
 /** The rules that say something about an intent, whatever the parameters. */
-export const rulesFor = (rules: readonly Rule[], intentUid: string): Rule[] => rules.filter((rule) => names(rule, intentUid));
+export const rulesFor = (rules: readonly Rule[], intent: JudgedIntent): Rule[] => rules.filter((rule) => isAbout(rule, intent));
+
+/** Conditions that are left to ask about a call of an intent that a rule is about. */
+export const openConditions = ({ conditions }: Rule, intent: JudgedIntent): Condition[] =>
+  conditions.filter((condition) => !isOfIntent(condition.subject) || holds(condition, { ...intent, ...noCall }) === undefined);
+
+/** Whether some call of an intent may be permitted: a permission is about it, and nothing prohibits all of its calls. */
+export function mayBeExecuted(rules: readonly Rule[], intent: JudgedIntent): boolean {
+  const about = rulesFor(rules, intent);
+  const isProhibited = about.some((rule) => rule.kind === 'prohibition' && openConditions(rule, intent).length === 0);
+  return !isProhibited && about.some(({ kind }) => kind === 'permission');
+}
 
 /** The rules that apply to every call that a scope permits. */
 export const rulesForAll = ({ scope, rules }: { scope: readonly string[]; rules: readonly Rule[] }): Rule[] =>

@@ -1,3 +1,4 @@
+import { foldTag } from '../../../schemas/text.ts';
 import { stopWords } from './stop-words.ts';
 import { wordsOf } from './text.ts';
 
@@ -23,6 +24,3 @@ export const listedTags = (list: string): string[] => [
       .filter((tag) => tag !== ''),
   ),
 ];
-
-/** How tags and namespaces are compared: ignoring case and surrounding white space. */
-export const foldTag = (tag: string): string => tag.normalize('NFC').trim().toLowerCase();

@@ -1,5 +1,6 @@
 import type { IntentDetails, Match } from '../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../schemas/search.ts';
+import type { IntentRecord } from '../store/records.ts';
 
 /** An intent that a search found. */
 export interface Hit {
@@ -17,7 +18,7 @@ export interface SearchResult {
 
 export interface SearchOptions {
   /** Of the best answers to a question, these come after all others: what nobody may execute. */
-  isForbidden?: (uid: string) => boolean;
+  isForbidden?: (uid: string, read: () => { record: IntentRecord; service_name: string }) => boolean;
 }
 
 /** What answers searches: SQLite in the function, or an OpenSearch Serverless collection. */

@@ -1,7 +1,8 @@
 import { type AgentState, agentIdInPath } from '../../../schemas/agent.ts';
+import { foldName } from '../../../schemas/text.ts';
 import { ApiError, unavailable } from '../api-error.ts';
 import { newUlid } from '../ulid.ts';
-import { foldName, type Key, keys } from './keys.ts';
+import { type Key, keys } from './keys.ts';
 import type { Item, Table } from './table.ts';
 import { openWaitingAgents, waitSeconds } from './waiting-agents.ts';
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
+import { foldName } from '../../../schemas/text.ts';
 import { ulidTimeMs } from '../ulid.ts';
 import type { Change } from './records.ts';
 
@@ -48,16 +49,6 @@ export function tableOf(pk: string): TableName {
   if (!table) throw new TypeError('no table holds partitions of this kind');
   return table;
 }
-
-/** How names of services and agent ids are compared: ignoring case, surrounding and repeated white space, and invisible characters. */
-export const foldName = (name: string): string =>
-  name
-    .normalize('NFC')
-    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
-    .trim()
-    .replace(/\s+/g, ' ')
-    .toUpperCase()
-    .toLowerCase();
 
 /** Longest sort key, in bytes of UTF-8. */
 const maxSortKeyBytes = 1024;

@@ -1,6 +1,7 @@
+import { foldName } from '../../../schemas/text.ts';
 import { ApiError } from '../api-error.ts';
 import { newUlid } from '../ulid.ts';
-import { foldName, keys } from './keys.ts';
+import { keys } from './keys.ts';
 import type { ServiceRecord } from './records.ts';
 import type { Table } from './table.ts';
 

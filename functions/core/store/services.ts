@@ -1,11 +1,12 @@
 import type { StoredCredential } from '../../../schemas/credential.ts';
 import { type ServiceInput, toService } from '../../../schemas/service.ts';
+import { foldName } from '../../../schemas/text.ts';
 import { type Admin, operator, requireNamespace } from '../admin/admin.ts';
 import { invalidParameter } from '../api-error.ts';
 import { isUlid, newUlid } from '../ulid.ts';
 import { announceChange } from './changes.ts';
 import { type AdminChange, digestOf, type History, openHistory } from './history.ts';
-import { foldName, keys } from './keys.ts';
+import { keys } from './keys.ts';
 import { createRoster, findMemberOutside, removeMembers } from './members.ts';
 import type { ServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { JudgedIntent } from '../../../functions/core/policy/conditions.ts';
 import type { IntentDetails } from '../../../schemas/intent.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import { deployment } from './deployment.ts';
@@ -12,7 +13,7 @@ import type { IntentPage, ServiceList } from './wire.ts';
 const typingMs = 120;
 
 /** The terms of the policy in force, for each intent. */
-export function useTerms(): (intentUid: string) => Terms | undefined {
+export function useTerms(): (intent: JudgedIntent) => Terms | undefined {
   const policy = useRead<Policy>('/api/policy').answer?.value;
   return useMemo(() => (policy ? readTerms(policy, deployment.publicUrl) : () => undefined), [policy]);
 }
@@ -55,7 +56,11 @@ export function Catalogue({ query }: { query: URLSearchParams }) {
       </p>
       <ul class="hits">
         {found?.intents.map((intent) => (
-          <Hit key={intent.intent_uid} intent={intent} terms={termsOf(intent.intent_uid)} />
+          <Hit
+            key={intent.intent_uid}
+            intent={intent}
+            terms={termsOf({ intentUid: intent.intent_uid, tags: intent.tags, service: { service_name: intent.service_name } })}
+          />
         ))}
       </ul>
       {found && found.pagination.total_pages > 1 && (

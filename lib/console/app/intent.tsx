@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { judgedIntent } from '../../../functions/core/policy/conditions.ts';
 import type { FullIntent } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { Allowance, useTerms } from './catalogue.tsx';
@@ -23,7 +24,7 @@ export function IntentView({ uid, query }: { uid: string; query: URLSearchParams
     { view: 'full' },
     isAdmin ? 'admin' : undefined,
   );
-  const terms = useTerms()(uid);
+  const termsOf = useTerms();
   if (error !== undefined) {
     return (
       <>
@@ -36,6 +37,7 @@ export function IntentView({ uid, query }: { uid: string; query: URLSearchParams
     );
   }
   if (answer === undefined) return <p role="status">Loading …</p>;
+  const terms = termsOf(judgedIntent(answer.value, answer.value));
   return <Loaded key={uid} intent={answer.value} terms={terms} given={query.get('parameters')} isAdmin={isAdmin} />;
 }
 

@@ -1,6 +1,7 @@
+import type { JudgedIntent } from '../../../functions/core/policy/conditions.ts';
 import { describeRule } from '../../../functions/core/policy/describe.ts';
-import { rulesFor } from '../../../functions/core/policy/judge.ts';
-import { interpretPolicy, PolicyError } from '../../../functions/core/policy/reading.ts';
+import { openConditions, rulesFor } from '../../../functions/core/policy/judge.ts';
+import { interpretPolicy, PolicyError, type Rule } from '../../../functions/core/policy/reading.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 
 /** What the policy says about one intent. */
@@ -16,13 +17,13 @@ export interface Terms {
  * @param publicUrl - the gate's address for itself, which the policy's targets begin with
  * @returns what it says about an intent; nothing if this page does not understand the policy
  */
-export function readTerms(policy: Policy, publicUrl: string): (intentUid: string) => Terms | undefined {
+export function readTerms(policy: Policy, publicUrl: string): (intent: JudgedIntent) => Terms | undefined {
   try {
     const { rules } = interpretPolicy(policy, publicUrl);
-    return (intentUid) => {
-      const own = rulesFor(rules, intentUid);
+    return (intent) => {
+      const own = rulesFor(rules, intent);
       const of = (kind: string) => own.filter((rule) => rule.kind === kind);
-      const isPlain = ({ conditions }: { conditions: unknown[] }) => conditions.length === 0;
+      const isPlain = (rule: Rule) => openConditions(rule, intent).length === 0;
       const sentences = own.map(describeRule);
       if (of('prohibition').some(isPlain)) return { access: 'prohibited', sentences };
       if (of('permission').length === 0) return { access: 'not permitted', sentences };

@@ -11,12 +11,15 @@ const termsUnder = (file: string) => {
 
 test('an intent is open to everyone, or prohibited', () => {
   const termsOf = termsUnder('bin/local/policy.json');
-  expect(termsOf('a.example:b:v1')).toEqual({ access: 'open', sentences: ['You may execute every intent, at most 60 times a minute.'] });
-  expect(termsOf('world.example:export-countries:v1')).toMatchObject({ access: 'prohibited' });
+  expect(termsOf({ intentUid: 'a.example:b:v1' })).toEqual({
+    access: 'open',
+    sentences: ['You may execute every intent, at most 60 times a minute.'],
+  });
+  expect(termsOf({ intentUid: 'world.example:export-countries:v1' })).toMatchObject({ access: 'prohibited' });
 });
 
 test('an intent that nothing permits is not permitted', () => {
-  expect(termsUnder('samples/policies/office-hours.json')('nowhere.example:b:v1')).toMatchObject({
+  expect(termsUnder('samples/policies/office-hours.json')({ intentUid: 'nowhere.example:b:v1' })).toMatchObject({
     access: expect.not.stringMatching('^open$'),
   });
 });
@@ -24,6 +27,9 @@ test('an intent that nothing permits is not permitted', () => {
 test('of a policy that the page does not understand it says nothing', () => {
   const policy = JSON.parse(readFileSync('policy.json', 'utf8'));
   expect(
-    readTerms({ ...policy, permission: [{ target: 'https://other.example', action: 'fly' }] }, 'https://gate.example')('a.example:b:v1'),
+    readTerms(
+      { ...policy, permission: [{ target: 'https://other.example', action: 'fly' }] },
+      'https://gate.example',
+    )({ intentUid: 'a.example:b:v1' }),
   ).toBe(undefined);
 });

@@ -1,7 +1,7 @@
 import { splitIntentUid } from '../../../../schemas/intent-uid.ts';
+import { foldTag } from '../../../../schemas/text.ts';
 import type { IntentRecord, ServiceRecord } from '../../store/records.ts';
 import { fields, fieldWeights, type SearchDocument, toDocument } from '../document.ts';
-import { foldTag } from '../query.ts';
 import { wordsOf } from '../text.ts';
 
 /**

@@ -1,6 +1,7 @@
 import type { SearchQuery } from '../../../../schemas/search.ts';
+import { foldTag } from '../../../../schemas/text.ts';
 import { invalidParameter } from '../../api-error.ts';
-import { foldTag, listedTags, questionWords } from '../query.ts';
+import { listedTags, questionWords } from '../query.ts';
 import { tokenize } from '../text.ts';
 
 /** OpenSearch pages no deeper than this by number. */

@@ -3,7 +3,6 @@ import type { SearchQuery } from '../../../../schemas/search.ts';
 import { gistOfQuestion, partsOfQuestion } from '../likeness.ts';
 import { questionWords } from '../query.ts';
 import { combine, type Layers, type RankingWeights } from '../ranking-weights.ts';
-import type { SearchOptions } from '../search-engine.ts';
 import { wordsOf } from '../text.ts';
 import { wordVectors } from '../word-vectors.ts';
 import type { Gists } from './gists.ts';
@@ -92,7 +91,9 @@ function directionsOf(question: string): { whole: Float32Array; parts: Float32Ar
   return whole && { whole, parts: parts.filter((part) => part !== undefined) };
 }
 
-export interface RankingOptions extends SearchOptions {
+export interface RankingOptions {
+  /** what comes after all others of the best */
+  isForbidden?: ((candidate: { id: number; uid: string }) => boolean) | undefined;
   /** default: those that the project ships */
   weights?: RankingWeights;
 }
@@ -161,7 +162,7 @@ export function prepareRanking(database: DatabaseSync, { postings, meanings, gis
         .map((candidate) => ({
           ...candidate,
           score: combine(candidate.layers, weights),
-          isForbidden: isForbidden?.(candidate.uid) ?? false,
+          isForbidden: isForbidden?.(candidate) ?? false,
         }))
         .sort((a, b) => Number(a.isForbidden) - Number(b.isForbidden) || compareCandidates(a, b));
       const first = (page - 1) * page_size;

@@ -2,11 +2,11 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { digestIntent } from '../../../../schemas/intent-digest.ts';
 import { splitIntentUid } from '../../../../schemas/intent-uid.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
+import { foldTag } from '../../../../schemas/text.ts';
 import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../store/records.ts';
 import { minUlidAt } from '../../ulid.ts';
 import { meaningText, type SearchDocument, toDocument } from '../document.ts';
 import { type Gist, gistOf } from '../likeness.ts';
-import { foldTag } from '../query.ts';
 import type { SearchResult } from '../search-engine.ts';
 import { wordsOf } from '../text.ts';
 import { wordVectors } from '../word-vectors.ts';
@@ -15,15 +15,15 @@ import { openGists } from './gists.ts';
 import { type Meaning, openMeanings, toMeaning } from './meanings.ts';
 import { openParts } from './parts.ts';
 import { openPostings } from './postings.ts';
-import type { Ranked, RankingOptions } from './rank.ts';
-import { prepareSearch } from './search.ts';
+import type { Ranked } from './rank.ts';
+import { type IndexSearchOptions, prepareSearch } from './search.ts';
 
 /** Everything that a registry's live intents are found by. */
 export interface SearchIndex {
   /** Applies records as they now stand: all of them or, if it throws, none. Intents are found only while their service is live too. */
   apply(records: readonly RegistryRecord[]): void;
   /** @param options - how questions are ranked */
-  search(query: SearchQuery, options?: RankingOptions): SearchResult;
+  search(query: SearchQuery, options?: IndexSearchOptions): SearchResult;
   /** All that the layers of the ranking say of the best entries: what their weights are chosen by. */
   describeBest(question: string): Ranked[];
   /** Completes the file, and rearranges it for reading, before it is kept as a snapshot. */

@@ -1,9 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type Match, toIntentDetails } from '../../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
+import { foldTag } from '../../../../schemas/text.ts';
 import type { IntentRecord } from '../../store/records.ts';
-import { foldTag, listedTags, questionWords } from '../query.ts';
-import type { Hit, SearchResult } from '../search-engine.ts';
+import { listedTags, questionWords } from '../query.ts';
+import type { Hit, SearchOptions, SearchResult } from '../search-engine.ts';
 import { matchEvery } from './match.ts';
 import { type Entry, type Filter, type InMemory, prepareRanking, type Ranking, type RankingOptions } from './rank.ts';
 
@@ -44,6 +45,8 @@ function list(database: DatabaseSync, filters: Filter[], { uid, after, page, pag
   return { entries: rows.map(({ id }) => ({ id: Number(id), score: 0 })), total };
 }
 
+export interface IndexSearchOptions extends SearchOptions, Pick<RankingOptions, 'weights'> {}
+
 /** Prepares an index to be searched: what passes all filters, by uid or, if there is a question, by how well it answers. */
 export function prepareSearch(database: DatabaseSync, inMemory: InMemory) {
   const { rank, describeBest } = prepareRanking(database, inMemory);
@@ -53,13 +56,23 @@ export function prepareSearch(database: DatabaseSync, inMemory: InMemory) {
 
   const explain = (words: string[], { id, score }: Entry): Match => ({ score, words: heldOf(words, id) });
 
-  const search = (query: SearchQuery, options?: RankingOptions): SearchResult => {
+  const readRecord = (id: number) => readHit.get(id) as { record: string; digest: string; service_name: string };
+
+  const search = (query: SearchQuery, { weights, isForbidden }: IndexSearchOptions = {}): SearchResult => {
+    const read = (id: number) => {
+      const { record, service_name } = readRecord(id);
+      return { record: JSON.parse(record) as IntentRecord, service_name };
+    };
+    const isBehind = isForbidden && (({ id, uid }: { id: number; uid: string }) => isForbidden(uid, () => read(id)));
     const filters = filtersOf(query);
     const words = query.query === undefined ? undefined : questionWords(query.query);
     if (!filters || words?.length === 0) return nothing;
-    const { entries, total } = query.query === undefined ? list(database, filters, query) : rank(query.query, filters, query, options);
+    const { entries, total } =
+      query.query === undefined
+        ? list(database, filters, query)
+        : rank(query.query, filters, query, { ...(weights && { weights }), isForbidden: isBehind });
     const hits = entries.map((entry): Hit => {
-      const { record, digest, service_name } = readHit.get(entry.id) as { record: string; digest: string; service_name: string };
+      const { record, digest, service_name } = readRecord(entry.id);
       return {
         intent: toIntentDetails(JSON.parse(record) as IntentRecord, service_name, digest),
         ...(query.explain === 'true' && { match: explain(words ?? [], entry) }),

@@ -195,7 +195,7 @@ describe('compilePolicy', () => {
       'another operand',
       permit({ constraint: [{ ...(rate(1, 'minute') as object), leftOperand: 'a:spatial' }] }),
       '/permission/0/constraint/0/leftOperand',
-      'must be one of rateLimit, count, dateTime, timeOfDay, dayOfWeek, agentKey, or end in /parameters/<name>',
+      'must be one of rateLimit, count, dateTime, timeOfDay, dayOfWeek, agentKey, method, tag, service, or end in /parameters/<name>',
     ],
     ['another operator', permit({ constraint: [rate(1, 'minute', 'lt')] }), '/permission/0/constraint/0/operator', 'must be lte'],
     [

@@ -2,13 +2,20 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { compareForRegistry } from '../../../../functions/core/policy/compare.ts';
 import { compilePolicy, type Grants } from '../../../../functions/core/policy/compile.ts';
-import { type Call, holds, type Scalar, type Subject } from '../../../../functions/core/policy/conditions.ts';
+import {
+  type Call,
+  holds,
+  type JudgedIntent,
+  judgedIntent,
+  type Scalar,
+  type Subject,
+} from '../../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../../functions/core/policy/contradictions.ts';
 import { describeRefusal, describeTerms } from '../../../../functions/core/policy/describe.ts';
 import { explainCall } from '../../../../functions/core/policy/explain.ts';
-import { chargesOf, judge } from '../../../../functions/core/policy/judge.ts';
+import { chargesOf, judge, mayBeExecuted } from '../../../../functions/core/policy/judge.ts';
 import { unitOf } from '../../../../functions/core/policy/limits.ts';
-import { PolicyError } from '../../../../functions/core/policy/reading.ts';
+import { PolicyError, type Rule } from '../../../../functions/core/policy/reading.ts';
 import { type Constraint, odrlContext, type Policy, type PolicyPermission } from '../../../../schemas/policy.ts';
 
 const baseUrl = 'https://gate.example';
@@ -386,14 +393,14 @@ describe('contradictions', () => {
 });
 
 test('what a change does to the intents of a registry', () => {
-  const uids = ['a.example:pay:v1', 'a.example:get:v1', 'b.example:get:v1', 'c.example:get:v1'];
+  const listed = ['a.example:pay:v1', 'a.example:get:v1', 'b.example:get:v1', 'c.example:get:v1'].map((intentUid) => ({ intentUid }));
   const before = compile({ permission: [execute(`${intents}?namespace=a.example`, [rate(5)]), execute(`${intents}?namespace=b.example`)] });
   const after = compile({
     permission: [execute(`${intents}?namespace=c.example`), execute(`${intents}?namespace=a.example`, [rate(5)])],
     prohibition: [execute(pay, [amount('gte', 500)])],
   });
-  expect(compareForRegistry(before, before, uids)).toEqual({ gained: [], lost: [], limitedOtherwise: [] });
-  expect(compareForRegistry(before, after, uids)).toEqual({
+  expect(compareForRegistry(before, before, listed)).toEqual({ gained: [], lost: [], limitedOtherwise: [] });
+  expect(compareForRegistry(before, after, listed)).toEqual({
     gained: ['c.example:get:v1'],
     lost: ['b.example:get:v1'],
     limitedOtherwise: [
@@ -479,6 +486,98 @@ describe('what the dearest call takes of a budget', () => {
 
 test('what is said about one intent', () => {
   const grants = compile({ permission: [execute(intents, [rate(9)]), execute(pay, [rate(2)])] });
-  expect(describeTerms(grants, 'a.example:pay:v1')).toEqual(['You may execute the intent a.example:pay:v1, at most 2 times a day.']);
-  expect(describeTerms(grants, 'a.example:get:v1')).toEqual([]);
+  expect(describeTerms(grants, { intentUid: 'a.example:pay:v1' })).toEqual([
+    'You may execute the intent a.example:pay:v1, at most 2 times a day.',
+  ]);
+  expect(describeTerms(grants, { intentUid: 'a.example:get:v1' })).toEqual([]);
+});
+
+describe('conditions on the intent itself', () => {
+  const operand = (term: string) => `${baseUrl}/vocabulary/${term}`;
+  const on = (term: string, operator: Constraint['operator'], rightOperand: Constraint['rightOperand']): Constraint => ({
+    leftOperand: operand(term),
+    operator,
+    rightOperand,
+  });
+  const github = { service_id: '01JGITHUB', service_name: 'GitHub REST API' };
+  const intent = (slug: string, method: string, tags: string[] = [], service = github) =>
+    judgedIntent({ intent_uid: `api.github.example:${slug}:v1`, endpoint: { method }, tags }, service);
+  const read = intent('repos-get', 'GET', ['Repos']);
+  const remove = intent('repos-delete', 'DELETE', ['repos', 'dangerous']);
+  const other = intent('send', 'POST', [], { service_id: '01JOTHER', service_name: 'Other' });
+  const isPermitted = (grants: Grants, one: JudgedIntent) => judge(grants.rules, { ...callOf(''), ...one }).isPermitted;
+
+  test.each<[string, Constraint, [read: boolean, remove: boolean, other: boolean]]>([
+    ['method eq', on('method', 'eq', 'GET'), [true, false, false]],
+    ['method eq, in small letters', on('method', 'eq', 'get'), [true, false, false]],
+    ['method neq', on('method', 'neq', 'GET'), [false, true, true]],
+    ['method within', on('method', 'within', ['POST', 'GET']), [true, false, true]],
+    ['tag eq, whatever its letter case', on('tag', 'eq', 'REPOS'), [true, true, false]],
+    ['tag neq', on('tag', 'neq', 'dangerous'), [true, false, true]],
+    ['tag within', on('tag', 'within', ['dangerous', 'nothing']), [false, true, false]],
+    ['service eq, by name', on('service', 'eq', 'github  rest api'), [true, true, false]],
+    ['service eq, by id', on('service', 'eq', '01JGITHUB'), [true, true, false]],
+    ['service neq', on('service', 'neq', 'Other'), [true, true, false]],
+    ['service within', on('service', 'within', ['01JOTHER', 'nobody']), [false, false, true]],
+  ])('%s', (_, constraint, expected) => {
+    const permitted = compile({ permission: [execute(intents, [constraint])] });
+    expect([read, remove, other].map((one) => isPermitted(permitted, one))).toEqual(expected);
+    expect([read, remove, other].map((one) => mayBeExecuted(permitted.rules, one))).toEqual(expected);
+    const prohibited = compile({ permission: [execute(intents)], prohibition: [execute(intents, [constraint])] });
+    expect([read, remove, other].map((one) => isPermitted(prohibited, one))).toEqual(expected.map((is) => !is));
+    expect([read, remove, other].map((one) => mayBeExecuted(prohibited.rules, one))).toEqual(expected.map((is) => !is));
+    const unknown = { intentUid: read.intentUid };
+    expect([isPermitted(permitted, unknown), isPermitted(prohibited, unknown)]).toEqual([false, false]);
+  });
+
+  test('read-only access to one service takes two rules', () => {
+    const grants = compile({
+      permission: [execute(intents, [on('service', 'eq', 'GitHub REST API'), rate(60)])],
+      prohibition: [execute(intents, [on('method', 'neq', 'GET')])],
+    });
+    expect([read, remove, other].map((one) => isPermitted(grants, one))).toEqual([true, false, false]);
+    expect(describeTerms(grants, read)).toEqual([
+      'You may execute every intent if the service is GitHub REST API, at most 60 times a day.',
+    ]);
+    expect(describeTerms(grants, other)).toEqual([
+      'You must not execute every intent if the method is not GET, whatever else is permitted.',
+    ]);
+    const judgement = judge(grants.rules, { ...callOf(''), ...remove });
+    if (judgement.isPermitted) throw new Error('permitted');
+    expect([judgement.reason, describeRefusal(judgement.rule as Rule, judgement.condition, judgement.otherwise)]).toEqual([
+      'condition',
+      'You must not execute every intent if the method is not GET.',
+    ]);
+    const everything = compile({ permission: [execute(intents, [rate(60)])] });
+    expect(compareForRegistry(everything, grants, [read, remove, other])).toMatchObject({
+      gained: [],
+      lost: [remove.intentUid, other.intentUid],
+    });
+    expect(explainCall(grants.rules, { ...callOf(''), ...remove })).toMatchObject({
+      isPermitted: false,
+      decidedBy: '/prohibition/0/constraint/0',
+    });
+  });
+
+  test.each<[string, Constraint, string, string]>([
+    ['another method', on('method', 'eq', 'GTE'), 'rightOperand', 'must be one of GET, POST, PUT, DELETE, PATCH'],
+    ['an order of methods', on('method', 'lt', 'GET'), 'operator', 'must be eq, neq or within'],
+    ['a tag that is a number', on('tag', 'eq', 5), 'rightOperand', 'must be a tag'],
+    ['an empty name', on('service', 'eq', ' '), 'rightOperand', 'must be the service_id or the name of a service'],
+    ['a unit', { ...on('service', 'eq', 'GitHub'), unit: 'urn:x:y' }, 'unit', 'must be left out: values are compared as they are'],
+  ])('%s is refused', (_, constraint, member, problem) => {
+    expect(() => compile({ permission: [execute(intents, [constraint])] })).toThrow(
+      new PolicyError([{ path: `/permission/0/constraint/0/${member}`, problem }]),
+    );
+  });
+
+  test.each<[string, Constraint[], number]>([
+    ['two methods at once', [on('method', 'eq', 'GET'), on('method', 'eq', 'PUT')], 1],
+    ['two services at once', [on('service', 'eq', 'A'), on('service', 'eq', 'B'), on('service', 'eq', 'C')], 1],
+    ['a tag that is there and is not', [on('tag', 'eq', 'a'), on('tag', 'neq', 'A')], 1],
+    ['two tags', [on('tag', 'eq', 'a'), on('tag', 'eq', 'b')], 0],
+    ['an id and a name', [on('service', 'eq', 'A'), on('service', 'eq', '01J')], 0],
+  ])('%s: contradictions are found', (_, constraints, warnings) => {
+    expect(findContradictions(policyOf({ permission: [execute(intents, constraints)] }), baseUrl, 0)).toHaveLength(warnings);
+  });
 });

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openIntents } from '../../../../functions/core/store/intents.ts';
-import { foldName, keys } from '../../../../functions/core/store/keys.ts';
+import { keys } from '../../../../functions/core/store/keys.ts';
 import { openServices } from '../../../../functions/core/store/services.ts';
 import { openTable, type Table } from '../../../../functions/core/store/table.ts';
 import { newUlid } from '../../../../functions/core/ulid.ts';
+import { foldName } from '../../../../schemas/text.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';
 import { startTable, type TestTable } from '../../../support/table.ts';
 
