@@ -2,9 +2,9 @@
 import { ApiError } from '../../functions/core/api-error.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
 import type { TableName } from '../../functions/core/store/keys.ts';
-import { foldName } from '../../schemas/text.ts';
 import { listServices } from '../../functions/core/store/service-list.ts';
 import { openServices } from '../../functions/core/store/services.ts';
+import { foldName } from '../../schemas/text.ts';
 import { connectTable } from '../support/connect-table.ts';
 import type { Operation } from '../support/linearizable.ts';
 import { seededRandom } from '../support/random.ts';

@@ -46,7 +46,10 @@ export function countServiceCall(serviceId: string, limit: RateLimit): LimitRequ
  * whichever client they use; rates to the person with this client, whose windows are in the same item, so that one write counts the call.
  * @param holder - `account` is the thumbprint but for people, see `pat/holder.ts`
  */
-export const countExecution = ({ thumbprint, account }: { thumbprint: string; account: string }, charges: readonly Charge[]): LimitRequest => ({
+export const countExecution = (
+  { thumbprint, account }: { thumbprint: string; account: string },
+  charges: readonly Charge[],
+): LimitRequest => ({
   holder: thumbprint,
   counter: 'execute',
   charges:
