@@ -1,6 +1,6 @@
 import { type Deployment, fillConsole } from './core/documents/console-page.ts';
 import { readConsole } from './core/documents/files.ts';
-import { readEnvironment } from './core/environment.ts';
+import { readEnvironment, splitList } from './core/environment.ts';
 import { entityTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 
@@ -8,6 +8,7 @@ export interface Deps {
   readConsole(): string;
   /** where admins sign in; none if they cannot here */
   signIn?: Deployment['signIn'];
+  localUpstreams?: readonly string[];
 }
 
 /** The page runs its own files and calls this gate, and the user pool for tokens; nothing else. Pictures are those in answers of intents, as data. */
@@ -26,9 +27,9 @@ const securityPolicy = (signIn: Deployment['signIn']): string =>
 
 /** `GET /console`: the catalogue and the console. It is the same page for everybody; what it shows it reads with what whoever uses it may read. */
 export const createAction =
-  ({ readConsole, signIn }: Deps): Action =>
+  ({ readConsole, signIn, localUpstreams }: Deps): Action =>
   async ({ baseUrl }) => {
-    const text = fillConsole(readConsole(), { publicUrl: baseUrl, ...(signIn && { signIn }) });
+    const text = fillConsole(readConsole(), { publicUrl: baseUrl, ...(signIn && { signIn }), ...(localUpstreams && { localUpstreams }) });
     const headers = {
       'Content-Type': 'text/html; charset=utf-8',
       'Content-Security-Policy': securityPolicy(signIn),
@@ -39,6 +40,16 @@ export const createAction =
     return { status: 200, text, headers };
   };
 
-const { signInDomain: domain, consoleClient: clientId } = readEnvironment([], ['signInDomain', 'consoleClient']);
+const {
+  signInDomain: domain,
+  consoleClient: clientId,
+  localUpstreams,
+} = readEnvironment([], ['signInDomain', 'consoleClient', 'localUpstreams']);
 
-export const handler = serve(createAction({ readConsole, ...(domain && clientId && { signIn: { domain, clientId } }) }));
+export const handler = serve(
+  createAction({
+    readConsole,
+    ...(domain && clientId && { signIn: { domain, clientId } }),
+    ...(localUpstreams && { localUpstreams: splitList(localUpstreams) }),
+  }),
+);

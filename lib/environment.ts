@@ -55,6 +55,7 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...(needs.kms && needs.policy && proofEnvironment(settings)),
     ...((credential === 'admin' || needs.adminTokens) && adminEnvironment(parts)),
     ...(needs.signIn && parts.signIn && signInEnvironment(settings, parts.signIn, parts.userPoolId)),
+    ...(needs.adminSignIn && settings.localUpstreams.length > 0 && { [variables.localUpstreams]: settings.localUpstreams.join(',') }),
     ...(needs.adminSignIn &&
       parts.console && { [variables.signInDomain]: parts.console.domain, [variables.consoleClient]: parts.console.clientId }),
     ...(needs.table?.history && { [variables.historyDays]: String(settings.historyDays) }),
@@ -93,7 +94,8 @@ const signInEnvironment = (
   [variables.patLifeSeconds]: String(patLifeSeconds),
 });
 
-const egressEnvironment = ({ egressPorts, allowLoopback }: Settings) => ({
+const egressEnvironment = ({ egressPorts, allowLoopback, localUpstreams }: Settings) => ({
   [variables.egressPorts]: egressPorts.join(','),
   ...(allowLoopback && { [variables.egressLoopback]: 'true' }),
+  ...(localUpstreams.length > 0 && { [variables.localUpstreams]: localUpstreams.join(',') }),
 });

@@ -1,5 +1,8 @@
+import { isIP } from 'node:net';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
+import { isOnLocalNetwork } from '../functions/core/relay/addresses.ts';
+import { targetOf } from '../functions/core/relay/target.ts';
 import { isRedirectUri } from '../functions/core/sign-in/redirect-uri.ts';
 import { namespace } from '../schemas/service.ts';
 import { endpoints } from './endpoints.ts';
@@ -43,6 +46,13 @@ const always = (name: string) => ({ path: [name], when: () => true });
 
 /** The stage of `npm start`, which needs no entry in cdk.json. */
 const localStage = 'local';
+
+/** Whether a text is a host name, or an address of a private network, spelt as URLs have it. */
+function isLocalUpstream(text: string): boolean {
+  const url = URL.parse(`http://${isIP(text) === 6 ? `[${text}]` : text}`);
+  const isName = isIP(text) === 0 && /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(text);
+  return url !== null && targetOf(url).hostname === text && (isName || isOnLocalNetwork(text));
+}
 
 /** Whether an address is spelt in the one form that all its spellings stand for: PATs and policies name it. */
 function isBaseUrl(text: string): boolean {
@@ -163,6 +173,13 @@ const settingsObject = z.strictObject({
     .describe('where hosts get their answer that publish no description of themselves; on 127.0.0.1 and [::1], at any port'),
   egressPorts: list(wholeNumber(1, 65_535)).default([443]).describe('ports at which intents may be called'),
   allowLoopback: flag.default(false).describe('intents may be called at loopback addresses over http; only in the stage `local`'),
+  localUpstreams: list(
+    z.string().refine(isLocalUpstream, 'must be a host name of letters, digits, hyphens and dots, or an address of a private network'),
+  )
+    .default([])
+    .describe(
+      'hosts on your own network that intents may call, over http, too, and at any port: names of containers, or addresses such as 192.168.1.7; only in the stage `local`',
+    ),
   corsOrigins: list(z.string().refine((text) => text === '*' || isHttpsOrigin(text), 'must be * or https://<host>'))
     .default([])
     .describe('origins whose pages may call the API'),
@@ -253,6 +270,10 @@ function refineAdoption(
 const settingsSchema = settingsObject
   .refine(({ stage, allowLoopback }) => !allowLoopback || stage === localStage, {
     ...always('allowLoopback'),
+    error: 'is for local development: set stage to local, or leave it out',
+  })
+  .refine(({ stage, localUpstreams }) => !Array.isArray(localUpstreams) || localUpstreams.length === 0 || stage === localStage, {
+    ...always('localUpstreams'),
     error: 'is for local development: set stage to local, or leave it out',
   })
   .refine(({ egressPorts }) => !Array.isArray(egressPorts) || egressPorts.includes(443), {

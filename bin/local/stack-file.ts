@@ -26,6 +26,8 @@ export interface StackDescription {
   upstream_url: string;
   /** of the process that runs it */
   process_id: number;
+  /** hosts on this network that intents may call */
+  local_upstreams?: string[];
   /** the policy that it was started with */
   policy_file: string;
 }

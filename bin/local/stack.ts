@@ -168,6 +168,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       user_pool_id: identity.userPoolId,
       upstream_url: upstream?.url ?? '',
       process_id: process.pid,
+      local_upstreams: splitList(settings[variables.localUpstreams]),
       policy_file: policyFile,
       definitionOf: (name) => lambdas.definitionOf(functionIdOf(template, name)),
       signIn,

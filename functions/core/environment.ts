@@ -53,6 +53,8 @@ export const variables = {
   egressPorts: 'EGRESS_PORTS',
   /** `true`: intents may be called at loopback addresses, over http (local stack only) */
   egressLoopback: 'EGRESS_ALLOW_LOOPBACK',
+  /** hosts on the developer's own network that intents may call, separated by commas; in a local stack only */
+  localUpstreams: 'EGRESS_LOCAL_UPSTREAMS',
   /** prefix of the names of the services' secrets in Secrets Manager, for example `intent-gate/prod/services/` */
   credentialPrefix: 'CREDENTIAL_PREFIX',
   /** bucket of search index snapshots */

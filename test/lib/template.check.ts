@@ -511,10 +511,14 @@ test('outputs are few, and their names stay', () => {
 });
 
 test('only the local stage may call loopback addresses', () => {
-  const { resources } = synthesize({ stage: 'local', allowLoopback: true });
+  const { resources } = synthesize({ stage: 'local', allowLoopback: true, localUpstreams: 'api,192.168.1.7' });
   expect(functionOf('execute-intent').Properties.Environment.Variables.EGRESS_ALLOW_LOOPBACK).toBeUndefined();
+  expect(JSON.stringify(standard.template)).not.toContain('EGRESS_LOCAL_UPSTREAMS');
   for (const name of ['execute-intent', 'create-intent', 'update-intent']) {
-    expect(functionOf(name, { resources } as Synthesis).Properties.Environment.Variables.EGRESS_ALLOW_LOOPBACK).toBe('true');
+    expect(functionOf(name, { resources } as Synthesis).Properties.Environment.Variables).toMatchObject({
+      EGRESS_ALLOW_LOOPBACK: 'true',
+      EGRESS_LOCAL_UPSTREAMS: 'api,192.168.1.7',
+    });
   }
 });
 

@@ -147,7 +147,11 @@ const addresses: Trial = {
       const port = pick(random, [443, 80, 8443]);
       const isFree = !special.check(address, 'ipv4') && protocol === 'https:' && port === 443;
       for (const spelling of [address, `::ffff:${address}`]) {
-        assert.equal(mayConnect(rules, protocol, port, spelling), isFree, `${protocol} to ${spelling}, port ${port}`);
+        assert.equal(
+          mayConnect(rules, { protocol, hostname: 'upstream.example', port }, spelling),
+          isFree,
+          `${protocol} to ${spelling}, port ${port}`,
+        );
       }
     };
   },

@@ -2,6 +2,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { checkOrigin, type EgressRules } from '../../../functions/core/relay/egress.ts';
 import { foldField } from '../../../schemas/header.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
+import { isStackAt, readDescription } from '../../local/stack-file.ts';
 import { concurrencyOption, isLoopback, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
 import { credentialOption } from '../import/credentials.ts';
@@ -163,7 +164,9 @@ async function readSource(source: string, url: string | undefined, rules: Egress
 /** Which ports are allowed is up to the deployment, so the port that is asked for is not checked here. */
 function chooseRules(registryUrl: string, baseUrl = '', allowLoopback = false): EgressRules {
   const port = Number(URL.parse(baseUrl)?.port || 443);
-  return { ports: [...new Set([443, port])], allowLoopback: allowLoopback || isLoopback(registryUrl), ownHosts: [] };
+  const stack = readDescription();
+  const localUpstreams = stack !== undefined && isStackAt(stack, registryUrl) ? (stack.local_upstreams ?? []) : [];
+  return { ports: [...new Set([443, port])], allowLoopback: allowLoopback || isLoopback(registryUrl), localUpstreams, ownHosts: [] };
 }
 
 function showPlan(

@@ -13,6 +13,8 @@ export interface Deployment {
     domain: string;
     clientId: string;
   };
+  /** hosts on the developer's own network that intents may call; in a local stack only */
+  localUpstreams?: readonly string[];
 }
 
 /** The console, with what it has to know in an attribute. */

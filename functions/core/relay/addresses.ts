@@ -41,6 +41,12 @@ export const specialIPv6: readonly SpecialRange[] = [
   { cidr: '3fff::/20', name: 'documentation', source: 'RFC 9637' },
 ];
 
+/** What the networks of a home, an office or a container engine use. */
+const localNetworks = ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'];
+
+/** Where clouds serve metadata within these networks (AWS, Google Cloud, Alibaba Cloud); elsewhere it is link local. */
+const metadataNetworks = ['100.100.100.200/32', 'fd00:ec2::/32', 'fd20:ce::/32'];
+
 const inRange = (address: ipaddr.IPv4 | ipaddr.IPv6, cidr: string): boolean => {
   const [network, bits] = ipaddr.parseCIDR(cidr);
   return address.kind() === network.kind() && address.match(network, bits);
@@ -53,11 +59,23 @@ export type AddressKind = 'public' | 'loopback' | 'special';
  * IPv4 address in it. A text that is not an address, or that has a zone, is `special`.
  */
 export function classifyAddress(text: string): AddressKind {
-  if (isIP(text) === 0 || text.includes('%')) return 'special';
-  // Without dotted decimals, since ipaddr.js reads ::8.8.8.8 as ::ffff:8.8.8.8. Its `process` unwraps ::ffff:0:0/96.
-  const address = ipaddr.process(text.includes(':') ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text);
+  const address = readAddress(text);
+  if (address === undefined) return 'special';
   if (address.range() === 'loopback') return 'loopback';
   const isGlobal = address.kind() === 'ipv4' || inRange(address, globalIPv6);
   const special = address.kind() === 'ipv4' ? specialIPv4 : specialIPv6;
   return isGlobal && !special.some(({ cidr }) => inRange(address, cidr)) ? 'public' : 'special';
+}
+
+/** Whether an address is one of a local network, and not one at which a cloud serves metadata. */
+export function isOnLocalNetwork(text: string): boolean {
+  const address = readAddress(text);
+  const isIn = (cidr: string) => address !== undefined && inRange(address, cidr);
+  return localNetworks.some(isIn) && !metadataNetworks.some(isIn);
+}
+
+function readAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  if (isIP(text) === 0 || text.includes('%')) return undefined;
+  // Without dotted decimals, since ipaddr.js reads ::8.8.8.8 as ::ffff:8.8.8.8. Its `process` unwraps ::ffff:0:0/96.
+  return ipaddr.process(text.includes(':') ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text);
 }

@@ -4,12 +4,13 @@ import { bounded, currentSignal } from '../invocation.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
 import { CallFailed, type CallFailure, describeCallError } from './call-failure.ts';
 import { carriesCredential, withCredentialQuery } from './credential.ts';
-import { type DialOptions, dial, type Resolve, resolveBySystem, type Target, targetOf } from './dial.ts';
+import { type DialOptions, dial, type Resolve, resolveBySystem } from './dial.ts';
 import { checkOrigin, type EgressRules, withOwnHost } from './egress.ts';
 import { buildHeaders } from './headers.ts';
 import { type HeldRequest, openHttpClient } from './http-client.ts';
 import { openInFlight } from './in-flight.ts';
 import type { Execution } from './request.ts';
+import { type Target, targetOf } from './target.ts';
 
 /** What an upstream answered. */
 export interface UpstreamAnswer {

@@ -3,6 +3,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { type EgressRules, mayConnect } from './egress.ts';
+import type { Target } from './target.ts';
 
 export interface ResolvedAddress {
   address: string;
@@ -27,19 +28,6 @@ export class DialError extends Error {
   }
 }
 
-export interface Target {
-  protocol: string;
-  /** without the brackets of an IPv6 literal */
-  hostname: string;
-  port: number;
-}
-
-export const targetOf = ({ protocol, hostname, port }: URL): Target => ({
-  protocol,
-  hostname: hostname.replace(/^\[|\]$/g, ''),
-  port: Number(port || (protocol === 'https:' ? 443 : 80)),
-});
-
 export interface DialOptions {
   rules: EgressRules;
   resolve: Resolve;
@@ -58,21 +46,21 @@ export async function dial(target: Target, options: DialOptions): Promise<Socket
   const timeout = AbortSignal.timeout(options.connectTimeoutMs);
   const addresses = await within(resolveAllowed(target, options), 'no_address', timeout);
   const socket = await connectFirst(target, addresses, timeout);
-  const { protocol, port } = target;
-  if (!mayConnect(options.rules, protocol, port, socket.remoteAddress ?? '')) {
+  if (!mayConnect(options.rules, target, socket.remoteAddress ?? '')) {
     socket.destroy();
     throw new DialError('refused_address');
   }
-  if (protocol === 'http:') return socket;
+  if (target.protocol === 'http:') return socket;
   return opened(openTls(socket, target, options.trustedCertificate), 'secureConnect', 'tls_failed', timeout);
 }
 
-async function resolveAllowed({ protocol, hostname, port }: Target, { rules, resolve }: DialOptions): Promise<ResolvedAddress[]> {
+async function resolveAllowed(target: Target, { rules, resolve }: DialOptions): Promise<ResolvedAddress[]> {
+  const { hostname } = target;
   const family = isIP(hostname);
   const addresses = family === 0 ? await resolve(hostname).catch((cause) => Promise.reject(new DialError('no_address', cause))) : [];
   if (family !== 0) addresses.push({ address: hostname, family });
   if (addresses.length === 0) throw new DialError('no_address');
-  if (!addresses.every(({ address }) => mayConnect(rules, protocol, port, address))) throw new DialError('refused_address');
+  if (!addresses.every(({ address }) => mayConnect(rules, target, address))) throw new DialError('refused_address');
   return addresses;
 }
 

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { readEnvironment, splitList } from '../environment.ts';
-import { classifyAddress } from './addresses.ts';
+import { classifyAddress, isOnLocalNetwork } from './addresses.ts';
+import { type Target, targetOf } from './target.ts';
 
 /** Where intents may be called. */
 export interface EgressRules {
@@ -8,24 +9,32 @@ export interface EgressRules {
   ports: number[];
   /** also allows http, every port, and loopback addresses; for local development only */
   allowLoopback: boolean;
+  /** hosts on the developer's own network, which may be called over http, too, and at any port; for local development only */
+  localUpstreams?: readonly string[];
   /** the gate's own hosts, with their ports unless these are the usual ones; never called */
   ownHosts: string[];
 }
 
 /** @throws TypeError if a port is not valid */
-export function readEgressRules(variables: { egressPorts?: string; egressLoopback?: string; baseUrl?: string }): EgressRules {
+export function readEgressRules(variables: {
+  egressPorts?: string;
+  egressLoopback?: string;
+  localUpstreams?: string;
+  baseUrl?: string;
+}): EgressRules {
   const ports = [...new Set([443, ...splitList(variables.egressPorts).map(Number)])];
   const wrong = ports.filter((port) => !Number.isInteger(port) || port < 1 || port > 65_535);
   if (wrong.length > 0) throw new TypeError('the egress ports must be whole numbers from 1 to 65535, separated by commas');
   return {
     ports,
     allowLoopback: variables.egressLoopback === 'true',
+    ...(variables.localUpstreams !== undefined && { localUpstreams: splitList(variables.localUpstreams) }),
     ownHosts: splitList(variables.baseUrl).map((url) => new URL(url).host),
   };
 }
 
 export const egressRulesFromEnvironment = (): EgressRules =>
-  readEgressRules(readEnvironment([], ['egressPorts', 'egressLoopback', 'baseUrl']));
+  readEgressRules(readEnvironment([], ['egressPorts', 'egressLoopback', 'localUpstreams', 'baseUrl']));
 
 /** The rules, with the address at which the gate was just called among its own hosts. */
 export const withOwnHost = (rules: EgressRules, baseUrl: string): EgressRules => ({
@@ -33,10 +42,13 @@ export const withOwnHost = (rules: EgressRules, baseUrl: string): EgressRules =>
   ownHosts: [...rules.ownHosts, new URL(baseUrl).host],
 });
 
+const isLocalUpstream = ({ localUpstreams = [] }: EgressRules, hostname: string): boolean => localUpstreams.includes(hostname);
+
 /** Whether a connection to this address is allowed. Checked for every resolved address and for the connected peer. */
-export function mayConnect(rules: EgressRules, protocol: string, port: number, address: string): boolean {
+export function mayConnect(rules: EgressRules, { protocol, hostname, port }: Target, address: string): boolean {
   const kind = classifyAddress(address);
   if (kind === 'loopback') return rules.allowLoopback;
+  if (isLocalUpstream(rules, hostname)) return kind === 'public' || isOnLocalNetwork(address);
   return kind === 'public' && protocol === 'https:' && rules.ports.includes(port);
 }
 
@@ -49,10 +61,11 @@ const authority = /^https?:\/\/(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::(?:0|[1-9][0-9]{
  * what two readers could take for different hosts is refused, so that the host that is checked is the host that is called.
  */
 export function checkOrigin(origin: string, rules: EgressRules): string[] {
-  if (!(rules.allowLoopback ? /^https?:\/\//i : /^https:\/\//i).test(origin)) return ['must begin with https://'];
-  if (origin.includes('@')) return ['must not hold user information'];
   const [, host = ''] = authority.exec(origin) ?? [];
   const parsed = URL.parse(origin);
+  const isLocal = rules.allowLoopback || isLocalUpstream(rules, parsed ? targetOf(parsed).hostname : '');
+  if (!(isLocal ? /^https?:\/\//i : /^https:\/\//i).test(origin)) return ['must begin with https://'];
+  if (origin.includes('@')) return ['must not hold user information'];
   if (host === '' || parsed === null)
     return ['must name its host in ASCII letters, digits, hyphens and dots, and its port in digits without leading zeros'];
   const problems: string[] = [];
@@ -61,13 +74,16 @@ export function checkOrigin(origin: string, rules: EgressRules): string[] {
     problems.push('must name its host by a full public domain name, not by an address or a local name');
   if (rules.ownHosts.includes(parsed.host)) problems.push('must not lead back to this gate');
   const port = Number(parsed.port || (parsed.protocol === 'https:' ? 443 : 80));
-  if (port === 0 || (!rules.allowLoopback && !rules.ports.includes(port))) problems.push(`must use port ${rules.ports.join(' or ')}`);
+  if (port === 0 || (!isLocal && !rules.ports.includes(port))) problems.push(`must use port ${rules.ports.join(' or ')}`);
   return problems;
 }
 
-function isCallableHost(hostname: string, { allowLoopback }: EgressRules): boolean {
+function isCallableHost(hostname: string, rules: EgressRules): boolean {
+  const { allowLoopback } = rules;
   const address = hostname.replace(/^\[|\]$/g, '');
-  if (isIP(address) !== 0) return allowLoopback && classifyAddress(address) === 'loopback';
+  const isNamed = isLocalUpstream(rules, address);
+  if (isIP(address) !== 0) return classifyAddress(address) === 'loopback' ? allowLoopback : isNamed && isOnLocalNetwork(address);
+  if (isNamed) return true;
   if (/(^|\.)localhost$/.test(hostname)) return allowLoopback;
   return hostname.length <= 253 && registeredName.test(hostname);
 }

@@ -2,7 +2,8 @@ import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from '
 import type { Socket } from 'node:net';
 import { addAbortSignal } from 'node:stream';
 import { CallFailed } from './call-failure.ts';
-import { DialError, type Target, targetOf } from './dial.ts';
+import { DialError } from './dial.ts';
+import { type Target, targetOf } from './target.ts';
 
 export interface HttpRequest {
   method: string;

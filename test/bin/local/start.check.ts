@@ -152,6 +152,7 @@ test('with --data, data, keys and users survive kill -9; a normal end leaves not
     'user_pool_id',
     'upstream_url',
     'process_id',
+    'local_upstreams',
     'policy_file',
   ]);
   expect(statSync(stackFile).mode & 0o777).toBe(0o600);

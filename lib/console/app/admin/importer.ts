@@ -4,6 +4,7 @@ import { compareService, findWanted, type ServiceChanges } from '../../../../bin
 import { listAllIntents } from '../../../../bin/cli/registry/read.ts';
 import { keepVersion } from '../../../../bin/cli/registry/versions.ts';
 import { isLoopbackHost } from '../../../../client/address.ts';
+import { deployment } from '../deployment.ts';
 import { gateUrl, isUnauthorized, SignInEnded } from '../gate.ts';
 import { accessToken, awaitSession, hasTokenEnded, renewSession, session } from '../session.ts';
 import type { Dropped } from './dropped.ts';
@@ -68,7 +69,8 @@ async function whileSignedIn<T>(work: () => Promise<T>): Promise<T> {
  */
 export async function dryRun({ files }: Dropped, { baseUrl, isDraft, main }: ImportChoices, onProgress: OnProgress): Promise<DryRun> {
   const context = openContext(onProgress);
-  const rules = { ports: portsOf(baseUrl), allowLoopback: isLoopbackHost(new URL(gateUrl).hostname), ownHosts: [] };
+  const { localUpstreams = [] } = deployment;
+  const rules = { ports: portsOf(baseUrl), allowLoopback: isLoopbackHost(new URL(gateUrl).hostname), localUpstreams, ownHosts: [] };
   const planner = openPlanner(files, main, { baseUrl, findsHeaders: true, rules, registryUrl: gateUrl });
   try {
     const first = await planner.plan({});

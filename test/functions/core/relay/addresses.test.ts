@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import { classifyAddress, specialIPv4, specialIPv6 } from '../../../../functions/core/relay/addresses.ts';
+import { classifyAddress, isOnLocalNetwork, specialIPv4, specialIPv6 } from '../../../../functions/core/relay/addresses.ts';
 
 /** First and last address of a range, and the ones just outside. */
 function boundaries(cidr: string): { inside: string[]; outside: string[] } {
@@ -34,6 +34,39 @@ describe.each([...specialIPv4, ...specialIPv6])('$cidr ($name, $source)', ({ cid
     const isSpecial = [...specialIPv4, ...specialIPv6].some((range) => boundaries(range.cidr).inside.includes(address));
     expect(classifyAddress(address)).toBe(isSpecial ? 'special' : 'public');
   });
+});
+
+test.each([
+  ['10.0.0.1', true],
+  ['172.16.0.1', true],
+  ['172.32.0.1', false],
+  ['192.168.1.7', true],
+  ['100.64.0.1', true],
+  ['fd12:3456::1', true],
+  ['::ffff:192.168.1.7', true],
+  ['::ffff:c0a8:107', true],
+  ['127.0.0.1', false],
+  ['::1', false],
+  ['0.0.0.0', false],
+  ['93.184.216.34', false],
+  ['169.254.169.254', false],
+  ['169.254.0.1', false],
+  ['::ffff:169.254.169.254', false],
+  ['fe80::1', false],
+  ['febf::1', false],
+  ['fd12::1%eth0', false],
+  ['fd00:ec2::254', false],
+  ['fd00:ec2::23', false],
+  ['fd00:0ec2:0:0::254', false],
+  ['fd20:ce::254', false],
+  ['100.100.100.200', false],
+  ['224.0.0.251', false],
+  ['255.255.255.255', false],
+  ['192.168.1', false],
+  ['api', false],
+  ['', false],
+])('whether %s is an address of a local network: %s', (address, expected) => {
+  expect(isOnLocalNetwork(address)).toBe(expected);
 });
 
 describe('IPv6', () => {

@@ -3,8 +3,9 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import tls from 'node:tls';
 import { Worker } from 'node:worker_threads';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { dial } from '../../../../functions/core/relay/dial.ts';
+import { mayConnect } from '../../../../functions/core/relay/egress.ts';
 
 const rules = { ports: [443], allowLoopback: true, ownHosts: [] };
 const server = createServer((socket) => socket.pipe(socket).on('error', () => {}));
@@ -98,6 +99,43 @@ test('the peer that answered is checked, whatever its address was when it was ch
   const options = { rules: { ...rules, ports: [port], allowLoopback: false }, resolve: async () => [changing], connectTimeoutMs: 3_000 };
   await expect(dial(target, options)).rejects.toMatchObject({ name: 'DialError', failure: 'refused_address' });
   expect(reads).toBeGreaterThan(1);
+});
+
+describe('a host that localUpstreams names', () => {
+  const local = { ...rules, localUpstreams: ['api'] };
+  const open = (hostname: string, ...addresses: string[]) =>
+    dial(
+      { protocol: 'http:', hostname, port: (server.address() as AddressInfo).port },
+      {
+        rules: local,
+        resolve: async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+        connectTimeoutMs: 3_000,
+      },
+    );
+
+  test('is called over http at any port, where its name leads', async () => {
+    const socket = await open('api', '127.0.0.1');
+    socket.destroy();
+    expect(socket.remoteAddress).toBe('127.0.0.1');
+  });
+
+  test.each([
+    ['instance metadata', ['169.254.169.254']],
+    ['instance metadata in IPv6', ['fd00:ec2::254']],
+    ['a link-local address', ['fe80::1']],
+    ['instance metadata, mapped', ['::ffff:169.254.169.254']],
+    ['another address as well', ['127.0.0.1', '169.254.169.254']],
+    ['everybody', ['255.255.255.255']],
+    ['this network', ['0.0.0.0']],
+  ])('is not called if its name leads to %s', async (_, addresses) => {
+    await expect(open('api', ...addresses)).rejects.toMatchObject({ name: 'DialError', failure: 'refused_address' });
+  });
+
+  test.each(['192.168.1.7', '10.0.0.1', 'fd12::1'])('is the only one that may lead to %s', async (address) => {
+    expect(mayConnect(local, { protocol: 'http:', hostname: 'api', port: 8_000 }, address)).toBe(true);
+    expect(mayConnect(local, { protocol: 'https:', hostname: 'other.example', port: 443 }, address)).toBe(false);
+    await expect(open('other.example', address)).rejects.toMatchObject({ failure: 'refused_address' });
+  });
 });
 
 /** The versions that a ClientHello offers (RFC 8446 section 4.2.1). */

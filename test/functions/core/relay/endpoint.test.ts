@@ -47,6 +47,44 @@ describe('a URL is accepted', () => {
   });
 });
 
+describe('with localUpstreams', () => {
+  const localUpstreams = ['api', 'db.lan', '192.168.1.7', 'fd12:3456::7', '169.254.169.254', 'fe80::1', 'fd00:ec2::254', '93.184.216.34'];
+  const rules: EgressRules = { ...production, localUpstreams };
+
+  test.each([
+    'http://api:8000/openapi.json',
+    'https://api/',
+    'HTTP://API:1/',
+    'http://db.lan/',
+    'http://192.168.1.7:8221/items/{id}',
+    'http://[fd12:3456::7]:8000/',
+    'https://public.example/',
+  ])('%s is accepted', (url) => {
+    expect(check(url, rules)).toEqual([]);
+  });
+
+  test.each<[string, string]>([
+    ['http://other:8000/', https],
+    ['https://other/', hostName],
+    ['http://public.example/', https],
+    ['https://public.example:8000/', port],
+    ['http://api.example/', https],
+    ['http://api./', https],
+    ['https://192.168.1.8/', hostName],
+    ['http://192.168.1.8:8221/', https],
+    ['http://0xc0a80107:8221/', hostSpelling],
+    ['http://169.254.169.254/latest/meta-data', hostName],
+    ['http://[fe80::1]/', hostName],
+    ['http://[fd00:ec2::254]/', hostName],
+    ['http://93.184.216.34/', hostName],
+    ['http://127.0.0.1/', https],
+    ['http://user@api/', user],
+    ['http://api:0/', port],
+  ])('%s is refused', (url, problem) => {
+    expect(check(url, rules).map((issue) => issue.problem)).toContain(problem);
+  });
+});
+
 describe('a URL is refused', () => {
   const cases: [url: string, ...problems: string[]][] = [
     ['', absolute],
@@ -385,6 +423,10 @@ describe('the rules', () => {
       ports: [443, 8443],
       allowLoopback: true,
       ownHosts: ['gate.example'],
+    });
+    expect(readEgressRules({ localUpstreams: 'api, 192.168.1.7' })).toMatchObject({
+      localUpstreams: ['api', '192.168.1.7'],
+      allowLoopback: false,
     });
     expect(readEgressRules({ egressLoopback: '1' }).allowLoopback).toBe(false);
   });
