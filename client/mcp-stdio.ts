@@ -39,7 +39,7 @@ function readCommandLine(): Command | undefined {
   if (given === undefined) throw new TypeError('Which gate? Give its address.');
   if (more.length > 0) throw new TypeError('One gate at a time: give one address.');
   const options = {
-    url: readAddress(given).replace(/\/mcp$/, ''),
+    url: readAddress(given).replace(/\/mcp(\/sign-in)?$/, ''),
     agentId: values['agent-id'],
     folder: values.folder,
     publicUrl: values['public-url'] === undefined ? undefined : readAddress(values['public-url']),

@@ -1,12 +1,19 @@
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { issuerOf } from './core/sign-in/metadata.ts';
 
-/** `GET /.well-known/oauth-authorization-server`: what sign-in supports, which is one way of doing it (RFC 8414). */
+const path = '/.well-known/oauth-authorization-server/oauth';
+
+/**
+ * `GET /.well-known/oauth-authorization-server/oauth`: what sign-in supports, which is one way of doing it (RFC 8414). Whoever asks at the root of the host is
+ * sent on.
+ */
 export const createAction =
   (): Action =>
-  async ({ baseUrl }) =>
-    revalidated({
-      issuer: baseUrl,
+  async ({ baseUrl, path: asked }) => {
+    if (!asked.startsWith(path)) return { status: 308, headers: { Location: `${baseUrl}${path}` } };
+    return revalidated({
+      issuer: issuerOf(baseUrl),
       authorization_endpoint: `${baseUrl}/oauth/authorize`,
       token_endpoint: `${baseUrl}/oauth/token`,
       jwks_uri: `${baseUrl}/.well-known/jwks.json`,
@@ -20,5 +27,6 @@ export const createAction =
       authorization_response_iss_parameter_supported: true,
       service_documentation: `${baseUrl}/docs`,
     });
+  };
 
 export const handler = serve(createAction());

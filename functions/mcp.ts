@@ -4,30 +4,26 @@ import type { ApiRequest } from './core/http/request.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { openAnswers } from './core/mcp/answer.ts';
 import { askFunction } from './core/mcp/ask-function.ts';
-import { askToSignIn } from './core/mcp/sign-in-challenge.ts';
-import { type Endpoints, openTools } from './core/mcp/tools.ts';
+import { type Endpoints, openTools, type ToolOptions } from './core/mcp/tools.ts';
 import { action as executeIntent } from './execute-intent.ts';
 import { action as getIntent } from './get-intent.ts';
 import { action as getPolicy } from './get-policy.ts';
 import { action as searchIntents } from './search-intents.ts';
 
-export interface Deps {
+export interface Deps extends ToolOptions {
   endpoints: Endpoints;
-  /** whether a signed policy has to carry iat, exp, aud and jti */
-  isFreshRequired: boolean;
-  /** people can sign in here, for hosts that have no key */
-  isSignInOffered: boolean;
   /** of pages that may call the API, or `*` */
   allowedOrigins: readonly string[];
   /** of the product */
   version: string;
 }
 
-/** `POST /mcp`: the gate as a server of the Model Context Protocol (Streamable HTTP, stateless), for hosts that speak no other protocol. */
-export const createAction = ({ endpoints, isFreshRequired, isSignInOffered, allowedOrigins, version }: Deps): Action => {
-  const { executeIntent } = endpoints;
-  const offered = isSignInOffered ? { ...endpoints, executeIntent: askToSignIn(executeIntent) } : endpoints;
-  const answer = openAnswers(openTools(offered, isFreshRequired), version);
+/**
+ * `POST /mcp`: the gate as a server of the Model Context Protocol (Streamable HTTP, stateless), for hosts that speak no other protocol. `/mcp/sign-in` is the same
+ * for hosts that sign people in: it alone answers 401.
+ */
+export const createAction = ({ endpoints, allowedOrigins, version, ...options }: Deps): Action => {
+  const answer = openAnswers(openTools(endpoints, options), version);
 
   return async (request) => {
     checkOrigin(request, allowedOrigins);

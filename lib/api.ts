@@ -16,7 +16,7 @@ import { acknowledge } from './acknowledge.ts';
 import { defineApi } from './api-definition.ts';
 import { addRecords, domainOptions } from './domain.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
-import { aliasOf, type Endpoint, endpointsWith } from './endpoints.ts';
+import { type Endpoint, endpointsWith, pathsOf } from './endpoints.ts';
 import { protect } from './firewall.ts';
 import type { Settings } from './settings.ts';
 
@@ -115,15 +115,9 @@ export class Api extends Construct {
   }
 }
 
-/** What the API serves: the endpoints and, if they are wanted, those with a further path once more under that one. */
-const listRoutes = (settings: Settings): readonly Endpoint[] => {
-  const deployed = endpointsWith(settings);
-  const further = (settings.aliases ? deployed : []).flatMap((endpoint) => {
-    const path = aliasOf(endpoint, settings.protocol);
-    return path === undefined ? [] : [{ ...endpoint, path }];
-  });
-  return [...deployed, ...further];
-};
+/** What the API serves: each endpoint once for each of its paths. */
+const listRoutes = (settings: Settings): readonly Endpoint[] =>
+  endpointsWith(settings).flatMap((endpoint) => pathsOf(endpoint, settings).map((path) => ({ ...endpoint, path })));
 
 /** What is logged about a request: never headers, query or body, which may contain tokens. */
 const accessLine = JSON.stringify({

@@ -48,6 +48,8 @@ interface Row {
   path: string;
   /** a further path, at which the protocol's guides look for it; see {@link aliasOf} */
   alias?: string;
+  /** further paths of the same function, which tells them apart; with `onlyWith`, there only if the setting of that name is made */
+  further?: readonly { path: string; onlyWith?: 'signIn' }[];
   summary: string;
   credential: 'none' | 'pat' | 'admin';
   success: 200 | 201 | 204 | 302;
@@ -446,6 +448,7 @@ const rows = [
     name: 'mcp',
     method: 'POST',
     path: '/mcp',
+    further: [{ path: '/mcp/sign-in', onlyWith: 'signIn' }],
     summary: 'Search, read, accept the policy and execute over the Model Context Protocol',
     success: 200,
     errors: ['UNSUPPORTED_MEDIA_TYPE', 'FORBIDDEN'],
@@ -552,18 +555,7 @@ const rows = [
     ...forSignIn,
     name: 'get-protected-resource',
     method: 'GET',
-    path: '/.well-known/oauth-protected-resource',
-    summary: 'Read how to get a token for the gate',
-    success: 200,
-    errors: [],
-    needs: {},
-    memoryMb: 256,
-  },
-  {
-    ...forSignIn,
-    name: 'get-mcp-protected-resource',
-    method: 'GET',
-    path: '/.well-known/oauth-protected-resource/mcp',
+    path: '/.well-known/oauth-protected-resource/mcp/sign-in',
     summary: 'Read how to get a token for MCP',
     success: 200,
     errors: [],
@@ -574,7 +566,8 @@ const rows = [
     ...forSignIn,
     name: 'get-authorization-server',
     method: 'GET',
-    path: '/.well-known/oauth-authorization-server',
+    path: '/.well-known/oauth-authorization-server/oauth',
+    further: [{ path: '/.well-known/oauth-authorization-server' }],
     summary: 'Read what sign-in supports',
     success: 200,
     errors: [],
@@ -678,6 +671,16 @@ export const endpoints: readonly Endpoint[] = rows.map((row) => ('runs' in row ?
 export function aliasOf({ alias }: Pick<Endpoint, 'alias'>, protocol: string): string | undefined {
   const path = alias?.replace('{protocol}', protocol);
   return endpoints.some((other) => other.path === path) ? undefined : path;
+}
+
+/** Every path at which a deployment with these settings has an endpoint. */
+export function pathsOf(
+  endpoint: Endpoint,
+  { aliases, protocol, signIn }: { aliases: boolean; protocol: string; signIn: boolean },
+): string[] {
+  const alias = aliases ? aliasOf(endpoint, protocol) : undefined;
+  const further = (endpoint.further ?? []).filter(({ onlyWith }) => onlyWith === undefined || signIn);
+  return [endpoint.path, ...(alias === undefined ? [] : [alias]), ...further.map(({ path }) => path)];
 }
 
 /** The endpoints that a deployment with these settings has. */

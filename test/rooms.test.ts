@@ -14,7 +14,7 @@ const isOwn = (target: string) => /\.tsx?$/.test(target);
 const within = (...rooms: string[]) => new RegExp(`^(${rooms.join('|')})`);
 
 /** The base of everything in a Lambda: files of `functions/core` that are in no room and import no room. */
-const ground = ['api-error', 'aws-client', 'environment', 'invocation', 'json', 'log', 'receipt', 'ulid'].map(
+const ground = ['api-error', 'aws-client', 'environment', 'invocation', 'json', 'json-error', 'log', 'receipt', 'ulid', 'zod-message'].map(
   (name) => `functions/core/${name}.ts`,
 );
 
@@ -34,7 +34,7 @@ const coreRooms: Record<string, readonly string[]> = {
   relay: ['credentials', 'parameters'],
   pat: ['http', 'policy', 'store'],
   idempotency: ['http', 'limit', 'policy', 'relay', 'store'],
-  mcp: ['http', 'pat', 'policy'],
+  mcp: ['http', 'pat', 'policy', 'sign-in'],
   'sign-in': ['admin', 'documents', 'http', 'policy', 'relay', 'store'],
 };
 

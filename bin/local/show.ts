@@ -18,7 +18,7 @@ Watch an agent:   ${strong('npm run demo')}
 Look and try:     ${strong(base_url)}   (as an admin: user ${strong('admin')}, password ${strong(admin_password)})
 Reference:        ${strong(`${base_url}/docs`)}
 In an MCP host:   ${strong(`npx intent-gate mcp --config ${base_url}`)}   (or the address ${base_url}/mcp)
-Sign in there:    user ${strong('user')}, password ${strong(user_password)}
+With sign-in:     ${strong(`${base_url}/mcp/sign-in`)}   (in hosts that sign people in: user ${strong('user')}, password ${strong(user_password)})
 Be an admin:      ${strong('npx intent-gate login --local')}
 An admin token:   ${strong('npm run --silent token')}   (good for an hour; addresses and tokens are in .local/stack.json)
 Ctrl-C stops all of it.

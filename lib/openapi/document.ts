@@ -2,7 +2,7 @@ import { errorBody } from '../../schemas/errors.ts';
 import { intentUid } from '../../schemas/intent-uid.ts';
 import type { ApiContent, ApiDocument, ApiOperation, ApiParameter, ApiResponse, Reference } from '../../schemas/openapi.ts';
 import { thisGate } from '../../schemas/service-description.ts';
-import { aliasOf, type Endpoint, endpointsWith, type PathVariable } from '../endpoints.ts';
+import { type Endpoint, endpointsWith, type PathVariable, pathsOf } from '../endpoints.ts';
 import { version } from '../version.ts';
 import { openErrorResponses } from './errors.ts';
 import { type Example, exampleBaseUrl, listExamples } from './examples.ts';
@@ -87,11 +87,14 @@ export function toOpenApi({ protocol, aliases, policy, signIn = true }: Document
     const example = examples[name];
     const parameters = listParameters(endpoint, text, example);
     const isConditional = method === 'GET' && text.headers?.includes('ETag');
-    const alias = aliases ? aliasOf(endpoint, protocol) : undefined;
+    const [, ...others] = pathsOf(endpoint, { aliases, protocol, signIn });
     return {
       operationId: name,
       summary,
-      description: [text.description, ...(alias === undefined ? [] : [`Also at \`${alias}\`.`])].join('\n\n'),
+      description: [
+        text.description,
+        ...(others.length === 0 ? [] : [`Also at ${others.map((path) => `\`${path}\``).join(' and ')}.`]),
+      ].join('\n\n'),
       tags: [text.tag],
       security: credential !== 'none' ? [{ [credential]: [] }] : needs.adminTokens && !endpoint.runs ? [{}, { admin: [] }] : [],
       ...(parameters.length > 0 && { parameters }),

@@ -145,15 +145,6 @@ const published = (protocol: string) => ({
   [`${protocol}-api-execute`]: `${exampleBaseUrl}/api/intents/execute`,
 });
 
-const protectedBy = (resource: string) => ({
-  resource,
-  resource_name: 'Intent Gate',
-  authorization_servers: [exampleBaseUrl],
-  bearer_methods_supported: ['header'],
-  resource_documentation: `${exampleBaseUrl}/docs`,
-  resource_policy_uri: `${exampleBaseUrl}/docs#policy`,
-});
-
 /** For an endpoint whose answer is a document or page of its own, or a message of another protocol. */
 export const noExample: Example = {};
 
@@ -331,11 +322,19 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
       },
     },
     'get-health': { answer: { status: 'ok' } },
-    'get-protected-resource': { answer: protectedBy(exampleBaseUrl) },
-    'get-mcp-protected-resource': { answer: protectedBy(`${exampleBaseUrl}/mcp`) },
+    'get-protected-resource': {
+      answer: {
+        resource: `${exampleBaseUrl}/mcp/sign-in`,
+        resource_name: 'Intent Gate',
+        authorization_servers: [`${exampleBaseUrl}/oauth`],
+        bearer_methods_supported: ['header'],
+        resource_documentation: `${exampleBaseUrl}/docs`,
+        resource_policy_uri: `${exampleBaseUrl}/docs#policy`,
+      },
+    },
     'get-authorization-server': {
       answer: {
-        issuer: exampleBaseUrl,
+        issuer: `${exampleBaseUrl}/oauth`,
         authorization_endpoint: `${exampleBaseUrl}/oauth/authorize`,
         token_endpoint: `${exampleBaseUrl}/oauth/token`,
         jwks_uri: `${exampleBaseUrl}/.well-known/jwks.json`,

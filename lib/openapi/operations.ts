@@ -311,13 +311,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'get-health': { tag: 'This gate', description: 'Does not depend on the parts behind the API.', answer: health },
   'get-protected-resource': {
     tag: 'Sign-in',
-    description: 'RFC 9728. What is issued for the gate is valid for `/mcp`, too.',
-    answer: protectedResource,
-    headers: revision,
-  },
-  'get-mcp-protected-resource': {
-    tag: 'Sign-in',
-    description: 'RFC 9728, at the place where clients that know `/mcp` look.',
+    description: 'RFC 9728, at the place where clients that know `/mcp/sign-in` look.',
     answer: protectedResource,
     headers: revision,
   },
@@ -361,12 +355,14 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   },
   mcp: {
     tag: 'Discovery',
-    description: 'JSON-RPC messages of the Model Context Protocol, without sessions.',
+    description:
+      'JSON-RPC messages of the Model Context Protocol, without sessions. `/mcp/sign-in`, with the setting `signIn`, is the same server for hosts that sign people in: it answers 401 where a tool needs a PAT. `/mcp` never does: there, that is a result with `isError` which says what to do.',
     body: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
     answer: z.union([z.object({ jsonrpc: z.literal('2.0'), id: rpcId, result: z.looseObject({}) }), rpcError]),
     others: {
       202: { description: 'A notification was taken.' },
       400: { description: 'A mistake in the protocol, or a refusal of the request.', answer: z.union([rpcError, errorBody]) },
+      401: { description: 'At `/mcp/sign-in` only: a tool needs a PAT. `WWW-Authenticate` says where to get one.', answer: rpcError },
       404: { description: 'A method that there is not.', answer: z.union([rpcError, errorBody]) },
     },
   },

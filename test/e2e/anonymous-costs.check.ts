@@ -78,9 +78,8 @@ const requests: Record<string, () => Request | Promise<Request>> = {
   'GET /console': () => ['GET', '/console'],
   'GET /health': () => ['GET', '/health'],
   'GET /.well-known/jwks.json': () => ['GET', '/.well-known/jwks.json'],
-  'GET /.well-known/oauth-protected-resource': () => ['GET', '/.well-known/oauth-protected-resource'],
-  'GET /.well-known/oauth-protected-resource/mcp': () => ['GET', '/.well-known/oauth-protected-resource/mcp'],
-  'GET /.well-known/oauth-authorization-server': () => ['GET', '/.well-known/oauth-authorization-server'],
+  'GET /.well-known/oauth-protected-resource/mcp/sign-in': () => ['GET', '/.well-known/oauth-protected-resource/mcp/sign-in'],
+  'GET /.well-known/oauth-authorization-server/oauth': () => ['GET', '/.well-known/oauth-authorization-server/oauth'],
   'GET /oauth/authorize': () => ['GET', authorizePath],
   'GET /oauth/authorize, with a made-up session': () => [
     'GET',

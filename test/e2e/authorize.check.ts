@@ -144,13 +144,13 @@ describe('the page with the policy', () => {
     const accepted = await decide(browser, stack, await open(browser));
     checkPage(accepted);
     expect(accepted.next).toMatch(/^https:\/\/host\.example\/callback\?code=/);
-    expect(answerOf(accepted)).toEqual({ code: expect.stringMatching(/^[\w-]{43}$/), state: 'state-of-the-host', iss: base });
+    expect(answerOf(accepted)).toEqual({ code: expect.stringMatching(/^[\w-]{43}$/), state: 'state-of-the-host', iss: `${base}/oauth` });
     const declined = await decide(browser, stack, await open(browser), 'decline');
     expect(answerOf(declined)).toEqual({
       error: 'access_denied',
       error_description: 'The person has declined.',
       state: 'state-of-the-host',
-      iss: base,
+      iss: `${base}/oauth`,
     });
   });
 });
@@ -284,7 +284,7 @@ describe('what is wrong with the rest is told to the client', () => {
   ])('%s', async (_, changes, error) => {
     const page = await open(browser, changes);
     expect([page.status, page.next?.startsWith(`${redirectUri}?`)]).toEqual([302, true]);
-    expect(answerOf(page)).toEqual({ error, error_description: expect.any(String), state: 'state-of-the-host', iss: base });
+    expect(answerOf(page)).toEqual({ error, error_description: expect.any(String), state: 'state-of-the-host', iss: `${base}/oauth` });
   });
 
   test('or to the person, while it is not known who the client is', async () => {
@@ -353,7 +353,7 @@ describe('who has not signed in', () => {
     const page = await openBrowser().request(
       addressOf({ client_id: 'intent-gate-public', redirect_uri: 'http://127.0.0.1:5123/callback', prompt: 'none' }),
     );
-    expect(answerOf(page)).toMatchObject({ error: 'login_required', state: 'state-of-the-host', iss: base });
+    expect(answerOf(page)).toMatchObject({ error: 'login_required', state: 'state-of-the-host', iss: `${base}/oauth` });
   });
 });
 

@@ -10,7 +10,6 @@ import { invoke } from '../support/invoke.ts';
 import { startApi } from './api.ts';
 
 const logged: string[] = [];
-// with sign-in, a call without a PAT is answered as test/e2e/sign-in.check.ts says
 const api = await startApi({ demo: true, context: { signIn: false }, onLog: (line) => logged.push(line) });
 const url = `${api.stack.base_url}/mcp`;
 afterAll(() => api.stop());
@@ -126,10 +125,8 @@ describe.each(revisions)('a client of revision %s', (revision) => {
       const refused = await callTool(client, 'execute_intent', country);
       expect(refused).toMatchObject({ isError: true, data: { error: { code: 'UNAUTHORIZED', details: { reason: 'pat_of_connection' } } } });
       expect(refused.data.next).toMatch(
-        /^The PAT that this connection is configured with does not hold\. Call accept_policy without arguments/,
+        /^Tell the person whom you work for: the PAT that this connection is configured with is no longer valid\./,
       );
-      const pat = await acceptPolicy(client);
-      expect(await callTool(client, 'execute_intent', { ...country, pat })).toMatchObject({ isError: false });
       await client.close();
     },
   );
@@ -314,21 +311,21 @@ describe('mistakes in the protocol are JSON-RPC errors', () => {
       request('resources/list'),
       {},
       200,
-      { code: -32601, message: 'There are the methods initialize, ping, tools/list, tools/call.' },
+      { code: -32601, message: 'Unknown method. Available methods: initialize, ping, tools/list, tools/call.' },
     ],
     [
       'a method of the handshake',
       modernRequest('ping'),
       { ...modern, 'Mcp-Method': 'ping' },
       404,
-      { code: -32601, message: 'There are the methods server/discover, tools/list, tools/call.' },
+      { code: -32601, message: 'Unknown method. Available methods: server/discover, tools/list, tools/call.' },
     ],
     [
       'an unknown tool',
       request('tools/call', { name: 'sing' }),
       {},
       200,
-      { code: -32602, message: 'There are the tools search_intents, get_intent, accept_policy, execute_intent.' },
+      { code: -32602, message: 'Unknown tool. Available tools: search_intents, get_intent, accept_policy, execute_intent.' },
     ],
     [
       'arguments in a list',

@@ -88,7 +88,7 @@ function openProvider(who: Pick<OAuthClientProvider, 'clientMetadataUrl' | 'clie
 }
 
 async function connect({ base_url }: StackDescription, provider: OAuthClientProvider) {
-  const transport = new StreamableHTTPClientTransport(new URL(`${base_url}/mcp`), { authProvider: provider });
+  const transport = new StreamableHTTPClientTransport(new URL(`${base_url}/mcp/sign-in`), { authProvider: provider });
   const client = new Client({ name: 'host', version: '1' });
   await client.connect(transport);
   return { client, transport };
@@ -124,7 +124,7 @@ describe.each<[string, StackDescription, () => Parameters<typeof openProvider>[0
     await expect(client.callTool({ name: 'execute_intent', arguments: country })).rejects.toThrow(UnauthorizedError);
     const asked = new URL(addressToOpen()).searchParams;
     expect(Object.fromEntries(asked)).toMatchObject({
-      resource: `${stack.base_url}/mcp`,
+      resource: `${stack.base_url}/mcp/sign-in`,
       code_challenge_method: 'S256',
       state: 'state-of-the-host',
     });
@@ -134,7 +134,11 @@ describe.each<[string, StackDescription, () => Parameters<typeof openProvider>[0
     expect(page.text).toContain('You may execute every intent, at most 60 times a minute.');
     const answer = new URL((await decide(browser, stack, page)).next ?? '');
     expect(`${answer.origin}${answer.pathname}`).toBe(redirectUri);
-    expect(Object.fromEntries(answer.searchParams)).toEqual({ code: expect.any(String), state: 'state-of-the-host', iss: stack.base_url });
+    expect(Object.fromEntries(answer.searchParams)).toEqual({
+      code: expect.any(String),
+      state: 'state-of-the-host',
+      iss: `${stack.base_url}/oauth`,
+    });
 
     await transport.finishAuth(answer.searchParams);
     expect(tokens()).toEqual({
@@ -142,7 +146,7 @@ describe.each<[string, StackDescription, () => Parameters<typeof openProvider>[0
       token_type: 'Bearer',
       expires_in: 3_600,
       scope: '*:*:*:execute',
-      issuer: stack.base_url,
+      issuer: `${stack.base_url}/oauth`,
     });
     const executed = await client.callTool({ name: 'execute_intent', arguments: country });
     const { sub } = decodeJwt(tokens()?.access_token ?? '');
@@ -168,25 +172,38 @@ test('an answer in the name of another issuer is recognised by the official clie
   await client.close();
 });
 
-test('/mcp asks for a sign-in only if a tool needs a PAT', async () => {
-  const challenge = `Bearer realm="intent-gate", resource_metadata="${api.stack.base_url}/.well-known/oauth-protected-resource/mcp"`;
+test('/mcp/sign-in asks for a sign-in only if a tool needs a PAT, and /mcp never does', async () => {
+  const challenge = `Bearer realm="intent-gate", resource_metadata="${api.stack.base_url}/.well-known/oauth-protected-resource/mcp/sign-in"`;
   const call = (name: string, args: object) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
   for (const [name, args] of [
     ['search_intents', { query: 'country' }],
     ['get_intent', { intent_uid: country.intent_uid }],
     ['accept_policy', {}],
   ] as const) {
-    expect(await api.call('POST', '/mcp', { body: call(name, args) })).toMatchObject({ status: 200, body: { result: { isError: false } } });
+    expect(await api.call('POST', '/mcp/sign-in', { body: call(name, args) })).toMatchObject({
+      status: 200,
+      body: { result: { isError: false } },
+    });
   }
-  const missing = await api.call('POST', '/mcp', { body: call('execute_intent', country) });
-  expect(missing).toMatchObject({ status: 401, body: { error: { code: 'UNAUTHORIZED' } } });
+  const missing = await api.call('POST', '/mcp/sign-in', { body: call('execute_intent', country) });
+  expect(missing).toMatchObject({ status: 401, body: { jsonrpc: '2.0', id: 1, error: { data: { error: { code: 'UNAUTHORIZED' } } } } });
   expect(missing.headers.get('www-authenticate')).toBe(challenge);
-  const agents = await api.call('POST', '/mcp', { token: 'not.a.pat', body: call('execute_intent', country) });
-  expect(agents).toMatchObject({ status: 200, body: { result: { isError: true } } });
-  const ofPerson = `e30.${Buffer.from('{"client_id":"https://host.example/client.json"}').toString('base64url')}.e30`;
-  const invalid = await api.call('POST', '/mcp', { token: ofPerson, body: call('execute_intent', country) });
+  const invalid = await api.call('POST', '/mcp/sign-in', { token: 'not.a.pat', body: call('execute_intent', country) });
   expect(invalid.status).toBe(401);
   expect(invalid.headers.get('www-authenticate')).toBe(challenge.replace('", resource', '", error="invalid_token", resource'));
-  const argument = await api.call('POST', '/mcp', { body: call('execute_intent', { ...country, pat: 'not.a.pat' }) });
-  expect(argument).toMatchObject({ status: 200, body: { result: { isError: true } } });
+  for (const token of [undefined, 'not.a.pat']) {
+    const told = await api.call('POST', '/mcp', { token, body: call('execute_intent', country) });
+    expect(told).toMatchObject({ status: 200, body: { result: { isError: true } } });
+    expect(told.headers.get('www-authenticate')).toBe(null);
+  }
+});
+
+test('nothing at the root of the host makes a client take /mcp for an address that needs a sign-in', async () => {
+  const places = ['oauth-protected-resource', 'oauth-protected-resource/mcp', 'openid-configuration'];
+  for (const place of places) expect((await api.call('GET', `/.well-known/${place}`)).status).toBe(404);
+  const moved = await fetch(`${api.stack.base_url}/.well-known/oauth-authorization-server`, { redirect: 'manual' });
+  expect([moved.status, moved.headers.get('location')]).toEqual([
+    308,
+    `${api.stack.base_url}/.well-known/oauth-authorization-server/oauth`,
+  ]);
 });

@@ -261,7 +261,7 @@ describe('refuses, and calls no upstream:', () => {
     expectRefusal(refused, {
       status: 401,
       code: 'UNAUTHORIZED',
-      message: 'The PAT has been revoked. Ask the operators why, then ask for a new one at POST /api/pat/issue.',
+      message: 'The PAT has been revoked. Ask the operators why, then get a new one with POST /api/pat/issue.',
     });
     expect(refused.headers['WWW-Authenticate']).toBe('Bearer realm="intent-gate", error="invalid_token"');
     pat = await obtainPat(gate, agent);
@@ -282,7 +282,7 @@ describe('refuses, and calls no upstream:', () => {
         error: {
           code: 'FORBIDDEN',
           message:
-            'The policy has changed since the PAT was issued. Read GET /api/policy, sign it, and ask for a new PAT at POST /api/pat/issue.',
+            'The policy has changed since the PAT was issued. Read it with GET /api/policy, sign it, and get a new PAT with POST /api/pat/issue.',
           details: { reason: 'policy_changed' },
         },
       },
@@ -331,14 +331,19 @@ describe('refuses, and calls no upstream:', () => {
     expect(await at(3_590)).toMatchObject({ status: 200 });
     expect(await at(3_601)).toMatchObject({
       status: 401,
-      body: { error: { code: 'UNAUTHORIZED', message: 'The PAT has expired. Ask for a new one at POST /api/pat/issue.' } },
+      body: { error: { code: 'UNAUTHORIZED', message: 'The PAT has expired. Get a new one with POST /api/pat/issue.' } },
     });
   });
 
   test('no token, two tokens, an admin token', async () => {
     const request = { intent_uid: uid(), parameters: {} };
     const none = await post(steps, '/api/intents/execute', request);
-    expectRefusal(none, { status: 401, code: 'UNAUTHORIZED', message: 'Send the header Authorization: Bearer <token>.' });
+    expectRefusal(none, {
+      status: 401,
+      code: 'UNAUTHORIZED',
+      message:
+        'Executing an intent needs a PAT. Sign what GET /api/policy answers, get a PAT with POST /api/pat/issue, and send it in the header Authorization: Bearer <PAT>.',
+    });
     expect(none.headers['WWW-Authenticate']).toBe('Bearer realm="intent-gate"');
     const two = await post(steps, '/api/intents/execute', request, { Authorization: [`Bearer ${pat}`, `Bearer ${pat}`] });
     expectRefusal(two, {

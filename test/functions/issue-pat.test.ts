@@ -247,7 +247,7 @@ describe('POST /api/pat/issue', () => {
     const rejected = {
       status: 403,
       code: 'POLICY_REJECTED',
-      message: 'The signature is genuine, but what it signs is not the policy in force. Read GET /api/policy and sign that.',
+      message: 'The signature is genuine, but what it signs is not the policy in force. Read it with GET /api/policy, and sign that.',
       details: { reason: 'not_current_policy', policy: current.reference },
     };
     const doesNotHold = {
@@ -355,7 +355,7 @@ describe('POST /api/pat/issue', () => {
       expectRefusal(await issue(await requestOf(agent, { signed_policy })), {
         status: 403,
         code: 'POLICY_REJECTED',
-        message: 'The signature is genuine, but what it signs is not the policy in force. Read GET /api/policy and sign that.',
+        message: 'The signature is genuine, but what it signs is not the policy in force. Read it with GET /api/policy, and sign that.',
         details: {
           reason: 'not_current_policy',
           policy: current.reference,
@@ -374,7 +374,7 @@ describe('POST /api/pat/issue', () => {
         code: 'FORBIDDEN',
         status: 403,
         message:
-          'The policy has changed since the PAT was issued. Read GET /api/policy, sign it, and ask for a new PAT at POST /api/pat/issue.',
+          'The policy has changed since the PAT was issued. Read it with GET /api/policy, sign it, and get a new PAT with POST /api/pat/issue.',
         details: {
           reason: 'policy_changed',
           policy: current.reference,

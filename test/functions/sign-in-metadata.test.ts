@@ -1,28 +1,34 @@
 import { expect, test } from '@jest/globals';
 import { createAction as createAuthorizationServer } from '../../functions/get-authorization-server.ts';
-import { createAction as createMcpResource } from '../../functions/get-mcp-protected-resource.ts';
 import { createAction as createResource } from '../../functions/get-protected-resource.ts';
 import { authorizationServer, protectedResource } from '../../schemas/sign-in.ts';
 import { baseUrl } from '../support/gate.ts';
 import { invoke } from '../support/invoke.ts';
 
-test.each([
-  ['/.well-known/oauth-protected-resource', createResource(), baseUrl],
-  ['/.well-known/oauth-protected-resource/mcp', createMcpResource(), `${baseUrl}/mcp`],
-])('%s names the resource that its place belongs to (RFC 9728 section 3.3)', async (path, action, resource) => {
-  const { status, body, headers } = await invoke(action, { path });
+test('the description of a resource names the resource that its place belongs to (RFC 9728 section 3.3)', async () => {
+  const path = '/.well-known/oauth-protected-resource/mcp/sign-in';
+  const { status, body, headers } = await invoke(createResource(), { path });
   expect(status).toBe(200);
-  expect(protectedResource.parse(body)).toMatchObject({ resource, authorization_servers: [baseUrl], bearer_methods_supported: ['header'] });
+  expect(protectedResource.parse(body)).toMatchObject({
+    resource: `${baseUrl}/mcp/sign-in`,
+    authorization_servers: [`${baseUrl}/oauth`],
+    bearer_methods_supported: ['header'],
+  });
   expect(headers.ETag).toBeTruthy();
 });
 
-test('the issuer is the address of the gate, and supports one way only', async () => {
-  const { status, body } = await invoke(createAuthorizationServer(), { path: '/.well-known/oauth-authorization-server' });
+test('the issuer belongs to the place of its description (RFC 8414 section 3.3), and supports one way only', async () => {
+  const path = '/.well-known/oauth-authorization-server/oauth';
+  const { status, body } = await invoke(createAuthorizationServer(), { path });
   expect(status).toBe(200);
   expect(authorizationServer.parse(body)).toMatchObject({
-    issuer: baseUrl,
+    issuer: `${baseUrl}/oauth`,
     authorization_endpoint: `${baseUrl}/oauth/authorize`,
     token_endpoint: `${baseUrl}/oauth/token`,
   });
-  expect(body).not.toHaveProperty('registration_endpoint');
+});
+
+test('whoever looks at the root of the host is sent on', async () => {
+  const { status, headers } = await invoke(createAuthorizationServer(), { path: '/.well-known/oauth-authorization-server' });
+  expect([status, headers.Location]).toEqual([308, `${baseUrl}/.well-known/oauth-authorization-server/oauth`]);
 });

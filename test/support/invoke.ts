@@ -56,7 +56,8 @@ export function refusalOf({ status, body }: Pick<Answer, 'status' | 'body'>) {
 
 /** The help_url of every refusal leads to its code on the reference page: checked here, so that tests compare the rest. */
 function withoutHelp(body: Answer['body']): Answer['body'] {
-  if (body.error?.code === undefined) return body;
+  // not those of OAuth and JSON-RPC, which have forms of their own
+  if (typeof body.error?.code !== 'string') return body;
   const { help_url, ...error } = body.error;
   if (!String(help_url).endsWith(`/docs#${error.code}`)) throw new Error('the help_url of a refusal does not lead to its code');
   return { ...body, error };

@@ -7,6 +7,11 @@ const credentials = {
   DPoP: /^(?:bearer|dpop) +([A-Za-z0-9\-._~+/]+=*)$/i,
 };
 
+const missing = {
+  Bearer: 'Send the header Authorization: Bearer <token>.',
+  DPoP: 'Executing an intent needs a PAT. Sign what GET /api/policy answers, get a PAT with POST /api/pat/issue, and send it in the header Authorization: Bearer <PAT>.',
+};
+
 /**
  * The bearer token of a request.
  * @param scheme - with `DPoP` that scheme is accepted beside `Bearer`; whether a proof has to come with it is for the caller to check
@@ -14,7 +19,7 @@ const credentials = {
  */
 export function bearerToken(request: ApiRequest, scheme: keyof typeof credentials = 'Bearer'): string {
   const [field, ...more] = request.headerValues('authorization');
-  if (field === undefined) throw unauthorized('Send the header Authorization: Bearer <token>.');
+  if (field === undefined) throw unauthorized(missing[scheme]);
   const token = more.length === 0 ? credentials[scheme].exec(field)?.[1] : undefined;
   if (token === undefined) throw invalidToken('The Authorization header must be sent once and have the form Bearer <token>.');
   return token;

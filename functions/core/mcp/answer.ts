@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { Issue } from '../../../schemas/errors.ts';
 import { escapeHiddenInJson } from '../../../schemas/text.ts';
 import { ApiError } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
@@ -8,7 +9,9 @@ import { log } from '../log.ts';
 import { describeRpcError, RpcError, type RpcMessage, readMessage } from './json-rpc.ts';
 import { nextCall } from './next-call.ts';
 import { type Era, legacyRevisions, readEra, revisions } from './revision.ts';
-import { ConnectionRefused, type Tool } from './tools.ts';
+import { challengeHeaders, isOfConnection, isSigningIn } from './sign-in.ts';
+import { inToolTerms } from './tool-terms.ts';
+import type { Tool } from './tools.ts';
 
 const capabilities = { tools: {} };
 const instructions =
@@ -47,7 +50,7 @@ export function openAnswers(tools: readonly Tool[], version: string): (request: 
 
   const callTool: Method = async ({ name, arguments: args = {} }, request) => {
     const tool = typeof name === 'string' ? toolByName.get(name) : undefined;
-    if (!tool) throw new RpcError('invalidParams', `There are the tools ${[...toolByName.keys()].join(', ')}.`, { status: 200 });
+    if (!tool) throw new RpcError('invalidParams', `Unknown tool. Available tools: ${[...toolByName.keys()].join(', ')}.`, { status: 200 });
     if (!isObject(args)) throw new RpcError('invalidParams', 'The arguments of a tool must be an object.', { status: 200 });
     return runTool(tool, args, request);
   };
@@ -70,7 +73,7 @@ export function openAnswers(tools: readonly Tool[], version: string): (request: 
     const era = readEra(message, request);
     const method = methods[era].get(message.method);
     if (!method) {
-      throw new RpcError('methodNotFound', `There are the methods ${[...methods[era].keys()].join(', ')}.`, {
+      throw new RpcError('methodNotFound', `Unknown method. Available methods: ${[...methods[era].keys()].join(', ')}.`, {
         status: era === 'modern' ? 404 : 200,
       });
     }
@@ -86,9 +89,8 @@ export function openAnswers(tools: readonly Tool[], version: string): (request: 
       if (id === undefined) return { status: 202 };
       return ok({ jsonrpc: '2.0', id, result: await answer(message, request) });
     } catch (error) {
-      if (error instanceof ConnectionRefused) throw error.refusal;
       if (!(error instanceof RpcError)) throw error;
-      return { status: error.status, body: describeRpcError(error, id) };
+      return { status: error.status, body: describeRpcError(error, id), headers: error.headers };
     }
   };
 }
@@ -105,7 +107,10 @@ function readBody(request: ApiRequest) {
   }
 }
 
-/** Runs a tool. A refusal is a result too, so that a model can read it and act on it. */
+/**
+ * Runs a tool. A refusal is a result too, so that a model can read it and act on it.
+ * @throws RpcError with 401 at the address for hosts that sign people in: if the connection needs another PAT, its host can get one, and a model cannot
+ */
 async function runTool(tool: Tool, args: JsonObject, request: ApiRequest): Promise<object> {
   const { requestId } = request;
   try {
@@ -114,11 +119,29 @@ async function runTool(tool: Tool, args: JsonObject, request: ApiRequest): Promi
     return { content: [{ type: 'text', text }], structuredContent: data, isError: false };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const { code, message } = error;
+    const { code } = error;
     log.info('tool', { request_id: requestId, tool: tool.name, code });
-    const details = { ...error.details, request_id: requestId };
+    const message = inToolTerms(error.message, error.headers['Retry-After']);
+    const details = { ...describeDetails(error), request_id: requestId };
     const next = nextCall(tool.name, error);
+    if (isSigningIn(request) && isOfConnection(error)) {
+      throw new RpcError(
+        'unauthorized',
+        `${message} Let the person whom you work for sign in: this host can ask them to. Otherwise: ${next}`,
+        {
+          status: 401,
+          data: { error: { code, message, details }, next },
+          headers: challengeHeaders(error, request),
+        },
+      );
+    }
     const text = [`${code}: ${message}`, `Details: ${escapeHiddenInJson(JSON.stringify(details))}`, `Next: ${next}`].join('\n');
     return { content: [{ type: 'text', text }], structuredContent: { error: { code, message, details }, next }, isError: true };
   }
+}
+
+/** The details of a refusal, with its own texts in the terms of the tools. */
+function describeDetails({ details }: ApiError): Record<string, unknown> {
+  const { issues, ...others } = details as { issues?: Issue[] };
+  return { ...(issues && { issues: issues.map(({ path, problem }) => ({ path, problem: inToolTerms(problem) })) }), ...others };
 }

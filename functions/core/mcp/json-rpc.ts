@@ -15,6 +15,8 @@ export const rpcCodes = {
   invalidParams: -32602,
   headerMismatch: -32020,
   unsupportedProtocolVersion: -32022,
+  /** of this server: a tool needs a PAT, which the host can get by letting its person sign in */
+  unauthorized: -32041,
 } as const;
 
 /** A mistake in the protocol itself, as opposed to a call that a tool refuses. */
@@ -22,14 +24,20 @@ export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
   readonly status: number;
-  readonly data: JsonObject | undefined;
+  readonly data: object | undefined;
+  readonly headers: Record<string, string>;
 
   /** @param status - of the HTTP answer, 400 by default */
-  constructor(code: keyof typeof rpcCodes, message: string, { status = 400, data }: { status?: number; data?: JsonObject } = {}) {
+  constructor(
+    code: keyof typeof rpcCodes,
+    message: string,
+    { status = 400, data, headers = {} }: { status?: number; data?: object; headers?: Record<string, string> } = {},
+  ) {
     super(message);
     this.code = rpcCodes[code];
     this.status = status;
     this.data = data;
+    this.headers = headers;
   }
 }
 

@@ -17,27 +17,45 @@ const nextCalls: Partial<Record<ErrorCode, string>> = {
   INTENT_DEPRECATED: 'Call get_intent with the successor if one is named, else search_intents.',
   INTENT_NOT_SUPPORTED: search,
   SERVICE_UNAVAILABLE: sameLater,
+  INTERNAL_SERVER_ERROR: sameLater,
   GATEWAY_TIMEOUT: 'It is unknown whether it was done. Find that out before you call again.',
 };
 
 const nextCallsOfExecute: Partial<Record<ErrorCode, string>> = {
   INVALID_PARAMETER: 'Call get_intent to see what each parameter has to be, correct the parameters, and call execute_intent again.',
-  INTENT_EXECUTION_FAILED:
-    'Look at upstream_status and upstream_body if they are given. Correct the parameters, or search_intents for another intent.',
   CONFLICT: 'Use a new idempotency_key for another request; if the first is still running, make the same call again later.',
 };
 
+const tellPerson = 'Tell the person whom you work for';
+
+/** Only a service that refuses the parameters (422) can be helped by other ones. */
+function afterFailure({ status, details }: ApiError): string {
+  if (status === 422)
+    return 'Look at upstream_status and upstream_body if they are given. Correct the parameters, or search_intents for another intent.';
+  const isSent = details.outcome !== 'not_sent';
+  return `Your parameters are not the reason. ${isSent ? 'The service may have done what you asked: find that out before you make the call again' : `${tellPerson} that this intent cannot be called`}, or search_intents for another intent.`;
+}
+
+/** What helps if the connection itself has no PAT, or a dead one. */
+function withoutPat({ details }: ApiError): string {
+  const signIn = typeof details.sign_in === 'string' ? `, or connect this host to ${details.sign_in}, where they sign in in a browser` : '';
+  if (details.reason === 'pat_missing')
+    return `${acceptPolicy} If you cannot sign: ${tellPerson.toLowerCase()} to configure this connection with a PAT (the header Authorization: Bearer <PAT>)${signIn}.`;
+  return `${tellPerson}: the PAT that this connection is configured with is no longer valid. They can configure a new one, remove it so that you can call accept_policy and pass a PAT as pat${signIn}.`;
+}
+
 /** What a model can do about a refusal, in one sentence. */
-export function nextCall(tool: string, { code, details }: ApiError): string {
+export function nextCall(tool: string, error: ApiError): string {
+  const { code, details } = error;
+  if (details.reason === 'pat_missing' || details.reason === 'pat_of_connection') return withoutPat(error);
   if (details.reason === 'policy_changed') return `The policy has changed. ${acceptPolicy}`;
-  if (details.reason === 'pat_of_connection') return `The PAT that this connection is configured with does not hold. ${acceptPolicy}`;
-  if (details.reason === 'agent_blocked')
-    return 'Stop: this agent is blocked. Tell the person whom you work for to ask the operators of this gate.';
+  if (details.reason === 'agent_blocked') return `Stop: this agent is blocked. ${tellPerson} to ask the operators of this gate.`;
   if (details.reason === 'approval_pending')
     return 'Wait until the operators of this gate have approved this agent, then make the same call again with a new signature.';
   if (details.reason === 'intent_changed')
     return 'Call get_intent again. If it is still what you want, call execute_intent with its new digest.';
   if (code === 'TOO_MANY_REQUESTS') return `Make the same call again after ${details.retry_after_seconds} seconds, not earlier.`;
+  if (code === 'INTENT_EXECUTION_FAILED') return afterFailure(error);
   const own = tool === 'execute_intent' ? nextCallsOfExecute[code] : undefined;
   return own ?? nextCalls[code] ?? `Correct the arguments, and call ${tool} again.`;
 }

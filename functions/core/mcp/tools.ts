@@ -5,14 +5,15 @@ import { intentDigest } from '../../../schemas/intent-digest.ts';
 import { intentUidPattern } from '../../../schemas/intent-uid.ts';
 import { patRequest } from '../../../schemas/pat.ts';
 import { searchQuery } from '../../../schemas/search.ts';
-import { ApiError } from '../api-error.ts';
+import { ApiError, invalidParameter } from '../api-error.ts';
+import { unauthorized } from '../http/bearer.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Action } from '../http/serve.ts';
 import { type JsonObject, parse } from '../json.ts';
+import { signInPath } from '../sign-in/metadata.ts';
 import { explainPolicy } from './explain-policy.ts';
 import { fitHits } from './fit-hits.ts';
 import { innerRequest } from './inner-request.ts';
-import { refuseUnauthorized } from './refuse-unauthorized.ts';
 
 /** The endpoints behind the tools: each is implemented once, there. */
 export interface Endpoints {
@@ -93,17 +94,25 @@ const executeArguments = executionRequest.extend({
   digest: intentDigest
     .optional()
     .describe('the digest that get_intent returned: with it, the intent is executed only if it is still what you have read'),
-  pat: z.string().optional().describe('the PAT that accept_policy returned; leave it out if the connection is configured with a PAT'),
+  pat: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]+$/, 'must be the PAT that accept_policy returned, and nothing else')
+    .optional()
+    .describe('the PAT that accept_policy returned; leave it out if the connection has a PAT of its own'),
 });
 
 /** The most cautious hints: what an intent does is up to its service. */
 const executing: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
 
-/**
- * The four tools.
- * @param isFreshRequired - whether a signed policy has to carry iat, exp, aud and jti
- */
-export function openTools(endpoints: Endpoints, isFreshRequired: boolean): Tool[] {
+export interface ToolOptions {
+  /** whether a signed policy has to carry iat, exp, aud and jti */
+  isFreshRequired: boolean;
+  /** people can sign in, at an address of their own */
+  isSignInOffered: boolean;
+}
+
+/** The four tools. */
+export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffered }: ToolOptions): Tool[] {
   const ask = async (action: Action, request: ApiRequest): Promise<object> => (await action(request)).body as object;
 
   return [
@@ -157,6 +166,11 @@ export function openTools(endpoints: Endpoints, isFreshRequired: boolean): Tool[
       annotations: executing,
       input: executeArguments,
       run: async ({ intent_uid, parameters, fields, idempotency_key, digest, pat }, request) => {
+        const hasOwnPat = request.headerValues('authorization').length > 0;
+        const ofConnection = (reason: string) => ({ reason, ...(isSignInOffered && { sign_in: request.baseUrl + signInPath }) });
+        // text that steers a model must not make the call of one agent or person that of another
+        if (hasOwnPat && pat !== undefined) throw twoPats();
+        if (!hasOwnPat && pat === undefined) throw patMissing.withDetails(ofConnection('pat_missing'));
         const inner = innerRequest(request, {
           body: { intent_uid, parameters: parameters as JsonObject, ...(fields && { fields }) },
           headers: {
@@ -168,21 +182,18 @@ export function openTools(endpoints: Endpoints, isFreshRequired: boolean): Tool[
         try {
           return { data: await ask(endpoints.executeIntent, inner) };
         } catch (error) {
-          if (error instanceof ApiError && error.code === 'UNAUTHORIZED') throw refuseUnauthorized(error, request, pat);
-          throw error;
+          if (!(error instanceof ApiError) || error.code !== 'UNAUTHORIZED' || !hasOwnPat) throw error;
+          throw error.withDetails(ofConnection('pat_of_connection'));
         }
       },
     }),
   ];
 }
 
-/** A call is refused in HTTP, and not in a result of its tool: for a refusal that hosts, not models, can act on. */
-export class ConnectionRefused extends Error {
-  override readonly name = 'ConnectionRefused';
-  readonly refusal: ApiError;
+const patMissing = unauthorized('Executing an intent needs a PAT, and this call has none.');
 
-  constructor(refusal: ApiError) {
-    super(refusal.message, { cause: refusal });
-    this.refusal = refusal;
-  }
-}
+const twoPats = () =>
+  invalidParameter(
+    [{ path: '/pat', problem: 'must be left out, because this connection has a PAT of its own' }],
+    'The call has two PATs. Leave the argument pat out: the PAT of the connection is used.',
+  );

@@ -50,7 +50,7 @@ export const openAuthorizer =
 export function requireStanding(standing: Standing, claims: PatClaims): void {
   if (isBlocked(standing)) throw agentBlocked();
   if (isRevoked(standing.agent, claims))
-    throw invalidToken('The PAT has been revoked. Ask the operators why, then ask for a new one at POST /api/pat/issue.');
+    throw invalidToken('The PAT has been revoked. Ask the operators why, then get a new one with POST /api/pat/issue.');
 }
 
 /** @throws ApiError FORBIDDEN if the PAT's scope does not name the intent, or the policy prohibits it */

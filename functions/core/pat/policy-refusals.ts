@@ -33,7 +33,7 @@ export function openPolicyRefusals(archive: PolicyArchive): PolicyRefusals {
     rejectPolicy: async (signed, current, baseUrl) =>
       new ApiError(
         'POLICY_REJECTED',
-        'The signature is genuine, but what it signs is not the policy in force. Read GET /api/policy and sign that.',
+        'The signature is genuine, but what it signs is not the policy in force. Read it with GET /api/policy, and sign that.',
         {
           details: { reason: 'not_current_policy', policy: current.reference, ...(await findChanges(signed, current, baseUrl)) },
         },
@@ -41,7 +41,7 @@ export function openPolicyRefusals(archive: PolicyArchive): PolicyRefusals {
     refuseOldPolicy: async (pol, current, baseUrl) =>
       new ApiError(
         'FORBIDDEN',
-        'The policy has changed since the PAT was issued. Read GET /api/policy, sign it, and ask for a new PAT at POST /api/pat/issue.',
+        'The policy has changed since the PAT was issued. Read it with GET /api/policy, sign it, and get a new PAT with POST /api/pat/issue.',
         {
           details: { reason: 'policy_changed', policy: current.reference, ...(await findChanges(pol, current, baseUrl)) },
         },

@@ -88,7 +88,7 @@ function refuseWithoutKey(request: ApiRequest, proof: string | undefined, isRequ
   if (proof === undefined && !isRequired && !/^dpop /i.test(credential)) return undefined;
   throw invalidProof(
     isRequired
-      ? 'This gate asks for proof of possession, and the PAT is bound to no key. Get one with a key of your own at POST /api/pat/issue.'
+      ? 'This gate asks for proof of possession, and the PAT is bound to no key. Get one for a key of your own with POST /api/pat/issue.'
       : 'The PAT is bound to no key, so no proof can go with it. Send it as Authorization: Bearer, without a DPoP header.',
   );
 }

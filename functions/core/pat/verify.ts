@@ -20,8 +20,8 @@ const grammar = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{86}$/;
 const thumbprint = /^[A-Za-z0-9_-]{43}$/;
 
 const notOurs = (cause?: unknown) =>
-  invalidToken('The PAT is not one that this gate issued, or not for this address. Ask for one at POST /api/pat/issue.', cause);
-const expired = () => invalidToken('The PAT has expired. Ask for a new one at POST /api/pat/issue.');
+  invalidToken('The PAT is not one that this gate issued, or not for this address. Get one with POST /api/pat/issue.', cause);
+const expired = () => invalidToken('The PAT has expired. Get a new one with POST /api/pat/issue.');
 
 /** Tokens whose signature an instance remembers to have verified. */
 const maxRemembered = 500;

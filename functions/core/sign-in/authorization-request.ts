@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { authorizationParameters } from '../../../schemas/sign-in.ts';
 import type { Client } from './clients.ts';
+import { issuerOf, signInPath } from './metadata.ts';
 import { describeOAuthError, OAuthError } from './oauth-error.ts';
 import { matchesRedirectUri } from './redirect-uri.ts';
 
@@ -14,8 +15,8 @@ export interface CheckedRequest {
   resource: string;
 }
 
-/** The texts that name this gate as a resource: what is issued for one of them is valid for both. */
-const resourcesOf = (baseUrl: string): string[] => [`${baseUrl}/mcp`, baseUrl];
+/** The texts that name this gate as a resource: what is issued for one of them is valid for all. */
+const resourcesOf = (baseUrl: string): string[] => [`${baseUrl}${signInPath}`, `${baseUrl}/mcp`, baseUrl];
 
 /** Whether a text names this gate as a resource. Many clients write the root of a host with a slash, which means the same (RFC 3986 section 6.2.3). */
 export const isResource = (resource: string, baseUrl: string): boolean => [...resourcesOf(baseUrl), `${baseUrl}/`].includes(resource);
@@ -53,7 +54,7 @@ export function answerAddress(asked: AuthorizationRequest, baseUrl: string, answ
   const query = new URLSearchParams({
     ...(answer instanceof OAuthError ? describeOAuthError(answer) : answer),
     ...(asked.state !== undefined && { state: asked.state }),
-    iss: baseUrl,
+    iss: issuerOf(baseUrl),
   });
   return `${asked.redirect_uri}${asked.redirect_uri.includes('?') ? '&' : '?'}${query}`;
 }

@@ -1,15 +1,11 @@
-import { type ApiResponse, revalidated } from '../http/response.ts';
+/** The path of the MCP server for hosts that sign people in. */
+export const signInPath = '/mcp/sign-in';
+
+/** Where such a host reads how to get a token (RFC 9728 section 3.1). */
+export const resourceMetadataPath = `/.well-known/oauth-protected-resource${signInPath}`;
 
 /**
- * What a resource says about how to get a token for it (RFC 9728 section 2).
- * @param resource - as `isResource` takes it
+ * The authorization server's name for itself (RFC 8414 section 2). It has a path, so that its description is not at the root of the host: clients that look
+ * there before anybody has asked them to would take every address of this host for one that needs a sign-in.
  */
-export const describeResource = (resource: string, baseUrl: string): ApiResponse =>
-  revalidated({
-    resource,
-    resource_name: 'Intent Gate',
-    authorization_servers: [baseUrl],
-    bearer_methods_supported: ['header'],
-    resource_documentation: `${baseUrl}/docs`,
-    resource_policy_uri: `${baseUrl}/docs#policy`,
-  });
+export const issuerOf = (baseUrl: string): string => `${baseUrl}/oauth`;

@@ -1,0 +1,33 @@
+import { globSync, readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { inToolTerms } from '../../../../functions/core/mcp/tool-terms.ts';
+
+test.each([
+  ['Find one with GET /api/intents/search.', 'Find one with search_intents.'],
+  ['GET /api/intents/{intent_uid}?view=full shows what is expected.', 'get_intent shows what is expected.'],
+  ['Read it with GET /api/policy, sign it.', 'Read it with accept_policy, sign it.'],
+  ['The first request under this Idempotency-Key is still running.', 'The first request under this idempotency_key is still running.'],
+  ['the header Idempotency-Key must have', 'idempotency_key must have'],
+  ['Wait; RateLimit-Policy says how many. Then', 'Wait. Then'],
+  ['Send it again after Retry-After seconds.', 'Send it again after a few seconds.'],
+])('%s', (text, said) => {
+  expect(inToolTerms(text)).toBe(said);
+});
+
+test('seconds are put in the place of the header', () => {
+  expect(inToolTerms('after Retry-After seconds, after Retry-After.', '1')).toBe('after 1 second, after 1 second.');
+});
+
+/** What only admins are told, who have no tools. */
+const forAdmins = /(GET|POST|PUT|DELETE) \/api\/(services|agents)/g;
+
+test('no message of the functions names an endpoint that a model cannot call', () => {
+  const told = globSync('functions/**/*.ts').flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => !/^\s*(\*|\/\*|\/\/)/.test(line) && !file.includes('core/mcp/tool-terms'))
+      .filter((line) => /(GET|POST|PUT|DELETE) \//.test(inToolTerms(line).replace(forAdmins, '')))
+      .map((line) => `${file}: ${line.trim()}`),
+  );
+  expect(told).toEqual([]);
+});

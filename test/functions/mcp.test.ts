@@ -1,0 +1,195 @@
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { ApiError } from '../../functions/core/api-error.ts';
+import type { Action } from '../../functions/core/http/serve.ts';
+import { signPat } from '../../functions/core/pat/token.ts';
+import { createAction } from '../../functions/mcp.ts';
+import type { PatClaims } from '../../schemas/pat.ts';
+import { baseUrl, newAgent, requestPat, startGate } from '../support/gate.ts';
+import { type Answer, invoke } from '../support/invoke.ts';
+
+const gate = await startGate();
+afterAll(() => gate.stop());
+
+const none: Action = async () => ({ status: 200, body: {} });
+const endpoints = { searchIntents: none, getIntent: none, getPolicy: none, issuePat: none, executeIntent: gate.openExecute() };
+const open = (changes: Partial<Parameters<typeof createAction>[0]> = {}) =>
+  createAction({ endpoints, isFreshRequired: false, isSignInOffered: true, allowedOrigins: [], version: '1', ...changes });
+
+const issued = (await requestPat(gate.openIssue(), await newAgent())).body['proto-pat'];
+const claims = JSON.parse(Buffer.from(issued.split('.')[1], 'base64url').toString()) as PatClaims;
+const expired = await signPat(gate.signingKeys, { ...claims, exp: Math.floor(Date.now() / 1_000) - 100 });
+
+const modernMeta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+interface Sent {
+  path?: string;
+  authorization?: string;
+  pat?: string;
+  revision?: string;
+}
+
+const execute = (
+  { path = '/mcp', authorization, pat, revision = '2025-11-25' }: Sent,
+  action = open(),
+  intent_uid = 'a.example:none:v1',
+): Promise<Answer> =>
+  invoke(action, {
+    method: 'POST',
+    path,
+    headers: {
+      'Content-Type': 'application/json',
+      ...(authorization !== undefined && { Authorization: authorization }),
+      ...(revision === '2026-07-28' && {
+        'MCP-Protocol-Version': revision,
+        'Mcp-Method': 'tools/call',
+        'Mcp-Name': 'execute_intent',
+      }),
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 'call-7',
+      method: 'tools/call',
+      params: {
+        name: 'execute_intent',
+        arguments: { intent_uid, parameters: {}, ...(pat !== undefined && { pat }) },
+        ...(revision === '2026-07-28' && { _meta: modernMeta }),
+      },
+    }),
+  });
+
+const acceptFirst = /^Call accept_policy without arguments to see what to sign; .* pass the PAT that it returns as pat\./;
+const signIn = `${baseUrl}/mcp/sign-in`;
+const metadata = `resource_metadata="${baseUrl}/.well-known/oauth-protected-resource/mcp/sign-in"`;
+
+describe.each(['2025-11-25', '2026-07-28'])('a call that needs a PAT, in revision %s', (revision) => {
+  test.each<[string, Sent, string]>([
+    ['without one', {}, 'pat_missing'],
+    ['with one of the connection that is none', { authorization: 'Bearer not.a.pat' }, 'pat_of_connection'],
+    ['with one of the connection that has expired', { authorization: `Bearer ${expired}` }, 'pat_of_connection'],
+    ['with other credentials of the connection', { authorization: 'Basic YTpi' }, 'pat_of_connection'],
+  ])('%s is a result at /mcp, and 401 at /mcp/sign-in', async (_, sent, reason) => {
+    const { status, body, headers } = await execute({ ...sent, revision });
+    expect({ status, id: body.id, isError: body.result.isError, challenge: headers['WWW-Authenticate'] }).toEqual({
+      status: 200,
+      id: 'call-7',
+      isError: true,
+      challenge: undefined,
+    });
+    const { error, next } = body.result.structuredContent;
+    expect(error).toMatchObject({ code: 'UNAUTHORIZED', details: { reason, sign_in: signIn, request_id: 'request-1' } });
+    expect(next).toContain(`connect this host to ${signIn}`);
+    expect(next).toContain('accept_policy');
+    expect(body.result.content[0].text).toBe(`UNAUTHORIZED: ${error.message}\nDetails: ${JSON.stringify(error.details)}\nNext: ${next}`);
+
+    const challenged = await execute({ ...sent, path: '/mcp/sign-in', revision });
+    expect(challenged).toMatchObject({
+      status: 401,
+      body: {
+        jsonrpc: '2.0',
+        id: 'call-7',
+        error: {
+          code: -32041,
+          message: `${error.message} Let the person whom you work for sign in: this host can ask them to. Otherwise: ${next}`,
+          data: { error, next },
+        },
+      },
+    });
+    const isInvalid = reason === 'pat_missing' ? '' : 'error="invalid_token", ';
+    expect(challenged.headers['WWW-Authenticate']).toBe(`Bearer realm="intent-gate", ${isInvalid}${metadata}`);
+  });
+});
+
+test('without the sign-in, a call without a PAT is told the ways that there are', async () => {
+  const { body } = await execute({}, open({ isSignInOffered: false }));
+  const { error, next } = body.result.structuredContent;
+  expect(error).toEqual({
+    code: 'UNAUTHORIZED',
+    message: 'Executing an intent needs a PAT, and this call has none.',
+    details: { reason: 'pat_missing', request_id: 'request-1' },
+  });
+  expect(next).toMatch(acceptFirst);
+  expect(next).not.toContain('/mcp/sign-in');
+});
+
+test.each(['/mcp', '/mcp/sign-in'])('an argument pat that does not hold is a result at %s: a model can get another', async (path) => {
+  for (const pat of ['not.a.pat', expired]) {
+    const { status, body } = await execute({ path, pat });
+    expect({ status, ...body.result.structuredContent }).toMatchObject({ status: 200, error: { code: 'UNAUTHORIZED' }, next: acceptFirst });
+    expect(body.result.structuredContent.error.details).not.toHaveProperty('reason');
+  }
+});
+
+test.each(['/mcp', '/mcp/sign-in'])('a PAT of the connection, or of the arguments, is used at %s; both are refused', async (path) => {
+  for (const sent of [{ authorization: `Bearer ${issued}` }, { pat: issued }]) {
+    const { body } = await execute({ path, ...sent });
+    expect(body.result.structuredContent.error).toMatchObject({
+      code: 'NOT_FOUND',
+      message: expect.stringContaining('Find one with search_intents'),
+    });
+  }
+  for (const [authorization, pat] of [
+    [`Bearer ${issued}`, expired],
+    [`Bearer ${expired}`, issued],
+    ['Basic YTpi', issued],
+  ] as const) {
+    const { status, body } = await execute({ path, authorization, pat });
+    expect({ status, ...body.result.structuredContent.error }).toMatchObject({
+      status: 200,
+      code: 'INVALID_PARAMETER',
+      message: 'The call has two PATs. Leave the argument pat out: the PAT of the connection is used.',
+      details: { issues: [{ path: '/pat', problem: 'must be left out, because this connection has a PAT of its own' }] },
+    });
+  }
+});
+
+test.each(['a b', 'a\nb', '', 'Bearer a.b.c'])('an argument pat %j is no PAT at all', async (pat) => {
+  const { body } = await execute({ pat });
+  expect(body.result.structuredContent.error.details.issues).toEqual([
+    { path: '/pat', problem: 'must be the PAT that accept_policy returned, and nothing else' },
+  ]);
+});
+
+test('a size that is too large is refused in our own words', async () => {
+  const { body } = await invoke(open(), {
+    method: 'POST',
+    path: '/mcp',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_intents","arguments":{"page_size":100}}}',
+  });
+  expect(body.result.structuredContent.error.details.issues).toEqual([{ path: '/page_size', problem: 'must be at most 20' }]);
+});
+
+describe('what helps after a service has failed', () => {
+  const failing = (status: number, details: object = {}) =>
+    open({
+      endpoints: {
+        ...endpoints,
+        executeIntent: async () => {
+          throw new ApiError('INTENT_EXECUTION_FAILED', 'It failed.', { status, details: { ...details } });
+        },
+      },
+    });
+  test.each<[string, Action, RegExp]>([
+    ['it refused the parameters', failing(422, { upstream_status: 400 }), /^Look at upstream_status .* Correct the parameters/],
+    [
+      'it answered 500',
+      failing(502, { upstream_status: 500 }),
+      /^Your parameters are not the reason\. The service may have done what you asked/,
+    ],
+    ['it could not be called', failing(502, { outcome: 'not_sent' }), /^Your parameters are not the reason\. Tell the person/],
+  ])('%s', async (_, action, next) => {
+    const { body } = await execute({ pat: issued }, action);
+    expect(body.result.structuredContent.next).toMatch(next);
+  });
+});
+
+test('how long to wait is said in seconds, not as the name of a header', async () => {
+  const executeIntent: Action = async () => {
+    throw new ApiError('SERVICE_UNAVAILABLE', 'Busy. Try again after Retry-After.', { headers: { 'Retry-After': '7' } });
+  };
+  const { body } = await execute({ pat: issued }, open({ endpoints: { ...endpoints, executeIntent } }));
+  expect(body.result.structuredContent.error.message).toBe('Busy. Try again after 7 seconds.');
+});
