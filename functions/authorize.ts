@@ -25,10 +25,12 @@ import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
   clients: Clients;
-  signIns: Pick<SignIns, 'findSession' | 'hasConsented' | 'keepGrant'>;
+  signIns: Pick<SignIns, 'findSession' | 'hasConsented' | 'keepGrant' | 'oneAtATime'>;
   userPool: Pick<UserPool, 'begin' | 'signInAddress'>;
   findPolicy: FindPolicy;
   patLifeSeconds: number;
+  /** how long the program may renew PATs */
+  signInSeconds: number;
 }
 
 /** How long a person may take at the user pool's sign-in page, in seconds. */
@@ -46,7 +48,7 @@ const redirect = (address: string, headers: Record<string, string> = {}): ApiRes
  * `GET /oauth/authorize`: lets a person sign in, read the policy and accept it for a program (OAuth 2.1 authorization code). Nothing is written and
  * no address is called for somebody who has not signed in; what is wrong is told to the client only once its redirect URI is known to be its own.
  */
-export const createAction = ({ clients, signIns, userPool, findPolicy, patLifeSeconds }: Deps): Action => {
+export const createAction = ({ clients, signIns, userPool, findPolicy, patLifeSeconds, signInSeconds }: Deps): Action => {
   const signIn = (request: ApiRequest, asked: AuthorizationRequest): ApiResponse => {
     const attempt = userPool.begin();
     const remembered = new URLSearchParams([...toQuery(asked), ['attempt', attempt.state], ['verifier', attempt.verifier]]).toString();
@@ -81,14 +83,18 @@ export const createAction = ({ clients, signIns, userPool, findPolicy, patLifeSe
       policyReference: policy.reference,
       baseUrl,
       patLifeSeconds,
+      signInSeconds,
       formToken: formToken(secret, [asked, policy.reference]),
     });
   }
 
   return showErrors(async (request) => {
     const asked = request.query(authorizationParameters);
-    const session = await findSession(request, signIns, Date.now());
-    const client = session ? await clients.find(asked.client_id, request.baseUrl) : clients.findRegistered(asked.client_id);
+    const nowMs = Date.now();
+    const session = await findSession(request, signIns, nowMs);
+    const client = session
+      ? await clients.find(asked.client_id, request.baseUrl, (read) => signIns.oneAtATime(session.secret, nowMs, read))
+      : clients.findRegistered(asked.client_id);
     if (client) requireRedirectUri(client, asked);
     try {
       return await answer(request, asked, client, session);
@@ -99,7 +105,7 @@ export const createAction = ({ clients, signIns, userPool, findPolicy, patLifeSe
   });
 };
 
-const { patLifeSeconds, signInRedirects } = readEnvironment(['patLifeSeconds'], ['signInRedirects']);
+const { patLifeSeconds, signInSeconds, signInRedirects } = readEnvironment(['patLifeSeconds', 'signInSeconds'], ['signInRedirects']);
 
 export const handler = serve(
   createAction({
@@ -108,5 +114,6 @@ export const handler = serve(
     userPool: userPoolFromEnvironment(),
     findPolicy: openPolicy(loadPolicyTemplate()),
     patLifeSeconds: Number(patLifeSeconds),
+    signInSeconds: Number(signInSeconds),
   }),
 );

@@ -1,17 +1,20 @@
 import * as z from 'zod';
 import { authorizationParameters } from '../schemas/sign-in.ts';
+import { readEnvironment } from './core/environment.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { toQuery } from './core/sign-in/authorization-request.ts';
 import { readCookie, writeCookie } from './core/sign-in/cookie.ts';
 import { OAuthError } from './core/sign-in/oauth-error.ts';
 import { showErrors } from './core/sign-in/pages.ts';
 import { type UserPool, userPoolFromEnvironment } from './core/sign-in/user-pool.ts';
-import { openSignIns, type SignIns, sessionSeconds } from './core/store/sign-ins.ts';
+import { openSignIns, type SignIns } from './core/store/sign-ins.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
   signIns: Pick<SignIns, 'startSession'>;
   userPool: Pick<UserPool, 'finish'>;
+  /** how long people stay signed in */
+  signInSeconds: number;
 }
 
 const answerOfPool = z.object({ code: z.string().max(2_048).optional(), state: z.string().max(100).optional() });
@@ -22,7 +25,7 @@ const rememberedSchema = authorizationParameters.extend({ attempt: z.string(), v
 /**
  * `GET /oauth/signed-in`: the user pool sends people back here. Whoever began the sign-in in another browser, or has been led here, is not signed in.
  */
-export const createAction = ({ signIns, userPool }: Deps): Action =>
+export const createAction = ({ signIns, userPool, signInSeconds }: Deps): Action =>
   showErrors(async (request) => {
     const { baseUrl } = request;
     const { code, state } = request.query(answerOfPool);
@@ -36,11 +39,17 @@ export const createAction = ({ signIns, userPool }: Deps): Action =>
     const { attempt, verifier, ...asked } = remembered.data;
     if (code === undefined) throw new OAuthError('access_denied', 'The user pool has not signed you in.');
     const person = await userPool.finish(code, { state: attempt, verifier }, baseUrl);
-    const secret = await signIns.startSession(person, Date.now());
+    const secret = await signIns.startSession(person, Date.now(), signInSeconds);
     return {
       status: 302,
-      headers: { Location: `${baseUrl}/oauth/authorize?${toQuery(asked)}`, ...writeCookie(request, secret, sessionSeconds) },
+      headers: { Location: `${baseUrl}/oauth/authorize?${toQuery(asked)}`, ...writeCookie(request, secret, signInSeconds) },
     };
   });
 
-export const handler = serve(createAction({ signIns: openSignIns(tableFromEnvironment()), userPool: userPoolFromEnvironment() }));
+export const handler = serve(
+  createAction({
+    signIns: openSignIns(tableFromEnvironment()),
+    userPool: userPoolFromEnvironment(),
+    signInSeconds: Number(readEnvironment(['signInSeconds']).signInSeconds),
+  }),
+);

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import type * as z from 'zod';
-import { tokenForm } from '../schemas/sign-in.ts';
+import { refreshForm, revocationForm, tokenForm } from '../schemas/sign-in.ts';
+import { ApiError } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
-import { ok } from './core/http/response.ts';
+import type { ApiRequest } from './core/http/request.ts';
+import { type ApiResponse, ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { limitExceeded, rateLimitHeaders } from './core/limit/limit-answers.ts';
 import { countCalls, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
@@ -17,12 +19,15 @@ import { isResource } from './core/sign-in/authorization-request.ts';
 import { answerInOAuth, OAuthError } from './core/sign-in/oauth-error.ts';
 import { type Agents, openAgents } from './core/store/agent.ts';
 import { openPolicyArchive, type PolicyArchive } from './core/store/policy-archive.ts';
+import { openRefreshTokens, type RefreshGrant, type RefreshTokens } from './core/store/refresh-tokens.ts';
 import { type Grant, openSignIns, type SignIns } from './core/store/sign-ins.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 import { openUsedJtis, type UsedJtis } from './core/store/used-jti.ts';
 
 export interface Settings {
   patLifeSeconds: number;
+  /** how long PATs may be renewed, from the first one on */
+  signInSeconds: number;
   issueLimitPerHour: number;
   /** agents have to be approved before their first PAT */
   isApprovalRequired: boolean;
@@ -33,6 +38,7 @@ export interface Deps {
   agents: Pick<Agents, 'standingOf' | 'bind' | 'ask'>;
   archive: Pick<PolicyArchive, 'keep'>;
   signIns: Pick<SignIns, 'findGrant'>;
+  refreshTokens: RefreshTokens;
   usedJtis: UsedJtis;
   limits: Pick<RateLimiter, 'consume' | 'findRefusal'>;
   signingKeys: SigningKeys;
@@ -40,60 +46,154 @@ export interface Deps {
 }
 
 /**
- * `POST /oauth/token`: the PAT of a person who has accepted the policy for a client. The code is verified first, then consumed by one conditional write,
- * then acted upon: of any number of requests with it, one gets a PAT.
+ * `POST /oauth/token`: the PAT of a person who has accepted the policy for a client. A code is verified first, then consumed by one conditional write,
+ * then acted upon: of any number of requests with it, one gets a PAT. A refresh token is consumed last, when its PAT is signed, so that no failure of
+ * the gate costs a client its token. `/oauth/revoke` ends what a refresh token stands for (RFC 7009).
  */
-export const createAction = ({ findPolicy, agents, archive, signIns, usedJtis, limits, signingKeys, settings }: Deps): Action =>
-  answerInOAuth(async (request) => {
-    const { baseUrl } = request;
-    const nowMs = Date.now();
-    if (request.headerValues('authorization').length > 0) throw noAuthentication();
-    const { grant_type } = request.form(tokenForm.pick({ grant_type: true }));
-    if (grant_type !== 'authorization_code') throw new OAuthError('unsupported_grant_type', 'The grant_type must be authorization_code.');
-    const asked = request.form(tokenForm);
-    const policy = findPolicy(baseUrl);
-    const found = await signIns.findGrant(asked.code, nowMs);
-    if (!found) throw invalidGrant();
-    const { id, grant, expiresAt } = found;
-    checkGrant(asked, grant, policy, baseUrl);
+export const createAction = ({
+  findPolicy,
+  agents,
+  archive,
+  signIns,
+  refreshTokens,
+  usedJtis,
+  limits,
+  signingKeys,
+  settings,
+}: Deps): Action => {
+  const rules = { isApprovalRequired: settings.isApprovalRequired, isSharingAllowed: false };
 
-    const { subject } = grant.person;
+  /** The PAT of a person with a client, once their limit has admitted it. */
+  async function issue(
+    request: ApiRequest,
+    { subject, clientId }: Pick<RefreshGrant, 'subject' | 'clientId'>,
+    policy: CurrentPolicy,
+    nowMs: number,
+  ) {
     const thumbprint = personOf(subject);
-    const agentId = signedInAgentId(subject, grant.clientId);
+    const agentId = signedInAgentId(subject, clientId);
     const counter = countCalls(accountOf(agentId, thumbprint), 'issue', { rate: settings.issueLimitPerHour, period: 3_600 });
     const known = limits.findRefusal(counter);
     if (known) throw limitExceeded(known, { message: tooManyIssued });
     const presented = { agentId, thumbprint, nowMs, hasProof: false };
-    const rules = { isApprovalRequired: settings.isApprovalRequired, isSharingAllowed: false };
     const seen = await findAgent(agents, presented, rules);
 
-    if (!(await usedJtis.consume('code', id, expiresAt))) throw invalidGrant();
-    const decision = await limits.consume(counter);
-    if (!decision.isAdmitted) throw limitExceeded(decision, { message: tooManyIssued });
-    const [agent] = await Promise.all([bindAgent(agents, presented, seen, rules), archive.keep(policy.reference, policy.policy)]);
+    /** @param checkAgent - throws if the agent is not the one that is meant */
+    const sign = async (checkAgent: (generation: string) => void = () => {}) => {
+      const decision = await limits.consume(counter);
+      if (!decision.isAdmitted) throw limitExceeded(decision, { message: tooManyIssued });
+      const [agent] = await Promise.all([bindAgent(agents, presented, seen, rules), archive.keep(policy.reference, policy.policy)]);
+      checkAgent(agent.generation);
+      const lifeSeconds = settings.patLifeSeconds;
+      const claims = newClaims({ baseUrl: request.baseUrl, agent, policy, hasProof: false, clientId, nowMs, lifeSeconds });
+      const pat = await signPat(signingKeys, claims);
+      const answerWith = (refresh_token: string): ApiResponse => {
+        log.info('issued', {
+          request_id: request.requestId,
+          agent_id: claims.sub,
+          thumbprint,
+          jti: claims.jti,
+          policy_digest: policy.digest,
+        });
+        return ok(
+          { access_token: pat, token_type: 'Bearer', expires_in: lifeSeconds, refresh_token, scope: claims.scope.join(' ') },
+          { Pragma: 'no-cache', ...rateLimitHeaders(decision) },
+        );
+      };
+      return { generation: agent.generation, answerWith };
+    };
+    return { generation: seen.standing.agent?.generation, sign };
+  }
 
-    const lifeSeconds = settings.patLifeSeconds;
-    const claims = newClaims({ baseUrl, agent, policy, hasProof: false, clientId: grant.clientId, nowMs, lifeSeconds });
-    const pat = await signPat(signingKeys, claims);
-    log.info('issued', { request_id: request.requestId, agent_id: claims.sub, thumbprint, jti: claims.jti, policy_digest: policy.digest });
-    return ok(
-      { access_token: pat, token_type: 'Bearer', expires_in: lifeSeconds, scope: claims.scope.join(' ') },
-      { Pragma: 'no-cache', ...rateLimitHeaders(decision) },
+  async function exchange(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
+    const asked = request.form(tokenForm);
+    const policy = findPolicy(request.baseUrl);
+    const found = await signIns.findGrant(asked.code, nowMs);
+    if (!found) throw invalidCode();
+    const { id, grant, expiresAt } = found;
+    checkGrant(asked, grant, policy, request.baseUrl);
+    const { subject } = grant.person;
+    const { clientId, resource } = grant;
+    const { sign } = await issue(request, { subject, clientId }, policy, nowMs);
+    if (!(await usedJtis.consume('code', id, expiresAt))) {
+      // RFC 6749 section 4.1.2
+      await refreshTokens.end(id);
+      throw invalidCode();
+    }
+    const { generation, answerWith } = await sign();
+    const first = { subject, clientId, resource, policy: grant.policy, generation };
+    return answerWith(await refreshTokens.start(id, first, nowMs, settings.signInSeconds));
+  }
+
+  async function renew(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
+    const asked = request.form(refreshForm);
+    const policy = findPolicy(request.baseUrl);
+    const found = await refreshTokens.find(asked.refresh_token, nowMs);
+    // a token that another client presents stays that of its own
+    if (!found || found.grant.clientId !== asked.client_id) throw invalidRefreshToken();
+    const { family, grant } = found;
+    if (asked.resource !== undefined && asked.resource !== grant.resource) throw wrongResource();
+    /** What has ended it is said once, and not forgotten if it is taken back. */
+    const endWith = async (error: unknown): Promise<never> => {
+      await refreshTokens.end(family);
+      throw error;
+    };
+    if (grant.policy !== policy.reference) return endWith(policyChanged());
+    const { generation, sign } = await issue(request, grant, policy, nowMs).catch((error: unknown) =>
+      error instanceof ApiError && error.code === 'POLICY_REJECTED' ? endWith(error) : Promise.reject(error),
     );
+    if (generation !== grant.generation) return endWith(revoked());
+    const { answerWith } = await sign((now) => {
+      if (now !== grant.generation) throw revoked();
+    });
+    const next = await refreshTokens.rotate(found);
+    if (next === undefined) throw invalidRefreshToken();
+    return answerWith(next);
+  }
+
+  /** Whether there was such a token is nobody's business (RFC 7009 section 2.2). */
+  async function revoke(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
+    const asked = request.form(revocationForm);
+    const found = await refreshTokens.find(asked.token, nowMs);
+    if (found?.grant.clientId === asked.client_id) await refreshTokens.end(found.family);
+    return { status: 200, headers: { Pragma: 'no-cache' } };
+  }
+
+  return answerInOAuth(async (request) => {
+    const nowMs = Date.now();
+    if (request.headerValues('authorization').length > 0) throw noAuthentication();
+    if (/\/oauth\/revoke\/?$/.test(request.path)) return revoke(request, nowMs);
+    const { grant_type } = request.form(tokenForm.pick({ grant_type: true }));
+    if (grant_type === 'authorization_code') return exchange(request, nowMs);
+    if (grant_type === 'refresh_token') return renew(request, nowMs);
+    throw new OAuthError('unsupported_grant_type', 'The grant_type must be authorization_code or refresh_token.');
   });
+};
 
 /** @throws OAuthError if the code was issued for anything else than this */
 function checkGrant(asked: z.infer<typeof tokenForm>, grant: Grant, policy: CurrentPolicy, baseUrl: string): void {
   const challenge = createHash('sha256').update(asked.code_verifier).digest('base64url');
   if (grant.clientId !== asked.client_id || grant.redirectUri !== asked.redirect_uri || grant.codeChallenge !== challenge)
-    throw invalidGrant();
+    throw invalidCode();
   if (grant.resource !== asked.resource || !isResource(grant.resource, baseUrl)) {
-    throw new OAuthError('invalid_target', 'The resource must be the one of the authorization request.');
+    throw wrongResource();
   }
-  if (grant.policy !== policy.reference) {
-    throw new OAuthError('invalid_grant', 'The policy has changed since it was accepted. Ask the person again at /oauth/authorize.');
-  }
+  if (grant.policy !== policy.reference) throw policyChanged();
 }
+
+const wrongResource = () => new OAuthError('invalid_target', 'The resource must be the one of the authorization request.');
+
+const policyChanged = () =>
+  new OAuthError('invalid_grant', 'The policy has changed since it was accepted. Ask the person again at /oauth/authorize.');
+
+const revoked = () =>
+  new OAuthError('invalid_grant', 'The operators of this gate have revoked what was accepted. Ask the person again at /oauth/authorize.');
+
+const invalidRefreshToken = () =>
+  new OAuthError(
+    'invalid_grant',
+    'The refresh token is not known, has been used or revoked, has expired, or was issued to another client_id. Ask the person again at /oauth/authorize.',
+  );
 
 const noAuthentication = () =>
   new OAuthError(
@@ -105,7 +205,7 @@ const noAuthentication = () =>
     },
   );
 
-const invalidGrant = () =>
+const invalidCode = () =>
   new OAuthError(
     'invalid_grant',
     'The code is not known, has been used, is older than a minute, or was issued to another client_id, redirect_uri or code_verifier. Ask for a new one at /oauth/authorize.',
@@ -114,7 +214,7 @@ const invalidGrant = () =>
 const tooManyIssued =
   'Too many PATs have been issued to this person and client. Use the one you have, or ask again after Retry-After seconds.';
 
-const environment = readEnvironment(['patLifeSeconds', 'issueLimitPerHour'], ['billing', 'agents']);
+const environment = readEnvironment(['patLifeSeconds', 'signInSeconds', 'issueLimitPerHour'], ['billing', 'agents']);
 const table = tableFromEnvironment();
 
 export const handler = serve(
@@ -123,11 +223,13 @@ export const handler = serve(
     agents: openAgents(table),
     archive: openPolicyArchive(table),
     signIns: openSignIns(table),
+    refreshTokens: openRefreshTokens(table),
     usedJtis: openUsedJtis(table),
     limits: openRateLimiter(table),
     signingKeys: signingKeysFromEnvironment(),
     settings: {
       patLifeSeconds: Number(environment.patLifeSeconds),
+      signInSeconds: Number(environment.signInSeconds),
       issueLimitPerHour: Number(environment.issueLimitPerHour),
       isApprovalRequired: environment.agents === 'approved',
     },

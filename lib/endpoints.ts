@@ -582,7 +582,7 @@ const rows = [
     summary: 'Sign in, and read the policy',
     success: 200,
     errors: [],
-    needs: { table: { session: ['get'], consent: ['get'], signInCode: ['put'] }, egress: true, policy: true, signIn: true },
+    needs: { table: { session: ['get', 'update'], consent: ['get'], signInCode: ['put'] }, egress: true, policy: true, signIn: true },
   },
   {
     ...forSignIn,
@@ -602,19 +602,21 @@ const rows = [
     summary: 'Accept the policy for a program',
     success: 200,
     errors: [],
-    needs: { table: { session: ['get'], consent: ['put'], signInCode: ['put'] }, egress: true, policy: true, signIn: true },
+    needs: { table: { session: ['get', 'update'], consent: ['put'], signInCode: ['put'] }, egress: true, policy: true, signIn: true },
   },
   {
     ...forSignIn,
     name: 'issue-token',
     method: 'POST',
     path: '/oauth/token',
-    summary: 'Exchange a code for a PAT',
+    further: [{ path: '/oauth/revoke' }],
+    summary: 'Exchange a code, or renew',
     success: 200,
     errors: [],
     needs: {
       table: {
         signInCode: ['get'],
+        refreshFamily: ['get', 'put', 'update', 'delete'],
         agent: ['get', 'getAll', 'put', 'update', 'delete'],
         agentKey: ['getAll'],
         agentList: ['get', 'put', 'update'],
@@ -624,7 +626,19 @@ const rows = [
       },
       kms: ['sign', 'publicKey'],
       policy: true,
+      signIn: true,
     },
+  },
+  {
+    ...forSignIn,
+    name: 'register-client',
+    method: 'POST',
+    path: '/oauth/register',
+    summary: 'Register a program on the machine of a person',
+    success: 201,
+    errors: [],
+    needs: {},
+    memoryMb: 256,
   },
 ] as const satisfies readonly Row[];
 

@@ -83,13 +83,14 @@ const adminEnvironment = ({ userPoolId, adminClientIds, adminScope }: Parts) => 
 });
 
 const signInEnvironment = (
-  { signInRedirectUris, patLifeSeconds }: Settings,
+  { signInRedirectUris, signInSeconds, patLifeSeconds }: Settings,
   { domain, clientId }: NonNullable<Parts['signIn']>,
   userPoolId: string,
 ) => ({
   [variables.signInDomain]: domain,
   [variables.signInClient]: clientId,
   [variables.signInRedirects]: signInRedirectUris.join(','),
+  [variables.signInSeconds]: String(signInSeconds),
   [variables.userPool]: userPoolId,
   [variables.patLifeSeconds]: String(patLifeSeconds),
 });

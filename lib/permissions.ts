@@ -48,6 +48,7 @@ const kindNames: Record<RecordKind, string> = {
   session: 'sessions of signed-in people',
   consent: 'accepted policies',
   signInCode: 'authorization codes',
+  refreshFamily: 'families of refresh tokens',
 };
 
 const verbs: Record<TableOperation, string> = {

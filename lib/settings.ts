@@ -169,8 +169,13 @@ const settingsObject = z.strictObject({
       'admins sign in with the user pool on the page `/console`; needs `domainName` or `publicBaseUrl`, to which the user pool leads back',
     ),
   signInRedirectUris: list(z.string().refine(isRedirectUri, 'must be an https address, or http on 127.0.0.1, [::1] or localhost'))
-    .default(['http://127.0.0.1/callback', 'http://[::1]/callback'])
-    .describe('where hosts get their answer that publish no description of themselves; on 127.0.0.1 and [::1], at any port'),
+    .default(['127.0.0.1', '[::1]', 'localhost'].flatMap((host) => [`http://${host}/callback`, `http://${host}/oauth/callback`]))
+    .describe(
+      'where hosts get their answer that use `intent-gate-public`; on 127.0.0.1, [::1] and localhost, at any port if none is given',
+    ),
+  signInSeconds: wholeNumber(60, 30 * 86_400)
+    .default(12 * 3_600)
+    .describe('how long people stay signed in, and how long programs may renew PATs in their name, in seconds'),
   egressPorts: list(wholeNumber(1, 65_535)).default([443]).describe('ports at which intents may be called'),
   allowLoopback: flag.default(false).describe('intents may be called at loopback addresses over http; only in the stage `local`'),
   localUpstreams: list(

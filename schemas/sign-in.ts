@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { name } from './text.ts';
 
 /** Who issues tokens for a resource (RFC 9728 section 2). */
 export const protectedResource = z
@@ -18,10 +19,13 @@ export const authorizationServer = z
     issuer: z.url(),
     authorization_endpoint: z.url(),
     token_endpoint: z.url(),
+    registration_endpoint: z.url(),
+    revocation_endpoint: z.url(),
+    revocation_endpoint_auth_methods_supported: z.array(z.literal('none')),
     jwks_uri: z.url(),
     response_types_supported: z.array(z.literal('code')),
     response_modes_supported: z.array(z.literal('query')),
-    grant_types_supported: z.array(z.literal('authorization_code')),
+    grant_types_supported: z.array(z.enum(['authorization_code', 'refresh_token'])),
     code_challenge_methods_supported: z.array(z.literal('S256')),
     token_endpoint_auth_methods_supported: z.array(z.literal('none')),
     prompt_values_supported: z.array(z.enum(['none', 'consent'])),
@@ -33,8 +37,14 @@ export const authorizationServer = z
 
 /** The answer of the token endpoint (RFC 6749 section 5.1). */
 export const tokenResponse = z
-  .strictObject({ access_token: z.string(), token_type: z.literal('Bearer'), expires_in: z.int(), scope: z.string() })
-  .meta({ id: 'TokenResponse', description: 'A PAT, as clients of OAuth expect it.' });
+  .strictObject({
+    access_token: z.string(),
+    token_type: z.literal('Bearer'),
+    expires_in: z.int(),
+    refresh_token: z.string(),
+    scope: z.string(),
+  })
+  .meta({ id: 'TokenResponse', description: 'A PAT, and what gets the next one, as clients of OAuth expect them.' });
 
 /** A refusal of the token endpoint (RFC 6749 section 5.2). */
 export const tokenRefusal = z
@@ -50,7 +60,7 @@ export const maxClientIdLength = 1_024;
 export const authorizationParameters = z.object({
   response_type: text(100).optional().describe('`code`'),
   client_id: text(maxClientIdLength).describe(
-    'the https address of a client metadata document, or the name of the client that is registered here',
+    'the https address of a client metadata document, the answer to a registration, or the name of the client that is registered here',
   ),
   redirect_uri: text(2_048).describe('one of those that the client has registered'),
   code_challenge: text(128).optional().describe('SHA-256 of a code_verifier, in base64url'),
@@ -76,3 +86,49 @@ export const tokenForm = z.object({
   code_verifier: z.string().regex(/^[A-Za-z0-9._~-]{43,128}$/, 'must be 43 to 128 letters, digits, and - . _ ~'),
   resource: text(2_048).describe('as in the authorization request'),
 });
+
+/** RFC 6749 section 6. */
+export const refreshForm = z.object({
+  grant_type: z.string().describe('`refresh_token`'),
+  refresh_token: text(200),
+  client_id: text(maxClientIdLength),
+  resource: text(2_048).optional().describe('if given, as in the authorization request'),
+});
+
+/** RFC 7009 section 2.1. */
+export const revocationForm = z.object({ token: text(8_192).describe('a refresh token'), client_id: text(maxClientIdLength) });
+
+/** What a program that registers itself may be called: shown within quotation marks, which it cannot close. */
+export const clientName = name(60).refine((given) => !/["\u00ab\u00bb\u2018-\u201f]/.test(given));
+
+const including = (wanted: string) =>
+  z
+    .array(z.string())
+    .refine((values) => values.includes(wanted))
+    .optional();
+
+/** What counts of a registration (RFC 7591 section 2); other members are ignored, as that section demands. */
+export const registrationRequest = z
+  .object({
+    redirect_uris: z.array(z.string().max(200)).min(1).max(5),
+    client_name: z
+      .string()
+      .optional()
+      .transform((given) => (clientName.safeParse(given).success ? clientName.parse(given) : 'a program'))
+      .describe('how the program calls itself'),
+    grant_types: including('authorization_code'),
+    response_types: including('code'),
+  })
+  .meta({ id: 'ClientRegistration', description: 'A program on the machine of a person, as it registers itself (RFC 7591).' });
+
+/** RFC 7591 section 3.2.1. */
+export const registrationResponse = z
+  .strictObject({
+    client_id: z.string(),
+    client_name: z.string(),
+    redirect_uris: z.array(z.string()),
+    grant_types: z.array(z.string()),
+    response_types: z.array(z.string()),
+    token_endpoint_auth_method: z.literal('none'),
+  })
+  .meta({ id: 'RegisteredClient', description: 'The registration, and the id that stands for it.' });

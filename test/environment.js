@@ -15,6 +15,7 @@ Object.assign(process.env, {
   PROTOCOL: 'proto',
   SIGNING_KEY_IDS: 'test',
   PAT_LIFE_SECONDS: '3600',
+  SIGN_IN_SECONDS: '3600',
   ISSUE_LIMIT_PER_HOUR: '60',
   USER_POOL_ID: 'eu-west-1_Test00000',
   ADMIN_CLIENT_IDS: 'test',

@@ -45,6 +45,8 @@ export const variables = {
   signInClient: 'SIGN_IN_CLIENT_ID',
   /** redirect URIs of the client that is registered for programs without a description, separated by commas */
   signInRedirects: 'SIGN_IN_REDIRECT_URIS',
+  /** how long people stay signed in, and programs may renew PATs in their name, in seconds */
+  signInSeconds: 'SIGN_IN_SECONDS',
   /** id of the app client with which admins sign in on the console; only if they may */
   consoleClient: 'CONSOLE_CLIENT_ID',
   /** how long the history of changes is kept, in days */

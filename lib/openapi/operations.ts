@@ -27,6 +27,10 @@ import {
   authorizationParameters,
   authorizationServer,
   protectedResource,
+  refreshForm,
+  registrationRequest,
+  registrationResponse,
+  revocationForm,
   tokenForm,
   tokenRefusal,
   tokenResponse,
@@ -317,7 +321,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   },
   'get-authorization-server': {
     tag: 'Sign-in',
-    description: 'RFC 8414. Clients register nowhere: their id is the address of their description.',
+    description: 'RFC 8414. The id of a client is the address of its description; programs on the machine of a person can register.',
     answer: authorizationServer,
     headers: revision,
   },
@@ -346,12 +350,21 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   },
   'issue-token': {
     tag: 'Sign-in',
-    description: 'Takes a code once. The token is a PAT: it ends with the policy, and there is none to refresh it with.',
-    body: tokenForm,
+    description:
+      'Takes a code once, and each refresh token once: one that is used again ends its family. The access token is a PAT. At `/oauth/revoke`, ends what a refresh token stands for (RFC 7009).',
+    body: z.union([tokenForm, refreshForm, revocationForm]),
     bodyType: form,
     answer: tokenResponse,
     headers: limited,
     others: { 400: refusedToken, 401: refusedToken, 429: refusedToken, 503: refusedToken },
+  },
+  'register-client': {
+    tag: 'Sign-in',
+    description:
+      'RFC 7591, for programs whose redirect URIs are http on 127.0.0.1, [::1] or localhost. Nothing is kept: the `client_id` says what was registered.',
+    body: registrationRequest,
+    answer: registrationResponse,
+    others: { 400: refusedToken },
   },
   mcp: {
     tag: 'Discovery',

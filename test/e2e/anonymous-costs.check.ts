@@ -100,6 +100,12 @@ const requests: Record<string, () => Request | Promise<Request>> = {
       body: `grant_type=authorization_code&code=made-up&client_id=intent-gate-public&redirect_uri=x&resource=x&code_verifier=${'a'.repeat(43)}`,
     },
   ],
+  'POST /oauth/token, with a made-up refresh token': () => [
+    'POST',
+    '/oauth/token',
+    { ...form, body: `grant_type=refresh_token&refresh_token=${'a'.repeat(43)}.${'b'.repeat(43)}&client_id=intent-gate-public` },
+  ],
+  'POST /oauth/register': () => ['POST', '/oauth/register', { body: { redirect_uris: ['http://127.0.0.1/callback'] } }],
   'anything for admins, without a token or with a wrong one': () => ['POST', '/api/services', { token: forged, body: {} }],
 };
 

@@ -119,17 +119,16 @@ describe('the page with the policy', () => {
       'You are user',
       'You may execute every intent, at most 60 times a minute.',
       'You must not execute the intent world.example:export-countries:v1, whatever else is permitted.',
-      'For 1 hour.',
-      'the program may renew that without asking you',
+      'For 12 hours.',
+      'a pass for 1 hour at a time, and may renew it without asking you',
     ]) {
       expect(words).toContain(part);
     }
   });
 
-  test('says that a program on this computer gets the answer, and that it has to ask again', async () => {
+  test('says that a program on this computer gets the answer', async () => {
     const { text } = await open(browser, { redirect_uri: 'http://127.0.0.1:5123/callback' });
     expect(text).toContain('a program on this computer (127.0.0.1:5123)');
-    expect(text).toContain('the program has to ask you again');
   });
 
   test('shows what a client calls itself as a text, and refuses names that hide something', async () => {
@@ -158,7 +157,11 @@ describe('the page with the policy', () => {
 describe('clients', () => {
   const invalid = 'https://host.example';
   test.each<[string, string, RegExp]>([
-    ['no address', 'some-client', /^The client_id must be intent-gate-public, or the https address/],
+    [
+      'no address',
+      'some-client',
+      /^The client_id must be intent-gate-public, one that \/oauth\/register has answered, or the https address/,
+    ],
     ['an address without a path', `${invalid}/`, /^The client_id must be/],
     ['an address with a fragment', `${invalid}/client.json#a`, /^The client_id must be/],
     ['an address with user information', 'https://user@host.example/client.json', /^The client_id must be/],
@@ -185,7 +188,11 @@ describe('clients', () => {
       /must be the address of that document/,
     ],
     ['a document without redirect URIs', clientHost.publish([]), /must have client_id and redirect_uris/],
-    ['a client with a secret', clientHost.publish([redirectUri], { token_endpoint_auth_method: 'client_secret_basic' }), /a public client/],
+    [
+      'a client with a secret',
+      clientHost.publish([redirectUri], { token_endpoint_auth_method: 'client_secret_basic' }),
+      /without a secret/,
+    ],
     ['a client of another flow', clientHost.publish([redirectUri], { grant_types: ['client_credentials'] }), /authorization_code/],
   ])('%s', async (_, client_id, problem) => {
     expectRefused(await open(browser, { client_id }), problem);
@@ -461,7 +468,7 @@ describe('over https, in one process', () => {
   const clients = openClients(['http://127.0.0.1/callback'], async () => ({}));
   const userPool = openUserPool({ userPool: 'eu-west-1_Abc123', domain: 'https://pool.example', clientId: 'gate' });
   const authorizeWith = (policy = template, patLifeSeconds = 900) =>
-    createAuthorize({ clients, signIns, userPool, findPolicy: openPolicy(policy), patLifeSeconds });
+    createAuthorize({ clients, signIns, userPool, findPolicy: openPolicy(policy), patLifeSeconds, signInSeconds: 43_200 });
   const query = {
     response_type: 'code',
     client_id: 'intent-gate-public',
@@ -470,14 +477,15 @@ describe('over https, in one process', () => {
     code_challenge_method: 'S256',
     resource: address,
   };
-  const cookieOf = async () => `__Host-intent-gate-sign-in=${await signIns.startSession({ subject: '1', userName: 'user' }, Date.now())}`;
+  const cookieOf = async () =>
+    `__Host-intent-gate-sign-in=${await signIns.startSession({ subject: '1', userName: 'user' }, Date.now(), 43_200)}`;
 
   test('the cookie is for this host alone', async () => {
     const { headers } = await invoke(authorizeWith(), { path: '/oauth/authorize', query });
     const cookie = String(headers['Set-Cookie']);
     expect(cookie).toMatch(/^__Host-intent-gate-sign-in=.*; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900; Secure$/);
     const remembered = cookie.split(';')[0] ?? '';
-    const finish = createFinish({ signIns, userPool: { finish: async () => ({ subject: '1', userName: 'user' }) } });
+    const finish = createFinish({ signIns, userPool: { finish: async () => ({ subject: '1', userName: 'user' }) }, signInSeconds: 43_200 });
     const state = new URL(String(headers.Location)).searchParams.get('state') ?? '';
     const back = await invoke(finish, { path: '/oauth/signed-in', query: { code: 'c', state }, headers: { Cookie: remembered } });
     expect(back).toMatchObject({
@@ -498,11 +506,11 @@ describe('over https, in one process', () => {
     [7_200, '2 hours'],
   ])('a PAT of %s seconds is one for %s', async (seconds, words) => {
     const page = await invoke(authorizeWith(template, seconds), { path: '/oauth/authorize', query, headers: { Cookie: await cookieOf() } });
-    expect(String(page.body)).toContain(`<p>For ${words}. `);
+    expect(String(page.body)).toContain(`<p>For 12 hours. The program gets a pass for ${words} at a time`);
   });
 
   test('a session ends after twelve hours', async () => {
-    const secret = await signIns.startSession({ subject: '1', userName: 'user' }, Date.now() - 12 * 3_600_000);
+    const secret = await signIns.startSession({ subject: '1', userName: 'user' }, Date.now() - 12 * 3_600_000, 43_200);
     const { status } = await invoke(authorizeWith(), {
       path: '/oauth/authorize',
       query,
@@ -514,7 +522,7 @@ describe('over https, in one process', () => {
   test('a policy that has changed since the page was shown is shown first', async () => {
     const Cookie = await cookieOf();
     const page = await invoke(authorizeWith(), { path: '/oauth/authorize', query, headers: { Cookie } });
-    expect(page.body).toContain('For 15 minutes.');
+    expect(page.body).toContain('a pass for 15 minutes at a time');
     const form = readForm({ text: page.body } as Page);
     form.set('decision', 'accept');
     const accept = (policy: typeof template) =>

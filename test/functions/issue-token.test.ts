@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { unavailable } from '../../functions/core/api-error.ts';
 import { signedInAgentId } from '../../functions/core/pat/holder.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
 import { signPat } from '../../functions/core/pat/token.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import { openRefreshTokens } from '../../functions/core/store/refresh-tokens.ts';
 import type { Grant } from '../../functions/core/store/sign-ins.ts';
 import { openUsedJtis } from '../../functions/core/store/used-jti.ts';
 import type { createAction } from '../../functions/issue-token.ts';
@@ -74,7 +77,13 @@ function refusalOf({ status, headers, body }: Answer) {
 test('the token is a PAT of the policy in force, that holds person and client in the place of a key', async () => {
   const answer = await send(formOf(await keepCode()));
   const claims = await claimsOf(answer);
-  expect(answer.body).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 3_600, scope: '*:*:*:execute' });
+  expect(answer.body).toEqual({
+    access_token: expect.any(String),
+    token_type: 'Bearer',
+    expires_in: 3_600,
+    refresh_token: expect.stringMatching(/^[\w-]{43}\.[\w-]{43}$/),
+    scope: '*:*:*:execute',
+  });
   expect(answer.headers).toMatchObject({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
   expect(personPatClaims.parse(claims)).toEqual({
     iss: baseUrl,
@@ -107,7 +116,7 @@ test('of 200 requests with one code at once, one gets a PAT', async () => {
 describe('refuses', () => {
   const other = makeVerifier().verifier;
   const cases: [title: string, changes: Record<string, string | null>, error: string][] = [
-    ['a grant of another type', { grant_type: 'refresh_token' }, 'unsupported_grant_type'],
+    ['a grant of another type', { grant_type: 'client_credentials' }, 'unsupported_grant_type'],
     ['no grant type', { grant_type: null }, 'invalid_request'],
     ['no code', { code: null }, 'invalid_request'],
     ['an unknown code', { code: 'a'.repeat(43) }, 'invalid_grant'],
@@ -166,6 +175,177 @@ describe('refuses', () => {
     const refused = answers.find(({ status }) => status !== 200) as Answer;
     expect(refusalOf(refused)).toEqual([429, 'temporarily_unavailable']);
     expect(Number(refused.headers['Retry-After'])).toBeGreaterThan(0);
+  });
+});
+
+describe('refresh tokens', () => {
+  /** The tokens of a fresh acceptance of the policy. */
+  const signIn = async (steps = exchange): Promise<Answer['body']> => {
+    const answer = await send(formOf(await keepCode()), {}, steps);
+    await claimsOf(answer);
+    return answer.body;
+  };
+  const refreshForm = (refresh_token: string, changes: Record<string, string> = {}): string =>
+    new URLSearchParams({ grant_type: 'refresh_token', refresh_token, client_id: grant.clientId, ...changes }).toString();
+  const renew = (token: string, changes: Record<string, string> = {}, steps = exchange) => send(refreshForm(token, changes), {}, steps);
+  const revoke = (body: string) =>
+    invoke(exchange, {
+      method: 'POST',
+      path: '/oauth/revoke',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      body,
+    });
+  const refused = [400, 'invalid_grant'];
+
+  test('get the next PAT of the same person, client and policy, and are replaced each time', async () => {
+    const first = await signIn();
+    const seen = new Set([first.refresh_token]);
+    let token = first.refresh_token;
+    for (const changes of [{}, { resource: grant.resource }, { scope: 'any' }]) {
+      const answer = await renew(token, changes);
+      expect(await claimsOf(answer)).toMatchObject({
+        sub: signedInAgentId(grant.person.subject, grant.clientId),
+        client_id: grant.clientId,
+        pol: grant.policy,
+      });
+      expect(answer.headers).toMatchObject({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
+      token = answer.body.refresh_token;
+      expect(seen.has(token)).toBe(false);
+      seen.add(token);
+    }
+  });
+
+  test('that are used twice end their family, and no other', async () => {
+    const [one, other] = [await signIn(), await signIn()];
+    const next = (await renew(one.refresh_token)).body.refresh_token;
+    const again = await renew(one.refresh_token);
+    expect(refusalOf(again)).toEqual(refused);
+    expect(again.body.error_description).toMatch(/^The refresh token is not known, has been used or revoked/);
+    expect(refusalOf(await renew(next))).toEqual(refused);
+    expect((await renew(other.refresh_token)).status).toBe(200);
+  });
+
+  test('of 50 requests with one at once, at most one gets a PAT, and the family has ended', async () => {
+    const { refresh_token } = await signIn();
+    const instances = Array.from({ length: 4 }, () => gate.openToken());
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, at) => renew(refresh_token, {}, instances[at % 4])));
+    const issued = answers.filter(({ status }) => status === 200);
+    expect(issued.length).toBeLessThanOrEqual(1);
+    for (const { body } of issued) expect(refusalOf(await renew(body.refresh_token))).toEqual(refused);
+  });
+
+  test('are replaced once although the answer to the write was lost, which is no second use', async () => {
+    const { refresh_token } = await signIn();
+    const { table } = gate.database;
+    // what the SDK does after a lost answer: it sends the same write again
+    const twice = openRefreshTokens({
+      ...table,
+      update: async (key, input) => {
+        await table.update(key, input);
+        return table.update(key, input);
+      },
+    });
+    const found = await twice.find(refresh_token, Date.now());
+    const next = found && (await twice.rotate(found));
+    expect(next).toMatch(/^[\w-]{43}\.[\w-]{43}$/);
+    expect((await renew(next ?? '')).status).toBe(200);
+  });
+
+  test('cost a client nothing if the gate cannot sign', async () => {
+    const { refresh_token } = await signIn();
+    const failing = gate.openToken(template, false, {
+      ...gate.signingKeys,
+      sign: async () => {
+        throw unavailable('The signing keys cannot be reached. Try again after Retry-After.');
+      },
+    });
+    expect(refusalOf(await renew(refresh_token, {}, failing))).toEqual([503, 'temporarily_unavailable']);
+    expect((await renew(refresh_token)).status).toBe(200);
+  });
+
+  test.each<[string, Record<string, string>, [number, string]]>([
+    ['another client', { client_id: 'https://host.example/client.json2' }, [400, 'invalid_grant']],
+    ['no client', { client_id: '' }, [400, 'invalid_request']],
+    ['another resource', { resource: baseUrl }, [400, 'invalid_target']],
+  ])('of %s are refused, and stay those of their client', async (_, changes, refusal) => {
+    const { refresh_token } = await signIn();
+    expect(refusalOf(await renew(refresh_token, changes))).toEqual(refusal);
+    expect((await renew(refresh_token)).status).toBe(200);
+  });
+
+  test.each(['', 'x', 'a.b', `${'a'.repeat(43)}.${'b'.repeat(43)}`, 'a'.repeat(201)])('%j is none', async (token) => {
+    const { status, body } = await renew(token);
+    expect([status, body.error]).toEqual([400, token === '' || token.length > 200 ? 'invalid_request' : 'invalid_grant']);
+  });
+
+  test('and PATs are not taken for each other', async () => {
+    const { access_token } = await signIn();
+    expect((await renew(access_token)).status).toBe(400);
+  });
+
+  test('end after twelve hours, however often they are used', async () => {
+    const start = Date.now();
+    const tokens = openRefreshTokens(gate.database.table);
+    const { refresh_token } = await signIn();
+    const found = await tokens.find(refresh_token, start + 11 * 3_600_000);
+    const next = (found && (await tokens.rotate(found))) ?? '';
+    expect(await tokens.find(next, start + 43_190_000)).toBeDefined();
+    expect(await tokens.find(next, start + 43_210_000)).toBeUndefined();
+  });
+
+  test('end with the policy', async () => {
+    const { refresh_token } = await signIn();
+    const answer = await renew(refresh_token, {}, gate.openToken({ ...template, uid: `${template.uid}/next` }));
+    expect(refusalOf(answer)).toEqual(refused);
+    expect(answer.body.error_description).toMatch(/^The policy has changed/);
+    // also if the earlier policy comes back
+    expect(refusalOf(await renew(refresh_token))).toEqual(refused);
+  });
+
+  test('end with a block of the person, with whatever client, and do not come back with its end', async () => {
+    const { refresh_token } = await signIn();
+    const sub = signedInAgentId(grant.person.subject, grant.clientId);
+    await gate.agents.block(sub, 'a test', Date.now());
+    expect(refusalOf(await renew(refresh_token))).toEqual(refused);
+    await gate.agents.unblock(sub, Date.now());
+    expect(refusalOf(await renew(refresh_token))).toEqual(refused);
+    expect((await signIn()).refresh_token).toBeTruthy();
+  });
+
+  test('end with a revocation by an admin', async () => {
+    const { refresh_token } = await signIn();
+    await gate.agents.revoke(signedInAgentId(grant.person.subject, grant.clientId), Date.now());
+    const answer = await renew(refresh_token);
+    expect(refusalOf(answer)).toEqual(refused);
+    expect(answer.body.error_description).toMatch(/^The operators of this gate have revoked/);
+    expect((await signIn()).refresh_token).toBeTruthy();
+  });
+
+  test('end if their code is used again', async () => {
+    const form = formOf(await keepCode());
+    const { refresh_token } = (await send(form)).body;
+    expect(refusalOf(await send(form))).toEqual(refused);
+    expect(refusalOf(await renew(refresh_token))).toEqual(refused);
+  });
+
+  test('end when their client revokes them (RFC 7009), which tells nobody whether they were any', async () => {
+    const { refresh_token } = await signIn();
+    const form = (changes: object) => new URLSearchParams({ token: refresh_token, client_id: grant.clientId, ...changes }).toString();
+    for (const changes of [{ client_id: 'https://other.example/x' }, { token: 'made-up' }]) {
+      expect(await revoke(form(changes))).toMatchObject({ status: 200, body: undefined });
+    }
+    const { refresh_token: next } = (await renew(refresh_token)).body;
+    expect(await revoke(form({ token: next }))).toMatchObject({ status: 200, body: undefined });
+    expect(refusalOf(await renew(next))).toEqual(refused);
+    expect(refusalOf(await revoke('client_id=x'))).toEqual([400, 'invalid_request']);
+  });
+
+  test('are kept as digests only, and appear in no log', async () => {
+    const { refresh_token } = await signIn();
+    const [family, secret] = refresh_token.split('.');
+    const kept = JSON.stringify(await gate.database.client.send(new ScanCommand({ TableName: gate.database.tableNames.activity })));
+    expect(kept).not.toContain(secret);
+    expect(kept).not.toContain(`REFRESH#${family}`);
   });
 });
 

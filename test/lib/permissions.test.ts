@@ -107,6 +107,7 @@ test('the partitions are those of the keys', () => {
     limit: keys.limit('1', 'execute'),
     call: keys.call('1', '2'),
     policy: keys.policy('1'),
+    refreshFamily: keys.refreshFamily('1'),
     feed: keys.feed('1'),
     jti: keys.jti('1', '2'),
     stats: keys.stats('day', 0, '1'),

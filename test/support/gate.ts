@@ -20,6 +20,7 @@ import { openRelay, type RelayOptions } from '../../functions/core/relay/call.ts
 import { openAgents } from '../../functions/core/store/agent.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
 import { openPolicyArchive } from '../../functions/core/store/policy-archive.ts';
+import { openRefreshTokens } from '../../functions/core/store/refresh-tokens.ts';
 import { openServices } from '../../functions/core/store/services.ts';
 import { openSignIns } from '../../functions/core/store/sign-ins.ts';
 import type { ExecutionStats } from '../../functions/core/store/stats.ts';
@@ -86,16 +87,17 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
   const signIns = openSignIns(table);
 
   /** A new instance of the endpoint that exchanges codes. */
-  const openToken = (template: PolicyTemplate = loadPolicyTemplate(), isApprovalRequired = false): Action =>
+  const openToken = (template: PolicyTemplate = loadPolicyTemplate(), isApprovalRequired = false, keys = signingKeys): Action =>
     createIssueToken({
       findPolicy: openPolicy(template),
       agents: openAgents(table),
       archive: openPolicyArchive(table),
       signIns,
+      refreshTokens: openRefreshTokens(table),
       usedJtis: openUsedJtis(table),
       limits: openRateLimiter(table),
-      signingKeys,
-      settings: { patLifeSeconds: 3_600, issueLimitPerHour: 60, isApprovalRequired },
+      signingKeys: keys,
+      settings: { patLifeSeconds: 3_600, signInSeconds: 43_200, issueLimitPerHour: 60, isApprovalRequired },
     });
 
   /** A new instance of endpoint 3. */

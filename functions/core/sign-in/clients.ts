@@ -5,6 +5,7 @@ import { name } from '../../../schemas/text.ts';
 import type { ReadDocument } from '../relay/fetch-document.ts';
 import { OAuthError } from './oauth-error.ts';
 import { isRedirectUri } from './redirect-uri.ts';
+import { readRegistration } from './registration.ts';
 
 /** A program that asks for PATs in the name of people. All are public clients: none has a secret. */
 export interface Client {
@@ -17,20 +18,21 @@ export interface Client {
 }
 
 export interface Clients {
-  /** The client that is registered here, without asking anybody. */
+  /** The client of this id, if that can be told without asking anybody: the one that is registered here, or one that has registered itself. */
   findRegistered(clientId: string): Client | undefined;
   /**
-   * The client of this id, which is the one registered here or the address of a document that describes the client
+   * The client of this id, which is a registered one, or the address of a document that describes the client
    * (OAuth Client ID Metadata Document).
+   * @param reading - does the reading of a document, and so bounds how many are read at once
    * @throws OAuthError invalid_client
    */
-  find(clientId: string, baseUrl: string): Promise<Client>;
+  find(clientId: string, baseUrl: string, reading?: <T>(read: () => Promise<T>) => Promise<T>): Promise<Client>;
 }
 
 /** The client id for hosts that publish no document. */
 export const registeredClientId = 'intent-gate-public';
 
-export const documentLimits = { maxBytes: 10 * 1_024, timeoutMs: 5_000 };
+export const documentLimits = { maxBytes: 10 * 1_024, timeoutMs: 2_000 };
 
 /** How long a document is not read again, in milliseconds. */
 const keptMs = 5 * 60 * 1_000;
@@ -42,21 +44,26 @@ const includes = (wanted: string) =>
     .refine((values) => values.includes(wanted))
     .optional();
 
-/** What of a document (RFC 7591 section 2) counts here; other members are left alone. */
-const documentSchema = z.object({
-  client_id: z.string(),
-  client_name: name(100).optional(),
-  redirect_uris: z.array(z.string().max(2_048)).min(1).max(50),
-  token_endpoint_auth_method: z.literal('none').optional(),
-  grant_types: includes('authorization_code'),
-  response_types: includes('code'),
-});
+/** What of a document (RFC 7591 section 2) counts here; other members are left alone. A client that can do without a secret does so here. */
+const documentSchema = z
+  .object({
+    client_id: z.string(),
+    client_name: name(100).optional(),
+    redirect_uris: z.array(z.string().max(2_048)).min(1).max(50),
+    token_endpoint_auth_method: z.string().optional(),
+    token_endpoint_auth_methods_supported: z.array(z.string()).optional(),
+    grant_types: includes('authorization_code'),
+    response_types: includes('code'),
+  })
+  .refine(({ token_endpoint_auth_method: usual, token_endpoint_auth_methods_supported: supported }) =>
+    [...(supported ?? []), ...(usual === undefined ? (supported ? [] : ['none']) : [usual])].includes('none'),
+  );
 
 const refuse = (message: string) => new OAuthError('invalid_client', message);
 
 const wrongId = () =>
   refuse(
-    `The client_id must be ${registeredClientId}, or the https address of a client metadata document in its usual spelling, with a path.`,
+    `The client_id must be ${registeredClientId}, one that /oauth/register has answered, or the https address of a client metadata document in its usual spelling, with a path.`,
   );
 
 /** An address that is spelt in the one way that its readers agree on. Over http only on loopback, where the egress rules of the local stack allow it. */
@@ -83,7 +90,7 @@ export function openClients(redirectUris: readonly string[], readDocument: ReadD
     const result = documentSchema.safeParse(document);
     if (!result.success) {
       throw refuse(
-        'The client metadata document must have client_id and redirect_uris, a short client_name if any, and describe a public client: token_endpoint_auth_method none, authorization_code, code.',
+        'The client metadata document must have client_id and redirect_uris, a short client_name if any, and describe a client that can do without a secret: none among its token_endpoint_auth_methods_supported or as its token_endpoint_auth_method, authorization_code, code.',
       );
     }
     const { client_id, client_name = url.host, redirect_uris } = result.data;
@@ -91,16 +98,23 @@ export function openClients(redirectUris: readonly string[], readDocument: ReadD
     return { clientId, name: client_name, host: url.host, redirectUris: redirect_uris.filter(isRedirectUri) };
   }
 
-  const findRegistered = (clientId: string) => (clientId === registered.clientId ? registered : undefined);
+  const findRegistered = (clientId: string): Client | undefined => {
+    if (clientId === registered.clientId) return registered;
+    const found = readRegistration(clientId);
+    return (
+      found && { clientId, name: `a program on your machine that calls itself \u201c${found.name}\u201d`, redirectUris: found.redirectUris }
+    );
+  };
 
   return {
     findRegistered,
-    find: async (clientId, baseUrl) => {
+    find: async (clientId, baseUrl, reading = (work) => work()) => {
       const local = findRegistered(clientId);
       if (local) return local;
       const known = kept.get(clientId);
       if (known && known.untilMs > now()) return known.client;
-      const client = await read(clientId, baseUrl);
+      readClientId(clientId);
+      const client = await reading(() => read(clientId, baseUrl));
       kept.set(clientId, { client, untilMs: now() + keptMs });
       return client;
     },

@@ -2,12 +2,14 @@ import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 import type { Action } from '../http/serve.ts';
 
-/** The errors of RFC 6749 sections 4.1.2.1 and 5.2, of RFC 8707 and of OpenID Connect Core section 3.1.2.6 that are used here. */
+/** The errors of RFC 6749 sections 4.1.2.1 and 5.2, of RFC 7591 section 3.2.2, of RFC 8707 and of OpenID Connect Core section 3.1.2.6 that are used here. */
 export type OAuthErrorCode =
   | 'access_denied'
   | 'consent_required'
   | 'invalid_client'
+  | 'invalid_client_metadata'
   | 'invalid_grant'
+  | 'invalid_redirect_uri'
   | 'invalid_request'
   | 'invalid_target'
   | 'login_required'

@@ -4,7 +4,7 @@ import { escapeHtml } from '../documents/policy-page.ts';
 import type { ApiResponse } from '../http/response.ts';
 import type { Action } from '../http/serve.ts';
 import { describePolicy } from '../policy/describe.ts';
-import { type Person, sessionSeconds } from '../store/sign-ins.ts';
+import type { Person } from '../store/sign-ins.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import type { Client } from './clients.ts';
 import { toOAuthError } from './oauth-error.ts';
@@ -116,6 +116,7 @@ export interface Consent {
   policyReference: string;
   baseUrl: string;
   patLifeSeconds: number;
+  signInSeconds: number;
   formToken: string;
 }
 
@@ -137,10 +138,19 @@ const hidden = (fields: Record<string, string | undefined>): string =>
     .join('\n');
 
 /** The policy, who asks, what for and for how long; with a form that accepts exactly this. */
-export function consentPage({ client, asked, person, policy, policyReference, baseUrl, patLifeSeconds, formToken }: Consent): ApiResponse {
+export function consentPage({
+  client,
+  asked,
+  person,
+  policy,
+  policyReference,
+  baseUrl,
+  patLifeSeconds,
+  signInSeconds,
+  formToken,
+}: Consent): ApiResponse {
   const isLocal = isLoopback(asked.redirect_uri);
   const target = new URL(asked.redirect_uri);
-  const life = inWords(patLifeSeconds);
   return page(
     `Let ${client.name} act for you?`,
     `${facts([
@@ -160,11 +170,7 @@ ${describePolicy(policy, baseUrl)
 </ul>
 <p>Where the policy asks for a signature, accepting it here takes its place. The <a href="${escapeHtml(baseUrl)}/api/policy">policy itself</a> is for machines.</p>
 <h2>For how long</h2>
-<p>For ${life}. ${
-      isLocal
-        ? 'After that, the program has to ask you again.'
-        : `While this policy is in force and you are signed in here (${inWords(sessionSeconds)} at most), the program may renew that without asking you.`
-    } It ends at once if the policy changes, or if the operators of this gate block it.</p>
+<p>For ${inWords(signInSeconds)}. The program gets a pass for ${inWords(patLifeSeconds)} at a time, and may renew it without asking you. All of this ends immediately if the policy changes, or if the operators of this gate block the program; and with the pass in use, if you disconnect the program there.</p>
 <form method="post" action="${escapeHtml(baseUrl)}/oauth/accept">
 ${hidden({ ...asked, policy: policyReference, form_token: formToken })}
 <button type="submit" name="decision" value="accept">Accept</button>

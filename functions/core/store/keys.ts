@@ -31,6 +31,7 @@ export const partitions = {
   session: { table: 'activity', prefix: 'SESSION#' },
   consent: { table: 'activity', prefix: 'CONSENT#' },
   signInCode: { table: 'activity', prefix: 'CODE#' },
+  refreshFamily: { table: 'activity', prefix: 'REFRESH#' },
 } as const satisfies Record<string, { table: TableName; prefix: string }>;
 
 export type RecordKind = keyof typeof partitions;
@@ -110,4 +111,6 @@ export const keys = {
   consent: (person: string, clientId: string): Key => key('consent', person, toSortKey(clientId)),
   /** @param digest - of an authorization code */
   signInCode: (digest: string): Key => key('signInCode', digest, 'CODE'),
+  /** @param digest - of the family's id */
+  refreshFamily: (digest: string): Key => key('refreshFamily', digest, 'REFRESH'),
 };

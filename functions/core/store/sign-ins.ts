@@ -1,4 +1,5 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { unavailable } from '../api-error.ts';
 import { keys } from './keys.ts';
 import type { Item, Table } from './table.ts';
 
@@ -32,16 +33,18 @@ interface CodeItem extends Item {
 
 interface ConsentItem extends Item {
   policy: string;
+  /** where the answer went that the person was shown */
+  redirect_uri?: string;
   expires_at: number;
 }
-
-/** Within how long a person need not sign in again, and clients may renew without asking, in seconds. */
-export const sessionSeconds = 12 * 3_600;
 
 /** Within how long a code has to be exchanged, in seconds. */
 const codeSeconds = 60;
 
 const consentSeconds = 90 * 24 * 3_600;
+
+/** Longest that the reading of one client's description holds up the next one of the same person, in seconds: a little longer than it may take. */
+const readingSeconds = 5;
 
 const newSecret = (): string => randomBytes(32).toString('base64url');
 
@@ -52,13 +55,45 @@ const isLive = <T extends { expires_at: number }>(item: T | undefined, nowMs: nu
   item !== undefined && item.expires_at > nowMs / 1_000;
 
 /** What sign-in remembers. Nothing here is written for somebody who has not signed in, and all of it expires. */
-export function openSignIns(table: Pick<Table, 'get' | 'put'>) {
+export function openSignIns(table: Pick<Table, 'get' | 'put' | 'update'>) {
   return {
-    /** @returns the secret for the person's cookie */
-    async startSession({ subject, userName }: Person, nowMs: number): Promise<string> {
+    /**
+     * @param lifeSeconds - how long the person stays signed in
+     * @returns the secret for the person's cookie
+     */
+    async startSession({ subject, userName }: Person, nowMs: number, lifeSeconds: number): Promise<string> {
       const secret = newSecret();
-      await table.put({ ...keys.session(digestOf(secret)), subject, userName, expires_at: Math.floor(nowMs / 1_000) + sessionSeconds });
+      await table.put({ ...keys.session(digestOf(secret)), subject, userName, expires_at: Math.floor(nowMs / 1_000) + lifeSeconds });
       return secret;
+    },
+
+    /**
+     * Does work that waits for an address of a stranger's choice: one at a time in a session, so that one person cannot hold many instances of a function.
+     * @throws ApiError SERVICE_UNAVAILABLE while such work goes on in the session
+     */
+    async oneAtATime<T>(secret: string, nowMs: number, work: () => Promise<T>): Promise<T> {
+      const key = keys.session(digestOf(secret));
+      const by = randomUUID();
+      const now = Math.floor(nowMs / 1_000);
+      const names = { '#by': 'reading_by', '#until': 'reading_until' };
+      const isFree = await table.update(key, {
+        UpdateExpression: 'SET #by = :by, #until = :until',
+        // a write that took effect and whose answer was lost is sent again, and must recognise itself
+        ConditionExpression: 'attribute_exists(pk) AND (attribute_not_exists(#until) OR #until <= :now OR #by = :by)',
+        ExpressionAttributeNames: names,
+        ExpressionAttributeValues: { ':by': by, ':until': now + readingSeconds, ':now': now },
+      });
+      if (!isFree) throw unavailable('Another program is being looked up for you. Try again after Retry-After.', undefined, readingSeconds);
+      try {
+        return await work();
+      } finally {
+        await table.update(key, {
+          UpdateExpression: 'REMOVE #by, #until',
+          ConditionExpression: '#by = :by',
+          ExpressionAttributeNames: names,
+          ExpressionAttributeValues: { ':by': by },
+        });
+      }
     },
 
     async findSession(secret: string, nowMs: number): Promise<Person | undefined> {
@@ -67,13 +102,15 @@ export function openSignIns(table: Pick<Table, 'get' | 'put'>) {
     },
 
     /** Remembers which policy the person has accepted for the client, so that the client can renew while it is in force. */
-    async rememberConsent({ person, clientId, policy }: Grant, nowMs: number): Promise<void> {
-      await table.put({ ...keys.consent(person.subject, clientId), policy, expires_at: Math.floor(nowMs / 1_000) + consentSeconds });
+    async rememberConsent({ person, clientId, redirectUri, policy }: Grant, nowMs: number): Promise<void> {
+      const expires_at = Math.floor(nowMs / 1_000) + consentSeconds;
+      await table.put({ ...keys.consent(person.subject, clientId), policy, redirect_uri: redirectUri, expires_at });
     },
 
-    async hasConsented({ person, clientId, policy }: Grant, nowMs: number): Promise<boolean> {
+    /** Whether the person has accepted this policy for this client, and an answer at this very address. */
+    async hasConsented({ person, clientId, redirectUri, policy }: Grant, nowMs: number): Promise<boolean> {
       const item = await table.get<ConsentItem>(keys.consent(person.subject, clientId));
-      return isLive(item, nowMs) && item.policy === policy;
+      return isLive(item, nowMs) && item.policy === policy && item.redirect_uri === redirectUri;
     },
 
     /** @returns the authorization code */

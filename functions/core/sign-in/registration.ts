@@ -1,0 +1,67 @@
+import { clientName, registrationRequest } from '../../../schemas/sign-in.ts';
+import { OAuthError } from './oauth-error.ts';
+import { isLoopback, isRedirectUri } from './redirect-uri.ts';
+
+/** What a program on somebody's machine registers. */
+export interface Registration {
+  name: string;
+  redirectUris: readonly string[];
+}
+
+const prefix = 'local.';
+
+/** Longest id of a client that registers itself, in characters: it goes into an address, and into every PAT. */
+const maxIdLength = 800;
+
+const decode = (encoded: string): unknown => {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(encoded, 'base64url')));
+  } catch {
+    return undefined;
+  }
+};
+
+/** The id says all that was registered, so that nothing has to be kept for programs that nobody knows (RFC 7591 appendix A.5.2). */
+const encode = ({ name, redirectUris }: Registration): string =>
+  prefix + Buffer.from(JSON.stringify([name, ...redirectUris])).toString('base64url');
+
+const isOnMachine = (uri: string): boolean => isRedirectUri(uri) && isLoopback(uri);
+
+/**
+ * The id of a program that registers itself (RFC 7591). Only those on the machine of the person may: who vouches for others says so in a client metadata document.
+ * @throws OAuthError invalid_redirect_uri or invalid_client_metadata
+ */
+export function register(request: unknown): { clientId: string; registration: Registration } {
+  const { success, data } = registrationRequest.safeParse(request);
+  if (!success) {
+    throw new OAuthError(
+      'invalid_client_metadata',
+      'The registration must have 1 to 5 redirect_uris of at most 200 characters, and may have a client_name of at most 60 characters, for the code flow (authorization_code, code).',
+    );
+  }
+  const registration = { name: data.client_name, redirectUris: data.redirect_uris };
+  if (!registration.redirectUris.every(isOnMachine)) {
+    throw new OAuthError(
+      'invalid_redirect_uri',
+      'Only programs on the machine of the person can register here: each redirect URI must be http on 127.0.0.1, [::1] or localhost. Other programs need a client metadata document, whose https address is their client_id.',
+    );
+  }
+  const clientId = encode(registration);
+  if (clientId.length > maxIdLength)
+    throw new OAuthError('invalid_client_metadata', 'The registration is too long. Register fewer or shorter redirect URIs.');
+  return { clientId, registration };
+}
+
+/** What such an id says; undefined for every text that {@link register} does not write. */
+export function readRegistration(clientId: string): Registration | undefined {
+  if (!clientId.startsWith(prefix) || clientId.length > maxIdLength) return undefined;
+  const content = decode(clientId.slice(prefix.length));
+  if (!Array.isArray(content)) return undefined;
+  const [name, ...redirectUris] = content as string[];
+  const isNamed = clientName.safeParse(name).success;
+  const { success } = registrationRequest.safeParse({ redirect_uris: redirectUris });
+  if (!isNamed || !success || !redirectUris.every(isOnMachine)) return undefined;
+  const registration = { name: String(name), redirectUris };
+  // one registration has one id
+  return encode(registration) === clientId ? registration : undefined;
+}

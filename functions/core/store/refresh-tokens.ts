@@ -1,0 +1,93 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { keys } from './keys.ts';
+import type { Item, Table } from './table.ts';
+
+/** What a family of refresh tokens stands for: one acceptance of the policy, by a person for a client. */
+export interface RefreshGrant {
+  subject: string;
+  clientId: string;
+  /** RFC 8707 */
+  resource: string;
+  /** reference to the policy that was accepted */
+  policy: string;
+  /** of the agent: an admin who revokes it ends the family too */
+  generation: string;
+}
+
+interface FamilyItem extends Item {
+  grant: RefreshGrant;
+  /** digest of the secret of the one token that counts */
+  current: string;
+  expires_at: number;
+}
+
+/** A refresh token that was found to be the current one of its family. */
+export interface FoundToken {
+  family: string;
+  grant: RefreshGrant;
+  digest: string;
+}
+
+const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('base64url');
+
+const tokenPattern = /^([\w-]{43})\.([\w-]{43})$/;
+
+const newSecret = (): string => randomBytes(32).toString('base64url');
+
+/**
+ * The refresh tokens of sign-in (RFC 6749 section 6). Each is used once, and replaced by the next of its family. One that is used again ends the family
+ * (RFC 9700 section 4.14.2): either of its two holders may have stolen it. Only digests are kept.
+ */
+export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 'delete'>) {
+  const keyOf = (family: string) => keys.refreshFamily(digestOf(family));
+
+  /** Nothing is renewed with tokens of this family any more. */
+  const end = async (family: string): Promise<void> => void (await table.delete(keyOf(family)));
+
+  return {
+    end,
+
+    /**
+     * Begins a family.
+     * @param family - 43 characters of base64url that belong to this acceptance alone
+     * @returns its first token
+     */
+    async start(family: string, grant: RefreshGrant, nowMs: number, lifeSeconds: number): Promise<string> {
+      const secret = newSecret();
+      await table.put({ ...keyOf(family), grant, current: digestOf(secret), expires_at: Math.floor(nowMs / 1_000) + lifeSeconds });
+      return `${family}.${secret}`;
+    },
+
+    /** What a token stands for, if it is the current one of its family; an earlier one ends the family. */
+    async find(token: string, nowMs: number): Promise<FoundToken | undefined> {
+      const [, family, secret] = tokenPattern.exec(token) ?? [];
+      if (family === undefined || secret === undefined) return undefined;
+      const item = await table.get<FamilyItem>(keyOf(family));
+      if (!item || item.expires_at <= nowMs / 1_000) return undefined;
+      const digest = digestOf(secret);
+      if (item.current === digest) return { family, grant: item.grant, digest };
+      await end(family);
+      return undefined;
+    },
+
+    /**
+     * Replaces a token by the next one. Of any number of requests with it, one gets that: the others end the family.
+     * @returns undefined if the token has been used
+     */
+    async rotate({ family, digest }: FoundToken): Promise<string | undefined> {
+      const secret = newSecret();
+      const isRotated = await table.update(keyOf(family), {
+        UpdateExpression: 'SET #current = :next',
+        // a write that took effect and whose answer was lost is sent again, and must recognise itself
+        ConditionExpression: '#current IN (:digest, :next)',
+        ExpressionAttributeNames: { '#current': 'current' },
+        ExpressionAttributeValues: { ':digest': digest, ':next': digestOf(secret) },
+      });
+      if (isRotated) return `${family}.${secret}`;
+      await end(family);
+      return undefined;
+    },
+  };
+}
+
+export type RefreshTokens = ReturnType<typeof openRefreshTokens>;
