@@ -106,6 +106,12 @@ function byDescription(): Parameters<typeof openProvider>[0] {
   };
 }
 
+/** A host that has no id at all: the client registers it. */
+function byRegistration(): Parameters<typeof openProvider>[0] {
+  const { clientMetadataUrl, ...who } = byDescription();
+  return who;
+}
+
 const local = clientHost.publish(['http://127.0.0.1/callback']);
 const registered = { clientInformation: () => ({ client_id: 'intent-gate-public' }) };
 
@@ -113,6 +119,7 @@ describe.each<[string, StackDescription, () => Parameters<typeof openProvider>[0
   ['a client that publishes its description over https', started.description, byDescription],
   ['a client with a description on this machine', api.stack, () => ({ clientInformation: () => ({ client_id: local }) })],
   ['the client that is registered here', api.stack, () => registered],
+  ['a client that registers itself', api.stack, byRegistration],
 ])('the official client, as %s', (_, stack, who) => {
   test('searches without signing in, signs in when it executes, and executes', async () => {
     const { provider, tokens, addressToOpen } = openProvider(who());
@@ -145,6 +152,7 @@ describe.each<[string, StackDescription, () => Parameters<typeof openProvider>[0
       access_token: expect.stringMatching(/^ey/),
       token_type: 'Bearer',
       expires_in: 3_600,
+      refresh_token: expect.stringMatching(/^[\w-]{43}\.[\w-]{43}$/),
       scope: '*:*:*:execute',
       issuer: `${stack.base_url}/oauth`,
     });
