@@ -5,7 +5,7 @@ import { parseJson } from './json.ts';
 import { makeProof } from './jws.ts';
 import { type KeyPair, type KeyStore, obtainKey } from './keys.ts';
 import { type AgreementStore, type OnPolicy, openPats, type Pat } from './pats.ts';
-import type { FullIntent, Intent, IntentPage, SearchQuery } from './types.ts';
+import type { FullIntent, IntentPage, SearchQuery } from './types.ts';
 
 export {
   type ClientErrorCode,
@@ -70,6 +70,42 @@ export interface ExecuteOptions extends CallOptions {
   ifMatch?: string;
 }
 
+/**
+ * The intents of a gate, by their uids, as `intent-gate types` declares them; without declarations, every text is a uid, and parameters and answers may be
+ * any object.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: declarations add the members
+export interface Intents {}
+
+/** The uids that are declared. */
+export type IntentUid = keyof Intents & string;
+
+/** A uid, which has to be a declared one if there are declarations; one that is known only at runtime is any text. */
+type KnownUid<Uid extends string> = Uid extends IntentUid ? Uid : string extends Uid ? Uid : [IntentUid] extends [never] ? Uid : IntentUid;
+
+type Declared<Uid extends string> = Uid extends IntentUid ? Intents[Uid] : unknown;
+
+/** What an intent takes. */
+export type ParametersOf<Uid extends string> = Declared<Uid> extends { parameters: infer Parameters } ? Parameters : object;
+
+/** What an intent answers. */
+export type AnswerOf<Uid extends string> = Declared<Uid> extends { answer: infer Answer } ? Answer : Record<string, unknown>;
+
+/** An answer of which not everything was asked for. */
+export type PartOf<Answer> = Answer extends readonly (infer Item)[]
+  ? PartOf<Item>[]
+  : Answer extends object
+    ? { [Name in keyof Answer]?: PartOf<Answer[Name]> }
+    : Answer;
+
+/** Where an answer was cut that was longer than `maxBytes`. */
+export interface Cut {
+  /** JSON pointer to the first member or item that is missing, or to the text that was shortened */
+  at: string;
+  /** how many items or members there are there in all; of a text, how many characters */
+  total: number;
+}
+
 /** A gate, as an agent sees it. All methods throw {@link IntentGateError}, or the reason of their signal. */
 export interface IntentGate {
   /** Finds intents; a text is a question in plain words. */
@@ -77,7 +113,17 @@ export interface IntentGate {
   /** Reads one intent with everything that was registered. */
   get(intentUid: string, options?: CallOptions): Promise<FullIntent>;
   /** Executes an intent; accepts the policy and gets a PAT first if necessary. */
-  execute(intent: string | Pick<Intent, 'intent_uid'>, parameters: object, options?: ExecuteOptions): Promise<Record<string, unknown>>;
+  execute<const Uid extends IntentUid | (string & {}), Options extends ExecuteOptions = ExecuteOptions>(
+    intent: KnownUid<Uid> | { intent_uid: Uid },
+    parameters: ParametersOf<Uid>,
+    options?: Options,
+  ): Promise<
+    Options extends { maxBytes: unknown }
+      ? PartOf<AnswerOf<Uid>> & { cut?: Cut }
+      : Options extends { fields: unknown }
+        ? PartOf<AnswerOf<Uid>>
+        : AnswerOf<Uid>
+  >;
   /** The PAT that executions use now, for a program that sends it itself; accepts the policy first if necessary. */
   obtainPat(): Promise<{ pat: string; expiresAt: Date | undefined }>;
 }
@@ -117,7 +163,8 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
     get: async (intentUid, { signal } = {}) =>
       (await http.send('GET', `/api/intents/${encodeURIComponent(intentUid)}`, { query: { view: 'full' }, signal })).body as FullIntent,
 
-    execute: async (intent, parameters, { signal, idempotencyKey = crypto.randomUUID(), fields, maxBytes, ifMatch } = {}) => {
+    execute: async (intent: string | { intent_uid: string }, parameters, options: ExecuteOptions = {}) => {
+      const { signal, idempotencyKey = crypto.randomUUID(), fields, maxBytes, ifMatch } = options;
       if (!/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) throw new TypeError('an idempotencyKey has 1 to 255 visible ASCII characters');
       const intentUid = typeof intent === 'string' ? intent : intent.intent_uid;
       const body = { intent_uid: intentUid, parameters, fields, max_bytes: maxBytes };
@@ -128,7 +175,7 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
         try {
           const used = pat;
           const prepare = async () => ({ headers: { ...(await authorize(used)), ...condition, 'Idempotency-Key': idempotencyKey } });
-          return parse((await http.send('POST', executePath, { body, prepare, signal, intentUid })).text) as Record<string, unknown>;
+          return parse((await http.send('POST', executePath, { body, prepare, signal, intentUid })).text) as never;
         } catch (error) {
           if (replacements === maxReplacements || !isForAnotherPat(error)) throw error;
           pat = await orAborted(pats.replace(pat, error), signal);

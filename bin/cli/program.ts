@@ -15,6 +15,7 @@ import { addPolicy } from './commands/policy.ts';
 import { addRegistry } from './commands/registry.ts';
 import { addServices } from './commands/services.ts';
 import { addTry } from './commands/try.ts';
+import { addTypes } from './commands/types.ts';
 import { CliFailure, type ExitReason, exitCodes } from './failure.ts';
 import { printRemark } from './terminal.ts';
 
@@ -41,6 +42,7 @@ function createProgram() {
     addImport,
     addRegistry,
     addTry,
+    addTypes,
     addMcp,
     addAgents,
     addHistory,

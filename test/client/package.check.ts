@@ -7,6 +7,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import { type RunningStack, startStack } from '../../bin/local/stack.ts';
+import { listSamples } from '../../lib/console/app/code-samples.ts';
+import { installPythonClient } from '../support/python.ts';
 
 const run = promisify(execFile);
 /** The oldest Node on this machine: npm scripts put a newer one first in the PATH, so this is the next one in it. */
@@ -46,11 +48,11 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'intent-gate-package-'));
   project = await copyProject(await mkdtemp(join(tmpdir(), 'intent-gate-project-')));
   const [, line = ''] = /^```sh\n(.*npm pack .*)\n```$/m.exec(await readFile('client/README.md', 'utf8')) ?? [];
-  await run('sh', ['-ec', line], { cwd: folder, env: { ...plainEnvironment(), PROJECT: project, npm_config_offline: 'true' } });
+  const env = { ...plainEnvironment(), PROJECT: project, npm_config_offline: 'true' };
+  [stack] = await Promise.all([startStack({ port: 0, quiet: true }), run('sh', ['-ec', line], { cwd: folder, env })]);
   const made = JSON.parse(await readFile(inFolder('package.json'), 'utf8'));
   await writeFile(inFolder('package.json'), JSON.stringify({ ...made, type: 'module' }));
-  stack = await startStack({ port: 0, quiet: true });
-}, 120_000);
+}, 240_000);
 afterAll(async () => {
   await stack?.stop();
   for (const each of [folder, project]) await rm(each, { recursive: true, force: true });
@@ -151,4 +153,37 @@ test('the code blocks of its README do what they say', async () => {
     blocks.map((_, at) => `block-${at}.ts`),
     nodeTypes,
   );
+});
+
+describe("the console's code samples", () => {
+  const samples = () => listSamples(stack.base_url, 'world.example:get-current-time:v1', { time_zone: 'Asia/Tokyo' });
+  const local = /"?time_zone'?"?: ["']Asia\/Tokyo|"time_zone":"Asia\/Tokyo"/;
+
+  test('TypeScript compiles strictly, and runs', async () => {
+    await writeFile(inFolder('sample.ts'), samples().TypeScript ?? '');
+    await compile(['sample.ts'], nodeTypes);
+    expect((await runIn(process.execPath, ['sample.ts'])).stdout).toMatch(local);
+  });
+
+  test('curl runs as it is pasted, and gets a PAT with which MCP runs', async () => {
+    await writeFile(inFolder('sample.sh'), `${samples().curl}printf '\\nPAT %s\\n' "$PAT"\n`);
+    const { stdout } = await run('bash', ['sample.sh'], { cwd: folder, env: { ...plainEnvironment(), HOME: folder } });
+    expect(stdout).toContain('You may execute every intent, at most 60 times a minute.');
+    expect(stdout).toMatch(local);
+    const [, pat] = /^PAT (.+)$/m.exec(stdout) ?? [];
+    const answer = await fetch(`${stack.base_url}/mcp`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${pat}`, 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+      body: samples().MCP ?? '',
+    });
+    expect(await answer.json()).toMatchObject({ result: { structuredContent: { time_zone: 'Asia/Tokyo' } } });
+  });
+
+  test('Python runs', async () => {
+    const python = await installPythonClient();
+    if (!python) return;
+    await writeFile(inFolder('sample.py'), samples().Python ?? '');
+    expect((await runIn(join(python.folder, 'bin', 'python'), ['sample.py'])).stdout).toMatch(local);
+    await python.remove();
+  });
 });

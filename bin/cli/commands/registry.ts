@@ -79,7 +79,7 @@ export function addRegistry(program: CommandUnknownOpts): void {
     });
 }
 
-const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 function chooseWriter(format: string) {
   if (format === 'json' || format === 'yaml') return writers[format];
@@ -93,7 +93,8 @@ async function namesOf({ api }: CliContext, asked: readonly string[]): Promise<M
   return names;
 }
 
-async function* readServices(context: CliContext, names: readonly string[], concurrency: number, onIntent: () => void) {
+/** Services and their intents in full, ordered by uid. */
+export async function* readServices(context: CliContext, names: readonly string[], concurrency: number, onIntent: () => void = () => {}) {
   for (const nameOrId of names) {
     const { record } = await requireService(context.api, nameOrId);
     yield { service: normalizeService(record), intents: readFully(context, record.service_id, concurrency, onIntent) };

@@ -1,0 +1,67 @@
+import { describe, expect, test } from '@jest/globals';
+import { writePython } from '../../../bin/cli/declarations/python.ts';
+import { readSchema, type Shape } from '../../../bin/cli/declarations/shape.ts';
+import { writeTypeScript } from '../../../bin/cli/declarations/typescript.ts';
+import { intentOf } from '../../support/records.ts';
+
+const any: Shape = { kind: 'any' };
+const string: Shape = { kind: 'string' };
+const nothing: Shape = { kind: 'null' };
+const member = (name: string, shape: Shape, isRequired = false) => ({ name, description: undefined, isRequired, shape });
+
+describe('what a schema says to types', () => {
+  test.each<[string, unknown, Shape]>([
+    ['a type', { type: 'integer', minimum: 1 }, { kind: 'integer' }],
+    ['several types', { type: ['string', 'null'] }, { kind: 'union', of: [string, nothing] }],
+    ['nullable', { type: 'string', nullable: true }, { kind: 'union', of: [string, nothing] }],
+    ['an enum', { type: 'string', enum: ['a', 'b', 'a', null] }, { kind: 'literals', values: ['a', 'b', null] }],
+    ['an enum of objects', { enum: [{ a: 1 }] }, any],
+    ['a constant', { const: 7 }, { kind: 'literals', values: [7] }],
+    ['a list', { type: 'array', items: { type: 'string' } }, { kind: 'list', of: string }],
+    ['a list of anything', { type: 'array' }, { kind: 'list', of: any }],
+    [
+      'an object',
+      { type: 'object', properties: { a: { type: 'string' }, b: { type: 'string', default: 'x' }, c: {} }, required: ['a', 'b'] },
+      { kind: 'object', members: [member('a', string, true), member('b', string), member('c', any)], rest: undefined },
+    ],
+    ['a map', { type: 'object', additionalProperties: { type: 'string' } }, { kind: 'object', members: [], rest: string }],
+    ['any object', { type: 'object' }, { kind: 'object', members: [], rest: any }],
+    ['alternatives', { oneOf: [{ type: 'string' }, { type: 'null' }] }, { kind: 'union', of: [string, nothing] }],
+    ['alternatives of which one is anything', { anyOf: [{ type: 'string' }, {}] }, any],
+    ['alternatives beside a type', { type: 'string', anyOf: [{ minLength: 1 }] }, string],
+    [
+      'all of several objects',
+      { allOf: [{ properties: { a: { type: 'string' } } }, { properties: { b: {} } }], properties: { c: {} } },
+      { kind: 'object', members: [member('a', string), member('b', any), member('c', any)], rest: undefined },
+    ],
+    ['all of one', { allOf: [{ type: 'string' }], description: 'x' }, string],
+    ['no schema', 'string', any],
+    ['a type that does not exist', { type: 'date' }, any],
+  ])('%s', (_, schema, shape) => {
+    expect(readSchema(schema)).toEqual(shape);
+  });
+
+  test('a schema of any depth is read', () => {
+    let deep: object = { type: 'string' };
+    for (let depth = 0; depth < 5000; depth++) deep = { type: 'array', items: deep };
+    expect(JSON.stringify(readSchema(deep)).match(/list/g)?.length).toBeLessThan(20);
+  });
+});
+
+test.each([
+  ['TypeScript', (intents: ReturnType<typeof intentOf>[]) => [...writeTypeScript(intents, 'intent-gate-client')].join('')],
+  ['Python', (intents: ReturnType<typeof intentOf>[]) => [...writePython(intents)].join('')],
+])('texts in declarations for %s cannot be anything but texts', (_, write) => {
+  const texts = ['*/ export const x = 1; /*', '"""\nimport os', '@deprecated', 'a\u2028b\u202ec', "'); import os #", '\\'];
+  const intents = texts.map((text, at) =>
+    intentOf(`a.example:b${at}:v1`, {
+      intent_name: text,
+      description: text,
+      input_parameters: [{ name: text.replace('\n', ''), type: 'string', description: text, enum: [text] }],
+    }),
+  );
+  const written = write(intents);
+  expect(written).not.toMatch(/[\u2028\u202e]/);
+  expect(written).not.toMatch(/^\s*(export|import os)/m);
+  expect(written).toBe(write(structuredClone(intents)));
+});
