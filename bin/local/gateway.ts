@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import * as z from 'zod';
 import { type Admission, addressesOf, openAdmission, type Refused } from './admission.ts';
 import { type ApiDefinition, findResource, type StaticAnswer } from './api-definition.ts';
+import { compress } from './compression.ts';
 import type { openFunctions } from './functions.ts';
 import { readGatewayRequest, toProxyEvent } from './gateway-event.ts';
 import { close, listen, readBody } from './http.ts';
@@ -18,6 +19,8 @@ export interface Api extends Pick<ReturnType<typeof openFunctions>, 'invoke'> {
   definition: ApiDefinition;
   /** origins whose pages may call the API, or `*` for all; by default none but its own */
   allowedOrigins?: readonly string[];
+  /** from how many bytes on answers are compressed; by default none are */
+  minimumCompressionBytes?: number | undefined;
 }
 
 /** A request that was answered. */
@@ -60,8 +63,11 @@ export async function startGateway({ host, port, allowHosts = [], api, onAnswere
   const respond = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const startedMs = performance.now();
     const requestId = randomUUID();
-    const { status, headers, body } = await answerRequest(await api, incoming, requestId, admit);
-    const hasNoBody = status === 204 || status === 304;
+    const served = await api;
+    const answer = await answerRequest(served, incoming, requestId, admit);
+    const hasNoBody = answer.status === 204 || answer.status === 304;
+    const accepted = String(incoming.headers['accept-encoding'] ?? '');
+    const { status, headers, body } = hasNoBody ? answer : await compress(answer, accepted, served.minimumCompressionBytes);
     const length = hasNoBody ? {} : { 'Content-Length': Buffer.byteLength(body) };
     outgoing.writeHead(status, { ...headers, ...length, 'x-amzn-RequestId': requestId }).end(body);
     const [path = ''] = (incoming.url ?? '').split('?', 1);

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { splitList, variables } from '../../functions/core/environment.ts';
 import { readApi } from './api-definition.ts';
+import { readMinimumCompressionSize } from './compression.ts';
 import { openDataFolder, StartError } from './data-folder.ts';
 import { awsEnvironment, bucketNames, localValues, openFunctions } from './functions.ts';
 import { type Answered, type Api, type GatewayOptions, startGateway } from './gateway.ts';
@@ -144,7 +145,12 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     parts.defer(lambdas.stop);
     parts.defer(startSchedules(readSchedules(template), lambdas.invoke));
     const { environment: settings } = lambdas.definitionOf(functionIdOf(template, 'execute-intent'));
-    serve({ definition: readApi(template), invoke: lambdas.invoke, allowedOrigins: splitList(settings[variables.allowedOrigins]) });
+    serve({
+      definition: readApi(template),
+      invoke: lambdas.invoke,
+      allowedOrigins: splitList(settings[variables.allowedOrigins]),
+      minimumCompressionBytes: readMinimumCompressionSize(template),
+    });
 
     const signIn = (person: Person) => identity.signIn(person).accessToken;
     const [adminToken, userToken] = [signIn('admin'), signIn('user')];

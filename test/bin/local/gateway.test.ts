@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
+import { gunzipSync, inflateSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type { ApiDefinition, Integration, Resource, StaticAnswer } from '../../../bin/local/api-definition.ts';
@@ -56,7 +57,7 @@ beforeAll(async () => {
   gateway = await startGateway({
     port: 0,
     allowHosts: ['Gate.Test', 'forwarded.test:80'],
-    api: Promise.resolve({ definition, invoke, allowedOrigins: ['https://pages.example'] }),
+    api: Promise.resolve({ definition, invoke, allowedOrigins: ['https://pages.example'], minimumCompressionBytes: 1_000 }),
     onAnswered: (entry) => answered.push(entry),
   });
 });
@@ -197,6 +198,50 @@ describe('what the function answers', () => {
 });
 
 const large = 'x'.repeat(10 * 1024 * 1024);
+
+describe('compression', () => {
+  const ask = async (coding: string | undefined, bytes: number, more: object = {}) => {
+    const text = 'a'.repeat(bytes);
+    act = () => ({ statusCode: 200, headers: { 'Content-Type': 'text/plain', ...more }, body: text });
+    const response = await new Promise<import('node:http').IncomingMessage>((resolve) => {
+      const headers = coding === undefined ? {} : { 'Accept-Encoding': coding };
+      httpRequest({ port: gateway.port, host: '127.0.0.1', method: 'POST', path: '/items/a', headers }, resolve).end();
+    });
+    const body = await buffer(response);
+    return { coding: response.headers['content-encoding'], length: Number(response.headers['content-length']), body, text };
+  };
+
+  test.each<[string, (body: Buffer) => Buffer]>([
+    ['gzip', gunzipSync],
+    ['deflate, gzip;q=0.5', gunzipSync],
+    ['br, GZIP ; q=1', gunzipSync],
+    ['deflate', inflateSync],
+    ['gzip;q=0, deflate', inflateSync],
+  ])('%s is used', async (coding, decode) => {
+    const { coding: used, length, body, text } = await ask(coding, 1_000);
+    expect({ used, length, text: decode(body).toString() }).toEqual({
+      used: decode === gunzipSync ? 'gzip' : 'deflate',
+      length: body.length,
+      text,
+    });
+    expect(length).toBeLessThan(100);
+  });
+
+  test.each<[string, string | undefined, number, object]>([
+    ['none is accepted', undefined, 1_000, {}],
+    ['the text is shorter than the API says', 'gzip', 999, {}],
+    ['another is accepted', 'br', 1_000, {}],
+    ['it is excluded', 'gzip;q=0', 1_000, {}],
+    ['the function has encoded already', 'gzip', 1_000, { 'content-encoding': 'identity' }],
+  ])('none is used if %s', async (_, coding, bytes, headers) => {
+    const { coding: used, length, body, text } = await ask(coding, bytes, headers);
+    expect({ used, length, body: body.toString() }).toEqual({
+      used: 'content-encoding' in headers ? 'identity' : undefined,
+      length: bytes,
+      body: text,
+    });
+  });
+});
 
 describe('what the gateway answers itself', () => {
   test.each<[string, Sent, () => unknown, number, string]>([

@@ -1,0 +1,30 @@
+import { promisify } from 'node:util';
+import { deflate, gzip } from 'node:zlib';
+import * as z from 'zod';
+import { resourcesOf, type Template } from './template.ts';
+
+const encoders = { gzip: promisify(gzip), deflate: promisify(deflate) };
+
+const apiProperties = z.object({ MinimumCompressionSize: z.number().optional() });
+
+/** From how many bytes on the REST API of a template compresses its answers; undefined if it compresses none. */
+export const readMinimumCompressionSize = (template: Template): number | undefined =>
+  resourcesOf(template, 'AWS::ApiGateway::RestApi', apiProperties)[0]?.[1].MinimumCompressionSize;
+
+interface Answer {
+  headers: Record<string, string | string[]>;
+  body: string | Buffer;
+}
+
+/** Compresses an answer as API Gateway does: in a coding that the request accepts by its name, unless the function has encoded it already. */
+export async function compress<T extends Answer>(answer: T, acceptEncoding: string, minimumBytes = Number.POSITIVE_INFINITY): Promise<T> {
+  const accepted = acceptEncoding
+    .toLowerCase()
+    .split(',')
+    .map((entry) => entry.split(';').map((part) => part.trim()))
+    .flatMap(([coding = '', ...parameters]) => (parameters.some((text) => /^q=0(?:\.0*)?$/.test(text)) ? [] : [coding]));
+  const coding = (['gzip', 'deflate'] as const).find((name) => accepted.includes(name));
+  const isEncoded = Object.keys(answer.headers).some((name) => name.toLowerCase() === 'content-encoding');
+  if (coding === undefined || isEncoded || Buffer.byteLength(answer.body) < minimumBytes) return answer;
+  return { ...answer, headers: { ...answer.headers, 'Content-Encoding': coding }, body: await encoders[coding](answer.body) };
+}
