@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import canonicalize from 'canonicalize';
 import * as z from 'zod';
+import { canonicalText } from './canonical.ts';
 
 /** The members that a digest covers, in the order of their fingerprints: what an agent reads before it executes an intent. */
 export const digestedMembers = [
@@ -25,10 +25,7 @@ export const intentDigest = z
   .regex(pattern, 'must be the digest of an intent as search and details show it')
   .meta({ description: 'tells two states of an intent apart; send it in If-Match to execute the intent only as it was read' });
 
-const hash = (value: unknown): string =>
-  createHash('sha256')
-    .update(canonicalize(value) ?? '')
-    .digest('base64url');
+const hash = (value: unknown): string => createHash('sha256').update(canonicalText(value)).digest('base64url');
 
 /**
  * What identifies the state of an intent: SHA-256 of the canonical form (RFC 8785) of what agents can read of it, base64url, a dot, and a

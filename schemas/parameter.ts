@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isRawNumber, type Numeric } from './number.ts';
 import { description, name } from './text.ts';
 
 export const parameterTypes = ['string', 'number', 'integer', 'boolean', 'array', 'object', 'null', 'any'] as const;
@@ -6,6 +7,12 @@ export const parameterTypes = ['string', 'number', 'integer', 'boolean', 'array'
 export const parameterFormats = ['date', 'date-time', 'email', 'hostname', 'ipv4', 'ipv6', 'uri', 'uri-reference', 'uuid'] as const;
 
 const length = z.int().min(0);
+
+/** A number of any size and precision. */
+const numeric = z
+  .unknown()
+  .refine((value) => isRawNumber(value) || Number.isFinite(value), 'must be a number')
+  .meta({ type: 'number' }) as unknown as z.ZodType<Numeric>;
 
 /**
  * How an input is written, if not in the usual way: `base64` is a text that stands for the bytes of a body or of a part in a multipart
@@ -22,8 +29,8 @@ export const parameter = z
     description: description.optional(),
     default: z.unknown().optional(),
     enum: z.array(z.unknown()).min(1, 'must hold at least one value').max(1000).optional(),
-    minimum: z.number().optional(),
-    maximum: z.number().optional(),
+    minimum: numeric.optional(),
+    maximum: numeric.optional(),
     minLength: length.optional(),
     maxLength: length.optional(),
     pattern: z.string().max(1000).optional(),

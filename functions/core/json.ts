@@ -1,21 +1,22 @@
 import * as z from 'zod';
 import type { Issue } from '../../schemas/errors.ts';
+import { isRawNumber, isWrittenAlike, parseExact, type RawNumber, toDouble } from '../../schemas/number.ts';
 import { invalidParameter } from './api-error.ts';
 import { describeJsonError } from './json-error.ts';
 import { zodMessage } from './zod-message.ts';
 
 z.config({ customError: zodMessage });
 
-export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+export type JsonValue = null | boolean | number | RawNumber | string | JsonValue[] | JsonObject;
 
 export interface JsonObject {
   [member: string]: JsonValue;
 }
 
-/** Whether a value that came from JSON is an object, and neither null nor an array. */
-export const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Whether a value that came from JSON is an object, and neither null nor an array nor a number. */
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
 
-const maxDepth = 32;
 const token = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gy;
 const whiteSpace = /\s*/gy;
 
@@ -28,22 +29,26 @@ export const pointer = (segments: readonly PropertyKey[]): string =>
 
 /**
  * Parses JSON more strictly than `JSON.parse`, so that no two readers can see different things in it (RFC 8259 section 4):
- * no duplicate member names however they are spelt, no member called `__proto__`, nesting of at most 32, finite numbers, well-formed Unicode.
+ * no duplicate member names however they are spelt, no member called `__proto__`, limited nesting, well-formed Unicode.
+ * @param isExact - whether numbers keep every digit (see {@link RawNumber}); otherwise they have to be finite, and are rounded
  * @throws ApiError INVALID_PARAMETER
  */
-export function parseJson(text: string): JsonValue {
+export function parseJson(text: string, { isExact = false, maxDepth = 32 }: { isExact?: boolean; maxDepth?: number } = {}): JsonValue {
   let value: JsonValue;
   try {
     value = JSON.parse(text);
   } catch {
     throw refuse(`is not JSON: ${describeJsonError(text)}`);
   }
-  checkTokens(text);
+  const numbers = checkTokens(text, maxDepth);
+  if (isExact) return numbers.areAllWrittenAlike ? value : (parseExact(text) as JsonValue);
+  if (!numbers.areAllFinite) throw refuse('must not hold a number beyond the range of IEEE 754 double precision');
   return value;
 }
 
 /** Walks the tokens of a text that is known to be JSON. Iterative, so that depth costs no stack. */
-function checkTokens(text: string): void {
+function checkTokens(text: string, maxDepth: number): { areAllFinite: boolean; areAllWrittenAlike: boolean } {
+  const numbers = { areAllFinite: true, areAllWrittenAlike: true };
   const open: { names?: Set<string>; at: string | number }[] = [];
   let isMemberNext = false;
   for (let at = skipWhiteSpace(text, 0); at < text.length; at = skipWhiteSpace(text, at)) {
@@ -66,10 +71,12 @@ function checkTokens(text: string): void {
       if (!content.isWellFormed()) throw refuse('must not hold a lone surrogate');
       if (isMemberNext) addMember(open, content);
       isMemberNext = false;
-    } else if (/^-?[0-9]/.test(lexeme) && !Number.isFinite(Number(lexeme))) {
-      throw refuse('must not hold a number beyond the range of IEEE 754 double precision');
+    } else if (/^-?[0-9]/.test(lexeme)) {
+      numbers.areAllFinite &&= Number.isFinite(Number(lexeme));
+      numbers.areAllWrittenAlike &&= isWrittenAlike(lexeme);
     }
   }
+  return numbers;
 }
 
 function skipWhiteSpace(text: string, at: number): number {
@@ -134,11 +141,34 @@ function article(expected: string): string {
 }
 
 /**
- * Parses `input` with `schema`.
+ * Parses `input` with `schema`. A number that is a {@link RawNumber} stays one where the schema takes any value.
  * @throws ApiError INVALID_PARAMETER with every issue at once
  */
 export function parse<T extends z.ZodType>(schema: T, input: unknown, message?: string): z.output<T> {
   const result = schema.safeParse(input, { reportInput: true });
   if (result.success) return result.data;
+  const plain = withDoubles(input, new Set(result.error.issues.flatMap((issue) => placesOf(issue))));
+  if (countRawNumbers(plain) < countRawNumbers(input)) return parse(schema, plain, message);
   throw invalidParameter(issuesOf(result.error), message);
 }
+
+/** JSON pointers to where an issue, or any branch of a union, found something wrong. */
+const placesOf = (issue: z.core.$ZodIssue, at: readonly PropertyKey[] = []): string[] => {
+  const path = [...at, ...issue.path];
+  return [pointer(path), ...(issue.code === 'invalid_union' ? issue.errors.flat().flatMap((inner) => placesOf(inner, path)) : [])];
+};
+
+/** The value with a `number` for each {@link RawNumber} in these places: an infinite one, which no schema takes, if it would be rounded. */
+function withDoubles(value: unknown, places: ReadonlySet<string>, at = ''): unknown {
+  if (isRawNumber(value)) return places.has(at) ? (toDouble(value) ?? Number.POSITIVE_INFINITY) : value;
+  if (Array.isArray(value)) return value.map((element, index) => withDoubles(element, places, `${at}/${index}`));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withDoubles(member, places, at + pointer([name]))]));
+}
+
+const countRawNumbers = (value: unknown): number => {
+  if (isRawNumber(value)) return 1;
+  return typeof value === 'object' && value !== null
+    ? Object.values(value).reduce((sum: number, inner) => sum + countRawNumbers(inner), 0)
+    : 0;
+};

@@ -1,3 +1,4 @@
+import { compareNumbers, type Numeric } from '../../../schemas/number.ts';
 import type { ConstraintName, ConstraintValue } from '../../../schemas/parameter.ts';
 import { once } from '../../once.ts';
 
@@ -41,8 +42,10 @@ const intersection = (left: ReadonlySet<string>, right: ReadonlySet<string>) => 
 const agreed = <T>(values: T[], isSure: boolean): T | undefined =>
   isSure || values.every((value) => value === values[0]) ? values[0] : undefined;
 
-const lowerBound: Combine<number> = (values, isSure) => (isSure ? Math.max : Math.min)(...values);
-const upperBound: Combine<number> = (values, isSure) => (isSure ? Math.min : Math.max)(...values);
+const most = <T extends Numeric>(values: T[]): T => values.reduce((one, other) => (compareNumbers(one, other) >= 0 ? one : other));
+const least = <T extends Numeric>(values: T[]): T => values.reduce((one, other) => (compareNumbers(one, other) <= 0 ? one : other));
+const lowerBound = <T extends Numeric>(values: T[], isSure: boolean): T => (isSure ? most : least)(values);
+const upperBound = <T extends Numeric>(values: T[], isSure: boolean): T => (isSure ? least : most)(values);
 
 type FactName = keyof Facts;
 type FactValue<Name extends FactName> = NonNullable<Facts[Name]>;

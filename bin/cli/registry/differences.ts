@@ -1,4 +1,4 @@
-import canonicalize from 'canonicalize';
+import { canonicalText } from '../../../schemas/canonical.ts';
 import { isObject, pointer } from '../../../functions/core/json.ts';
 
 /** One place in which the wanted state differs from the registry. */
@@ -36,4 +36,4 @@ export function findDifferences(before: unknown, after: unknown, path: readonly 
 }
 
 /** The order of members does not count: values such as defaults may come back in another order. */
-const isSame = (left: unknown, right: unknown): boolean => canonicalize(left) === canonicalize(right);
+const isSame = (left: unknown, right: unknown): boolean => canonicalText(left) === canonicalText(right);

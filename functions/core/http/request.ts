@@ -53,7 +53,7 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, { pro
   };
   const json = () => {
     checkMediaType(header('content-type'), protocol);
-    return parseJson(decodeBody(event));
+    return parseJson(decodeBody(event), { isExact: true });
   };
   return {
     method: event.httpMethod,

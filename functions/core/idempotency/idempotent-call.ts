@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { ErrorCode } from '../../../schemas/errors.ts';
+import { parseExact } from '../../../schemas/number.ts';
 import { ApiError, type ApiErrorOptions, unavailable } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 import { keys } from '../store/keys.ts';
@@ -168,7 +169,7 @@ async function pack(outcome: Outcome): Promise<Uint8Array> {
 }
 
 async function unpack(bytes: Uint8Array): Promise<Outcome> {
-  const packed: Packed = JSON.parse((await promisify(gunzip)(bytes)).toString('utf8'));
+  const packed = parseExact((await promisify(gunzip)(bytes)).toString('utf8')) as Packed;
   if ('response' in packed) return packed.response;
   const { code, message, ...options } = packed.error;
   return new ApiError(code, message, options);

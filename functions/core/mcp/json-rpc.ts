@@ -1,3 +1,4 @@
+import { isRawNumber, toDouble } from '../../../schemas/number.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 
 /** A request, or, without `id`, a notification (JSON-RPC 2.0 section 4). */
@@ -49,7 +50,8 @@ export function readMessage(body: JsonValue): RpcMessage {
   if (!isObject(body) || body.jsonrpc !== '2.0' || typeof body.method !== 'string') {
     throw new RpcError('invalidRequest', 'The body must be one JSON-RPC 2.0 request or notification.');
   }
-  const { id, method, params = {} } = body;
+  const { method, params = {} } = body;
+  const id = isRawNumber(body.id) ? (toDouble(body.id) ?? null) : body.id;
   if (id !== undefined && typeof id !== 'string' && !Number.isSafeInteger(id)) {
     throw new RpcError('invalidRequest', 'The id of a request must be a text or a whole number.');
   }

@@ -1,4 +1,5 @@
 import type { Issue } from '../../../schemas/errors.ts';
+import { isRawNumber, parseExact, toDouble } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { describeUnknown, pointer } from '../json.ts';
 import { compileDefinition, types } from './constraints.ts';
@@ -26,9 +27,9 @@ export function compileParameters(definitions: readonly Parameter[]): (given: Re
         issues.push(
           ...check(given[name], budget).map((problem) => ({ path: pointer(['parameters', name]), problem: problem + orNothing })),
         );
-        values.push([name, given[name]]);
+        values.push([name, type === 'integer' ? plainInteger(given[name]) : given[name]]);
       } else if (fallback !== undefined) {
-        values.push([name, structuredClone(fallback)]);
+        values.push([name, parseExact(JSON.stringify(fallback))]);
       } else if (required) {
         issues.push({ path: pointer(['parameters', name]), problem: `is required and ${types[type].problem}` });
       }
@@ -39,6 +40,12 @@ export function compileParameters(definitions: readonly Parameter[]): (given: Re
 
 /** Models that have to name every parameter write null for an optional one that they leave out. It is a value only where the type has it. */
 const isLeftOut = ({ required, type }: Parameter, value: unknown): boolean => value === null && !required && !types[type].holds(null);
+
+/** An integer that is written as 1.0 or 1e3 is sent as 1 or 1000, because an upstream may not take the other spelling, say in a path. */
+function plainInteger(value: unknown): unknown {
+  const double = isRawNumber(value) ? toDouble(value) : undefined;
+  return Number.isSafeInteger(double) ? double : value;
+}
 
 /** What is missing or has the wrong type in an upstream's answer, with pointers into that answer. An optional member may be null. */
 export const checkOutput = (definitions: readonly Parameter[], answer: object): Issue[] =>

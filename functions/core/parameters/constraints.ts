@@ -1,5 +1,6 @@
-import canonicalize from 'canonicalize';
+import { canonicalText } from '../../../schemas/canonical.ts';
 import { fieldValue } from '../../../schemas/header.ts';
+import { compareNumbers, isNumeric, isWhole, type Numeric, numberText } from '../../../schemas/number.ts';
 import type { ConstraintName, ConstraintValue, Parameter } from '../../../schemas/parameter.ts';
 import { characters } from '../../../schemas/text.ts';
 import { isObject } from '../json.ts';
@@ -16,9 +17,9 @@ interface TypeRule {
 
 export const types: Record<Parameter['type'], TypeRule> = {
   string: { holds: (value) => typeof value === 'string', problem: 'must be a string' },
-  number: { holds: (value) => typeof value === 'number', problem: 'must be a number' },
-  // JSON does not tell 1.0 from 1; beyond 2^53 a JSON reader may see another number than the one that was written.
-  integer: { holds: Number.isSafeInteger, problem: 'must be an integer from -9007199254740991 to 9007199254740991' },
+  number: { holds: isNumeric, problem: 'must be a number' },
+  // JSON does not tell 1.0 from 1
+  integer: { holds: (value) => isNumeric(value) && isWhole(value), problem: 'must be an integer' },
   boolean: { holds: (value) => typeof value === 'boolean', problem: 'must be true or false' },
   array: { holds: Array.isArray, problem: 'must be an array' },
   object: { holds: isObject, problem: 'must be an object' },
@@ -38,9 +39,9 @@ interface Constraint<Value> {
 
 /** A check for numbers only: other values pass, as in JSON Schema. */
 const ofNumber =
-  (holds: (value: number) => boolean, problem: string): Check =>
+  (holds: (value: Numeric) => boolean, problem: string): Check =>
   (value) =>
-    typeof value !== 'number' || holds(value) ? [] : [problem];
+    !isNumeric(value) || holds(value) ? [] : [problem];
 
 /** A check for strings only. */
 const ofText =
@@ -56,10 +57,14 @@ const constraints: { readonly [Name in ConstraintName]: Constraint<ConstraintVal
   enum: { compile: compileEnum },
   minimum: {
     types: numeric,
-    findProblem: (minimum, { maximum = minimum }) => (minimum > maximum ? 'must not be greater than maximum' : undefined),
-    compile: (minimum) => ofNumber((value) => value >= minimum, `must be at least ${minimum}`),
+    findProblem: (minimum, { maximum = minimum }) =>
+      compareNumbers(minimum, maximum) > 0 ? 'must not be greater than maximum' : undefined,
+    compile: (minimum) => ofNumber((value) => compareNumbers(value, minimum) >= 0, `must be at least ${numberText(minimum)}`),
   },
-  maximum: { types: numeric, compile: (maximum) => ofNumber((value) => value <= maximum, `must be at most ${maximum}`) },
+  maximum: {
+    types: numeric,
+    compile: (maximum) => ofNumber((value) => compareNumbers(value, maximum) <= 0, `must be at most ${numberText(maximum)}`),
+  },
   minLength: {
     types: textual,
     findProblem: (minLength, { maxLength = minLength }) => (minLength > maxLength ? 'must not be greater than maxLength' : undefined),
@@ -76,11 +81,11 @@ const constraints: { readonly [Name in ConstraintName]: Constraint<ConstraintVal
 export const constraintNames = Object.keys(constraints) as ConstraintName[];
 
 function compileEnum(allowed: readonly unknown[]): Check {
-  const spellings = allowed.map((value) => canonicalize(value) ?? '');
+  const spellings = allowed.map(canonicalText);
   const known = new Set(spellings);
   const shown = spellings.slice(0, 10).join(', ').slice(0, 500);
   const problem = `must be one of ${shown}${shown.length < spellings.join(', ').length ? ' and others' : ''}`;
-  return (value) => (known.has(canonicalize(value) ?? '') ? [] : [problem]);
+  return (value) => (known.has(canonicalText(value)) ? [] : [problem]);
 }
 
 function compilePatternCheck(pattern: string): Check {

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import canonicalize from 'canonicalize';
+import { canonicalText } from '../../../schemas/canonical.ts';
 import { isObject } from '../json.ts';
 
-/** The canonical form of a JSON value (RFC 8785): equal values have equal texts. */
-export const canonicalText = (value: unknown): string => canonicalize(value) ?? '';
+export { canonicalText };
 
 /** SHA-256 of the canonical form, base64url. */
 export const canonicalDigest = (value: unknown): string => createHash('sha256').update(canonicalText(value)).digest('base64url');

@@ -1,3 +1,4 @@
+import { compareNumbers, isNumeric } from '../../../schemas/number.ts';
 import { foldName, foldTag } from '../../../schemas/text.ts';
 import { formats } from '../parameters/formats.ts';
 import { clockSubjects, readClock } from './clock.ts';
@@ -124,8 +125,8 @@ function readSubject(subject: Exclude<Subject, { of: IntentSubject }>, { paramet
  * the same are the same, however they are composed.
  */
 function compare(actual: unknown, value: Scalar): number | undefined {
+  if (isNumeric(actual) && isNumeric(value)) return compareNumbers(actual, value);
   if (typeof actual !== typeof value) return undefined;
-  if (typeof actual === 'number' && typeof value === 'number') return actual - value;
   if (isInstant(value)) return isInstant(actual) ? orderOfInstants(actual, value) : undefined;
   if (isDate(value)) return isDate(actual) ? orderOf(actual, value) : undefined;
   if (isTimeOfDay(value) && isTimeOfDay(actual)) return orderOf(actual, value);

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Issue } from '../../../schemas/errors.ts';
+import { isRawNumber, parseExact, toDouble } from '../../../schemas/number.ts';
 import { type Policy, policy } from '../../../schemas/policy.ts';
 import { describeHidden } from '../../../schemas/text.ts';
 import { ApiError } from '../api-error.ts';
@@ -73,10 +74,19 @@ function findHidden(value: unknown, place: readonly PropertyKey[] = []): Issue[]
   return isObject(value) ? Object.entries(value).flatMap(([name, member]) => findHidden(member, [...place, name])) : [];
 }
 
+/** Numbers that double precision cannot hold: a condition with such a constant would be judged by another one, and people sign what they read. */
+function findRounded(value: unknown, place: readonly PropertyKey[] = []): Issue[] {
+  if (isRawNumber(value) && toDouble(value) === undefined)
+    return [{ path: pointer(place), problem: 'must be a number that IEEE 754 double precision holds exactly; write it with fewer digits' }];
+  if (Array.isArray(value)) return value.flatMap((element, at) => findRounded(element, [...place, at]));
+  return isObject(value) ? Object.entries(value).flatMap(([name, member]) => findRounded(member, [...place, name])) : [];
+}
+
 /** Stricter than `JSON.parse`, which drops all but the last of several members of one name. */
 function parseText(text: string): { value: unknown; issues: Issue[] } {
   try {
-    return { value: parseJson(text), issues: [] };
+    const value = parseJson(text);
+    return { value, issues: findRounded(parseExact(text)) };
   } catch (refusal) {
     if (!(refusal instanceof ApiError)) throw refusal;
     try {

@@ -1,4 +1,5 @@
 import type { IntentInput } from '../../../schemas/intent.ts';
+import { parseExact } from '../../../schemas/number.ts';
 import { type Key, keys } from './keys.ts';
 import type { IntentRecord } from './records.ts';
 import type { Item } from './table.ts';
@@ -14,7 +15,7 @@ export interface IntentItem extends Item {
 }
 
 export const toIntentRecord = ({ definition = '{}', intent_uid, service_id, rev, deleted_at }: IntentItem): IntentRecord => ({
-  ...(JSON.parse(definition) as IntentInput),
+  ...(parseExact(definition) as IntentInput),
   kind: 'intent',
   intent_uid,
   service_id,

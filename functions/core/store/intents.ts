@@ -2,6 +2,7 @@ import QuickLRU from 'quick-lru';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { digestIntent } from '../../../schemas/intent-digest.ts';
 import { compareVersions, isIntentUid, splitIntentUid } from '../../../schemas/intent-uid.ts';
+import { parseExact } from '../../../schemas/number.ts';
 import { type Admin, operator, requireIntentNamespace } from '../admin/admin.ts';
 import { ApiError } from '../api-error.ts';
 import { isUlid, newUlid } from '../ulid.ts';
@@ -91,7 +92,7 @@ export function openIntents(table: Table, history: History = openHistory(table))
         namespace: service.namespace,
         before_rev: seen?.rev,
         digest_before: seen?.digest,
-        digest_after: definition === undefined ? undefined : digestOf(JSON.parse(definition)),
+        digest_after: definition === undefined ? undefined : digestOf(parseExact(definition)),
       };
       await Promise.all([announceChange(table, { rev, kind: 'intent', id }), history.announce(by, change)]);
       return change;

@@ -94,6 +94,12 @@ describe('parseJson', () => {
     );
   });
 
+  test('keeps every digit where it is to', () => {
+    const text = '{"a":[9007199254740993,1.10,1e400,-0,1.5],"b":{"c":0.1234567890123456789}}';
+    expect(JSON.stringify(parseJson(text, { isExact: true }))).toBe(text);
+    expect(refusal('{"a":1e400}')).toBeInstanceOf(ApiError);
+  });
+
   test('leaves prototypes alone', () => {
     parseJson('{"constructor":{"prototype":{"admin":true}}}');
     expect(({} as Record<string, unknown>).admin).toBeUndefined();
@@ -105,6 +111,26 @@ test('pointer escapes as RFC 6901 says', () => {
 });
 
 describe('parse', () => {
+  const schema = z.strictObject({
+    n: z.int().min(1),
+    any: z.unknown(),
+    o: z.strictObject({}).optional(),
+    u: z.union([z.number(), z.string()]).optional(),
+  });
+  const parseText = (text: string) => parse(schema, parseJson(text, { isExact: true }));
+
+  test('gives a number where the schema wants one, and every digit where it takes anything', () => {
+    expect(JSON.stringify(parseText('{"n":1e1,"any":{"x":[1.10]},"u":2.0}'))).toBe('{"n":10,"any":{"x":[1.10]},"u":2}');
+  });
+
+  test.each([
+    ['{"n":9007199254740993,"any":1}', '/n', 'must be a number'],
+    ['{"n":1.50,"any":1}', '/n', 'must be an int'],
+    ['{"n":1,"any":1,"o":1.0}', '/o', 'must be an object'],
+  ])('refuses %s', (text, path, problem) => {
+    expect(expectIssues(() => parseText(text))).toEqual([{ path, problem }]);
+  });
+
   test.each([
     ['20,000 unknown members', Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`unknown-${index}`, 1])), 101],
     ['one unknown member with an endless name', { ['x'.repeat(200_000)]: 1 }, 1],

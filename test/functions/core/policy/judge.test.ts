@@ -16,6 +16,7 @@ import { explainCall } from '../../../../functions/core/policy/explain.ts';
 import { chargesOf, judge, mayBeExecuted } from '../../../../functions/core/policy/judge.ts';
 import { unitOf } from '../../../../functions/core/policy/limits.ts';
 import { PolicyError, type Rule } from '../../../../functions/core/policy/reading.ts';
+import { parseExact } from '../../../../schemas/number.ts';
 import { type Constraint, odrlContext, type Policy, type PolicyPermission } from '../../../../schemas/policy.ts';
 
 const baseUrl = 'https://gate.example';
@@ -50,6 +51,17 @@ describe('a comparison', () => {
     [5, 'gte', [5], true],
     [5, 'gt', [5], false],
     [-0, 'eq', [0], true],
+    [parseExact('9007199254740993'), 'eq', [2 ** 53], false],
+    [parseExact('9007199254740993'), 'neq', [2 ** 53], true],
+    [parseExact('9007199254740993'), 'lte', [2 ** 53], false],
+    [parseExact('9007199254740993'), 'within', [2 ** 53, 1], false],
+    [parseExact('100.00000000000000000001'), 'lte', [100], false],
+    [parseExact('99.99999999999999999999'), 'lt', [100], true],
+    [parseExact('1e400'), 'lt', [1e308], false],
+    [parseExact('-1e400'), 'lt', [0], true],
+    [parseExact('1e-400'), 'gt', [0], true],
+    [parseExact('100.0'), 'eq', [100], true],
+    [parseExact('100.0'), 'eq', ['100'], undefined],
     ['5', 'eq', [5], undefined],
     ['5', 'neq', [5], undefined],
     ['5', 'lt', [10], undefined],

@@ -19,3 +19,12 @@ test('nobody signs what nobody sees', () => {
     new PolicyError([place('/uid', 'U+001B', 12), place('/profile', 'U+202E', 6)]),
   );
 });
+
+test('a constant that would be rounded is refused, because calls would be judged by another one', () => {
+  const text = JSON.stringify({ ...loadPolicyTemplate(), 'x:most': 0 });
+  const refused = /\/x:most must be a number that IEEE 754 double precision holds exactly; write it with fewer digits/;
+  for (const number of ['9007199254740993', '0.1234567890123456789', '1e-400'])
+    expect(() => parsePolicyTemplate(text.replace('"x:most":0', `"x:most":${number}`))).toThrow(refused);
+  for (const number of ['9007199254740992', '1.10', '1e3'])
+    expect(() => parsePolicyTemplate(text.replace('"x:most":0', `"x:most":${number}`))).not.toThrow(refused);
+});

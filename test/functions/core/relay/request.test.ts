@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import { buildRequest, type UpstreamRequest } from '../../../../functions/core/relay/request.ts';
 import type { IntentEndpoint } from '../../../../schemas/intent.ts';
+import { parseExact } from '../../../../schemas/number.ts';
 import type { Parameter } from '../../../../schemas/parameter.ts';
 
 function build(
@@ -33,6 +34,8 @@ describe('the query of GET and DELETE', () => {
     ['/a', { q: "a b&c=d+e/f?g#h%20'()*!é😀" }, '/a?q=a%20b%26c%3Dd%2Be%2Ff%3Fg%23h%2520%27%28%29%2A%21%C3%A9%F0%9F%98%80'],
     ['/a', { 'a b': 1, 'ä[]': true }, '/a?a%20b=1&%C3%A4%5B%5D=true'],
     ['/a', { n: -1.5, big: 1e21, yes: false, none: null }, '/a?n=-1.5&big=1e%2B21&yes=false&none=null'],
+    ['/a', { n: parseExact('9007199254740993'), deep: parseExact('[[1.10]]') }, '/a?n=9007199254740993&deep=%5B1.10%5D'],
+    ['/a{?n}', { n: parseExact('1e400') }, '/a?n=1e400'],
     ['/a', { ids: [1, 'b', 'c,d'] }, '/a?ids=1&ids=b&ids=c%2Cd'],
     ['/a', { ids: [] }, '/a'],
     ['/a', { ids: [[1, 2], { x: 'y' }] }, '/a?ids=%5B1%2C2%5D&ids=%7B%22x%22%3A%22y%22%7D'],
@@ -405,4 +408,31 @@ test('no value leads out of its place', () => {
     }),
     { numRuns: 500 },
   );
+});
+
+test('numbers keep every digit in each place of a call', () => {
+  const n = parseExact('9007199254740993');
+  const price = parseExact('1.10');
+  const names = ['id', 'X-Number', 'body', 'style'];
+  const call = (content_type: string, more: Partial<IntentEndpoint> = {}) =>
+    buildRequest(
+      {
+        endpoint: { url: 'https://api.example.com/{id}', method: 'POST', content_type, ...more },
+        input_parameters: names.map((name) => ({
+          name,
+          type: 'any',
+          ...(name === 'X-Number' && { in: 'header' }),
+          ...(name === 'style' && { style: 'brackets', in: 'query' }),
+        })),
+      },
+      { id: n, 'X-Number': n, body: { price: [price, { n }] }, style: { a: [price] } },
+    );
+  const sent = { url: 'https://api.example.com/9007199254740993?style%5Ba%5D%5B0%5D=1.10', headers: { 'X-Number': '9007199254740993' } };
+  expect(call('application/json')).toMatchObject({ ...sent, body: '{"body":{"price":[1.10,{"n":9007199254740993}]}}' });
+  expect(call('application/json', { body: 'body' })).toMatchObject({ ...sent, body: '{"price":[1.10,{"n":9007199254740993}]}' });
+  expect(call('application/x-www-form-urlencoded')).toMatchObject({
+    ...sent,
+    body: `price=${encodeURIComponent('[1.10,{"n":9007199254740993}]')}`,
+  });
+  expect(String(call('multipart/form-data').body)).toContain('{"price":[1.10,{"n":9007199254740993}]}');
 });

@@ -1,0 +1,86 @@
+/**
+ * A number that JavaScript would write otherwise than it was written, such as `9007199254740993`, `1.10` or `1e400`: its text, as `JSON.rawJSON`
+ * makes it. `JSON.stringify` writes that text unchanged. Every other number is a `number`, so nothing is ever rounded.
+ */
+export interface RawNumber {
+  readonly rawJSON: string;
+}
+
+/** A number of any size and precision. */
+export type Numeric = number | RawNumber;
+
+declare global {
+  interface JSON {
+    rawJSON(text: string): RawNumber;
+    isRawJSON(value: unknown): value is RawNumber;
+    // biome-ignore lint/suspicious/noExplicitAny: as the other declaration of JSON.parse
+    parse(text: string, reviver: (name: string, value: unknown, context: { source?: string }) => unknown): any;
+  }
+}
+
+export const isRawNumber = (value: unknown): value is RawNumber => JSON.isRawJSON(value);
+
+export const isNumeric = (value: unknown): value is Numeric => typeof value === 'number' || isRawNumber(value);
+
+/** Whether JavaScript writes a JSON number as it is written here. */
+export const isWrittenAlike = (source: string): boolean => String(Number(source)) === source;
+
+/** The text of a number, as JSON. */
+export const numberText = (value: Numeric): string => (typeof value === 'number' ? JSON.stringify(value) : value.rawJSON);
+
+/** Parses a JSON text so that its numbers keep every digit. @throws SyntaxError */
+export const parseExact = (text: string): unknown =>
+  JSON.parse(text, (_name, value, { source }) =>
+    typeof value === 'number' && source !== undefined && !isWrittenAlike(source) ? JSON.rawJSON(source) : value,
+  );
+
+/** A number as digits without zeros at either end, and the power of ten of the place after the last: 1500 is 15 and 2. Zero has no digits. */
+interface Decimal {
+  isNegative: boolean;
+  digits: string;
+  exponent: bigint;
+}
+
+function toDecimal(value: Numeric): Decimal {
+  const [, sign = '', whole = '', fraction = '', power = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(numberText(value)) ?? [];
+  const digits = whole + fraction;
+  // loops, because a pattern such as /0+$/ takes quadratic time on zeros in the middle
+  let start = 0;
+  while (digits[start] === '0') start++;
+  let end = digits.length;
+  while (end > start && digits[end - 1] === '0') end--;
+  if (start === end) return { isNegative: false, digits: '', exponent: 0n };
+  const exponent = BigInt(power.replace('+', '')) + BigInt(digits.length - end - fraction.length);
+  return { isNegative: sign === '-', digits: digits.slice(start, end), exponent };
+}
+
+/** Below 0, 0 or above 0: compares two numbers exactly, whatever their size and spelling. */
+export function compareNumbers(left: Numeric, right: Numeric): number {
+  if (typeof left === 'number' && typeof right === 'number') return Math.sign(left - right);
+  const [a, b] = [toDecimal(left), toDecimal(right)];
+  if (a.digits === '' || b.digits === '' || a.isNegative !== b.isNegative) return signOf(a) - signOf(b);
+  // the place of the first digit decides, then the digits, which have no zeros at either end
+  const [aPlace, bPlace] = [a, b].map(({ digits, exponent }) => exponent + BigInt(digits.length)) as [bigint, bigint];
+  const order = aPlace === bPlace ? Number(a.digits > b.digits) - Number(a.digits < b.digits) : aPlace > bPlace ? 1 : -1;
+  return a.isNegative ? 0 - order : order;
+}
+
+const signOf = ({ isNegative, digits }: Decimal): number => (digits === '' ? 0 : isNegative ? -1 : 1);
+
+/** Whether a number is whole: 1.0 and 1e400 are. */
+export const isWhole = (value: Numeric): boolean => (typeof value === 'number' ? Number.isInteger(value) : toDecimal(value).exponent >= 0n);
+
+/** The same number as a `number`; undefined if only its text holds it exactly. */
+export function toDouble(value: Numeric): number | undefined {
+  if (typeof value === 'number') return value;
+  const double = Number(value.rawJSON);
+  return Number.isFinite(double) && compareNumbers(double, value) === 0 ? double : undefined;
+}
+
+/** One text for all spellings of a number: that of RFC 8785 if a `number` holds it, else its digits and their power of ten. */
+export function canonicalNumber(value: Numeric): string {
+  const double = toDouble(value);
+  if (double !== undefined) return JSON.stringify(double);
+  const { isNegative, digits, exponent } = toDecimal(value);
+  return `${isNegative ? '-' : ''}${digits}e${exponent}`;
+}

@@ -1,0 +1,150 @@
+import { describe, expect, test } from '@jest/globals';
+import canonicalize from 'canonicalize';
+import fc from 'fast-check';
+import { canonicalText } from '../../schemas/canonical.ts';
+import {
+  canonicalNumber,
+  compareNumbers,
+  isNumeric,
+  isRawNumber,
+  isWhole,
+  type Numeric,
+  parseExact,
+  toDouble,
+} from '../../schemas/number.ts';
+
+const read = (text: string) => parseExact(text) as Numeric;
+
+describe('numbers keep every digit', () => {
+  test.each([
+    '9007199254740993',
+    '-9007199254740993',
+    '0.1234567890123456789',
+    '1.10',
+    '1.0',
+    '1e400',
+    '1E+2',
+    '-0',
+    '1e-400',
+    '9'.repeat(1000),
+  ])('%s', (text) => {
+    expect(isRawNumber(read(text))).toBe(true);
+    expect(isNumeric(read(text))).toBe(true);
+    expect(JSON.stringify({ a: [read(text)] })).toBe(`{"a":[${text}]}`);
+  });
+
+  test.each(['0', '1', '-1.5', '1e+21', '1e-7', '9007199254740991', '0.1'])('%s is a number', (text) => {
+    expect(read(text)).toBe(Number(text));
+  });
+
+  test('however they are written', () => {
+    const digits = fc.stringMatching(/^[0-9]{1,30}$/);
+    const number = fc
+      .record({
+        whole: fc.stringMatching(/^-?(0|[1-9][0-9]{0,30})$/),
+        fraction: fc.option(digits),
+        power: fc.option(fc.stringMatching(/^[eE][+-]?[0-9]{1,4}$/)),
+      })
+      .map(({ whole, fraction, power }) => `${whole}${fraction === null ? '' : `.${fraction}`}${power ?? ''}`);
+    fc.assert(
+      fc.property(fc.array(number), (numbers) => {
+        const text = `{"a":[${numbers.join(',')}]}`;
+        expect(JSON.stringify(parseExact(text))).toBe(text);
+        expect(numbers.map((one) => compareNumbers(read(one), read(one)))).toEqual(numbers.map(() => 0));
+      }),
+    );
+  });
+
+  test('an object that looks like one is none', () => {
+    expect(isNumeric(JSON.parse('{"rawJSON":"1"}'))).toBe(false);
+    expect(canonicalText(parseExact('[{"rawJSON":"1.0"}]'))).not.toBe(canonicalText(parseExact('[1.0]')));
+  });
+});
+
+describe('numbers are compared exactly', () => {
+  const ordered = [
+    '-1e1000000000000000000000',
+    '-1e400',
+    '-9007199254740993',
+    '-9007199254740992',
+    '-1.5',
+    '-1e-400',
+    '0',
+    '1e-401',
+    '1e-400',
+    '0.1',
+    '0.10000000000000000000001',
+    '1',
+    '1.00000000000000000001',
+    '2',
+    '9007199254740992',
+    '9007199254740993',
+    '9007199254740994',
+    '1e400',
+    '1.1e400',
+    '1e401',
+  ];
+  test('in order', () => {
+    for (const [at, left] of ordered.entries())
+      for (const [other, right] of ordered.entries())
+        expect([left, right, Math.sign(compareNumbers(read(left), read(right)))]).toEqual([left, right, Math.sign(at - other)]);
+  });
+
+  test.each([
+    ['1.0', '1'],
+    ['1e2', '100'],
+    ['0.10', '0.1'],
+    ['-0', '0'],
+    ['0e5', '0.000'],
+    ['100000e-2', '1e3'],
+    ['1.5e400', '15e399'],
+    ['9007199254740993.0', '9007199254740993'],
+    ['900719925474099300e-2', '9007199254740993'],
+  ])('%s is %s', (left, right) => {
+    expect(compareNumbers(read(left), read(right))).toBe(0);
+    expect(canonicalNumber(read(left))).toBe(canonicalNumber(read(right)));
+  });
+
+  test.each<[string, boolean]>([
+    ['1.0', true],
+    ['1e400', true],
+    ['9007199254740993', true],
+    ['9007199254740993.5', false],
+    ['1e-1', false],
+    ['10e-1', true],
+    ['0.0', true],
+    ['1e-400', false],
+  ])('whether %s is whole: %s', (text, isIt) => {
+    expect(isWhole(read(text))).toBe(isIt);
+  });
+
+  test('a double that would be rounded is none', () => {
+    expect(['1.10', '9007199254740992', '9007199254740993', '1e400', '0.1234567890123456789'].map((text) => toDouble(read(text)))).toEqual([
+      1.1,
+      9007199254740992,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test('a million digits and a power of a hundred thousand digits take no time', () => {
+    const zeros = `${'10'.repeat(500_000)}.${'0'.repeat(500_000)}1`;
+    const startedMs = performance.now();
+    expect(compareNumbers(read(zeros), read(`${zeros}0`))).toBe(0);
+    expect(isWhole(read(zeros))).toBe(false);
+    expect(compareNumbers(read(`1e${'9'.repeat(100_000)}`), 1)).toBe(1);
+    expect(performance.now() - startedMs).toBeLessThan(20_000);
+  });
+});
+
+test('the canonical form is that of RFC 8785, and different numbers have different ones', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+      expect(canonicalText(value)).toBe(canonicalize(value));
+    }),
+  );
+  expect(canonicalText(undefined)).toBe('');
+  expect(canonicalText({ b: undefined, a: [undefined, { '10': 1, '9': 2, é: 3 }] })).toBe('{"a":[null,{"10":1,"9":2,"é":3}]}');
+  expect(canonicalText(parseExact('[9007199254740993,9007199254740992,1.0,1e400]'))).toBe('[9007199254740993e0,9007199254740992,1,1e400]');
+});
