@@ -1,5 +1,5 @@
-import { canonicalText } from '../../../schemas/canonical.ts';
 import { isObject, pointer } from '../../../functions/core/json.ts';
+import { canonicalText } from '../../../schemas/canonical.ts';
 
 /** One place in which the wanted state differs from the registry. */
 export interface Difference {
