@@ -7,7 +7,7 @@ import { type Action, serve } from './core/http/serve.ts';
 import { fingerprintOf, readIdempotencyKey, upstreamKeyOf } from './core/idempotency/idempotency.ts';
 import { type IdempotentCalls, openIdempotentCalls } from './core/idempotency/idempotent-call.ts';
 import { isNotSent, runOnce } from './core/idempotency/run-once.ts';
-import { type JsonValue, parse } from './core/json.ts';
+import { type JsonObject, parse } from './core/json.ts';
 import { openQuota } from './core/limit/quota.ts';
 import { countExecution, countServiceCall, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { openReplayMeter } from './core/limit/replay-meter.ts';
@@ -25,10 +25,12 @@ import { isRate, tightest } from './core/policy/limits.ts';
 import { loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
 import type { Rule } from './core/policy/reading.ts';
 import { openReceipt, type Receipt } from './core/receipt.ts';
-import { mapAnswer } from './core/relay/answer.ts';
+import { mapAnswer, narrowRefusal, refuseMismatch } from './core/relay/answer.ts';
+import { describeCut, describeIssues } from './core/relay/answer-headers.ts';
 import { type ConnectedCall, openRelay, type Relay } from './core/relay/call.ts';
 import { CallFailed } from './core/relay/call-failure.ts';
 import { carriesCredential } from './core/relay/credential.ts';
+import { cutAnswer } from './core/relay/cut.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { buildRequest } from './core/relay/request.ts';
 import { selectFields } from './core/relay/select-fields.ts';
@@ -75,7 +77,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
     };
 
     const execute = async (): Promise<ApiResponse> => {
-      const { intent_uid, parameters, fields } = parse(executionRequest, body);
+      const { intent_uid, parameters, fields, max_bytes } = parse(executionRequest, body);
       const find = async () => {
         const { found, standing } = await intents.findForAgent(intent_uid, claims.sub, thumbprint);
         requireStanding(standing, claims);
@@ -154,11 +156,24 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
             .catch((error: unknown) => (isNotSent(error) ? giveBack(error) : Promise.reject(error)));
           receipt.note({ ...notes, ...(answer.isByNext && { credential: 'next' }) });
           receipt.note({ upstream_status: answer.status, upstream_ms: Math.round(answer.durationMs), answer_bytes: answer.body.length });
-          return ok(mapAnswer(answer, intent));
+          try {
+            const { body, issues } = mapAnswer(answer, intent);
+            if (issues.length === 0) return ok(body);
+            receipt.note({ drift: true });
+            if (intent.strict) throw refuseMismatch(answer, issues, intent);
+            return ok(body, describeIssues(issues));
+          } finally {
+            if (answer.redactor.hasFound) receipt.note({ credential_echoed: true });
+          }
         },
+      }).catch((error: unknown) => {
+        // a refusal that was kept may show more than may leave by now
+        throw error instanceof ApiError ? narrowRefusal(error, intent) : error;
       });
-      // a replay may select other fields of the answer that was kept
-      return { ...response, body: selectFields(response.body as JsonValue, fields) };
+      // so may an answer that was kept, and a replay may ask for other fields of it
+      const allowed = selectFields(response.body as JsonObject, intent.fields);
+      const { body: shown, cut } = cutAnswer(selectFields(allowed, fields) as JsonObject, max_bytes);
+      return { ...response, body: shown, headers: { ...response.headers, ...(cut && describeCut(cut)) } };
     };
 
     try {
@@ -181,9 +196,9 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
 
 /** What the numbers say of an execution. */
 function toExecution({ notes }: Receipt, outcome: Execution['outcome']): Execution {
-  const { service_id, upstream_host, upstream_status, upstream_ms } = notes;
+  const { service_id, upstream_host, upstream_status, upstream_ms, drift } = notes;
   const upstream = { status: upstream_status, durationMs: upstream_ms };
-  return { serviceId: service_id, outcome, ...(upstream_host !== undefined && { upstream }) };
+  return { serviceId: service_id, outcome, ...(upstream_host !== undefined && { upstream }), hasDrifted: drift };
 }
 
 const { requireProofOfPossession, billing } = readEnvironment([], ['requireProofOfPossession', 'billing']);

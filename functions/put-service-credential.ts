@@ -8,6 +8,7 @@ import { adminTag, ok, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { chooseOrigins } from './core/relay/origins.ts';
+import { describeShort } from './core/relay/redact.ts';
 import { historyFromEnvironment } from './core/store/history.ts';
 import type { ServiceRecord } from './core/store/records.ts';
 import { noSuchService, recordChanged } from './core/store/refusals.ts';
@@ -52,7 +53,11 @@ export const createAction =
     }
     const { header_name } = input;
     const named = header_name !== undefined && { header_name };
-    return ok({ service_id: serviceId, ...named, ...facts, origins, signing_key: credential.signing_key }, { ETag: recordTag(service) });
+    const warnings = describeShort(credential);
+    return ok(
+      { service_id: serviceId, ...named, ...facts, origins, signing_key: credential.signing_key, ...(warnings.length > 0 && { warnings }) },
+      { ETag: recordTag(service) },
+    );
   };
 
 /** @throws ApiError INVALID_PARAMETER if a header field has the name of one that the service shows to everybody */

@@ -112,6 +112,7 @@ export const savedCredential = facts
   .extend({
     service_id: z.string(),
     header_name: z.string().optional().describe('if the request named it'),
+    warnings: z.array(z.string()).optional().describe('what an admin should know about these values, in sentences'),
     signing_key: z
       .string()
       .describe(

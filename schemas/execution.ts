@@ -1,22 +1,21 @@
 import * as z from 'zod';
 import { intentUid } from './intent-uid.ts';
+import { jsonPointers } from './json-pointer.ts';
 
 /** The body of endpoint 3 (specification section 2.7). */
 export const executionRequest = z
   .strictObject({
     intent_uid: intentUid,
     parameters: z.record(z.string(), z.unknown()),
-    fields: z
-      .array(
-        z
-          .string()
-          .max(1_000, 'must have at most 1000 characters')
-          .regex(/^(?:\/(?:[^~/]|~[01])*)+$/, 'must be a JSON pointer, for example /name'),
-      )
-      .min(1, 'must hold at least one JSON pointer')
-      .max(50, 'must hold at most 50 JSON pointers')
+    fields: jsonPointers.optional().describe('JSON pointers to the members of the answer that are wanted; all that may leave without them'),
+    max_bytes: z
+      .int('must be a whole number')
+      .min(100, 'must be at least 100, or be left out for the whole answer')
+      .max(2_000_000, 'must be at most 2000000, or be left out for the whole answer')
       .optional()
-      .describe('JSON pointers to the members of the answer that are wanted; all of it without them'),
+      .describe(
+        'largest answer in bytes of JSON: a longer one is cut at an item or member, and says in `cut` and in the header Answer-Cut where, and how many there are in all',
+      ),
   })
   .meta({ id: 'ExecutionRequest', description: 'An intent and values for its input parameters.' });
 

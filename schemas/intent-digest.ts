@@ -11,6 +11,7 @@ export const digestedMembers = [
   'endpoint',
   'tags',
   'category',
+  'fields',
 ] as const;
 
 type Digested = { intent_uid: string } & { [name in (typeof digestedMembers)[number]]?: unknown };

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { digestIntent, intentDigest } from './intent-digest.ts';
 import { intentUid, splitIntentUid } from './intent-uid.ts';
+import { jsonPointers } from './json-pointer.ts';
 import { pagination } from './pagination.ts';
 import { parameterSummary, parameters, recordedParameter, summarizeParameter } from './parameter.ts';
 import { description, name } from './text.ts';
@@ -52,6 +53,15 @@ export const intentInput = z
       .regex(/^v[0-9]+([.][0-9]+)*$/, 'must be v and numbers separated by dots, for example v1.2')
       .optional(),
     deprecated: z.boolean().optional(),
+    fields: jsonPointers
+      .optional()
+      .describe("JSON pointers to the members of the service's answer that may leave the gate; all without them"),
+    strict: z
+      .boolean()
+      .optional()
+      .describe(
+        'true refuses an answer that does not match output_parameters (502, although the call was executed), instead of passing it on',
+      ),
     draft: z.boolean().optional().describe('true hides it from agents: it is neither found, listed nor executed'),
   })
   .superRefine((intent, context) => {
@@ -140,6 +150,8 @@ export const fullIntent = intentDetails
     category: z.string().optional(),
     version: z.string(),
     deprecated: z.boolean(),
+    fields: jsonPointers.optional(),
+    strict: z.boolean().optional(),
     draft: z.boolean(),
   })
   .meta({ id: 'FullIntent', description: 'The full intent schema, with everything that was registered.' });
@@ -156,6 +168,8 @@ export const toFullIntent = (intent: Intent, serviceName: string): FullIntent =>
   ...(intent.category !== undefined && { category: intent.category }),
   version: splitIntentUid(intent.intent_uid).version,
   deprecated: intent.deprecated ?? false,
+  ...(intent.fields !== undefined && { fields: intent.fields }),
+  ...(intent.strict && { strict: true }),
   draft: intent.draft ?? false,
 });
 

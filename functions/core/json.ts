@@ -136,7 +136,7 @@ function closestBranch(issue: Extract<z.core.$ZodIssue, { code: 'invalid_union' 
 
 /** A type as JSON calls it: the library calls an object whose members may have any name a record. */
 function article(expected: string): string {
-  const type = expected === 'record' ? 'object' : expected;
+  const type = expected === 'record' ? 'object' : expected === 'int' ? 'integer' : expected;
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 

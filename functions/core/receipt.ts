@@ -12,6 +12,10 @@ interface Notes {
   credential?: 'sent' | 'next' | 'withheld';
   upstream_status?: number;
   upstream_ms?: number;
+  /** the upstream's answer did not match the intent's output_parameters */
+  drift?: true;
+  /** the upstream's answer held a value of the service's credential, which was taken out */
+  credential_echoed?: true;
   /** size of the upstream's answer */
   answer_bytes?: number;
 }

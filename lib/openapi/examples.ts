@@ -158,6 +158,7 @@ const counted = {
   refusals: {},
   upstream_calls: 1,
   upstream_failures: 0,
+  drift: 0,
   upstream_ms: 85,
   latency: [1, 0, 0, 0, 0, 0],
 };

@@ -21,6 +21,12 @@ export const responseHeaders = {
   'Budget-Warning': header(
     'an item for each budget of which four fifths are used: how much is `used` of the `budget`, in units of the currency `unit`',
   ),
+  'Answer-Issues': header(
+    "JSON pointers, separated by commas, to what of the service's answer does not match `output_parameters`; the call was executed",
+  ),
+  'Answer-Cut': header(
+    'only if the answer was cut to `max_bytes`; `at`: JSON pointer to the first item or member that was left out, or to the text that was cut, `total`: how many items, members or characters there are in all',
+  ),
   'Execution-Id': header('identifies this execution, for the agent and for the operators of the upstream'),
   'Idempotent-Replayed': header('`true` if the answer is that of an earlier request with the same `Idempotency-Key`'),
   'WWW-Authenticate': header(

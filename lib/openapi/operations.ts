@@ -110,11 +110,11 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'execute-intent': {
     tag: 'Execution',
     description:
-      'Checks the PAT, the policy, the parameters and the limits, calls the endpoint of the intent, and returns its answer: the members are the output parameters of the intent. A request that is refused for its parameters does not count against the limit. Send an `Idempotency-Key` if you may have to send the request again: nothing is executed twice under one key. Send the `digest` that you read in `If-Match` (or an `ETag` of the intent) to execute the intent only as you know it: 409 names in `details.changed` what is different, and nothing is called or counted.',
+      'Checks the PAT, the policy, the parameters and the limits, calls the endpoint of the intent, and returns its answer: a JSON object as it is, and other content in an object. 200 means that the endpoint answered 2xx; `Answer-Issues` names what does not match the output parameters. Numbers have as many digits as the endpoint sent: read them exactly. If `details.outcome` of an error is `executed` or `unknown`, do not simply send the request again. A request that is refused for its parameters does not count against the limit. Send an `Idempotency-Key` if you may have to send the request again: nothing is executed twice under one key. Send the `digest` that you read in `If-Match` (or an `ETag` of the intent) to execute the intent only as you know it: 409 names in `details.changed` what is different, and nothing is called or counted.',
     body: executionRequest,
     requestHeaders: ['Idempotency-Key', 'If-Match', 'DPoP'],
     answer: z.record(z.string(), z.unknown()),
-    headers: [...limited, 'Budget-Warning', 'Execution-Id', 'Idempotent-Replayed'],
+    headers: [...limited, 'Answer-Issues', 'Answer-Cut', 'Budget-Warning', 'Execution-Id', 'Idempotent-Replayed'],
   },
   'get-policy': {
     tag: 'Policy',

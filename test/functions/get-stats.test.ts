@@ -35,6 +35,7 @@ const numbers = (more: object = {}) => ({
   refusals: {},
   upstream_calls: 1,
   upstream_failures: 0,
+  drift: 0,
   upstream_ms: 80,
   latency: [1, 0, 0, 0, 0, 0],
   ...more,
@@ -43,7 +44,7 @@ const numbers = (more: object = {}) => ({
 test('what was counted is written with the first execution, then once a minute, and added up', async () => {
   const counter = openExecutionStats(table, now);
   operations.length = 0;
-  await counter.count(answered);
+  await counter.count({ ...answered, hasDrifted: true });
   expect(operations).toEqual(['UpdateItem', 'UpdateItem']);
   for (let calls = 0; calls < 10; calls++) await counter.count({ serviceId, outcome: 'TOO_MANY_REQUESTS' });
   await counter.count({ serviceId, outcome: 'GATEWAY_TIMEOUT', upstream: { status: undefined, durationMs: undefined } });
@@ -59,6 +60,7 @@ test('what was counted is written with the first execution, then once a minute, 
     refusals: { TOO_MANY_REQUESTS: 10, GATEWAY_TIMEOUT: 1, INTENT_EXECUTION_FAILED: 1 },
     upstream_calls: 3,
     upstream_failures: 2,
+    drift: 1,
     upstream_ms: 20_080,
     latency: [1, 0, 0, 0, 0, 1],
   };

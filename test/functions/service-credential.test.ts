@@ -276,6 +276,98 @@ describe('an execution', () => {
     }
   }
 
+  describe('of a service that repeats its credential', () => {
+    const values = {
+      headers: { Authorization: `Basic ${btoa('acme-shop:s3cr3t/pass+word')}`, 'X-Api-Key': 'KEY-CANARY-1' },
+      query: { api_key: 'QUERY&CANARY=1' },
+    };
+    const next = { headers: { 'X-Api-Key': 'KEY-CANARY-2' } };
+    const isLeaked = /canary|s3cr3t|acme-shop|QUNNRS|YWNtZS/i;
+    const put = () => call('PUT', { ...values, next }, id);
+    const answering = async (answer: Parameters<typeof startUpstream>[0]) => {
+      const echo = await startUpstream(answer, certificate);
+      await call('PUT', { ...values, next, origins: [`https://api.world.example:${echo.port}`] }, id);
+      return echo;
+    };
+
+    test.each<[string, number, string, (request: { url: string; headers: Record<string, unknown> }) => string, object]>([
+      [
+        'JSON',
+        200,
+        'application/json',
+        ({ url, headers }) => JSON.stringify({ next: url, headers, 'KEY-CANARY-1': 1 }),
+        { headers: { 'x-api-key': '[credential]', authorization: '[credential]' } },
+      ],
+      [
+        'text',
+        200,
+        'text/plain',
+        ({ url, headers }) => `${url} ${headers.authorization}`,
+        { content_type: 'text/plain', value: expect.stringMatching(/\?api_key=\[credential\] \[credential\]$/) },
+      ],
+      ['bytes', 200, 'image/png', ({ headers }) => `\0${headers['x-api-key']}`, { base64: btoa('\0[credential]') }],
+      [
+        'a refusal',
+        422,
+        'application/json',
+        ({ headers }) => JSON.stringify({ bad: headers['x-api-key'], to_come: 'KEY-CANARY-2' }),
+        { error: { details: { upstream_body: { bad: '[credential]', to_come: '[credential]' } } } },
+      ],
+      [
+        'an escaped refusal',
+        400,
+        'text/plain',
+        () => 'no such key: \\u004bEY%2DCANARY-1',
+        { error: { details: { upstream_body: 'no such key: [credential]' } } },
+      ],
+    ])('passes on %s without it, keeps it without it, and logs that', async (_, status, type, write, expected) => {
+      const echo = await answering((request, response) => response.writeHead(status, { 'Content-Type': type }).end(write(request)));
+      const uid = `test.example:echo-${++count}:v1`;
+      const endpoint = { url: `https://api.world.example:${echo.port}/a`, method: 'POST', content_type: 'application/json' } as const;
+      await gate.intents.create(id, intentOf(uid, { endpoint, output_parameters: [] }));
+      const pat = await obtainPat(gate, await newAgent());
+      const run = () => execute(gate.openExecute(), pat, uid, { code: 'FR' }, { 'Idempotency-Key': `echo-${count}` });
+      let first: Answer | undefined;
+      const line = await receiptOf(async () => (first = await run()));
+      expect(first?.body).toMatchObject(expected);
+      expect(JSON.stringify(first?.body)).not.toMatch(isLeaked);
+      expect(line).toMatchObject({ credential: 'sent', credential_echoed: true });
+      expect(JSON.stringify(line)).not.toMatch(isLeaked);
+      const replayed = await run();
+      expect(replayed.headers['Idempotent-Replayed']).toBe('true');
+      expect(JSON.stringify(replayed.body)).not.toMatch(isLeaked);
+      expect(echo.seen).toHaveLength(1);
+      await echo.stop();
+    });
+
+    test('says where it redirects without it', async () => {
+      const echo = await answering((request, response) =>
+        response.writeHead(302, { Location: `/s3cr3t%2Fpass%2Bword${request.url}` }).end(),
+      );
+      const { body } = await executeAnother(`https://api.world.example:${echo.port}/a`);
+      expect(body.error.details).toMatchObject({ outcome: 'unknown', location: `https://api.world.example:${echo.port}/[credential]/a` });
+      await echo.stop();
+    });
+
+    test('is warned of if a value is too short to be hidden', async () => {
+      expect((await put()).body).not.toHaveProperty('warnings');
+      const short = {
+        headers: { 'X-A': '1234567', 'X-B': '12345678', Authorization: 'Bearer abc' },
+        query: { q: 'a' },
+        next: { headers: { Authorization: `Basic ${btoa('long-name:short')}` } },
+      };
+      const { body } = await call('PUT', short, id);
+      const warning = (value: string) =>
+        `${value} has fewer than 8 characters, so the gate cannot hide it if the service repeats it in an answer.`;
+      expect(savedCredential.parse(body).warnings).toEqual([
+        warning('The value of the header X-A'),
+        warning('The value of the header Authorization'),
+        warning('The value of the query parameter q'),
+        warning('The next value of the header Authorization'),
+      ]);
+    });
+  });
+
   test('on another origin goes out without the credential and without a signature, and says so in its log line', async () => {
     await call('PUT', { ...input, query: undefined }, id);
     const elsewhere = await startUpstream((_, response) => response.end('{"name":"France"}'), certificate);

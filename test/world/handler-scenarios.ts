@@ -17,6 +17,7 @@ import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { chargesOf } from '../../functions/core/policy/judge.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
+import { openRedactor } from '../../functions/core/relay/redact.ts';
 import { openAgents } from '../../functions/core/store/agent.ts';
 import { openIntents } from '../../functions/core/store/intents.ts';
 import { keys } from '../../functions/core/store/keys.ts';
@@ -138,7 +139,13 @@ function openExecute({ table, act }: Caller, rate: Terms, call: () => void, upst
           send: async () => {
             if (upstream === 'lost') throw new CallFailed('lost');
             await act('upstream', call, { failure: relayFails });
-            return { status: 200, body: Buffer.from('{"name":"France"}'), durationMs: 1 };
+            return {
+              status: 200,
+              url: 'https://up.example/',
+              body: Buffer.from('{"name":"France"}'),
+              redactor: openRedactor(undefined),
+              durationMs: 1,
+            };
           },
           drop: () => {},
         };

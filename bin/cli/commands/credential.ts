@@ -113,6 +113,7 @@ export function addCredential(services: CommandUnknownOpts): void {
       terminal.say(`Calls of ${service.service_name} carry ${listNames(saved)}, at ${saved.origins.join(', ')} and nowhere else.`);
       if (saved.next) terminal.say(`If it answers 401 to them, ${listNames(saved.next)}.`);
       terminal.say(`They are signed with this key, which is shown this once: ${saved.signing_key}`);
+      for (const warning of saved.warnings ?? []) terminal.say(`Warning: ${warning}`);
       terminal.json(saved);
     });
   credential

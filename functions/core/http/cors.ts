@@ -4,6 +4,8 @@ import { headerValues } from './request.ts';
 
 /** What a page may read besides what every page may (Fetch standard, CORS-exposed headers). */
 const exposedHeaders = [
+  'Answer-Cut',
+  'Answer-Issues',
   'Budget-Warning',
   'ETag',
   'Execution-Id',

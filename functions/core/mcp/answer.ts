@@ -114,9 +114,10 @@ function readBody(request: ApiRequest) {
 async function runTool(tool: Tool, args: JsonObject, request: ApiRequest): Promise<object> {
   const { requestId } = request;
   try {
-    const { data, text = escapeHiddenInJson(JSON.stringify(data)) } = await tool.run(args, request);
+    const { data, text = escapeHiddenInJson(JSON.stringify(data)), remarks = [] } = await tool.run(args, request);
     log.info('tool', { request_id: requestId, tool: tool.name, code: 'OK' });
-    return { content: [{ type: 'text', text }], structuredContent: data, isError: false };
+    const content = [text, ...remarks].map((one) => ({ type: 'text', text: one }));
+    return { content, structuredContent: data, isError: false };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { code } = error;

@@ -48,6 +48,7 @@ function withoutPat({ details }: ApiError): string {
 export function nextCall(tool: string, error: ApiError): string {
   const { code, details } = error;
   if (details.reason === 'pat_missing' || details.reason === 'pat_of_connection') return withoutPat(error);
+  if (details.outcome === 'executed') return 'It was done. Do not make the same call again.';
   if (details.reason === 'policy_changed') return `The policy has changed. ${acceptPolicy}`;
   if (details.reason === 'agent_blocked') return `Stop: this agent is blocked. ${tellPerson} to ask the operators of this gate.`;
   if (details.reason === 'approval_pending')

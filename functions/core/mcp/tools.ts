@@ -28,6 +28,8 @@ export interface Endpoints {
 export interface ToolOutput {
   data: object;
   text?: string;
+  /** what is to be known about the data, in sentences */
+  remarks?: string[];
 }
 
 /** MCP's hints about a tool; a host must not rely on them. */
@@ -87,6 +89,10 @@ const acceptArguments = z.strictObject({
 const executeArguments = executionRequest.extend({
   intent_uid: uidArgument,
   parameters: executionRequest.shape.parameters.describe('a value for each input parameter, by its name, as get_intent describes them'),
+  max_bytes: executionRequest.shape.max_bytes
+    .unwrap()
+    .default(20_000)
+    .describe('the largest answer that you can read, in bytes: a longer one is cut at an item or member, and cut says where'),
   idempotency_key: z
     .string()
     .optional()
@@ -165,14 +171,14 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
         'Executes an intent with values for its parameters, and returns what its service answers. What it does and whether that can be undone is up to that service. Needs a PAT: see accept_policy.',
       annotations: executing,
       input: executeArguments,
-      run: async ({ intent_uid, parameters, fields, idempotency_key, digest, pat }, request) => {
+      run: async ({ intent_uid, parameters, fields, max_bytes, idempotency_key, digest, pat }, request) => {
         const hasOwnPat = request.headerValues('authorization').length > 0;
         const ofConnection = (reason: string) => ({ reason, ...(isSignInOffered && { sign_in: request.baseUrl + signInPath }) });
         // text that steers a model must not make the call of one agent or person that of another
         if (hasOwnPat && pat !== undefined) throw twoPats();
         if (!hasOwnPat && pat === undefined) throw patMissing.withDetails(ofConnection('pat_missing'));
         const inner = innerRequest(request, {
-          body: { intent_uid, parameters: parameters as JsonObject, ...(fields && { fields }) },
+          body: { intent_uid, parameters: parameters as JsonObject, max_bytes, ...(fields && { fields }) },
           headers: {
             ...(pat !== undefined && { authorization: `Bearer ${pat}` }),
             'idempotency-key': idempotency_key,
@@ -180,13 +186,24 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
           },
         });
         try {
-          return { data: await ask(endpoints.executeIntent, inner) };
+          const { body, headers } = await endpoints.executeIntent(inner);
+          return { data: body as object, remarks: remarksOn(headers) };
         } catch (error) {
           if (!(error instanceof ApiError) || error.code !== 'UNAUTHORIZED' || !hasOwnPat) throw error;
           throw error.withDetails(ofConnection('pat_of_connection'));
         }
       },
     }),
+  ];
+}
+
+/** What the headers of an executed intent's answer say about it. */
+function remarksOn({ 'Answer-Issues': issues, 'Answer-Cut': cut }: Record<string, string> = {}): string[] {
+  return [
+    ...(issues ? [`The call was executed, but its answer does not match output_parameters at ${issues}.`] : []),
+    ...(cut
+      ? [`The answer was longer than max_bytes and was cut (${cut}). Ask for less with fields, or for more with a larger max_bytes.`]
+      : []),
   ];
 }
 

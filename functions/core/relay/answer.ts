@@ -1,11 +1,22 @@
-import type { ErrorCode } from '../../../schemas/errors.ts';
+import type { ErrorCode, Issue } from '../../../schemas/errors.ts';
 import type { Intent } from '../../../schemas/intent.ts';
 import { ApiError } from '../api-error.ts';
-import { isObject, type JsonValue, parseJson } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
 import { checkOutput } from '../parameters/compile.ts';
 import type { UpstreamAnswer } from './call.ts';
+import { type Content, readContent, redact, toBody } from './content.ts';
+import type { LostContent } from './content-coding.ts';
+import { selectFields } from './select-fields.ts';
 
-type Body = { [member: string]: JsonValue };
+type Outputs = Pick<Intent, 'output_parameters' | 'fields' | 'strict'>;
+
+/** What an agent gets of an answer in the 200s. */
+export interface MappedAnswer {
+  /** no more than may leave the gate */
+  body: JsonObject;
+  /** what does not match the output_parameters */
+  issues: Issue[];
+}
 
 /** Largest answer that a refusal passes on, in bytes. */
 const maxShownBytes = 4096;
@@ -15,46 +26,54 @@ const maxRetryAfterSeconds = 3600;
 const usualRetryAfterSeconds = 5;
 
 /**
- * Turns an upstream's answer into the body of ours (specification section 4.2, endpoint 3). If the upstream refused the parameters, or did not
- * answer with what was promised, the agent gets its body too if that is JSON of at most 4 KB: always below `error.details`, so that no upstream can
- * speak in the gate's name.
- * @throws ApiError INTENT_EXECUTION_FAILED, INTENT_NOT_SUPPORTED, INTENT_DEPRECATED or SERVICE_UNAVAILABLE
+ * Turns an upstream's answer into the body of ours (specification section 4.2, endpoint 3). An answer in the 200s means that the call was executed, so
+ * whatever it says is passed on. If the upstream refused the parameters, the agent gets its reason too, if that is JSON or plain text of at
+ * most 4 KB: always below `error.details`, so that no upstream can speak in the gate's name.
+ * @throws ApiError INTENT_EXECUTION_FAILED, INTENT_NOT_SUPPORTED, INTENT_DEPRECATED, SERVICE_UNAVAILABLE or, if an answer in the 200s did not end
+ * in time, GATEWAY_TIMEOUT
  */
-export function mapAnswer(answer: UpstreamAnswer, { output_parameters }: Pick<Intent, 'output_parameters'>): Body {
-  if (answer.status < 200 || answer.status > 299) throw describeRefusal(answer);
-  const body = readBody(answer, output_parameters);
-  const issues = checkOutput(output_parameters, body);
-  if (issues.length === 0) return body;
-  throw failed(answer, "The answer of the intent's endpoint does not match the output_parameters. Tell the service's operators.", {
-    issues,
-    ...shownBody(answer),
+export function mapAnswer(answer: UpstreamAnswer, intent: Outputs): MappedAnswer {
+  if (answer.status < 200 || answer.status > 299) throw describeRefusal(answer, intent);
+  if (answer.lost !== undefined) throw describeLoss(answer, answer.lost);
+  const content = read(answer, intent);
+  const body = toBody(content, intent.output_parameters);
+  const issues = [...checkOutput(intent.output_parameters, body), ...(content.kind === 'text' && content.isBrokenJson ? [brokenJson] : [])];
+  return { body: selectFields(body, intent.fields) as JsonObject, issues };
+}
+
+const brokenJson: Issue = {
+  path: '/value',
+  problem: 'is a text, because it is not JSON that all readers read alike, with at most 200 levels',
+};
+
+/** The refusal of an answer that is not what a strict intent promises. */
+export const refuseMismatch = (answer: UpstreamAnswer, issues: Issue[], intent: Outputs): ApiError =>
+  executed(answer, "does not match the intent's output_parameters", { issues, ...shownBody(answer, intent) });
+
+const read = (answer: UpstreamAnswer, { output_parameters }: Outputs): Content =>
+  redact(readContent(answer.body, answer.contentType, output_parameters), answer.redactor);
+
+const losses: Record<LostContent, string> = {
+  answer_too_large: 'has more than 1048576 bytes. If the intent has a parameter for it, ask for less next time',
+  broken_answer: 'broke off, or could not be read',
+  encoded_answer: 'is in a content coding that the gate does not know',
+  deadline: 'did not end in time',
+};
+
+const describeLoss = (answer: UpstreamAnswer, reason: LostContent): ApiError =>
+  executed(answer, losses[reason], { reason }, reason === 'deadline' ? 'GATEWAY_TIMEOUT' : 'INTENT_EXECUTION_FAILED');
+
+const executed = (
+  answer: UpstreamAnswer,
+  problem: string,
+  details: Record<string, unknown>,
+  code: ErrorCode = 'INTENT_EXECUTION_FAILED',
+): ApiError =>
+  refused(answer, code, `The call was executed, but the answer of the intent's endpoint ${problem}. Do not send the call again.`, {
+    details: { outcome: 'executed', ...details },
   });
-}
 
-function readBody(answer: UpstreamAnswer, outputs: Intent['output_parameters']): Body {
-  if (answer.body.length === 0) return {};
-  const value = readJson(answer.body);
-  if (value === undefined) {
-    throw failed(answer, "The intent's endpoint did not answer in JSON that can be passed on. Tell the service's operators.");
-  }
-  if (isObject(value)) return value;
-  const [only, ...others] = outputs;
-  if (only === undefined || others.length > 0) {
-    throw failed(answer, "The intent's endpoint did not answer with a JSON object. Tell the service's operators.");
-  }
-  return { [only.name]: value };
-}
-
-/** As strict as the reading of requests: what two readers could interpret differently is not passed on. */
-function readJson(bytes: Buffer): JsonValue | undefined {
-  try {
-    return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    return undefined;
-  }
-}
-
-function describeRefusal(answer: UpstreamAnswer): ApiError {
+function describeRefusal(answer: UpstreamAnswer, intent: Outputs): ApiError {
   const { status } = answer;
   if (status === 429) {
     return refused(answer, 'SERVICE_UNAVAILABLE', "The intent's endpoint accepts no more calls for now. Try again after Retry-After.", {
@@ -72,16 +91,21 @@ function describeRefusal(answer: UpstreamAnswer): ApiError {
       "The intent's endpoint refused the parameters. details.upstream_body says why, if the endpoint gave a reason.",
       {
         status: 422,
-        details: shownBody(answer),
+        details: shownBody(answer, intent),
       },
     );
   }
   if (status === 401 || status === 403) {
     return failed(answer, "The intent's endpoint does not let this gate in. Tell the service's operators.");
   }
-  if (status >= 300 && status < 400)
-    return failed(answer, "The intent's endpoint redirects, which is not followed. Tell the service's operators.");
-  return failed(answer, "The intent's endpoint failed. Try again later, or tell the service's operators.");
+  if (status >= 300 && status < 400) {
+    const message =
+      "The intent's endpoint redirects, which is not followed. It may have acted on the call; find that out before you send it again, and tell the service's operators.";
+    return failed(answer, message, { outcome: 'unknown', ...shownLocation(answer) });
+  }
+  const message =
+    "The intent's endpoint failed. It may have acted on the call; find that out before you send it again, or tell the service's operators.";
+  return failed(answer, message, { outcome: 'unknown' });
 }
 
 const refused = (
@@ -99,9 +123,38 @@ const refused = (
 const failed = (answer: UpstreamAnswer, message: string, details: Record<string, unknown> = {}) =>
   refused(answer, 'INTENT_EXECUTION_FAILED', message, { details });
 
-function shownBody({ body }: UpstreamAnswer): Record<string, unknown> {
-  const value = body.length > 0 && body.length <= maxShownBytes ? readJson(body) : undefined;
-  return value === undefined ? {} : { upstream_body: value };
+/** The answer of a refusal, as far as it may leave the gate. */
+function shownBody(answer: UpstreamAnswer, intent: Outputs): { upstream_body?: JsonValue } {
+  if (answer.body.length > maxShownBytes) return {};
+  const content = read(answer, intent);
+  if (content.kind !== 'json' && (content.kind !== 'text' || content.mediaType !== 'text/plain')) return {};
+  return narrowShownBody({ upstream_body: content.kind === 'json' ? content.value : content.text }, intent);
+}
+
+function narrowShownBody<T extends { upstream_body?: unknown }>(details: T, { fields }: Pick<Outputs, 'fields'>): T {
+  const { upstream_body: body, ...others } = details;
+  if (body === undefined || fields === undefined) return details;
+  const selected = selectFields(body as JsonValue, fields);
+  const isNothing = typeof selected !== 'object' || selected === null || Object.keys(selected).length === 0;
+  return (isNothing ? others : { ...others, upstream_body: selected }) as T;
+}
+
+/** A refusal with no more of the upstream's answer than may leave the gate: of a scalar, which no pointer leads into, nothing. */
+export function narrowRefusal(error: ApiError, intent: Pick<Outputs, 'fields'>): ApiError {
+  const details: Record<string, unknown> = narrowShownBody(error.details, intent);
+  const { code, message, status, headers, cause } = error;
+  return details === error.details ? error : new ApiError(code, message, { status, headers, cause, details });
+}
+
+/** Longest address that is shown, in characters. */
+const maxLocationLength = 2048;
+
+/** Where a redirect leads, without what may be a secret: name and password, query and fragment. */
+function shownLocation({ location, url, redactor }: UpstreamAnswer): { location?: string } {
+  const target = location === undefined ? null : URL.parse(location, url);
+  if (!target || !/^https?:$/.test(target.protocol)) return {};
+  const shown = redactor.hide(`${target.origin}${target.pathname}`);
+  return shown.length > maxLocationLength ? {} : { location: shown };
 }
 
 /** Whole seconds only (RFC 9110 section 10.2.3 also allows dates, which depend on the upstream's clock). */

@@ -1,18 +1,9 @@
 import type { ErrorCode } from '../../../schemas/errors.ts';
 import { ApiError } from '../api-error.ts';
+import type { LostContent } from './content-coding.ts';
 import { DialError, type DialFailure } from './dial.ts';
 
-export type CallFailure =
-  | DialFailure
-  | 'no_credential'
-  | 'resting'
-  | 'crowded'
-  | 'lost'
-  | 'late'
-  | 'broken_answer'
-  | 'encoded_answer'
-  | 'answer_too_large'
-  | 'deadline';
+export type CallFailure = DialFailure | 'no_credential' | 'resting' | 'crowded' | 'lost' | 'late' | LostContent;
 
 interface FailureRule {
   code: ErrorCode;
@@ -71,22 +62,25 @@ const failures: Record<CallFailure, FailureRule> = {
   },
   broken_answer: {
     code: 'INTENT_EXECUTION_FAILED',
-    message: "The intent's endpoint broke off or did not answer in HTTP. It may have acted on the call.",
+    message:
+      "The intent's endpoint broke off or did not answer in HTTP. It may have acted on the call; find that out before you send it again.",
     outcome: 'unknown',
   },
   encoded_answer: {
     code: 'INTENT_EXECUTION_FAILED',
-    message: "The intent's endpoint answered in a content coding although none was asked for. It may have acted on the call.",
+    message:
+      "The intent's endpoint answered in a content coding that the gate does not know. It may have acted on the call; find that out before you send it again.",
     outcome: 'unknown',
   },
   answer_too_large: {
     code: 'INTENT_EXECUTION_FAILED',
-    message: "The intent's endpoint answered more than 1048576 bytes, or more than 16384 bytes of headers. It may have acted on the call.",
+    message:
+      "The intent's endpoint answered more than 1048576 bytes, or more than 16384 bytes of headers. It may have acted on the call; find that out before you send it again.",
     outcome: 'unknown',
   },
   deadline: {
     code: 'GATEWAY_TIMEOUT',
-    message: "The intent's endpoint did not answer in time. It may have acted on the call.",
+    message: "The intent's endpoint did not answer in time. It may have acted on the call; find that out before you send it again.",
     outcome: 'unknown',
   },
 };

@@ -3,12 +3,14 @@ import type { Credential, Credentials, CredentialValues } from '../credentials/c
 import { bounded, currentSignal } from '../invocation.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
 import { CallFailed, type CallFailure, describeCallError } from './call-failure.ts';
+import type { LostContent } from './content-coding.ts';
 import { carriesCredential, withCredentialQuery } from './credential.ts';
 import { type DialOptions, dial, type Resolve, resolveBySystem } from './dial.ts';
 import { checkOrigin, type EgressRules, withOwnHost } from './egress.ts';
 import { buildHeaders } from './headers.ts';
 import { type HeldRequest, openHttpClient } from './http-client.ts';
 import { openInFlight } from './in-flight.ts';
+import { openRedactor, type Redactor } from './redact.ts';
 import type { Execution } from './request.ts';
 import { type Target, targetOf } from './target.ts';
 
@@ -17,7 +19,17 @@ export interface UpstreamAnswer {
   status: number;
   /** the `Retry-After` field as it was sent */
   retryAfter?: string;
+  /** the `Content-Type` field as it was sent */
+  contentType?: string;
+  /** the `Location` field as it was sent */
+  location?: string;
+  /** the address that was called, without the credential */
+  url: string;
   body: Buffer;
+  /** why there is no body */
+  lost?: LostContent;
+  /** takes the credential that the call carried out of what is passed on */
+  redactor: Redactor;
   /** the upstream did not accept the credential any more, but the one that was to come next */
   isByNext?: true;
   durationMs: number;
@@ -199,11 +211,16 @@ export function openRelay({
           const { answer, isByNext } = await run((signal) => sendAccepted(signal, confirm));
           breaker.record(host, true);
           leave();
-          const retryAfter = answer.headers['retry-after'];
+          const { 'retry-after': retryAfter, 'content-type': contentType, location } = answer.headers;
           return {
             status: answer.status,
+            url: execution.request.url,
             body: answer.body,
+            ...(answer.lost !== undefined && { lost: answer.lost }),
             ...(retryAfter !== undefined && { retryAfter }),
+            ...(contentType !== undefined && { contentType }),
+            ...(location !== undefined && { location }),
+            redactor: openRedactor(credential),
             ...(isByNext && { isByNext }),
             durationMs: connectedMs + performance.now() - sentMs,
           };
@@ -214,8 +231,8 @@ export function openRelay({
   };
 }
 
-/** The client observes a signal only once it is connected. */
+/** The client observes a signal only once it is connected. It first tells what it has of an answer. */
 const whenAborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+  new Promise((_, reject) => signal.addEventListener('abort', () => setImmediate(reject, signal.reason), { once: true }));
 
 const hostOf = ({ hostname, port }: Target): string => `${hostname}:${port}`;

@@ -27,7 +27,7 @@ export function buildHeaders(execution: Execution, url: URL, credential: Credent
     createdSeconds: Math.floor(Date.now() / 1000),
   };
   const carried = {
-    accept: 'application/json',
+    accept: 'application/json, */*;q=0.1',
     'accept-encoding': 'identity',
     'user-agent': 'intent-gate',
     'x-request-id': headerText(execution.requestId),

@@ -2,6 +2,7 @@ import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from '
 import type { Socket } from 'node:net';
 import { addAbortSignal } from 'node:stream';
 import { CallFailed } from './call-failure.ts';
+import { decodeContent, type LostContent } from './content-coding.ts';
 import { DialError } from './dial.ts';
 import { type Target, targetOf } from './target.ts';
 
@@ -15,15 +16,19 @@ export interface HttpRequest {
 export interface HttpAnswer {
   status: number;
   headers: IncomingHttpHeaders;
+  /** without its content codings; empty if it was lost */
   body: Buffer;
+  /** why there is no body although the head of the answer has arrived */
+  lost?: LostContent;
 }
 
 /** A request that has its connection, and of which nothing has been sent yet. */
 export interface HeldRequest {
   /**
-   * Sends it and reads its answer. Nothing is sent twice, no redirect is followed.
+   * Sends it and reads its answer. Nothing is sent twice, no redirect is followed. Once the head of the answer has arrived, it is returned, whatever
+   * becomes of the body.
    * @param signal - ends the request, and the connection with it
-   * @throws CallFailed `lost` if the connection was lost before, so that nothing was sent; `broken_answer`, `answer_too_large` or `encoded_answer`
+   * @throws CallFailed `lost` if the connection was lost before, so that nothing was sent; `broken_answer`, or `answer_too_large` for the head
    */
   send(signal: AbortSignal): Promise<HttpAnswer>;
   /** Closes its connection. */
@@ -37,7 +42,10 @@ export interface HttpClient {
    * @throws DialError if no connection is made
    */
   hold(request: HttpRequest): Promise<HeldRequest>;
-  /** Sends a request once it has a connection, and reads its answer: {@link hold} and {@link HeldRequest.send}. */
+  /**
+   * Sends a request once it has a connection, and reads all of its answer: {@link hold} and {@link HeldRequest.send}.
+   * @throws CallFailed also if the body was lost
+   */
   send(request: HttpRequest & { signal: AbortSignal }): Promise<HttpAnswer>;
   close(): void;
 }
@@ -90,7 +98,10 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
     // whoever sends the request is told
     answered.promise.catch(() => {});
     let isSent = false;
+    let head: Omit<HttpAnswer, 'body'> | undefined;
+    const lose = (lost: LostContent) => head && answered.resolve({ ...head, body: Buffer.alloc(0), lost });
     const fail = (error?: Error) => {
+      lose('broken_answer');
       const failure = describeFailure(error, isSent);
       held.reject(failure);
       answered.reject(failure);
@@ -109,24 +120,24 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
     })
       .on('response', (response) => {
         answer = response;
-        const { socket, statusCode: status = 0 } = response;
-        const refuse = (reason: 'encoded_answer' | 'answer_too_large') => {
-          response.destroy();
-          answered.reject(new CallFailed(reason));
-        };
-        if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') return refuse('encoded_answer');
+        const { socket, statusCode: status = 0, headers: answerHeaders } = response;
+        head = { status, headers: answerHeaders };
         const chunks: Buffer[] = [];
         let bytes = 0;
         response
           .on('data', (chunk: Buffer) => {
             bytes += chunk.length;
-            if (bytes > maxAnswerBytes) refuse('answer_too_large');
-            else chunks.push(chunk);
+            if (bytes <= maxAnswerBytes) return void chunks.push(chunk);
+            lose('answer_too_large');
+            response.destroy();
           })
           .on('error', fail)
           .on('end', () => {
-            staleAtMs.set(socket, Date.now() + idleMs(String(response.headers['keep-alive'])));
-            answered.resolve({ status, headers: response.headers, body: Buffer.concat(chunks, bytes) });
+            staleAtMs.set(socket, Date.now() + idleMs(String(answerHeaders['keep-alive'])));
+            decodeContent(Buffer.concat(chunks, bytes), answerHeaders['content-encoding'], maxAnswerBytes).then(
+              (content) => (Buffer.isBuffer(content) ? answered.resolve({ status, headers: answerHeaders, body: content }) : lose(content)),
+              fail,
+            );
           });
       })
       // Bytes after a complete answer close the connection; the answer is valid.
@@ -148,6 +159,7 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
           socket.off('data', loseEarly);
           if (call.destroyed) return answered.promise;
           isSent = true;
+          signal.addEventListener('abort', () => lose('deadline'), { once: true });
           addAbortSignal(signal, call);
           // nothing of a request is written before it ends
           call.end(body);
@@ -163,7 +175,9 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
     hold,
     send: async ({ signal, ...request }) => {
       signal.throwIfAborted();
-      return (await hold(request)).send(signal);
+      const answer = await (await hold(request)).send(signal);
+      if (answer.lost !== undefined) throw new CallFailed(answer.lost);
+      return answer;
     },
     close: () => {
       for (const agent of Object.values(agents)) agent.destroy();
@@ -180,6 +194,7 @@ function idleMs(announced: string): number {
 /** For anything that breaks a connection: once the request is sent, the upstream may have seen it. */
 function describeFailure(error: (Error & { code?: string }) | undefined, isSent: boolean): Error {
   if (error instanceof DialError) return error;
+  if (error?.name === 'AbortError' && error.cause) return error.cause as Error;
   if (!isSent) return new CallFailed('lost', error);
   return new CallFailed(error?.code === 'HPE_HEADER_OVERFLOW' ? 'answer_too_large' : 'broken_answer', error);
 }

@@ -12,6 +12,8 @@ export interface Execution {
   outcome: 'OK' | ErrorCode;
   /** none if no endpoint was called, as for an answer that was kept under an idempotency key */
   upstream?: { status: number | undefined; durationMs: number | undefined } | undefined;
+  /** the upstream's answer did not match the intent's output_parameters */
+  hasDrifted?: boolean | undefined;
 }
 
 /** The numbers of executions: counters for each hour and each day, of each service. */
@@ -47,13 +49,14 @@ const latencyName = (durationMs: number): string => {
 };
 
 /** The counters that an execution adds to. */
-function countersOf({ outcome, upstream }: Execution, isFailure: boolean): Record<string, number> {
+function countersOf({ outcome, upstream, hasDrifted }: Execution, isFailure: boolean): Record<string, number> {
   const { durationMs } = upstream ?? {};
   return {
     executions: 1,
     ...(outcome !== 'OK' && { [`refused_${outcome}`]: 1 }),
     ...(upstream && { upstream_calls: 1 }),
     ...(isFailure && { upstream_failures: 1 }),
+    ...(hasDrifted && { drift: 1 }),
     ...(durationMs !== undefined && { upstream_ms: Math.round(durationMs), [latencyName(durationMs)]: 1 }),
   };
 }
@@ -173,6 +176,7 @@ function toSlot(item: Key & Item): {
       refusals: Object.fromEntries(codes.map((code) => [code, counter(`refused_${code}`)])),
       upstream_calls: counter('upstream_calls'),
       upstream_failures: counter('upstream_failures'),
+      drift: counter('drift'),
       upstream_ms: counter('upstream_ms'),
       latency: [...latencyLimits, 0].map((_, at) => counter(`latency_${at}`)),
     },
@@ -188,6 +192,7 @@ function sum(all: readonly Numbers[]): Numbers {
     refusals: Object.fromEntries([...codes].map((code) => [code, total(({ refusals }) => refusals[code] ?? 0)])),
     upstream_calls: total(({ upstream_calls }) => upstream_calls),
     upstream_failures: total(({ upstream_failures }) => upstream_failures),
+    drift: total(({ drift }) => drift),
     upstream_ms: total(({ upstream_ms }) => upstream_ms),
     latency: [...latencyLimits, 0].map((_, at) => total(({ latency }) => latency[at] ?? 0)),
   };

@@ -1,18 +1,30 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ApiError } from '../../../../functions/core/api-error.ts';
-import { mapAnswer } from '../../../../functions/core/relay/answer.ts';
+import { mapAnswer, refuseMismatch } from '../../../../functions/core/relay/answer.ts';
+import type { UpstreamAnswer } from '../../../../functions/core/relay/call.ts';
+import type { LostContent } from '../../../../functions/core/relay/content-coding.ts';
+import { openRedactor } from '../../../../functions/core/relay/redact.ts';
 import { type ErrorCode, errorTable } from '../../../../schemas/errors.ts';
+import type { Intent } from '../../../../schemas/intent.ts';
 import type { Parameter } from '../../../../schemas/parameter.ts';
 
 const total: Parameter = { name: 'total', type: 'number', required: true };
 const note: Parameter = { name: 'note', type: 'string' };
 
-const map = (status: number, body: string | Buffer, outputs: Parameter[] = [], retryAfter?: string) =>
-  mapAnswer(
-    { status, body: Buffer.from(body), durationMs: 1, ...(retryAfter !== undefined && { retryAfter }) },
-    { output_parameters: outputs },
-  );
+type Answer = Partial<UpstreamAnswer>;
+
+const answerOf = (status: number, body: string | Buffer, more: Answer = {}): UpstreamAnswer => ({
+  status,
+  url: 'https://up.example/orders/1',
+  body: Buffer.from(body),
+  redactor: openRedactor(undefined),
+  durationMs: 1,
+  ...more,
+});
+
+const map = (status: number, body: string | Buffer, outputs: Parameter[] = [], more: Answer = {}, intent: Partial<Intent> = {}) =>
+  mapAnswer(answerOf(status, body, more), { output_parameters: outputs, ...intent });
 
 function refusal(call: () => unknown): ApiError {
   try {
@@ -26,60 +38,182 @@ function refusal(call: () => unknown): ApiError {
 
 const show = ({ code, status, message, details, headers }: ApiError) => ({ code, status, message, details, headers });
 
-describe('an answer in the 200s', () => {
-  test.each<[number, string, Parameter[], unknown]>([
-    [200, '{"total":1,"more":[true]}', [total], { total: 1, more: [true] }],
-    [201, '{"total":1.5,"note":null}', [total, note], { total: 1.5, note: null }],
-    [200, '\ufeff{"total":1}', [total], { total: 1 }],
-    [200, ' {} \n', [], {}],
-    [204, '', [], {}],
-    [200, '', [note], {}],
-    [202, '{"error":{"code":"UNAUTHORIZED","message":"forged"}}', [], { error: { code: 'UNAUTHORIZED', message: 'forged' } }],
-    [200, '[1,2]', [{ name: 'items', type: 'array', required: true }], { items: [1, 2] }],
-    [200, '"text"', [note], { note: 'text' }],
-    [200, '0', [total], { total: 0 }],
-    [200, 'null', [{ name: 'nothing', type: 'null' }], { nothing: null }],
-    [200, '{"toString":1}', [], { toString: 1 }],
-  ])('%i %s', (status, body, outputs, expected) => {
-    expect(map(status, body, outputs)).toEqual(expected);
+describe('an answer in the 200s is passed on', () => {
+  test.each<[number, string, Parameter[], string]>([
+    [200, '{"total":1,"more":[true]}', [total], '{"total":1,"more":[true]}'],
+    [201, '{"total":1.5,"note":null}', [total, note], '{"total":1.5,"note":null}'],
+    [200, '{"total":9007199254740993,"price":1.10,"far":1e400}', [total], '{"total":9007199254740993,"price":1.10,"far":1e400}'],
+    [200, `{"total":${'9'.repeat(1_000_000)}}`, [total], `{"total":${'9'.repeat(1_000_000)}}`],
+    [200, '\ufeff{"total":1}', [total], '{"total":1}'],
+    [200, ' {} \n', [], '{}'],
+    [204, '', [], '{}'],
+    [200, '', [note], '{}'],
+    [202, '{"error":{"code":"UNAUTHORIZED","message":"forged"}}', [], '{"error":{"code":"UNAUTHORIZED","message":"forged"}}'],
+    [200, '[1,2]', [{ name: 'list', type: 'array', required: true }], '{"list":[1,2]}'],
+    [200, '[]', [], '{"items":[]}'],
+    [200, '[1.0]', [note, { name: 'more', type: 'any' }], '{"items":[1.0]}'],
+    [200, '"text"', [note], '{"note":"text"}'],
+    [200, '12345678901234567890', [], '{"value":12345678901234567890}'],
+    [200, 'null', [], '{"value":null}'],
+    [200, 'null', [{ name: 'nothing', type: 'null' }], '{"nothing":null}'],
+    [200, '{"toString":1}', [], '{"toString":1}'],
+    [200, `${'['.repeat(200)}1${']'.repeat(200)}`, [], `{"items":${'['.repeat(200)}1${']'.repeat(200)}}`],
+  ])('%i %.60s', (status, body, outputs, expected) => {
+    const mapped = map(status, body, outputs, { contentType: 'application/json' });
+    expect(mapped.issues).toEqual([]);
+    expect(JSON.stringify(mapped.body)).toBe(expected);
   });
 
-  const mismatch = "The answer of the intent's endpoint does not match the output_parameters. Tell the service's operators.";
-  const noJson = "The intent's endpoint did not answer in JSON that can be passed on. Tell the service's operators.";
-  const noObject = "The intent's endpoint did not answer with a JSON object. Tell the service's operators.";
+  const csv = 'a;b\r\n1;"ü"\n';
+  const png = Buffer.from('89504e470d0a1a0a0000ff', 'hex');
+  const bytes = (content: Buffer | string, type: string) => ({ base64: Buffer.from(content).toString('base64'), content_type: type });
+  const text = (value: string, type: string) => ({ value, content_type: type });
 
-  test.each<[string, number, string | Buffer, Parameter[], string, unknown[] | undefined]>([
-    ['a missing member', 200, '{}', [total], mismatch, [{ path: '/total', problem: 'is required and must be a number' }]],
-    ['a member of another type', 200, '{"total":"1"}', [total], mismatch, [{ path: '/total', problem: 'must be a number' }]],
-    ['nothing if something is required', 204, '', [total], mismatch, [{ path: '/total', problem: 'is required and must be a number' }]],
-    ['a scalar of another type', 200, '"1"', [total], mismatch, [{ path: '/total', problem: 'must be a number' }]],
-    ['an array without a place', 200, '[]', [], noObject, undefined],
-    ['a scalar with two places', 200, '1', [total, note], noObject, undefined],
-    ['HTML', 200, '<!doctype html>', [], noJson, undefined],
-    ['half an object', 200, '{"total":', [total], noJson, undefined],
-    ['duplicate members', 200, '{"total":1,"total":2}', [total], noJson, undefined],
-    ['__proto__', 200, '{"__proto__":{"admin":true},"total":1}', [total], noJson, undefined],
-    ['a number out of range', 200, '{"total":1e400}', [total], noJson, undefined],
-    ['depth', 200, '['.repeat(5000) + ']'.repeat(5000), [note], noJson, undefined],
-    ['no UTF-8', 200, Buffer.from([0x22, 0xff, 0x22]), [note], noJson, undefined],
-    ['NaN', 200, 'NaN', [total], noJson, undefined],
-  ])('with %s fails', (_, status, body, outputs, message, issues) => {
-    expect(show(refusal(() => map(status, body, outputs)))).toEqual({
+  test.each<[string, string | undefined, string | Buffer, unknown]>([
+    ['text', 'text/csv', csv, text(csv, 'text/csv')],
+    ['text with a charset', 'Text/CSV; charset=UTF-8; header=present', csv, text(csv, 'text/csv')],
+    ['Latin-1 that says so', 'text/plain; charset=ISO-8859-1', Buffer.from('ü', 'latin1'), text('ü', 'text/plain')],
+    ['UTF-16 that says so', 'text/plain;charset="utf-16le"', Buffer.from('ü', 'utf16le'), text('ü', 'text/plain')],
+    ['Latin-1 that does not', 'text/plain', Buffer.from('ü', 'latin1'), bytes(Buffer.from('ü', 'latin1'), 'text/plain')],
+    ['a charset that nobody knows', 'text/plain; charset=klingon', 'a', bytes('a', 'text/plain')],
+    ['256 KB of text', 'text/plain', 'x'.repeat(262_144), text('x'.repeat(262_144), 'text/plain')],
+    ['more of it', 'text/plain', 'x'.repeat(262_145), bytes('x'.repeat(262_145), 'text/plain')],
+    ['HTML', 'text/html', '<!doctype html>', text('<!doctype html>', 'text/html')],
+    ['XML', 'application/atom+xml', '<a/>', text('<a/>', 'application/atom+xml')],
+    ['JSON lines', 'application/x-ndjson', '{"a":1}\n{"a":2}\n', text('{"a":1}\n{"a":2}\n', 'application/x-ndjson')],
+    ['events', 'text/event-stream', 'data: {}\n\n', text('data: {}\n\n', 'text/event-stream')],
+    ['an image', 'image/png', png, bytes(png, 'image/png')],
+    ['bytes that could be text', 'application/octet-stream', '{"a":1}', bytes('{"a":1}', 'application/octet-stream')],
+    ['a type that is none', '%$&; /', png, bytes(png, 'application/octet-stream')],
+    ['JSON without a type', undefined, '{"a":1}', { a: 1 }],
+    ['text without a type', undefined, 'a: 1', text('a: 1', 'text/plain')],
+    ['bytes without a type', undefined, png, bytes(png, 'application/octet-stream')],
+    ['text with control characters without a type', undefined, 'a\0', bytes('a\0', 'application/octet-stream')],
+    ['JSON that is said to be text', 'text/plain; charset=utf-8', '{"a":[1.10]}', { a: [expect.anything()] }],
+    ['a list that is said to be HTML', 'text/html', '[1]', { items: [1] }],
+    ['a number that is said to be text', 'text/plain', '1', text('1', 'text/plain')],
+    ['JSON that is said to be CSV', 'text/csv', '{"a":1}', text('{"a":1}', 'text/csv')],
+    ['a problem document', 'application/problem+json', '{"title":"x"}', { title: 'x' }],
+    ['another kind of JSON', 'application/vnd.api+json; version=1', '{"data":[]}', { data: [] }],
+    ['JSON in Latin-1 that says so', 'application/json; charset=latin1', Buffer.from('{"a":"ü"}', 'latin1'), { a: 'ü' }],
+    ['nothing that is said to be JSON', 'application/json', '', {}],
+  ])('%s', (_, contentType, body, expected) => {
+    expect(map(200, body, [], contentType === undefined ? {} : { contentType })).toEqual({ body: expected, issues: [] });
+  });
+
+  test('a text is not taken for JSON if the intent promises text', () => {
+    const outputs: Parameter[] = [
+      { name: 'value', type: 'string' },
+      { name: 'content_type', type: 'string' },
+    ];
+    expect(map(200, '{"a":1}', outputs, { contentType: 'text/plain' })).toEqual({ body: text('{"a":1}', 'text/plain'), issues: [] });
+  });
+
+  test.each<[string, string | Buffer]>([
+    ['half an object', '{"total":'],
+    ['duplicate members', '{"total":1,"total":2}'],
+    ['__proto__', '{"__proto__":{"admin":true},"total":1}'],
+    ['depth', '['.repeat(5000) + ']'.repeat(5000)],
+    ['NaN', 'NaN'],
+    ['a lone surrogate', '"\\ud800"'],
+    ['two documents', '{}{}'],
+  ])('JSON that readers could read differently is passed on as the text that it is, and reported: %s', (_, body) => {
+    expect(map(200, body, [], { contentType: 'application/json' })).toEqual({
+      body: { value: String(body), content_type: 'application/json' },
+      issues: [{ path: '/value', problem: 'is a text, because it is not JSON that all readers read alike, with at most 200 levels' }],
+    });
+  });
+
+  test('JSON that is no UTF-8, and much that is no JSON, is passed on as bytes', () => {
+    const contentType = 'application/json';
+    const broken = Buffer.from([0x22, 0xff, 0x22]);
+    expect(map(200, broken, [], { contentType }).body).toEqual(bytes(broken, contentType));
+    expect(map(200, '['.repeat(1_000_000), [], { contentType }).body).toEqual(bytes('['.repeat(1_000_000), contentType));
+  });
+
+  test('a megabyte of nested numbers', () => {
+    const body = `[${Array(52_000).fill('[1.0,[[2e5]],-0,12345]').join(',')}]`.slice(0, -1).concat(']');
+    expect(JSON.stringify(map(200, body, [], { contentType: 'application/json' }).body)).toBe(`{"items":${body}}`);
+  });
+
+  test.each<[string, number, string, Parameter[], unknown, unknown[]]>([
+    ['a missing member', 200, '{}', [total], {}, [{ path: '/total', problem: 'is required and must be a number' }]],
+    ['a member of another type', 200, '{"total":"1"}', [total], { total: '1' }, [{ path: '/total', problem: 'must be a number' }]],
+    ['nothing if something is required', 204, '', [total], {}, [{ path: '/total', problem: 'is required and must be a number' }]],
+    ['a scalar of another type', 200, '"1"', [total], { total: '1' }, [{ path: '/total', problem: 'must be a number' }]],
+    ['a scalar with two places', 200, '1', [total, note], { value: 1 }, [{ path: '/total', problem: 'is required and must be a number' }]],
+  ])('and what does not match is named: %s', (_, status, body, outputs, expected, issues) => {
+    expect(map(status, body, outputs)).toEqual({ body: expected, issues });
+  });
+
+  test('no more than may leave', () => {
+    const body = '{"name":"x","customer":{"iban":"DE1","email":"a@b"},"items":[{"price":1.10,"cost":1}]}';
+    const fields = ['/name', '/items/price'];
+    expect(JSON.stringify(map(200, body, [], {}, { fields }).body)).toBe('{"name":"x","items":[{"price":1.10}]}');
+    expect(map(200, csv, [], { contentType: 'text/csv' }, { fields }).body).toEqual({});
+    expect(map(200, '', [], {}, { fields }).body).toEqual({});
+  });
+
+  test('a strict intent refuses a mismatch, and says that the call was executed', () => {
+    const answer = answerOf(201, '{"order":"A1","secret":1}');
+    const issues = [{ path: '/total', problem: 'must be a number' }];
+    expect(show(refuseMismatch(answer, issues, { output_parameters: [total], fields: ['/order'] }))).toEqual({
       code: 'INTENT_EXECUTION_FAILED',
       status: 502,
-      message,
-      details: { upstream_status: status, ...(issues && { issues, ...(body !== '' && { upstream_body: JSON.parse(String(body)) }) }) },
+      message:
+        "The call was executed, but the answer of the intent's endpoint does not match the intent's output_parameters. Do not send the call again.",
+      details: { upstream_status: 201, outcome: 'executed', issues, upstream_body: { order: 'A1' } },
       headers: {},
     });
+  });
+
+  test.each<[LostContent, ErrorCode, number, string]>([
+    [
+      'answer_too_large',
+      'INTENT_EXECUTION_FAILED',
+      502,
+      'has more than 1048576 bytes. If the intent has a parameter for it, ask for less next time',
+    ],
+    ['broken_answer', 'INTENT_EXECUTION_FAILED', 502, 'broke off, or could not be read'],
+    ['encoded_answer', 'INTENT_EXECUTION_FAILED', 502, 'is in a content coding that the gate does not know'],
+    ['deadline', 'GATEWAY_TIMEOUT', 504, 'did not end in time'],
+  ])('unless it was lost, which does not mean that the call failed: %s', (lost, code, status, problem) => {
+    expect(show(refusal(() => map(200, '', [total], { lost })))).toEqual({
+      code,
+      status,
+      message: `The call was executed, but the answer of the intent's endpoint ${problem}. Do not send the call again.`,
+      details: { upstream_status: 200, outcome: 'executed', reason: lost },
+      headers: {},
+    });
+    expect(refusal(() => map(404, '', [total], { lost })).details).toEqual({ upstream_status: 404 });
+  });
+});
+
+describe('a redirect says where it leads, without what may be a secret', () => {
+  test.each<[string | undefined, string | undefined]>([
+    ['https://other.example/a/b?token=x#frag', 'https://other.example/a/b'],
+    ['https://name:password@other.example/', 'https://other.example/'],
+    ['/login?next=%2F', 'https://up.example/login'],
+    ['../2', 'https://up.example/2'],
+    ['//other.example', 'https://other.example/'],
+    ['javascript:alert(1)', undefined],
+    ['https://[', undefined],
+    [`/${'x'.repeat(3000)}`, undefined],
+    [undefined, undefined],
+  ])('%.60s', (location, shown) => {
+    const { details } = refusal(() => map(307, 'ignored', [], location === undefined ? {} : { location }));
+    expect(details).toEqual({ upstream_status: 307, outcome: 'unknown', ...(shown !== undefined && { location: shown }) });
   });
 });
 
 describe('another status', () => {
   const parametersRefused = "The intent's endpoint refused the parameters. details.upstream_body says why, if the endpoint gave a reason.";
-  const failed = "The intent's endpoint failed. Try again later, or tell the service's operators.";
+  const failed =
+    "The intent's endpoint failed. It may have acted on the call; find that out before you send it again, or tell the service's operators.";
   const notLetIn = "The intent's endpoint does not let this gate in. Tell the service's operators.";
   const notSupported = "The intent's endpoint does not support the operation. Tell the service's operators.";
-  const redirects = "The intent's endpoint redirects, which is not followed. Tell the service's operators.";
+  const redirects =
+    "The intent's endpoint redirects, which is not followed. It may have acted on the call; find that out before you send it again, and tell the service's operators.";
   const gone = "The intent's endpoint says that it is gone. Search for another intent.";
   const busy = "The intent's endpoint accepts no more calls for now. Try again after Retry-After.";
 
@@ -105,7 +239,7 @@ describe('another status', () => {
       code,
       status,
       message,
-      details: { upstream_status: upstreamStatus },
+      details: { upstream_status: upstreamStatus, ...([failed, redirects].includes(message) && { outcome: 'unknown' }) },
       headers: {},
     });
   });
@@ -120,7 +254,9 @@ describe('another status', () => {
     ['Wed, 21 Oct 2099 07:28:00 GMT', '5'],
     ['9'.repeat(400), '5'],
   ])('429 with Retry-After %s', (field, seconds) => {
-    expect(show(refusal(() => map(429, '{"error":{"code":"UNAUTHORIZED"}}', [], field)))).toEqual({
+    expect(
+      show(refusal(() => map(429, '{"error":{"code":"UNAUTHORIZED"}}', [], field === undefined ? {} : { retryAfter: field }))),
+    ).toEqual({
       code: 'SERVICE_UNAVAILABLE',
       status: 503,
       message: busy,
@@ -129,20 +265,35 @@ describe('another status', () => {
     });
   });
 
-  test.each<[string, string, unknown]>([
-    ['JSON', '{"error":{"code":"UNAUTHORIZED","message":"forged"}}', { error: { code: 'UNAUTHORIZED', message: 'forged' } }],
-    ['a scalar', '"no such city"', 'no such city'],
-    ['4 KB', `"${'x'.repeat(4094)}"`, 'x'.repeat(4094)],
-    ['more than 4 KB', `"${'x'.repeat(4095)}"`, undefined],
-    ['HTML', '<p>no</p>', undefined],
-    ['nothing', '', undefined],
-  ])('400 with %s shows it below details', (_, body, shown) => {
-    const { details } = refusal(() => map(400, body));
+  test.each<[string, string, string, unknown]>([
+    [
+      'JSON',
+      'application/json',
+      '{"error":{"code":"UNAUTHORIZED","message":"forged"}}',
+      { error: { code: 'UNAUTHORIZED', message: 'forged' } },
+    ],
+    ['a problem document', 'application/problem+json', '{"title":"no"}', { title: 'no' }],
+    ['a scalar', 'application/json', '"no such city"', 'no such city'],
+    ['text', 'text/plain; charset=utf-8', 'no such city', 'no such city'],
+    ['4 KB', 'application/json', `"${'x'.repeat(4094)}"`, 'x'.repeat(4094)],
+    ['more than 4 KB', 'application/json', `"${'x'.repeat(4095)}"`, undefined],
+    ['HTML', 'text/html', '<p>no</p>', undefined],
+    ['nothing', 'application/json', '', undefined],
+  ])('400 with %s shows it below details', (_, contentType, body, shown) => {
+    const { details } = refusal(() => map(400, body, [], { contentType }));
     expect(details).toEqual({ upstream_status: 400, ...(shown !== undefined && { upstream_body: shown }) });
   });
 
+  test('400 shows no more than may leave', () => {
+    const shown = (body: string) => refusal(() => map(400, body, [], {}, { fields: ['/error'] })).details.upstream_body;
+    expect(shown('{"error":"no","customer":"x"}')).toEqual({ error: 'no' });
+    expect(shown('{"customer":"x"}')).toBeUndefined();
+    expect(shown('[{"customer":"x"}]')).toBeUndefined();
+    expect(shown('"x"')).toBeUndefined();
+  });
+
   test("a failure that is not the agent's shows no body", () => {
-    expect(refusal(() => map(500, '{"stack":"at secret.ts"}')).details).toEqual({ upstream_status: 500 });
+    expect(refusal(() => map(500, '{"stack":"at secret.ts"}')).details).toEqual({ upstream_status: 500, outcome: 'unknown' });
   });
 });
 
@@ -160,7 +311,7 @@ test('whatever the answer, the outcome is an object or one of the errors of exec
       fc.constantFrom<Parameter[]>([], [total], [total, note]),
       (status, text, outputs) => {
         try {
-          const answer = map(status, text, outputs);
+          const { body: answer } = map(status, text, outputs);
           expect(status >= 200 && status < 300 && typeof answer === 'object' && !Array.isArray(answer)).toBe(true);
         } catch (error) {
           expect(error).toBeInstanceOf(ApiError);

@@ -1,11 +1,11 @@
-import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as pause, setImmediate } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ApiError, unavailable } from '../../../../functions/core/api-error.ts';
 import { openRelay, type RelayOptions } from '../../../../functions/core/relay/call.ts';
+import type { LostContent } from '../../../../functions/core/relay/content-coding.ts';
 import type { EgressRules } from '../../../../functions/core/relay/egress.ts';
 import type { Execution } from '../../../../functions/core/relay/request.ts';
 import { callUpstream } from '../../../support/call-upstream.ts';
@@ -71,7 +71,13 @@ describe('a call', () => {
     const answer = await relay().call(
       execution(`http://upstream.example:${upstream.port}/orders?x=1`, { agentId: 'agent é 100%', idempotencyKey: 'key-1' }),
     );
-    expect({ ...answer, body: String(answer.body) }).toEqual({ status: 201, body: '{"ok":true}', durationMs: expect.any(Number) });
+    expect({ ...answer, body: String(answer.body) }).toEqual({
+      status: 201,
+      url: `http://upstream.example:${upstream.port}/orders?x=1`,
+      body: '{"ok":true}',
+      redactor: expect.objectContaining({ hasFound: false }),
+      durationMs: expect.any(Number),
+    });
     expect(upstream.seen).toEqual([
       {
         method: 'POST',
@@ -82,7 +88,7 @@ describe('a call', () => {
           connection: 'keep-alive',
           'content-length': '7',
           'content-type': 'application/json',
-          accept: 'application/json',
+          accept: 'application/json, */*;q=0.1',
           'accept-encoding': 'identity',
           'user-agent': 'intent-gate',
           'x-request-id': 'request-1',
@@ -441,45 +447,82 @@ describe('an upstream that', () => {
     socket.on('close', () => clearInterval(timer));
   };
 
-  test.each<[string, (socket: Socket) => void, readonly [string, number, Record<string, unknown>, RegExp]]>([
+  test.each<[string, (socket: Socket) => void, readonly [string, number, Record<string, unknown>, RegExp] | LostContent]>([
     ['closes without an answer', (socket) => socket.end(), broken],
     ['resets', (socket) => socket.resetAndDestroy(), broken],
     ['resets in mid-header', (socket) => socket.write(head, () => socket.resetAndDestroy()), broken],
     ['ends in mid-header', (socket) => socket.end(head), broken],
-    ['resets in mid-body', (socket) => socket.write(`${head}Content-Length: 10\r\n\r\n{`, () => socket.resetAndDestroy()), broken],
-    ['ends in mid-body', (socket) => socket.end(`${head}Content-Length: 10\r\n\r\n{`), broken],
-    ['ends in mid-chunk', (socket) => socket.end(`${head}Transfer-Encoding: chunked\r\n\r\n5\r\n{`), broken],
+    ['resets in mid-body', (socket) => socket.write(`${head}Content-Length: 10\r\n\r\n{`, () => socket.resetAndDestroy()), 'broken_answer'],
+    ['ends in mid-body', (socket) => socket.end(`${head}Content-Length: 10\r\n\r\n{`), 'broken_answer'],
+    ['ends in mid-chunk', (socket) => socket.end(`${head}Transfer-Encoding: chunked\r\n\r\n5\r\n{`), 'broken_answer'],
     ['answers in HTTP/0.9', (socket) => socket.end('{"ok":true}'), broken],
     ['answers in another protocol', (socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n'), broken],
     ['switches protocols', (socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'), broken],
     ['sends two lengths', (socket) => socket.end(`${head}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} `), broken],
     ['sends endless headers', (socket) => pour(socket, `X-More: ${'x'.repeat(1000)}\r\n`, head), tooLarge],
     ['sends one endless header', (socket) => pour(socket, 'x'.repeat(10_000), `${head}X-More: `), tooLarge],
-    ['announces 10 GB', (socket) => socket.write(`${head}Content-Length: 10737418240\r\n\r\n${'x'.repeat(1024)}`), late],
-    ['sends 10 GB', (socket) => pour(socket, 'x'.repeat(65_536), `${head}Content-Length: 10737418240\r\n\r\n`), tooLarge],
+    ['announces 10 GB', (socket) => socket.write(`${head}Content-Length: 10737418240\r\n\r\n${'x'.repeat(1024)}`), 'deadline'],
+    ['sends 10 GB', (socket) => pour(socket, 'x'.repeat(65_536), `${head}Content-Length: 10737418240\r\n\r\n`), 'answer_too_large'],
     [
       'sends chunks without end',
       (socket) => pour(socket, `400\r\n${'x'.repeat(1024)}\r\n`, `${head}Transfer-Encoding: chunked\r\n\r\n`),
-      tooLarge,
+      'answer_too_large',
+    ],
+    [
+      'sends events without end',
+      (socket) => drip(socket, 'data: {}\n\n', 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n'),
+      'deadline',
     ],
     ['says nothing', () => {}, late],
     ['drips its headers', (socket) => drip(socket, 'X-Drip: 1\r\n', head), late],
-    ['drips its body', (socket) => drip(socket, 'x', `${head}Content-Length: 100000\r\n\r\n`), late],
+    ['drips its body', (socket) => drip(socket, 'x', `${head}Content-Length: 100000\r\n\r\n`), 'deadline'],
     ['sends early hints without end', (socket) => drip(socket, 'HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n'), late],
   ])('%s', async (_, behave, expected) => {
     const upstream = keep(await startRawUpstream(behave));
-    const deadlineMs = expected === late ? 200 : 5_000;
-    await expectFailure(relay().call(execution(`http://upstream.example:${upstream.port}/`, { deadlineMs })), ...expected);
+    const deadlineMs = expected === late || expected === 'deadline' ? 400 : 5_000;
+    const call = relay().call(execution(`http://upstream.example:${upstream.port}/`, { deadlineMs }));
+    // once the head has come, it is known that the call was executed
+    if (typeof expected === 'string') expect(await call).toMatchObject({ status: 200, lost: expected });
+    else await expectFailure(call, ...expected);
     expect(upstream.connections).toBe(1);
   });
 
-  test('compresses without being asked is not inflated', async () => {
-    const bomb = gzipSync(Buffer.alloc(50_000_000));
+  const body = '{"ok":true}';
+  const codings: Record<string, (content: string) => Buffer> = {
+    gzip: gzipSync,
+    'X-GZIP': gzipSync,
+    deflate: deflateSync,
+    Deflate: deflateRawSync,
+    br: brotliCompressSync,
+    zstd: zstdCompressSync,
+    'identity, gzip': gzipSync,
+    'deflate, br': (content) => brotliCompressSync(deflateSync(content)),
+  };
+  test.each(Object.keys(codings))('compresses without being asked is read: %s', async (coding) => {
     const upstream = keep(
-      await startUpstream((_, response: ServerResponse) => response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(bomb)),
+      await startUpstream((_, response) => response.writeHead(200, { 'Content-Encoding': coding }).end(codings[coding]?.(body))),
     );
-    const call = relay().call(execution(`http://upstream.example:${upstream.port}/`));
-    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'encoded_answer', outcome: 'unknown' }, /content coding/);
+    const answer = await relay().call(execution(`http://upstream.example:${upstream.port}/`));
+    expect([answer.status, answer.lost, String(answer.body)]).toEqual([200, undefined, body]);
+    expect(upstream.seen[0]?.headers).toMatchObject({ 'accept-encoding': 'identity', accept: 'application/json, */*;q=0.1' });
+  });
+
+  const bomb = 'x'.repeat(5_000_000);
+  test.each<[string, string, () => Buffer, string]>([
+    ['a bomb of gzip', 'gzip', () => gzipSync(bomb), 'answer_too_large'],
+    ['a bomb of deflate', 'deflate', () => deflateRawSync(bomb), 'answer_too_large'],
+    ['a bomb of Brotli', 'br', () => brotliCompressSync(bomb), 'answer_too_large'],
+    ['a bomb of zstd', 'zstd', () => zstdCompressSync(bomb), 'answer_too_large'],
+    ['a bomb in a bomb', 'gzip, gzip', () => gzipSync(gzipSync(bomb)), 'answer_too_large'],
+    ['three codings', 'gzip, gzip, gzip', () => gzipSync(gzipSync(gzipSync(body))), 'encoded_answer'],
+    ['a coding that nobody knows', 'constructor', () => Buffer.from(body), 'encoded_answer'],
+    ['what is not in that coding', 'gzip', () => Buffer.from(body), 'broken_answer'],
+    ['half of it', 'br', () => brotliCompressSync(body).subarray(0, 5), 'broken_answer'],
+  ])('answers with %s has executed the call', async (_, coding, encode, lost) => {
+    const encoded = encode();
+    const upstream = keep(await startUpstream((_, response) => response.writeHead(201, { 'Content-Encoding': coding }).end(encoded)));
+    const answer = await relay().call(execution(`http://upstream.example:${upstream.port}/`));
+    expect([answer.status, answer.lost, answer.body.length]).toEqual([201, lost, 0]);
   });
 
   const tooLate = ['SERVICE_UNAVAILABLE', 503, { reason: 'late', outcome: 'not_sent' }, /before it could be sent/] as const;

@@ -1,0 +1,104 @@
+import type { Parameter } from '../../../schemas/parameter.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson } from '../json.ts';
+import { essenceOf, isJsonContent, isTextType } from './media-type.ts';
+import type { Redactor } from './redact.ts';
+
+/** What an upstream answered with, read as far as it can be. */
+export type Content =
+  | { kind: 'none' }
+  | { kind: 'json'; value: JsonValue }
+  /** `isBrokenJson`: it was to be JSON */
+  | { kind: 'text'; text: string; mediaType: string; isBrokenJson: boolean }
+  | { kind: 'bytes'; bytes: Buffer; mediaType: string };
+
+/** Largest text that is passed on as text, in bytes; a longer one is passed on as bytes. */
+const maxTextBytes = 256 * 1024;
+
+/** Deepest nesting of an answer. Requests may be less deep: they are validated. */
+const maxDepth = 200;
+
+/** What frameworks say if nobody tells them that an answer is JSON. */
+const careless = ['text/plain', 'text/html'];
+
+/**
+ * Reads the content of an answer. JSON is read as strictly as in requests: what two readers could read differently stays a text. Content whose
+ * type is not said is JSON or text if it can be read as such.
+ * @param outputs - the intent's: a text is not taken for JSON if they promise text
+ */
+export function readContent(bytes: Buffer, field: string | undefined, outputs: readonly Parameter[]): Content {
+  if (bytes.length === 0) return { kind: 'none' };
+  const mediaType = essenceOf(field);
+  const text = decodeText(bytes, field);
+  const isJson = mediaType === undefined || isJsonContent(mediaType);
+  const isCareless = mediaType !== undefined && careless.includes(mediaType) && !outputs.some(({ name }) => name === 'content_type');
+  const value = text !== undefined && (isJson || isCareless) ? readJson(text) : undefined;
+  if (value !== undefined && (isJson || (typeof value === 'object' && value !== null))) return { kind: 'json', value };
+  const isText = mediaType === undefined ? isPrintable(text) : isJson || isTextType(mediaType);
+  if (text === undefined || !isText || bytes.length > maxTextBytes) {
+    return { kind: 'bytes', bytes, mediaType: mediaType ?? 'application/octet-stream' };
+  }
+  return { kind: 'text', text, mediaType: mediaType ?? 'text/plain', isBrokenJson: isJson && mediaType !== undefined };
+}
+
+/** Text in the encoding that its type names, or in UTF-8; undefined if it is not. */
+function decodeText(bytes: Buffer, field = ''): string | undefined {
+  const [, charset = 'utf-8'] = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(field) ?? [];
+  try {
+    return new TextDecoder(charset, { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function readJson(text: string): JsonValue | undefined {
+  try {
+    return parseJson(text, { isExact: true, maxDepth });
+  } catch {
+    return undefined;
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what tells bytes from text
+const isPrintable = (text: string | undefined): boolean => text !== undefined && !/[\0-\x08\x0e-\x1a\x1c-\x1f]/.test(text);
+
+/** Takes the values of the credential out of content. */
+export function redact(content: Content, { hide, hideBytes }: Redactor): Content {
+  switch (content.kind) {
+    case 'none':
+      return content;
+    case 'json':
+      return { kind: 'json', value: redactValue(content.value, hide) };
+    case 'text':
+      return { ...content, text: hide(content.text), mediaType: hide(content.mediaType) };
+    case 'bytes':
+      return { ...content, bytes: hideBytes(content.bytes), mediaType: hide(content.mediaType) };
+  }
+}
+
+function redactValue(value: JsonValue, hide: (text: string) => string): JsonValue {
+  if (typeof value === 'string') return hide(value);
+  if (Array.isArray(value)) return value.map((element) => redactValue(element, hide));
+  if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([name, member]) => [hide(name), redactValue(member, hide)]));
+  if (value === null || typeof value === 'boolean') return value;
+  const text = JSON.stringify(value);
+  const hidden = hide(text);
+  return hidden === text ? value : hidden;
+}
+
+/** The object that an agent gets for content. */
+export function toBody(content: Content, outputs: readonly Parameter[]): JsonObject {
+  switch (content.kind) {
+    case 'none':
+      return {};
+    case 'json': {
+      const { value } = content;
+      if (isObject(value)) return value;
+      const [only, ...others] = outputs;
+      return { [only && others.length === 0 ? only.name : Array.isArray(value) ? 'items' : 'value']: value };
+    }
+    case 'text':
+      return { value: content.text, content_type: content.mediaType };
+    case 'bytes':
+      return { base64: content.bytes.toString('base64'), content_type: content.mediaType };
+  }
+}

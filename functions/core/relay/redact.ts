@@ -1,0 +1,184 @@
+import type { Credential, CredentialValues } from '../credentials/credentials.ts';
+
+/** Shortest value that is hidden, in characters: shorter ones stand in texts by chance. */
+export const minHiddenLength = 8;
+
+/** What stands in place of a value. */
+const replacement = '[credential]';
+
+/** Takes the values of one credential out of what an upstream answered. */
+export interface Redactor {
+  hide(text: string): string;
+  hideBytes(bytes: Buffer): Buffer;
+  /** whether a value has been found so far */
+  readonly hasFound: boolean;
+}
+
+/** A value as an Authorization field, with what Basic (RFC 7617) encodes; what it does not have is empty. */
+function splitValue(value: string) {
+  const [, scheme = '', token = ''] = /^([A-Za-z][\w-]*) +(\S.*)$/.exec(value) ?? [];
+  const isBasic = scheme.toLowerCase() === 'basic';
+  const decoded = isBasic ? Buffer.from(token, 'base64').toString() : '';
+  const [, name = '', password = ''] = /^([^:]*):(.*)$/s.exec(decoded) ?? [];
+  return { scheme, isBasic, token, decoded, name, password };
+}
+
+/**
+ * A value of a header field or query parameter, and the parts of it that are secrets themselves: what follows the scheme of an Authorization
+ * field, what follows an equals sign, and the name and password that Basic encodes.
+ */
+export function partsOf(value: string): string[] {
+  const { isBasic, token, decoded, name, password } = splitValue(value);
+  const parameters = isBasic ? [] : [...value.matchAll(/=\s*"?([^\s",;=]+)"?/g)].map(([, parameter = '']) => parameter);
+  return [value, token, decoded, name, password, ...parameters].filter((part) => part !== '');
+}
+
+/** All texts here have one character for each byte of UTF-8, so that percent-encoding and binary content need no treatment of their own. */
+const toBytes = (text: string): string => Buffer.from(text).toString('latin1');
+const fromBytes = (bytes: string): string => Buffer.from(bytes, 'latin1').toString();
+
+/**
+ * Warnings about values that are too short to be hidden: of an Authorization field, what follows the scheme, and of Basic the password, or the
+ * name if that is all there is.
+ */
+export const describeShort = (credential: Credential): string[] =>
+  [credential, ...(credential.next ? [credential.next] : [])].flatMap(({ headers, query }, at) => {
+    const named = [
+      ...Object.entries(headers).map(([name, value]) => [`header ${name}`, value] as const),
+      ...Object.entries(query).map(([name, value]) => [`query parameter ${name}`, value] as const),
+    ];
+    return named
+      .filter(([, value]) => [...secretOf(value)].length < minHiddenLength)
+      .map(
+        ([name]) =>
+          `${at === 0 ? 'The' : 'The next'} value of the ${name} has fewer than ${minHiddenLength} characters, so the gate cannot hide it if the service repeats it in an answer.`,
+      );
+  });
+
+function secretOf(value: string): string {
+  const { scheme, token, name, password } = splitValue(value);
+  return password || name || (/^(?:bearer|basic|token|api-?key)$/i.test(scheme) ? token : value);
+}
+
+/** Base64 in both alphabets, wherever in the encoded bytes a text begins: without the characters that its neighbours have a part in. */
+const base64Of = (bytes: string): string[] =>
+  [0, 1, 2].flatMap((before) => {
+    const all = Buffer.from('\0'.repeat(before) + bytes, 'latin1');
+    const encoded = all.toString('base64').slice(before === 0 ? 0 : before + 1, Math.floor((all.length * 8) / 6));
+    return [encoded, encoded.replaceAll('+', '-').replaceAll('/', '_')];
+  });
+
+/** A character in the spellings of URLs (percent-encoded), of JSON inside of a text, and of HTML. */
+const spelling =
+  /%[0-9a-f]{2}|\\u(?:d[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|[0-9a-f]{4})|\\[\\/"']|&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|amp|lt|gt|quot|apos);/gi;
+
+const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+function read(spelt: string): string {
+  if (spelt.startsWith('%')) return String.fromCharCode(Number.parseInt(spelt.slice(1), 16));
+  if (/^\\u/i.test(spelt)) return toBytes(JSON.parse(`"${spelt.replaceAll('U', 'u')}"`));
+  if (spelt.startsWith('\\')) return spelt.slice(1);
+  const [, hex, decimal, name = ''] = /^&(?:#x([0-9a-f]+)|#([0-9]+)|(\w+));$/i.exec(spelt) ?? [];
+  const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+  if (code <= 0x10ffff) return toBytes(String.fromCodePoint(code));
+  return entities[name.toLowerCase()] ?? spelt;
+}
+
+const secretsByCredential = new WeakMap<CredentialValues, string[]>();
+
+const readText = (text: string): string => text.replace(spelling, read);
+
+/** What is looked for: of the values that hold and of those to come, each part that is long enough, also in base64 and with + for spaces. */
+function secretsOf(credential: Credential): string[] {
+  const known = secretsByCredential.get(credential);
+  if (known !== undefined) return known;
+  const values = [credential, credential.next].flatMap((set) => (set ? [...Object.values(set.headers), ...Object.values(set.query)] : []));
+  const parts = values.flatMap(partsOf).filter((part) => [...part].length >= minHiddenLength);
+  // a value that looks encoded itself is read, too, where the text around it is
+  const forms = parts.map(toBytes).flatMap((part) => [part, readText(part), readText(readText(part))]);
+  const long = forms.filter(({ length }) => length >= minHiddenLength);
+  const secrets = [...new Set(long.flatMap((part) => [part, part.replaceAll(' ', '+'), ...base64Of(part)]))];
+  secretsByCredential.set(credential, secrets);
+  return secrets;
+}
+
+/** A text, and where in the original text each of its characters begins, and the last one ends. */
+interface View {
+  text: string;
+  starts: Uint32Array;
+}
+
+/** Reads every character that is spelt otherwise; undefined if there is none. */
+function readOnce({ text, starts }: View): View | undefined {
+  const parts: string[] = [];
+  const offsets = new Uint32Array(text.length + 1);
+  let [from, length] = [0, 0];
+  const copy = (part: string, at: (index: number) => number) => {
+    parts.push(part);
+    for (let index = 0; index < part.length; index++) offsets[length++] = starts[at(index)] ?? 0;
+  };
+  for (const { 0: spelt, index: at } of text.matchAll(spelling)) {
+    const before = from;
+    copy(text.slice(from, at), (index) => before + index);
+    copy(read(spelt), () => at);
+    from = at + spelt.length;
+  }
+  if (from === 0) return undefined;
+  const before = from;
+  copy(text.slice(from), (index) => before + index);
+  offsets[length] = starts[text.length] ?? 0;
+  return { text: parts.join(''), starts: offsets.subarray(0, length + 1) };
+}
+
+/** How often a value may have been encoded, one encoding over the other. */
+const maxEncodings = 3;
+
+function findRanges(text: string, secrets: readonly string[]): [start: number, end: number][] {
+  const ranges: [number, number][] = [];
+  let view: View | undefined = { text, starts: Uint32Array.from({ length: text.length + 1 }, (_, at) => at) };
+  for (let count = 0; view !== undefined && count <= maxEncodings; count++) {
+    for (const secret of secrets) {
+      for (let at = view.text.indexOf(secret); at >= 0; at = view.text.indexOf(secret, at + secret.length))
+        ranges.push([view.starts[at] ?? 0, view.starts[at + secret.length] ?? text.length]);
+    }
+    view = count < maxEncodings ? readOnce(view) : undefined;
+  }
+  return ranges.sort(([one], [other]) => one - other);
+}
+
+/** @param credential - what the call carried; without it, nothing is hidden */
+export function openRedactor(credential: Credential | undefined): Redactor {
+  const secrets = credential ? secretsOf(credential) : [];
+  const shortest = Math.min(...secrets.map(({ length }) => length));
+  let hasFound = false;
+
+  function hideIn(bytes: string): string {
+    if (bytes.length < shortest) return bytes;
+    const ranges = findRanges(bytes, secrets);
+    if (ranges.length === 0) return bytes;
+    hasFound = true;
+    let [hidden, end] = ['', 0];
+    for (const [from, to] of ranges) {
+      if (from >= end) hidden += bytes.slice(end, from) + replacement;
+      end = Math.max(end, to);
+    }
+    return hidden + bytes.slice(end);
+  }
+
+  return {
+    hide: (text) => {
+      if (text.length * 3 < shortest) return text;
+      const bytes = toBytes(text);
+      const hidden = hideIn(bytes);
+      return hidden === bytes ? text : fromBytes(hidden);
+    },
+    hideBytes: (content) => {
+      const bytes = content.toString('latin1');
+      const hidden = hideIn(bytes);
+      return hidden === bytes ? content : Buffer.from(hidden, 'latin1');
+    },
+    get hasFound() {
+      return hasFound;
+    },
+  };
+}

@@ -1,0 +1,12 @@
+import * as z from 'zod';
+
+/** JSON pointers (RFC 6901) to members of an answer; in an array, a name means that member of every item. */
+export const jsonPointers = z
+  .array(
+    z
+      .string()
+      .max(1_000, 'must have at most 1000 characters')
+      .regex(/^(?:\/(?:[^~/]|~[01])*)+$/, 'must be a JSON pointer, for example /name'),
+  )
+  .min(1, 'must hold at least one JSON pointer')
+  .max(50, 'must hold at most 50 JSON pointers');

@@ -1,0 +1,103 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { openRedactor, partsOf } from '../../../../functions/core/relay/redact.ts';
+
+const basic = `Basic ${Buffer.from('john.smith:pa/ss+w"örd').toString('base64')}`;
+const credential = {
+  headers: { 'X-Key': 's3cr3t/t0ken+1&<x>' },
+  query: { api_key: 'with a space' },
+  signing_key: 'not-sent-and-not-hidden',
+  origins: [],
+  next: { headers: { Authorization: basic, 'X-Short': 'abc' }, query: {}, signing_key: '' },
+};
+const hide = (text: string) => openRedactor(credential).hide(text);
+
+describe('a value that an upstream repeats is hidden', () => {
+  const key = 's3cr3t/t0ken+1&<x>';
+  test.each<[string, string]>([
+    ['as it is', key],
+    ['percent-encoded', encodeURIComponent(key)],
+    ['percent-encoded in lower case', encodeURIComponent(key).toLowerCase().replace('t0ken', 't0ken')],
+    ['percent-encoded twice', encodeURIComponent(encodeURIComponent(key))],
+    ['percent-encoded as a whole', [...Buffer.from(key)].map((byte) => `%${byte.toString(16)}`).join('')],
+    ['in JSON with escaped slashes', key.replaceAll('/', '\\/')],
+    ['in JSON with escaped characters', [...key].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')],
+    ['in JSON in JSON', JSON.stringify(JSON.stringify(key)).slice(3, -3).replaceAll('/', '\\\\\\/')],
+    ['in HTML', key.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')],
+    [
+      'in HTML by numbers',
+      [...key].map((one, at) => (at % 2 ? `&#${one.charCodeAt(0)};` : `&#x${one.charCodeAt(0).toString(16)};`)).join(''),
+    ],
+    ['in a form', 'with+a+space'],
+    ['as Basic', basic],
+    ['as Basic without the scheme', basic.slice(6)],
+    ['as the user of Basic', 'john.smith'],
+    ['as the password of Basic', 'pa/ss+w"örd'],
+    ['as both', 'john.smith:pa/ss+w"örd'],
+    ['as the password, percent-encoded', encodeURIComponent('pa/ss+w"örd')],
+    ['as the password in JSON', 'pa/ss+w\\"\\u00F6rd'],
+  ])('%s', (_, text) => {
+    expect(hide(`before ${text}, after`)).toBe('before [credential], after');
+    expect(
+      openRedactor(credential)
+        .hideBytes(Buffer.from(`\0${text}\xff`))
+        .toString(),
+    ).toBe('\0[credential]\xff');
+  });
+
+  test.each([0, 1, 2])('inside of base64, %i bytes from its beginning', (before) => {
+    for (const encoding of ['base64', 'base64url'] as const) {
+      const encoded = Buffer.from(`${'x'.repeat(before)}${key} and more`).toString(encoding);
+      const hidden = hide(encoded);
+      expect(hidden).toContain('[credential]');
+      expect(Buffer.from(hidden.replace('[credential]', ''), encoding).toString()).not.toContain('t0ken');
+    }
+  });
+
+  test('wherever and however often it stands, and only then it is noted', () => {
+    const redactor = openRedactor(credential);
+    expect(redactor.hide('nothing here %41 \\u0041 &amp;')).toBe('nothing here %41 \\u0041 &amp;');
+    expect(redactor.hasFound).toBe(false);
+    expect(redactor.hide(`${key}${key} ü ${key}`)).toBe('[credential][credential] ü [credential]');
+    expect(redactor.hasFound).toBe(true);
+  });
+
+  test('not a value of fewer than 8 characters, and nothing without a credential', () => {
+    expect(hide('abc')).toBe('abc');
+    expect(hide('not-sent-and-not-hidden')).toBe('not-sent-and-not-hidden');
+    expect(openRedactor(undefined).hide(key)).toBe(key);
+    expect(openRedactor({ headers: { a: 'abc' }, query: {}, signing_key: '', origins: [] }).hide('abcabcabcabc')).toBe('abcabcabcabc');
+  });
+});
+
+test('the parts of a value that are secrets themselves', () => {
+  expect(partsOf('Bearer abc.def')).toEqual(['Bearer abc.def', 'abc.def']);
+  expect(partsOf('Token token="abc", nonce=def')).toEqual(['Token token="abc", nonce=def', 'token="abc", nonce=def', 'abc', 'def']);
+  expect(partsOf(basic).slice(2)).toEqual(['john.smith:pa/ss+w"örd', 'john.smith', 'pa/ss+w"örd']);
+  expect(partsOf(`Basic ${btoa('sk_live_1:')}`).slice(2)).toEqual(['sk_live_1:', 'sk_live_1']);
+});
+
+test('whatever the value and the text around it, the value is gone and the rest stays', () => {
+  const value = fc.string({ minLength: 8, maxLength: 40, unit: fc.constantFrom(...'abz019 /\\%&+"<>=._-~ü') });
+  const clean = fc.string({ unit: fc.constantFrom(...'ABC {}[]:,\n') });
+  const spelled = [(text: string) => text, encodeURIComponent, (text: string) => JSON.stringify(text).slice(1, -1)];
+  fc.assert(
+    fc.property(value, clean, clean, fc.constantFrom(...spelled), (secret, before, after, spell) => {
+      const { hide } = openRedactor({ headers: { a: secret }, query: {}, signing_key: '', origins: [] });
+      expect(hide(before + spell(secret) + after)).toBe(`${before}[credential]${after}`);
+    }),
+  );
+});
+
+test('a megabyte of what could be the beginning of something takes no time', () => {
+  const large = {
+    headers: Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [name, `${name}${'/%\\x'.repeat(1_000)}`])),
+    query: {},
+    signing_key: '',
+    origins: [],
+  };
+  const { hide: hideLarge } = openRedactor(large);
+  const startedMs = performance.now();
+  for (const part of ['\\', '%', '%25', '&amp;', '\\u00', 'a/%\\x']) hideLarge(part.repeat(1_000_000 / part.length));
+  expect(performance.now() - startedMs).toBeLessThan(60_000);
+});

@@ -1,0 +1,218 @@
+import { gunzipSync } from 'node:zlib';
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Context } from 'aws-lambda';
+import { type Action, serve } from '../../functions/core/http/serve.ts';
+import type { Execution } from '../../functions/core/store/stats.ts';
+import type { IntentInput } from '../../schemas/intent.ts';
+import { type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
+import { eventOf } from '../support/invoke.ts';
+import { intentOf, serviceNamed } from '../support/records.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+let gate: Gate;
+let upstream: Awaited<ReturnType<typeof startUpstream>>;
+let serviceId: string;
+let steps: Action;
+let pat: string;
+let counted: Execution[];
+let answer: { status: number; body: string; headers: Record<string, string> };
+let count = 0;
+
+beforeAll(async () => {
+  gate = await startGate();
+  upstream = await startUpstream((_, response) => {
+    response.writeHead(answer.status, { 'Content-Type': 'application/json', ...answer.headers }).end(answer.body);
+  });
+  serviceId = (await gate.services.create(serviceNamed('Answers'))).service_id;
+});
+afterAll(async () => {
+  await upstream.stop();
+  await gate.stop();
+});
+beforeEach(async () => {
+  count++;
+  counted = [];
+  steps = gate.openExecute({ stats: { count: async (execution) => void counted.push(execution) } });
+  pat = await obtainPat(gate, await newAgent());
+  answer = { status: 200, body: '{}', headers: {} };
+  upstream.seen.length = 0;
+});
+
+const uid = () => `test.example:answers-${count}:v1`;
+const definition = (more: Partial<IntentInput> = {}): IntentInput =>
+  intentOf(uid(), {
+    endpoint: { url: `http://127.0.0.1:${upstream.port}/things`, method: 'POST', content_type: 'application/json' },
+    input_parameters: [{ name: 'p', type: 'any' }],
+    output_parameters: [],
+    ...more,
+  });
+const register = (more: Partial<IntentInput> = {}) => gate.intents.create(serviceId, definition(more));
+/** Executes the intent, and reads the answer as text too: JSON.parse rounds numbers. */
+async function run(more: object | string = {}, headers: Record<string, string> = {}) {
+  const body =
+    typeof more === 'string' ? `{"intent_uid":"${uid()}",${more}}` : JSON.stringify({ intent_uid: uid(), parameters: {}, ...more });
+  const event = eventOf({
+    method: 'POST',
+    path: '/api/intents/execute',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${pat}`, ...headers },
+    body,
+  });
+  const answered = await serve(steps, { protocol: 'proto' })(event, { getRemainingTimeInMillis: () => 29_000 } as Context);
+  return {
+    status: answered.statusCode,
+    headers: answered.headers as Record<string, string>,
+    text: answered.body,
+    body: JSON.parse(answered.body),
+  };
+}
+
+const key = { 'Idempotency-Key': 'one' };
+
+describe('an answer that does not match output_parameters', () => {
+  const output_parameters = [{ name: 'total', type: 'number', required: true } as const];
+
+  test('is passed on, named in a header, and counted once', async () => {
+    await register({ output_parameters: [...output_parameters, { name: 'größe, %', type: 'string', required: true }] });
+    answer = { status: 201, body: '{"order_id":"A1"}', headers: {} };
+    const first = await run({}, key);
+    expect([first.status, first.body]).toEqual([200, { order_id: 'A1' }]);
+    expect(first.headers['Answer-Issues']).toBe('/total, /gr%C3%B6%C3%9Fe%2C%20%25');
+    const replayed = await run({}, key);
+    expect([replayed.status, replayed.body, replayed.headers['Answer-Issues']]).toEqual([200, first.body, first.headers['Answer-Issues']]);
+    expect(counted.map(({ outcome, hasDrifted }) => [outcome, hasDrifted])).toEqual([
+      ['OK', true],
+      ['OK', undefined],
+    ]);
+  });
+
+  test('has a header of at most 1 KB', async () => {
+    const names = Array.from({ length: 60 }, (_, at) => `${'x'.repeat(50)}-${at}`);
+    await register({ output_parameters: names.map((name) => ({ name, type: 'string', required: true })) });
+    const { headers } = await run();
+    const pointers = headers['Answer-Issues']?.split(', ') ?? [];
+    expect(headers['Answer-Issues']?.length).toBeLessThanOrEqual(1_024);
+    expect(pointers.length).toBeGreaterThan(15);
+    expect(pointers).toEqual([...names.slice(0, pointers.length - 1).map((name) => `/${name}`), '...']);
+  });
+
+  test('is refused if the intent is strict, and is known to have been executed', async () => {
+    await register({ output_parameters, strict: true });
+    answer.body = '{"order_id":"A1"}';
+    for (const isReplayed of [undefined, 'true']) {
+      const { status, body, headers } = await run({}, key);
+      expect([status, body.error.code, headers['Idempotent-Replayed']]).toEqual([502, 'INTENT_EXECUTION_FAILED', isReplayed]);
+      expect(body.error.message).toMatch(/^The call was executed, .* Do not send the call again\.$/);
+      expect(body.error.details).toMatchObject({
+        outcome: 'executed',
+        upstream_status: 200,
+        issues: [{ path: '/total', problem: 'is required and must be a number' }],
+        upstream_body: { order_id: 'A1' },
+      });
+    }
+    expect(upstream.seen).toHaveLength(1);
+    expect(counted.map(({ hasDrifted }) => hasDrifted)).toEqual([true, undefined]);
+    answer.body = '{"total":1.10}';
+    expect(await run()).toMatchObject({ status: 200 });
+  });
+});
+
+describe('what may leave', () => {
+  const body = '{"name":"x","customer":{"iban":"DE-CANARY"},"items":[{"price":1.10,"cost":2}]}';
+
+  test('is what the intent names, and what the caller names of that', async () => {
+    await register({ fields: ['/name', '/items/price'] });
+    answer.body = body;
+    expect((await run({}, key)).text).toBe('{"name":"x","items":[{"price":1.10}]}');
+    expect((await run({ fields: ['/items', '/customer'] }, key)).text).toBe('{"items":[{"price":1.10}]}');
+    expect((await run({ fields: ['/customer'] }, key)).text).toBe('{}');
+  });
+
+  test('is all that is kept', async () => {
+    await register({ fields: ['/name'] });
+    answer.body = body;
+    await run({}, key);
+    answer = { ...answer, status: 409 };
+    await run({}, { 'Idempotency-Key': 'two' });
+    const { Items: items = [] } = await gate.database.client.send(new ScanCommand({ TableName: gate.database.tableNames.activity }));
+    const kept = items.flatMap(({ outcome }) => (outcome instanceof Uint8Array ? gunzipSync(outcome).toString() : []));
+    expect(kept.filter((one) => one.includes('{"name":"x"}'))).toHaveLength(2);
+    expect(kept.join()).not.toContain('CANARY');
+  });
+
+  test('is asked again of an answer that was kept before the intent named less', async () => {
+    await register();
+    answer.body = body;
+    expect((await run({}, key)).body).toHaveProperty('customer');
+    answer = { ...answer, status: 422 };
+    expect((await run({}, { 'Idempotency-Key': 'two' })).body.error.details.upstream_body).toHaveProperty('customer');
+    await gate.intents.replace(uid(), definition({ fields: ['/name'] }), () => true);
+    expect((await run({}, key)).body).toEqual({ name: 'x' });
+    expect((await run({}, { 'Idempotency-Key': 'two' })).body.error.details.upstream_body).toEqual({ name: 'x' });
+    expect(upstream.seen).toHaveLength(2);
+  });
+});
+
+describe('max_bytes', () => {
+  test.each<[string, string]>([
+    ['0', 'must be at least 100, or be left out for the whole answer'],
+    ['-1', 'must be at least 100, or be left out for the whole answer'],
+    ['1.5', 'must be an integer'],
+    ['1e400', 'must be a number'],
+    ['"20"', 'must be a number'],
+    ['null', 'must be a number'],
+    ['2000001', 'must be at most 2000000, or be left out for the whole answer'],
+  ])('of %s is refused', async (value, problem) => {
+    await register();
+    const { status, body } = await run(`"parameters":{},"max_bytes":${value}`);
+    expect([status, body.error.details.issues]).toEqual([400, [{ path: '/max_bytes', problem }]]);
+    expect(upstream.seen).toHaveLength(0);
+  });
+
+  test('cuts the answer, says where, and is no part of what a key stands for', async () => {
+    await register();
+    const items = Array.from({ length: 412 }, (_, id) => ({ id }));
+    answer.body = JSON.stringify({ items, next: 'token' });
+    const cut = await run('"parameters":{},"max_bytes":2e2', key);
+    const { length } = cut.body.items;
+    expect(cut.body).toEqual({ items: items.slice(0, length), next: 'token', cut: { at: `/items/${length}`, total: 412 } });
+    expect(cut.headers['Answer-Cut']).toBe(`at="/items/${length}", total=412`);
+    expect(cut.text.length).toBeLessThanOrEqual(200);
+    const whole = await run({}, key);
+    expect([whole.body, whole.headers['Answer-Cut']]).toEqual([{ items, next: 'token' }, undefined]);
+    expect(upstream.seen).toHaveLength(1);
+  });
+});
+
+describe('numbers keep every digit', () => {
+  const numbers = '{"id":9007199254740993,"amount":0.1234567890123456789,"price":1.10,"far":1e400,"list":[-0,1E2]}';
+
+  test('to the service, back, and in what is kept', async () => {
+    await register({
+      input_parameters: [
+        { name: 'p', type: 'object' },
+        { name: 'd', type: 'any', default: JSON.parse('1') },
+      ],
+    });
+    answer.body = numbers;
+    const first = await run(`"parameters":{"p":${numbers}}`, key);
+    expect([first.status, first.text]).toEqual([200, numbers]);
+    expect(upstream.seen[0]?.body).toBe(`{"p":${numbers},"d":1}`);
+    expect((await run(`"parameters":{"p":${numbers}}`, key)).text).toBe(numbers);
+    const same = numbers.replace('1.10', '1.1').replace('1E2', '100');
+    expect((await run(`"parameters":{"p":${same}}`, key)).headers['Idempotent-Replayed']).toBe('true');
+    const rounded = await run(`"parameters":{"p":${numbers.replace('993', '992')}}`, key);
+    expect([rounded.status, rounded.body.error.details.reason]).toEqual([409, 'other_request']);
+    expect((await run(`"parameters":{"p":${numbers}},"fields":["/amount","/list"]`, key)).text).toBe(
+      '{"amount":0.1234567890123456789,"list":[-0,1E2]}',
+    );
+    expect(upstream.seen).toHaveLength(1);
+  });
+
+  test('in the path', async () => {
+    const url = `http://127.0.0.1:${upstream.port}/things/{p}`;
+    await register({ endpoint: { url, method: 'GET', content_type: 'application/json' } });
+    await run('"parameters":{"p":9007199254740993}');
+    expect(upstream.seen[0]?.url).toBe('/things/9007199254740993');
+  });
+});
