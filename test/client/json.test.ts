@@ -15,15 +15,20 @@ test('integers keep every digit, in both directions', () => {
   expect(stringifyJson(value)).toBe(text);
 });
 
+/** Whole numbers that a double may have been rounded to: `JSON.stringify` writes them with all digits below 1e21. */
+const toExact = (_: string, member: unknown) =>
+  typeof member === 'number' && !Number.isSafeInteger(member) && /^-?\d+$/.test(String(member)) ? BigInt(String(member)) : member;
+
 test('everything else is read and written as JSON.parse and JSON.stringify do', () => {
   const value = fc.oneof(fc.jsonValue(), fc.dictionary(fc.constantFrom('a', '__proto__', '1234567890123456'), fc.jsonValue()));
   fc.assert(
     fc.property(value, (given) => {
       const text = JSON.stringify(given);
       // the digits in the text make the slower way be taken
-      expect(parseJson(`[${text},"1234567890123456"]`)).toEqual([JSON.parse(text), '1234567890123456']);
+      expect(parseJson(`[${text},"1234567890123456"]`)).toEqual([JSON.parse(text, toExact), '1234567890123456']);
       expect(stringifyJson(given)).toBe(text);
     }),
+    { examples: [[9007199254740992], [-1e20], [1e21]] },
   );
   expect(parseJson('[1234567890123456.5,1e22,12345678901234567e1]')).toEqual([1234567890123456.5, 1e22, Number('12345678901234567e1')]);
   expect(() => parseJson('{"a":12345678901234567')).toThrow(SyntaxError);

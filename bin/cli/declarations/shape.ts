@@ -35,7 +35,8 @@ export const readParameters = (parameters: readonly Parameter[]): Shape => ({
     name: parameter.name,
     description: parameter.description,
     isRequired: parameter.required === true && parameter.default === undefined,
-    shape: readSchema(parameter),
+    // the schema of its document, if the parameter has kept it, says more than the parameter itself
+    shape: readSchema('schema' in parameter ? parameter.schema : parameter),
   })),
 });
 

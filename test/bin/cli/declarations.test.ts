@@ -48,6 +48,25 @@ describe('what a schema says to types', () => {
   });
 });
 
+test('a parameter that has kept the schema of its document is what that says', () => {
+  const schema = {
+    type: 'object',
+    properties: { city: { type: 'string' }, lines: { type: 'array', items: { enum: [1, 2] } } },
+    required: ['city'],
+  };
+  const address = { name: 'address', type: 'object', required: true, schema } as const;
+  const intents = [intentOf('a.example:b:v1', { input_parameters: [address] })];
+  expect([...writeTypeScript(intents, 'client')].join('')).toContain(`
+        address: {
+          city: string;
+          lines?: readonly (1 | 2)[] | undefined;
+        };
+`);
+  const python = [...writePython(intents)].join('');
+  expect(python).toContain('_P1_1 = TypedDict("_P1_1", {"city": str, "lines": NotRequired[Sequence[Literal[1, 2]]]})\n');
+  expect(python).toContain('_P1 = TypedDict("_P1", {"address": _P1_1})\n');
+});
+
 test.each([
   ['TypeScript', (intents: ReturnType<typeof intentOf>[]) => [...writeTypeScript(intents, 'intent-gate-client')].join('')],
   ['Python', (intents: ReturnType<typeof intentOf>[]) => [...writePython(intents)].join('')],
