@@ -3,28 +3,34 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { addressIn, fetchPolicyInWords } from '../../../client/policy.ts';
 import { compareForRegistry } from '../../../functions/core/policy/compare.ts';
 import { compilePolicy, type Grants } from '../../../functions/core/policy/compile.ts';
+import type { JudgedIntent } from '../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../functions/core/policy/contradictions.ts';
 import { describeChanges, describePolicy } from '../../../functions/core/policy/describe.ts';
 import { type Explanation, explainCall } from '../../../functions/core/policy/explain.ts';
 import { formatMoney } from '../../../functions/core/policy/money.ts';
 import { placeholder } from '../../../functions/core/policy/placeholder.ts';
-import { PolicyError } from '../../../functions/core/policy/reading.ts';
+import { PolicyError, type Rule } from '../../../functions/core/policy/reading.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
+import { findUnknownNames, type KnownNames } from '../../../functions/core/policy/unknown-names.ts';
+import type { Issue } from '../../../schemas/errors.ts';
 import { intentUid } from '../../../schemas/intent-uid.ts';
 import { type Policy, policy as policySchema } from '../../../schemas/policy.ts';
 import { isStackAt, readDescription } from '../../local/stack-file.ts';
 import { readAnswer } from '../../probes.ts';
 import { type CliContext, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
-import { readRegistry } from '../registry/files.ts';
-import { listAllIntents, listServices } from '../registry/read.ts';
+import { readNames, sayUnknownIntent } from '../registry/names.ts';
 
 export function addPolicy(program: CommandUnknownOpts): void {
   const policy = program.command('policy').description('The usage policy: show, diff, explain');
   policy
     .command('show [file]')
     .description('Show the policy that agents have to sign, in plain sentences; with a file what that says, and what it grants')
-    .action(async (file, _, command) => (file === undefined ? showInForce(openContext(command)) : showFile(openContext(command), file)));
+    .option('--registry <file>', 'a registry file or folder to look names up in, in place of the gate')
+    .action(async (file, { registry }, command) => {
+      const context = openContext(command);
+      return file === undefined ? showInForce(context) : showFile(context, file, registry);
+    });
   policy
     .command('diff [file] [after]')
     .description('Show what a policy file would change of the policy in force, or of another file. Exit code 2 if it would')
@@ -35,25 +41,36 @@ export function addPolicy(program: CommandUnknownOpts): void {
         file !== undefined && after !== undefined
           ? betweenFiles(file, after)
           : await fromInForce(context, file ?? chooseFile(context.api.baseUrl));
-      if (registry === undefined) return showChange(context, change);
-      return showForRegistry(context, change, await readUids(context, registry));
+      const rules = [change.before, change.after].flatMap((policy) => compile(policy, change.address).rules);
+      const names = await readNames(context, registry, rules);
+      const unknown = checkNames(context, compile(change.after, change.address).rules, names);
+      if (registry === undefined || !names) showChange(context, change, unknown);
+      else showForRegistry(context, change, names.intents, unknown);
     });
   policy
     .command('explain <intent_uid>')
     .description('Show whether the policy permits a call, which of its rules decide, and why')
     .option('-p, --param <name=value...>', 'a parameter of the call; what is valid JSON is taken as JSON, anything else as text')
     .option('--file <file>', 'a policy file in place of the policy in force')
+    .option('--registry <file>', 'a registry file or folder to look the intent up in, in place of the gate')
     .option('--at <time>', 'when the call is made, such as 2026-02-28T12:00:00Z, if not now')
     .option('--key <thumbprint>', "RFC 7638 thumbprint of the agent's key")
-    .action(async (uid, { param = [], file, at, key = '' }, command) => {
+    .action(async (uid, { param = [], file, registry, at, key = '' }, command) => {
       const context = openContext(command);
       const [fault] = intentUid.safeParse(uid).error?.issues ?? [];
       if (fault) throw usageFailure(`The intent_uid ${fault.message}.`);
       const nowMs = at === undefined ? Date.now() : Date.parse(at);
       if (Number.isNaN(nowMs)) throw usageFailure('--at takes a date and time such as 2026-02-28T12:00:00Z.');
       const { policy, address } = file === undefined ? await readInForce(context) : { policy: readTemplate(file), address: placeholder };
-      const call = { intentUid: uid, parameters: readPairs(param), thumbprint: key, nowMs };
-      showExplanation(context, explainCall(compile(policy, address, file).rules, call));
+      const parameters = readPairs(param);
+      const { rules } = compile(policy, address, file);
+      const names = await readNames(context, registry, rules, [uid]);
+      const unknown = checkNames(context, rules, names);
+      const intent = names?.intents.find(({ intentUid: known }) => known === uid);
+      if (names && !intent) throw new CliFailure('drift', `${sayUnknownIntent(uid, names)}.`);
+      const call = { ...(intent ?? { intentUid: uid }), parameters, thumbprint: key, nowMs };
+      showExplanation(context, explainCall(rules, call));
+      refuseUnknown(unknown);
     });
 }
 
@@ -63,7 +80,8 @@ async function showInForce({ api, terminal }: CliContext): Promise<void> {
   terminal.json(policy);
 }
 
-function showFile({ terminal }: CliContext, file: string): void {
+async function showFile(context: CliContext, file: string, registry: string | undefined): Promise<void> {
+  const { terminal } = context;
   const [policy, inWords, grants] = readFile(file, (template) => [
     template,
     describePolicy(template, placeholder),
@@ -76,7 +94,9 @@ function showFile({ terminal }: CliContext, file: string): void {
   terminal.say(`lmt:            ${lmt ? `${lmt.rate} in any ${lmt.period} seconds` : 'none'}`);
   for (const { path, problem } of readFile(file, (template) => findContradictions(template, placeholder, Date.now())))
     terminal.remark(`Warning: ${path} ${problem}`);
+  const unknown = checkNames(context, grants.rules, await readNames(context, registry, grants.rules));
   terminal.json({ policy, sentences: inWords, ...grants });
+  refuseUnknown(unknown);
 }
 
 /** The file that the local stack was started with, for a gate that is one. */
@@ -119,35 +139,22 @@ const betweenFiles = (before: string, after: string): Change => ({
   same: 'The two say the same.',
 });
 
-function showChange({ terminal }: CliContext, { before, after, address, drift, same }: Change): void {
+function showChange({ terminal }: CliContext, { before, after, address, drift, same }: Change, unknown: Issue[]): void {
   const changes = describeChanges(before, after, address);
   for (const change of changes) terminal.say(change);
   terminal.json({ changes });
+  refuseUnknown(unknown);
   if (changes.length > 0) throw new CliFailure('drift', drift);
   terminal.say(same);
 }
 
-/** @param registry - true for that of the gate */
-async function readUids(context: CliContext, registry: string | true): Promise<string[]> {
-  const uids: string[] = [];
-  if (registry !== true) {
-    for (const { intents } of await readRegistry(registry)) uids.push(...intents.map(({ intent_uid }) => intent_uid));
-  } else {
-    // the gate is asked for its address only here
-    const { api } = context;
-    for await (const { service_id } of listServices(api)) {
-      uids.push(...(await listAllIntents(api, service_id)).map(({ intent_uid }) => intent_uid));
-    }
-  }
-  return uids.sort();
-}
-
-function showForRegistry({ terminal }: CliContext, { before, after, address, drift }: Change, uids: string[]): void {
-  const changes = compareForRegistry(
-    compile(before, address),
-    compile(after, address),
-    uids.map((intentUid) => ({ intentUid })),
-  );
+function showForRegistry(
+  { terminal }: CliContext,
+  { before, after, address, drift }: Change,
+  intents: readonly JudgedIntent[],
+  unknown: Issue[],
+): void {
+  const changes = compareForRegistry(compile(before, address), compile(after, address), intents);
   const { gained, lost, limitedOtherwise } = changes;
   for (const uid of gained) terminal.say(`gained  ${uid}`);
   for (const uid of lost) terminal.say(`lost    ${uid}`);
@@ -157,8 +164,21 @@ function showForRegistry({ terminal }: CliContext, { before, after, address, dri
     for (const sentence of now.filter((one) => !earlier.includes(one))) terminal.say(`  new: ${sentence}`);
   }
   terminal.json({ gained, lost, limited_otherwise: limitedOtherwise });
+  refuseUnknown(unknown);
   if (gained.length + lost.length + limitedOtherwise.length > 0) throw new CliFailure('drift', drift);
-  terminal.say(`Nothing changes for the ${uids.length} intents of the registry.`);
+  terminal.say(`Nothing changes for the ${intents.length} intents of the registry.`);
+}
+
+/** What a policy names and nothing has; says so if that was not looked up. */
+function checkNames({ terminal }: CliContext, rules: readonly Rule[], names: KnownNames | undefined): Issue[] {
+  if (names) return findUnknownNames(rules, names);
+  terminal.remark('The names in the policy were not checked. Give a gate with --url, or a registry file with --registry.');
+  return [];
+}
+
+/** A rule about a name that does not exist has no effect: a misspelt prohibition would prohibit nothing. */
+function refuseUnknown(unknown: Issue[]): void {
+  if (unknown.length > 0) throw new CliFailure('drift', 'The policy names what does not exist in the registry:', { issues: unknown });
 }
 
 function showExplanation({ terminal }: CliContext, { isPermitted, decidedBy, rules, charges }: Explanation): void {

@@ -28,7 +28,7 @@ export const names = ({ kind, entry }: Rule, intentUid: string): boolean =>
  * and it fulfils that of a prohibition or limit. A condition on a parameter of another intent asks nothing of a permission, and is never
  * fulfilled for a prohibition or limit.
  */
-function isFulfilled({ kind }: Rule, condition: Condition, call: Call): boolean {
+export function isFulfilled({ kind }: Rule, condition: Condition, call: Call): boolean {
   if (!concerns(condition, call.intentUid)) return kind === 'permission';
   return holds(condition, call) ?? kind !== 'permission';
 }

@@ -7,6 +7,7 @@ import type { Condition } from './conditions.ts';
 import { type Complain, type Place, readConstraints, type StatedLimit, termOf } from './constraints.ts';
 import { type Payment, readDuty, type StatedBudget } from './duties.ts';
 import { type Charge, mergeCharges } from './limits.ts';
+import { findTooManyLimits } from './limits-per-call.ts';
 import { placeholder } from './placeholder.ts';
 import { coversEntry, everyIntent, oneIntent, oneNamespace } from './scope.ts';
 
@@ -52,9 +53,6 @@ export class PolicyError extends Error {
   }
 }
 
-/** All windows of an agent's key are in one item, and change with one write. */
-export const maxWindows = 8;
-
 /**
  * Reads a policy whose `{base_url}` is filled in.
  * @throws PolicyError naming every place that the gate does not understand, and so could not keep
@@ -81,7 +79,7 @@ export function interpretPolicy(policy: Policy, baseUrl: string): PolicyReading 
   if (reading.isExceedingProhibited && reading.rules.every(({ charges }) => charges.every(({ currency }) => currency !== undefined))) {
     complain(['prohibition'], 'must not prohibit exceeding a rate limit that no permission states');
   }
-  checkWindows(reading.rules, issues);
+  issues.push(...findTooManyLimits(reading.rules));
   if (issues.length > 0) throw new PolicyError(issues);
   return reading;
 }
@@ -277,13 +275,6 @@ function statePrices(rules: readonly Rule[]): void {
   for (const charge of rules.flatMap(({ charges }) => charges)) {
     const most = dearest.get(charge.id) ?? charge.cost;
     if (most > charge.cost) charge.dearest = most;
-  }
-}
-
-function checkWindows(rules: readonly Rule[], issues: Issue[]): void {
-  const windows = new Map(rules.flatMap(({ charges }) => charges.map((charge) => [charge.id, charge] as const)));
-  for (const { rule = '' } of [...windows.values()].slice(maxWindows)) {
-    issues.push({ path: rule, problem: `must be left out: a policy has at most ${maxWindows} different limits and budgets` });
   }
 }
 

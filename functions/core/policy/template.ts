@@ -7,21 +7,23 @@ import { ApiError } from '../api-error.ts';
 import { isObject, issuesOf, parseJson, pointer } from '../json.ts';
 import { placeholder } from './placeholder.ts';
 import { interpretPolicy, isWithin, PolicyError } from './reading.ts';
+import { respellPolicy } from './spellings.ts';
 
 /** A policy whose URIs still hold the placeholder. */
 export type PolicyTemplate = Policy;
 
 /**
- * Reads the text of a policy file.
+ * Reads the text of a policy file, in any of ODRL's spellings, into the one that agents are served.
  * @param baseUrl - what the placeholder stands for
  * @throws PolicyError naming every place, if it is not JSON or not a policy (specification section 2.3). If it is not, the places are also
  * named that the gate does not understand.
  */
 export function parsePolicyTemplate(text: string, baseUrl = 'https://gate.example'): PolicyTemplate {
-  const { value, issues: repeated } = parseText(text);
+  const { value: written, issues: repeated } = parseText(text);
+  const { value, issues: misspelt } = respellPolicy(written);
   const filled = fillIn(value, baseUrl);
   const result = policy.safeParse(filled, { reportInput: true });
-  const issues = [...repeated, ...(result.success ? [] : issuesOf(result.error)), ...findHidden(value)];
+  const issues = [...repeated, ...misspelt, ...(result.success ? [] : issuesOf(result.error)), ...findHidden(value)];
   if (issues.length > 0) throw new PolicyError([...issues, ...findMisunderstood(filled, baseUrl, issues)]);
   // not zod's copy: its members stand in the order of the schema, and agents sign what they were served
   return value as PolicyTemplate;

@@ -15,11 +15,43 @@ beforeAll(async () => {
 
 const sample = (name: string) => resolve('samples/policies', `${name}.json`);
 
+const unchecked = 'The names in the policy were not checked. Give a gate with --url, or a registry file with --registry.\n';
+
+test('a misspelt prohibition is an error, and so is an intent that does not exist', async () => {
+  const registry = join(folder, 'names.json');
+  const intents = [intentOf('api.github.com:repos-delete:v23'), intentOf('api.github.com:repos-get:v23')];
+  writeFileSync(registry, JSON.stringify({ registry: 1, services: [{ ...serviceNamed('GitHub'), intents }] }));
+  const policy = join(folder, 'misspelt.json');
+  const target = '{base_url}/api/intents';
+  const write = (uid: string) => {
+    const prohibition = [{ target: `${target}/${uid}`, action: 'execute' }];
+    writeFileSync(policy, JSON.stringify({ permission: [{ target, action: 'execute' }], prohibition }));
+  };
+  write('api.github.com:repo-delet:v23');
+  const said = expect.stringMatching(
+    /names what does not exist[\s\S]*\/prohibition\/0\/target names the intent "api.github.com:repo-delet:v23", which does not exist; the nearest is "api.github.com:repos-delete:v23"/,
+  );
+  expect(await run(['policy', 'show', policy, '--registry', registry])).toMatchObject({ code: 2, stderr: said });
+  expect(await run(['policy', 'diff', sample('everything'), policy, '--registry', registry])).toMatchObject({ code: 2, stderr: said });
+  const explain = ['policy', 'explain', '--file', policy, '--registry', registry];
+  expect(await run([...explain, 'api.github.com:repos-get:v23'])).toMatchObject({ code: 2, stderr: said });
+  write('api.github.com:repos-delete:v23');
+  expect(await run(['policy', 'show', policy, '--registry', registry])).toMatchObject({ code: 0, stderr: '' });
+  expect(await run([...explain, 'api.github.com:repos-delete:v23'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Refused by/),
+  });
+  expect(await run([...explain, 'nope:nope:v1'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('names the intent "nope:nope:v1", which does not exist; the nearest is'),
+  });
+});
+
 test('a call is explained: which rules decide, and why', async () => {
   const words = ['policy', 'explain', 'payments.example:refund:v1', '--file', sample('no-large-refunds'), '--param'];
   expect(await run([...words, 'amount=500'])).toEqual({
     code: 0,
-    stderr: '',
+    stderr: unchecked,
     stdout: [
       'Refused by /prohibition/0/constraint/0.',
       'applies  /permission/0  You may execute every intent, at most 60 times a minute.',
@@ -63,8 +95,7 @@ test('a change is told by the intents of a registry', async () => {
 test('what a file says without effect is told, and what cannot be kept is refused with its places', async () => {
   expect(await run(['policy', 'show', sample('all-but-one')])).toMatchObject({
     code: 0,
-    stderr:
-      'Warning: /permission/1 allows nothing, because /prohibition/0 prohibits all of it: You may execute the intent payments.example:transfer:v1, at most 5 times a day.\n',
+    stderr: `Warning: /permission/1 allows nothing, because /prohibition/0 prohibits all of it: You may execute the intent payments.example:transfer:v1, at most 5 times a day.\n${unchecked}`,
   });
   expect((await run(['policy', 'show', sample('trial-period')])).stderr).toMatch(
     /^Warning: \/permission\/0 allows nothing, because .* any more: /,

@@ -437,7 +437,7 @@ describe('compilePolicy', () => {
       'a ninth limit',
       permit({ constraint: Array.from({ length: 9 }, (_, at) => rate(at + 1, 'minute')) }),
       '/permission/0/constraint/8',
-      'must be left out: a policy has at most 8 different limits and budgets',
+      `counts the same calls as ${Array.from({ length: 8 }, (_, at) => `/permission/0/constraint/${at}`).join(', ')}: at most 8 limits and budgets may apply to one call`,
     ],
     [
       'a condition that another permission goes round',

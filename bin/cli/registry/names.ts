@@ -1,0 +1,84 @@
+import { judgedIntent } from '../../../functions/core/policy/conditions.ts';
+import type { Rule } from '../../../functions/core/policy/reading.ts';
+import { describeUnknown, type KnownIntent, type KnownNames } from '../../../functions/core/policy/unknown-names.ts';
+import { type IntentInput, intentPage } from '../../../schemas/intent.ts';
+import { readDescription } from '../../local/stack-file.ts';
+import type { CliContext } from '../context.ts';
+import { CliFailure } from '../failure.ts';
+import { readRegistry } from './files.ts';
+import { findIntent, listAllIntents, listServices, readPages } from './read.ts';
+
+type Described = Pick<IntentInput, 'intent_uid' | 'tags'> & { endpoint: { method: string }; input_parameters: readonly { name: string }[] };
+
+const toKnown = (intent: Described, service: { service_id?: string; service_name: string }): KnownIntent => ({
+  ...judgedIntent(intent, service),
+  parameters: intent.input_parameters.map(({ name }) => name),
+});
+
+/**
+ * The names that a policy may refer to: of a registry file, else of the gate.
+ * @param registry - a registry file or folder, or true for the gate's registry
+ * @param uids - intents that are asked about besides those of the rules
+ * @returns undefined if no gate is given, or that of `npm start` does not answer
+ */
+export async function readNames(
+  context: CliContext,
+  registry: string | true | undefined,
+  rules: readonly Rule[],
+  uids: readonly string[] = [],
+): Promise<KnownNames | undefined> {
+  if (typeof registry === 'string') {
+    const services = await readRegistry(registry);
+    return {
+      services: services.map(({ service }) => service),
+      intents: services.flatMap(({ service, intents }) => intents.map((intent) => toKnown(intent, service))),
+    };
+  }
+  const isNamed = registry === true || context.url !== undefined || Boolean(process.env.INTENT_GATE_URL);
+  if (!isNamed && readDescription() === undefined) return undefined;
+  try {
+    return await readFromGate(context, rules, uids);
+  } catch (error) {
+    if (!isNamed && error instanceof CliFailure && error.reason === 'unreachable') return undefined;
+    throw error;
+  }
+}
+
+/** Lists tell of the tags and parameters of intents; their methods, and what is not listed, are read one by one where rules ask for it. */
+async function readFromGate({ api }: CliContext, rules: readonly Rule[], uids: readonly string[]): Promise<KnownNames> {
+  const services = await Array.fromAsync(listServices(api));
+  const intents = new Map<string, KnownIntent>();
+  for (const { service_id, service_name } of services) {
+    for (const { intent_uid, tags } of await listAllIntents(api, service_id)) {
+      intents.set(intent_uid, { intentUid: intent_uid, tags, service: { service_id, service_name }, parameters: [] });
+    }
+  }
+  const isAsked = (subject: string) => rules.some(({ conditions }) => conditions.some((condition) => condition.subject.of === subject));
+  if (isAsked('parameter')) {
+    for await (const { intents: listed } of readPages(api, '/api/intents/search', {}, intentPage)) {
+      for (const { intent_uid, input_parameters } of listed) {
+        const known = intents.get(intent_uid);
+        if (known) intents.set(intent_uid, { ...known, parameters: input_parameters.map(({ name }) => name) });
+      }
+    }
+  }
+  const isNamed = (uid: string) =>
+    rules.some(
+      ({ entry, conditions }) =>
+        entry === `${uid}:execute` || conditions.some(({ subject }) => subject.of === 'parameter' && subject.uid === uid),
+    );
+  const wanted = [...intents.keys()].filter((uid) => isAsked('method') || isNamed(uid));
+  for (const uid of new Set([...wanted, ...uids])) {
+    const found = await findIntent(api, uid);
+    if (found) intents.set(uid, toKnown(found.record, found.record));
+  }
+  return { services, intents: [...intents.values()] };
+}
+
+/** That there is no such intent, and which is the nearest. */
+export const sayUnknownIntent = (uid: string, { intents }: KnownNames): string =>
+  `The call ${describeUnknown(
+    'intent',
+    uid,
+    intents.map(({ intentUid }) => intentUid),
+  )}`;

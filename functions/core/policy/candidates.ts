@@ -1,0 +1,60 @@
+import { methods } from '../../../schemas/intent.ts';
+import { days } from './clock.ts';
+import { type Call, type Condition, isDate, isInstant, type Scalar, type Subject } from './conditions.ts';
+
+/** Calls of which one meets these conditions on one thing, if any call does: the constants that they name, and values between and beyond them. */
+export function candidatesFor(subject: Subject, conditions: readonly Condition[], sinceMs: number): Call[] {
+  const constants = conditions.flatMap(({ values }) => values);
+  const call: Call = { intentUid: '', parameters: {}, thumbprint: '', nowMs: 0 };
+  switch (subject.of) {
+    case 'parameter': {
+      const values = [...neighbours(constants), true, false, 'a text that no policy names'];
+      const intentUid = subject.uid ?? '';
+      return [{ ...call, intentUid }, ...values.map((value) => ({ ...call, intentUid, parameters: { [subject.name]: value } }))];
+    }
+    case 'agentKey':
+      return [call, ...constants.map((value) => ({ ...call, thumbprint: String(value) }))];
+    case 'dateTime':
+      return [sinceMs, ...neighbours(constants).map((value) => Date.parse(String(value)))].map((nowMs) => ({ ...call, nowMs }));
+    case 'method':
+      return methods.map((method) => ({ ...call, method }));
+    case 'tag':
+      return subsetsOf(constants.map(String)).map((tags) => ({ ...call, tags }));
+    case 'service': {
+      const values = [...constants.map(String), 'a service that no policy names'];
+      return values.flatMap((service_id) => values.map((service_name) => ({ ...call, service: { service_id, service_name } })));
+    }
+    // every minute of a week, for which clocks do not change in any zone that matters to what a clock can show
+    case 'timeOfDay':
+    case 'dayOfWeek':
+      return Array.from({ length: days.length * 24 * 60 }, (_, minute) => ({ ...call, nowMs: Date.UTC(2026, 0, 5) + minute * 60_000 }));
+  }
+}
+
+/** Of more texts than this, not every subset is tried. */
+const maxTexts = 10;
+
+/** Every subset of some texts; of many, none, each, and all of them. */
+export function subsetsOf(texts: readonly string[]): string[][] {
+  const distinct = [...new Set(texts)];
+  if (distinct.length > maxTexts) return [[], ...distinct.map((text) => [text]), distinct];
+  return Array.from({ length: 2 ** distinct.length }, (_, chosen) => distinct.filter((_text, at) => (chosen >> at) % 2 === 1));
+}
+
+/** Values around constants and between them, of the same kinds. */
+function neighbours(constants: readonly Scalar[]): Scalar[] {
+  const around = (numbers: number[], step: number) => {
+    const sorted = numbers.toSorted((a, b) => a - b);
+    return sorted.flatMap((one, at) => [one - step, one, one + step, (one + (sorted[at + 1] ?? one)) / 2]);
+  };
+  const numbers = constants.filter((value) => typeof value === 'number');
+  const instants = constants.filter(isInstant).map((value) => Date.parse(value));
+  const dates = constants.filter(isDate).map((value) => Date.parse(value));
+  const day = 86_400_000;
+  return [
+    ...constants,
+    ...around(numbers, 1),
+    ...around(instants, 1).map((timeMs) => new Date(timeMs).toISOString()),
+    ...around(dates, day).map((timeMs) => new Date(timeMs).toISOString().slice(0, 10)),
+  ];
+}

@@ -1,0 +1,111 @@
+import type { Issue } from '../../../schemas/errors.ts';
+import { candidatesFor, subsetsOf } from './candidates.ts';
+import { days } from './clock.ts';
+import type { Call, Condition, Subject } from './conditions.ts';
+import { isFulfilled, names } from './judge.ts';
+import type { Rule } from './reading.ts';
+
+/** All windows that a call counts in change with one write, of an item that stays below 1 KB. */
+export const maxLimitsPerCall = 8;
+
+/** The most different limits and budgets of a policy: an agent's counter grows by about 100 bytes for each that counts something. */
+export const maxLimits = 64;
+
+/** Beyond so many combinations of what calls may be, the rest is taken to be possible at once. */
+const maxStates = 2_000;
+
+const limitsOf = (rules: readonly Rule[]) => new Map(rules.flatMap(({ charges }) => charges.map((charge) => [charge.id, charge] as const)));
+
+/**
+ * The limits of a policy that are too many, for all of it or for one call. Two conditions exclude each other if no value meets both: of a method,
+ * a service, a key, a parameter, the tags, or what a clock shows. Conditions on different things are taken to hold at once.
+ */
+export function findTooManyLimits(rules: readonly Rule[]): Issue[] {
+  const all = [...limitsOf(rules).values()];
+  if (all.length > maxLimits) {
+    return all
+      .slice(maxLimits)
+      .map(({ rule = '' }) => ({
+        path: rule,
+        problem: `must be left out: a policy has at most ${maxLimits} different limits and budgets`,
+      }));
+  }
+  const limiting = rules.filter(({ charges }) => charges.length > 0);
+  const found = new Map<string, Issue>();
+  for (const uid of regionsOf(limiting)) {
+    const together = findTogether(
+      limiting.filter((rule) => names(rule, uid)),
+      uid,
+    );
+    const path = together?.at(-1);
+    if (together === undefined || path === undefined) continue;
+    const others = together.slice(0, -1);
+    const problem = `counts the same calls${uid.startsWith('*') ? '' : ` of ${uid.replace(/:\*:\*$/, '')}`} as ${others.join(', ')}: at most ${maxLimitsPerCall} limits and budgets may apply to one call`;
+    const key = together.join(' ');
+    if (!found.has(key)) found.set(key, { path, problem });
+  }
+  return [...found.values()];
+}
+
+/** Intents of which each stands for all that the rules treat alike, as uids: those that are named, one of each namespace, and one of no other. */
+function regionsOf(rules: readonly Rule[]): string[] {
+  const named = rules.flatMap(({ entry, conditions }) => [
+    entry.replace(/:execute$/, ''),
+    ...conditions.flatMap(({ subject }) => (subject.of === 'parameter' && subject.uid !== undefined ? [subject.uid] : [])),
+  ]);
+  return [...new Set(['*:*:*', ...named])];
+}
+
+/** The places of limits that apply together to some call of an intent, if they are too many. */
+function findTogether(rules: readonly Rule[], intentUid: string): string[] | undefined {
+  const isTooMany = (some: readonly Rule[]) => limitsOf(some).size > maxLimitsPerCall;
+  let states = [rules].filter(isTooMany);
+  for (const group of groupsOf(rules)) {
+    const calls = callsOf(group, intentUid);
+    if (calls === undefined) continue;
+    const next = new Map<string, Rule[]>();
+    for (const state of states) {
+      for (const call of calls) {
+        const left = state.filter((rule) =>
+          rule.conditions.every((condition) => !group.includes(condition) || isFulfilled(rule, forZone(condition), call)),
+        );
+        if (isTooMany(left)) next.set(left.map(({ place }) => place).join(' '), left);
+      }
+      if (next.size > maxStates) break;
+    }
+    if (next.size > maxStates) break;
+    states = [...next.values()];
+  }
+  const [most] = states.toSorted((a, b) => limitsOf(b).size - limitsOf(a).size);
+  return most && [...limitsOf(most).values()].map(({ rule = '' }) => rule);
+}
+
+const clocks: readonly Subject['of'][] = ['timeOfDay', 'dayOfWeek'];
+
+/** The conditions on one thing: a parameter whether or not the intent is named, and both that a clock of one zone shows. */
+const groupsOf = (rules: readonly Rule[]): Condition[][] => [
+  ...Map.groupBy(
+    rules.flatMap(({ conditions }) => conditions),
+    ({ subject }) => (subject.of === 'parameter' ? `parameter ${subject.name}` : 'zone' in subject ? `clock ${subject.zone}` : subject.of),
+  ).values(),
+];
+
+/** What clocks show does not depend on the zone here: the calls of {@link callsOf} are made by UTC. */
+const forZone = (condition: Condition): Condition =>
+  'zone' in condition.subject ? { ...condition, subject: { ...condition.subject, zone: 'UTC' } } : condition;
+
+/** Calls of which one meets each set of these conditions that can be met at once; undefined if they are too many to tell. */
+function callsOf(conditions: readonly Condition[], intentUid: string): Call[] | undefined {
+  const [{ subject } = { subject: { of: 'agentKey' } as Subject }] = conditions;
+  const constants = conditions.flatMap(({ values }) => values.map(String));
+  const call: Call = { intentUid, parameters: {}, thumbprint: '', nowMs: 0 };
+  if (clocks.includes(subject.of)) {
+    const times = constants.filter((text) => text.includes(':')).map((text) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3)));
+    const minutes = [...new Set([0, ...times.flatMap((time) => [time - 1, time, time + 1])])].filter(
+      (minute) => minute >= 0 && minute < 1_440,
+    );
+    return days.flatMap((_, day) => minutes.map((minute) => ({ ...call, nowMs: Date.UTC(2026, 0, 5 + day, 0, minute) })));
+  }
+  if (subject.of === 'tag' && subsetsOf(constants).length < 2 ** new Set(constants).size) return undefined;
+  return candidatesFor(subject, conditions, 0).map((candidate) => ({ ...candidate, intentUid }));
+}

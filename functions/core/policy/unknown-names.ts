@@ -1,0 +1,85 @@
+import type { Issue } from '../../../schemas/errors.ts';
+import { foldName, foldTag } from '../../../schemas/text.ts';
+import { concerns, type JudgedIntent } from './conditions.ts';
+import { names } from './judge.ts';
+import type { Rule } from './reading.ts';
+
+/** An intent of a registry, and what its parameters are called. */
+export interface KnownIntent extends JudgedIntent {
+  parameters: readonly string[];
+}
+
+/** What the names of a policy may refer to. */
+export interface KnownNames {
+  intents: readonly KnownIntent[];
+  services: readonly { service_id?: string | undefined; service_name: string }[];
+}
+
+/**
+ * The names in a policy that nothing has: of intents, namespaces, parameters, tags and services. A rule about them has no effect, and a
+ * prohibition of that kind lets through what it was to prohibit.
+ */
+export function findUnknownNames(rules: readonly Rule[], { intents, services }: KnownNames): Issue[] {
+  const uids = intents.map(({ intentUid }) => intentUid);
+  const namespaces = [...new Set(uids.map((uid) => uid.split(':')[0] ?? ''))];
+  const tags = [...new Set(intents.flatMap(({ tags: some = [] }) => some))];
+
+  const ofRule = (rule: Rule): Issue[] => {
+    const [namespace = '', slug] = rule.entry.split(':');
+    const covered = intents.filter(({ intentUid }) => names(rule, intentUid));
+    if (covered.length === 0 && namespace !== '*') {
+      const target = { path: `${rule.place}/target` };
+      return slug === '*'
+        ? [{ ...target, problem: describeUnknown('namespace', namespace, namespaces) }]
+        : [{ ...target, problem: describeUnknown('intent', rule.entry.replace(/:execute$/, ''), uids) }];
+    }
+    return rule.conditions.flatMap(({ place, subject, values, ...condition }): Issue[] => {
+      const unknown = (kind: string, of: readonly string[], isKnown: (value: string) => boolean) =>
+        values
+          .map(String)
+          .flatMap((value) => (isKnown(value) ? [] : [{ path: `${place}/rightOperand`, problem: describeUnknown(kind, value, of) }]));
+      if (subject.of === 'tag') return unknown('tag', tags, (value) => tags.some((tag) => foldTag(tag) === foldTag(value)));
+      if (subject.of === 'service') {
+        const isKnown = (value: string) =>
+          services.some(({ service_id, service_name }) => service_id === value || foldName(service_name) === foldName(value));
+        return unknown(
+          'service',
+          services.map(({ service_name }) => service_name),
+          isKnown,
+        );
+      }
+      if (subject.of !== 'parameter') return [];
+      const path = `${place}/leftOperand`;
+      const owners = covered.filter(({ intentUid }) => concerns({ place, subject, values, ...condition }, intentUid));
+      if (owners.length === 0) return subject.uid === undefined ? [] : [{ path, problem: describeUnknown('intent', subject.uid, uids) }];
+      const known = [...new Set(owners.flatMap(({ parameters }) => parameters))];
+      return known.includes(subject.name) ? [] : [{ path, problem: describeUnknown('parameter', subject.name, known) }];
+    });
+  };
+  return rules.flatMap(ofRule);
+}
+
+/** That nothing has a name, and which is the nearest. */
+export function describeUnknown(kind: string, name: string, of: readonly string[]): string {
+  const near = findNearest(name, of);
+  return `names the ${kind} ${JSON.stringify(name)}, which does not exist${near === undefined ? '' : `; the nearest is ${JSON.stringify(near)}`}`;
+}
+
+/** The text that takes the fewest changes of single letters to become another one. */
+function findNearest(name: string, of: readonly string[]): string | undefined {
+  const distances = of.map((other) => ({ other, distance: editDistance(name.toLowerCase(), other.toLowerCase()) }));
+  return distances.toSorted((a, b) => a.distance - b.distance)[0]?.other;
+}
+
+/** Levenshtein's distance. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + Number(a[i - 1] !== b[j - 1])));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

@@ -1,0 +1,85 @@
+import { expect, test } from '@jest/globals';
+import { compilePolicy } from '../../../../functions/core/policy/compile.ts';
+import { PolicyError } from '../../../../functions/core/policy/reading.ts';
+import { parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
+
+const intents = '{base_url}/api/intents';
+const address = 'https://gate.example';
+const limit = (rightOperand: number) => ({ leftOperand: 'rateLimit', operator: 'lteq', rightOperand, unit: 'P1D' });
+const many = (count: number, rule: (at: number) => object) => Array.from({ length: count }, (_, at) => rule(at));
+const permit = (target: string, ...constraint: object[]) => ({ target, action: 'execute', constraint });
+const on = (leftOperand: string, rightOperand: unknown, operator = 'eq', unit?: string) => ({
+  leftOperand,
+  operator,
+  rightOperand,
+  ...(unit && { unit }),
+});
+const days = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
+
+const pathsOf = (permission: object[]): string[] => {
+  try {
+    compilePolicy(
+      JSON.parse(JSON.stringify(parsePolicyTemplate(JSON.stringify({ permission }), address)).replaceAll('{base_url}', address)),
+      address,
+    );
+    return [];
+  } catch (error) {
+    expect(error).toBeInstanceOf(PolicyError);
+    return (error as PolicyError).issues.map(({ path }) => path);
+  }
+};
+const ninth = ['/permission/8/constraint/0'];
+
+test.each<[string, object[], string[]]>([
+  ['32 namespaces with a limit each', many(32, (at) => permit(`${intents}?namespace=n${at}.example`, limit(60))), []],
+  ['64 of them', many(64, (at) => permit(`${intents}?namespace=n${at}.example`, limit(60))), []],
+  ['65 of them', many(65, (at) => permit(`${intents}?namespace=n${at}.example`, limit(60))), ['/permission/64/constraint/0']],
+  [
+    'eight for everything, and one for a namespace',
+    [...many(8, (at) => permit(intents, limit(at + 1))), permit(`${intents}?namespace=n.example`, limit(60))],
+    ninth,
+  ],
+  [
+    'seven for everything, and one for each of 25 intents',
+    [...many(7, (at) => permit(intents, limit(at + 1))), ...many(25, (at) => permit(`${intents}/a.example:i${at}:v1`, limit(60)))],
+    [],
+  ],
+  ['nine for one intent', many(9, (at) => permit(`${intents}/a.example:b:v1`, limit(at + 1))), ninth],
+  ['32 services', many(32, (at) => permit(intents, limit(60), on('service', `Service ${at}`))), []],
+  ['nine tags, which one intent may have', many(9, (at) => permit(intents, limit(60), on('tag', `tag ${at}`))), ninth],
+  ['12 tags, too many to try all', many(12, (at) => permit(intents, limit(60), on('tag', `tag ${at}`))), ['/permission/11/constraint/0']],
+  [
+    'five methods, twice',
+    many(10, (at) => permit(intents, limit(at + 1), on('method', ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'][at % 5]))),
+    [],
+  ],
+  ['32 keys', many(32, (at) => permit(intents, limit(60), on('agentKey', String(at).padStart(43, 'k')))), []],
+  [
+    'bands of an amount that do not meet',
+    many(16, (at) =>
+      permit(`${intents}/a.example:b:v1`, limit(60), on('parameters/amount', at * 10, 'gteq'), on('parameters/amount', at * 10 + 10, 'lt')),
+    ),
+    [],
+  ],
+  [
+    'bands of an amount that all hold',
+    many(9, (at) => permit(`${intents}/a.example:b:v1`, limit(60), on('parameters/amount', at, 'gteq'))),
+    ninth,
+  ],
+  [
+    'hours of a day in a zone',
+    many(12, (at) =>
+      permit(
+        intents,
+        limit(60),
+        on('timeOfDay', `${String(at).padStart(2, '0')}:00`, 'gteq', 'Europe/Berlin'),
+        on('timeOfDay', `${String(at + 1).padStart(2, '0')}:00`, 'lt', 'Europe/Berlin'),
+      ),
+    ),
+    [],
+  ],
+  ['days of the week with two limits each', many(14, (at) => permit(intents, limit(at + 1), on('dayOfWeek', days[at % 7]))), []],
+  ['nine of one day', many(9, (at) => permit(intents, limit(at + 1), on('dayOfWeek', 'monday'))), ninth],
+])('%s', (_, permission, expected) => {
+  expect(pathsOf(permission)).toEqual(expected);
+});
