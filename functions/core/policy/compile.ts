@@ -2,6 +2,7 @@ import type { Billing, RateLimit } from '../../../schemas/pat.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import { chargesOf, rulesForAll } from './judge.ts';
 import { isRate, tightest } from './limits.ts';
+import { findTooManyLimits } from './limits-per-call.ts';
 import { interpretPolicy, PolicyError, type Rule } from './reading.ts';
 import { coversEntry, isRuledOut } from './scope.ts';
 
@@ -28,6 +29,8 @@ const maxScopeBytes = 3_000;
  */
 export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing): Grants {
   const { rules } = interpretPolicy(policy, baseUrl);
+  const tooMany = findTooManyLimits(rules);
+  if (tooMany.length > 0) throw new PolicyError(tooMany);
   const permissions = rules.filter(({ kind }) => kind === 'permission');
   const prohibitions = rules.filter(({ kind, conditions }) => kind === 'prohibition' && conditions.length === 0).map(({ entry }) => entry);
   const scope = withoutCovered(permissions.map(({ entry }) => entry)).filter((entry) => !isRuledOut(prohibitions, entry));

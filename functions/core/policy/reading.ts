@@ -7,7 +7,6 @@ import type { Condition } from './conditions.ts';
 import { type Complain, type Place, readConstraints, type StatedLimit, termOf } from './constraints.ts';
 import { type Payment, readDuty, type StatedBudget } from './duties.ts';
 import { type Charge, mergeCharges } from './limits.ts';
-import { findTooManyLimits } from './limits-per-call.ts';
 import { placeholder } from './placeholder.ts';
 import { coversEntry, everyIntent, oneIntent, oneNamespace } from './scope.ts';
 
@@ -79,7 +78,6 @@ export function interpretPolicy(policy: Policy, baseUrl: string): PolicyReading 
   if (reading.isExceedingProhibited && reading.rules.every(({ charges }) => charges.every(({ currency }) => currency !== undefined))) {
     complain(['prohibition'], 'must not prohibit exceeding a rate limit that no permission states');
   }
-  issues.push(...findTooManyLimits(reading.rules));
   if (issues.length > 0) throw new PolicyError(issues);
   return reading;
 }
