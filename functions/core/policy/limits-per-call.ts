@@ -23,12 +23,10 @@ const limitsOf = (rules: readonly Rule[]) => new Map(rules.flatMap(({ charges })
 export function findTooManyLimits(rules: readonly Rule[]): Issue[] {
   const all = [...limitsOf(rules).values()];
   if (all.length > maxLimits) {
-    return all
-      .slice(maxLimits)
-      .map(({ rule = '' }) => ({
-        path: rule,
-        problem: `must be left out: a policy has at most ${maxLimits} different limits and budgets`,
-      }));
+    return all.slice(maxLimits).map(({ rule = '' }) => ({
+      path: rule,
+      problem: `must be left out: a policy has at most ${maxLimits} different limits and budgets`,
+    }));
   }
   const limiting = rules.filter(({ charges }) => charges.length > 0);
   const found = new Map<string, Issue>();
