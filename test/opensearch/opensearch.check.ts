@@ -99,6 +99,14 @@ describe('a search', () => {
     },
   );
 
+  test('finds an intent by its very name first, whatever else says the same words', async () => {
+    for (const { name } of corpus.documents) {
+      const { hits } = await node.engine.search(searchQuery.parse({ query: `${name.toUpperCase()}!` }));
+      expect(hits[0]?.intent.intent_name).toBe(name);
+    }
+    expect((await find({ query: 'List-Pull-Requests' })).uids[0]).toBe('Special.example:camel:v1');
+  });
+
   test('explains hits', async () => {
     const { hits } = await node.engine.search(searchQuery.parse({ query: 'who lists pull requests', explain: 'true' }));
     expect(hits[0]).toMatchObject({

@@ -42,6 +42,9 @@ export function tokenize(text: string): Token[] {
 export const wordsOf = (text: string): string[] =>
   tokenize(text).flatMap(({ whole, parts }) => (parts.length > 1 ? [...parts, whole] : parts));
 
+/** Names with the same key are equal: `Create an issue!`, `createAnIssue` and `create-an-issue`. It consists of the letters and digits, folded. */
+export const nameKey = (name: string): string => fold(name.normalize('NFKC')).replace(/[^\p{L}\p{N}\p{M}]+/gu, '');
+
 /** A text without HTML tags and the marks of markdown; of links, only what they are called. */
 export const plainText = (text: string): string =>
   text

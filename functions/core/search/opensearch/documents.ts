@@ -2,7 +2,7 @@ import { splitIntentUid } from '../../../../schemas/intent-uid.ts';
 import { foldTag } from '../../../../schemas/text.ts';
 import type { IntentRecord, ServiceRecord } from '../../store/records.ts';
 import { fields, fieldWeights, type SearchDocument, toDocument } from '../document.ts';
-import { wordsOf } from '../text.ts';
+import { nameKey, wordsOf } from '../text.ts';
 
 /**
  * How often each field's words stand in the one field that questions are ranked by: in proportion to its weight. So BM25 adds up the
@@ -13,7 +13,7 @@ const repetitions = fields.map((field) => [field, Math.round(fieldWeights[field]
 const words = (text: string): string => wordsOf(text).join(' ');
 
 /** The name of the index. Its number changes with the definition, so that the feed fills a new one. */
-export const indexName = 'intents-1';
+export const indexName = 'intents-2';
 
 /** What the collection's index has to be created with. Texts come as folded words already: they are split at spaces, and stemmed to be ranked. */
 export const indexDefinition = {
@@ -27,6 +27,7 @@ export const indexDefinition = {
       ...Object.fromEntries(
         ['service_name', 'intent_name', 'description'].map((field) => [`exact_${field}`, { type: 'text', analyzer: 'whitespace' }]),
       ),
+      name_key: { type: 'keyword' },
       exact_tags: { type: 'keyword' },
       uid: { type: 'keyword' },
       namespace: { type: 'keyword' },
@@ -45,6 +46,7 @@ export const toOpenSearchDocument = (intent: IntentRecord, { service_id, service
   exact_service_name: words(service_name),
   exact_intent_name: words(intent.intent_name),
   exact_description: words(intent.description),
+  name_key: nameKey(intent.intent_name),
   exact_tags: (intent.tags ?? []).map(foldTag),
   uid: intent.intent_uid,
   namespace: foldTag(splitIntentUid(intent.intent_uid).namespace),

@@ -2,7 +2,7 @@ import type { SearchQuery } from '../../../../schemas/search.ts';
 import { foldTag } from '../../../../schemas/text.ts';
 import { invalidParameter } from '../../api-error.ts';
 import { listedTags, questionWords } from '../query.ts';
-import { tokenize } from '../text.ts';
+import { nameKey, tokenize } from '../text.ts';
 
 /** OpenSearch pages no deeper than this by number. */
 const deepest = 10_000;
@@ -12,6 +12,9 @@ const maxWordsOfFilter = 250;
 
 /** The index holds no longer words: its analyzers cut them. */
 const maxWordLength = 255;
+
+/** Added to the score of an intent whose name is the question: more than a hundred words add up to, and little enough that these still count. */
+const nameBoost = 10_000;
 
 type Clause = Record<string, unknown>;
 
@@ -67,7 +70,8 @@ export function toSearchRequest(query: SearchQuery): Clause | undefined {
     ...tags.map((tag) => ({ term: { exact_tags: tag } })),
     uid === undefined ? { term: { deprecated: false } } : { term: { uid } },
   ];
-  const should = words?.map((word) => ({ match: { words: { query: word, _name: word } } }));
+  const isNamed = { constant_score: { filter: { term: { name_key: nameKey(query.query ?? '') } }, boost: nameBoost } };
+  const should = words && [isNamed, ...words.map((word) => ({ match: { words: { query: word, _name: word } } }))];
   return {
     track_total_hits: true,
     size,

@@ -3,7 +3,7 @@ import type { SearchQuery } from '../../../../schemas/search.ts';
 import { gistOfQuestion, partsOfQuestion } from '../likeness.ts';
 import { questionWords } from '../query.ts';
 import { combine, type Layers, type RankingWeights } from '../ranking-weights.ts';
-import { wordsOf } from '../text.ts';
+import { nameKey, wordsOf } from '../text.ts';
 import { wordVectors } from '../word-vectors.ts';
 import type { Gists } from './gists.ts';
 import { findGreatest } from './greatest.ts';
@@ -47,6 +47,9 @@ export interface Ranked extends Candidate {
 /** How many of the best entries by their words are ranked by all layers. */
 const maxByWords = 200;
 
+/** How many entries whose name is the question come first; if more have that name, these are the best by their words. */
+const maxByName = 200;
+
 /**
  * How many entries a question may find by its meaning alone, and how near they must be. Fewer words are search terms, which are meant as
  * they are.
@@ -55,13 +58,15 @@ const byMeaning = { max: 20, minCosine: 0.25, minWords: 4 };
 
 const sql = {
   passing: (filters: Filter[]) => `SELECT id FROM intent WHERE ${filters.map(({ ids }) => `id IN (${ids})`).join(' AND ')}`,
+  named: 'SELECT id FROM intent WHERE name_key = ? AND is_listed = 1',
+  name: "SELECT record ->> 'intent_name' AS name FROM definition WHERE id = ?",
 };
 
 type Listed = Pick<Scores, 'ids' | 'scores'>;
 
-/** Scores without those of some entries. */
-function without({ ids, scores }: Scores, left: readonly number[]): Listed {
-  const isKept = (_: number, at: number) => !left.includes(ids[at] as number);
+/** The scores of some entries. */
+function select({ ids, scores }: Scores, isChosen: (id: number) => boolean): Listed {
+  const isKept = (_: number, at: number) => isChosen(ids[at] as number);
   return { ids: ids.filter(isKept), scores: scores.filter(isKept) };
 }
 
@@ -98,7 +103,7 @@ export interface RankingOptions {
   weights?: RankingWeights;
 }
 
-/** Ranks a question: the entries that hold any of its words, and those that are near it in meaning. */
+/** Ranks a question: the entries that hold any of its words, those that are near it in meaning, and first of all those that are called so. */
 export function prepareRanking(database: DatabaseSync, { postings, meanings, gists: { uidOf, likeness } }: InMemory) {
   /** Whether an entry passes all filters. */
   function passing(filters: Filter[], withDeprecated: boolean): (id: number) => boolean {
@@ -108,8 +113,28 @@ export function prepareRanking(database: DatabaseSync, { postings, meanings, gis
     return (id) => (withDeprecated || id > 0) && ids.has(id);
   }
 
+  const findNamed = database.prepare(sql.named);
+  const readName = database.prepare(sql.name);
+
+  /** Entries whose name is the question, and how much so: 2 if it is written in the same way, else 1. */
+  function nameMatches(question: string, held: Scores, isWanted: (id: number) => boolean): Map<number, 1 | 2> {
+    const named = findNamed.all(nameKey(question)).map(({ id }) => Number(id));
+    const wanted = new Set(named.filter(isWanted));
+    const best =
+      wanted.size > maxByName
+        ? readBest(
+            select(held, (id) => wanted.has(id)),
+            maxByName,
+            uidOf,
+          )
+        : [];
+    const first = [...new Set([...best.map(({ id }) => id), ...wanted])].slice(0, maxByName);
+    const written = question.normalize('NFC').trim();
+    return new Map(first.map((id) => [id, readName.get(id)?.name === written ? 2 : 1]));
+  }
+
   /** The best entries, and what each layer says of them. */
-  function rankBest(question: string, held: Scores, isWanted: (id: number) => boolean) {
+  function rankBest(question: string, held: Scores, isWanted: (id: number) => boolean, named: Iterable<number> = []) {
     const best = readBest(held, maxByWords, uidOf);
     const greatest = best[0]?.score ?? 1;
     const directions = directionsOf(question);
@@ -118,8 +143,9 @@ export function prepareRanking(database: DatabaseSync, { postings, meanings, gis
       directions && wordsOf(question).length >= byMeaning.minWords
         ? meanings
             .nearest(directions.whole, byMeaning.max, isWanted)
-            .flatMap(({ id, cosine }) => (cosine >= byMeaning.minCosine && !known.has(id) ? [id] : []))
+            .flatMap(({ id, cosine }) => (cosine >= byMeaning.minCosine ? [id] : []))
         : [];
+    const others = [...new Set([...named, ...near])].filter((id) => !known.has(id));
     const asked = gistOfQuestion(question);
 
     const meaningOf = (id: number): number => {
@@ -128,12 +154,12 @@ export function prepareRanking(database: DatabaseSync, { postings, meanings, gis
       if (directions.parts.length === 0) return whole;
       return (whole + Math.max(...directions.parts.map((part) => meanings.cosine(id, part)))) / 2;
     };
-    const candidates = [...best, ...near.map((id): Entry => ({ id, score: 0 }))];
+    const candidates = [...best, ...others.map((id): Entry => ({ id, score: 0 }))];
     const ranked = candidates.map(({ id, score }): Ranked => {
       const layers = { words: score / greatest, meaning: meaningOf(id), ...likeness(asked, id) };
       return { id, uid: uidOf(id), score: 0, layers };
     });
-    return { ranked, near, greatest };
+    return { ranked, others, greatest };
   }
 
   return {
@@ -151,27 +177,29 @@ export function prepareRanking(database: DatabaseSync, { postings, meanings, gis
       { uid, page, page_size }: SearchQuery,
       { weights, isForbidden }: RankingOptions = {},
     ): Ranking {
-      const words = questionWords(question);
-      if (words.length === 0) return { entries: [], total: 0 };
       const isWanted = passing(filters, uid !== undefined);
-      const held = postings.score(words, isWanted);
-      const { ranked, near, greatest } = rankBest(question, held, isWanted);
-      const total = held.ids.length + near.filter((id) => !held.has(id)).length;
+      const held = postings.score(questionWords(question), isWanted);
+      const named = nameMatches(question, held, isWanted);
+      const { ranked, others, greatest } = rankBest(question, held, isWanted, named.keys());
+      const total = held.ids.length + others.filter((id) => !held.has(id)).length;
 
       const sorted = ranked
         .map((candidate) => ({
           ...candidate,
           score: combine(candidate.layers, weights),
           isForbidden: isForbidden?.(candidate) ?? false,
+          nameMatch: named.get(candidate.id) ?? 0,
         }))
-        .sort((a, b) => Number(a.isForbidden) - Number(b.isForbidden) || compareCandidates(a, b));
+        .sort((a, b) => Number(a.isForbidden) - Number(b.isForbidden) || b.nameMatch - a.nameMatch || compareCandidates(a, b));
       const first = (page - 1) * page_size;
       const entries = sorted.slice(first, first + page_size);
       const missing = page_size - entries.length;
-      const beyond = Math.max(first, sorted.length) - near.length;
+      const beyond = Math.max(first, sorted.length) - others.length;
+      const extra = new Set(others);
+      const isOrdinary = (id: number) => !extra.has(id);
       const rest =
         missing > 0 && first + entries.length < total
-          ? sortEntries(readBest(without(held, near), beyond + missing, uidOf), uidOf).slice(beyond)
+          ? sortEntries(readBest(select(held, isOrdinary), beyond + missing, uidOf), uidOf).slice(beyond)
           : [];
       return { entries: [...entries, ...rest.map(({ id, score }) => ({ id, score: score / greatest }))], total };
     },

@@ -8,7 +8,7 @@ import { minUlidAt } from '../../ulid.ts';
 import { meaningText, type SearchDocument, toDocument } from '../document.ts';
 import { type Gist, gistOf } from '../likeness.ts';
 import type { SearchResult } from '../search-engine.ts';
-import { wordsOf } from '../text.ts';
+import { nameKey, wordsOf } from '../text.ts';
 import { wordVectors } from '../word-vectors.ts';
 import { openDatabase } from './database.ts';
 import { openGists } from './gists.ts';
@@ -32,7 +32,7 @@ export interface SearchIndex {
 }
 
 /** Changes whenever a file made by older code must not be read any more. */
-export const indexFormat = 4;
+export const indexFormat = 5;
 
 /**
  * `id` is the entry's rowid in the full-text table, which filters by words. It is negative for what only its uid finds (deprecated intents).
@@ -42,11 +42,12 @@ const schema = `
   CREATE TABLE IF NOT EXISTS service (id TEXT PRIMARY KEY, name TEXT NOT NULL, is_live INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS intent (
     id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, service_id TEXT NOT NULL, namespace TEXT NOT NULL,
-    is_listed INTEGER NOT NULL
+    name_key TEXT NOT NULL, is_listed INTEGER NOT NULL
   );
   CREATE TABLE IF NOT EXISTS definition (id INTEGER PRIMARY KEY, record TEXT NOT NULL, digest TEXT NOT NULL);
   CREATE INDEX IF NOT EXISTS intent_service ON intent (service_id);
   CREATE INDEX IF NOT EXISTS intent_namespace ON intent (namespace);
+  CREATE INDEX IF NOT EXISTS intent_name ON intent (name_key) WHERE is_listed = 1;
   CREATE INDEX IF NOT EXISTS intent_listed ON intent (uid) WHERE is_listed = 1 AND id > 0;
   CREATE TABLE IF NOT EXISTS tag (tag TEXT, id INTEGER, PRIMARY KEY (tag, id)) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS tag_id ON tag (id);
@@ -107,7 +108,8 @@ export function openSearchIndex(file: string): SearchIndex {
     const id = intent.deprecated ? -nextId : nextId;
     nextId++;
     const { namespace } = splitIntentUid(intent.intent_uid);
-    write.insertIntent.run(id, intent.intent_uid, intent.service_id, foldTag(namespace), service?.is_live ?? 0);
+    const key = nameKey(intent.intent_name);
+    write.insertIntent.run(id, intent.intent_uid, intent.service_id, foldTag(namespace), key, service?.is_live ?? 0);
     write.insertDefinition.run(id, JSON.stringify(intent), digestIntent(intent));
     if (service?.is_live) addEntry(id, intent, service.name);
   }
@@ -191,7 +193,7 @@ const prepareWrites = (database: DatabaseSync) => ({
        FROM intent JOIN definition USING (id) LEFT JOIN service ON service.id = service_id WHERE uid = ?`,
     ),
   ),
-  insertIntent: database.prepare('INSERT INTO intent (id, uid, service_id, namespace, is_listed) VALUES (?, ?, ?, ?, ?)'),
+  insertIntent: database.prepare('INSERT INTO intent (id, uid, service_id, namespace, name_key, is_listed) VALUES (?, ?, ?, ?, ?, ?)'),
   insertDefinition: database.prepare('INSERT INTO definition (id, record, digest) VALUES (?, ?, ?)'),
   deleteDefinition: database.prepare('DELETE FROM definition WHERE id = ?'),
   deleteIntent: database.prepare('DELETE FROM intent WHERE id = ?'),

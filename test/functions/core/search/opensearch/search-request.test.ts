@@ -5,6 +5,7 @@ import { searchQuery } from '../../../../../schemas/search.ts';
 
 const request = (query: Record<string, string>) => toSearchRequest(searchQuery.parse(query));
 const word = (query: string) => ({ match: { words: { query, _name: query } } });
+const named = (name_key: string) => ({ constant_score: { filter: { term: { name_key } }, boost: 10_000 } });
 const common = { track_total_hits: true, size: 10, from: 0, _source: ['record', 'service_name'] };
 const standing = { term: { deprecated: false } };
 
@@ -15,7 +16,9 @@ test.each<[string, Record<string, string>, object]>([
     { query: 'What is the weather in Łódź?' },
     {
       ...common,
-      query: { bool: { filter: [standing], should: [word('weather'), word('lodz')], minimum_should_match: 1 } },
+      query: {
+        bool: { filter: [standing], should: [named('whatistheweatherinlodz'), word('weather'), word('lodz')], minimum_should_match: 1 },
+      },
       sort: [{ _score: 'desc' }, { uid: 'asc' }],
     },
   ],

@@ -337,6 +337,112 @@ test('a name that says the question comes before long lists of the same words', 
   index.close();
 });
 
+describe('a question that is a name', () => {
+  const verbs = ['List', 'Get', 'Create', 'Update', 'Delete', 'Retrieve', 'Search', 'Cancel'];
+  const things =
+    'issue|repository|pull request|release|comment|customer|invoice|payment method|subscription|incident|team|board|card|label|user';
+  const places = ['', ' for a user', ' of an organization', ' by id', ' in a repository', ' type', ' for the authenticated user'];
+  const named = (name: string, at: number, more: Partial<IntentInput> = {}) =>
+    intentRecord(`api-${at % 9}.example:op-${at}:v1`, `api-${at % 9}`, { intent_name: name, ...more });
+  const names = things
+    .split('|')
+    .flatMap((thing) => verbs.flatMap((verb) => places.flatMap((place) => [`${verb} ${thing}${place}`, `${verb}s ${thing}s${place}`])));
+  // as documents of APIs are: descriptions and parameters say the words of other names more often than these do
+  const real = names.map((name, at) =>
+    named(name, at, {
+      description: [name, names[(at * 7) % names.length], names[(at * 7) % names.length], names[(at * 13 + 5) % names.length]].join('. '),
+      tags: [things.split('|')[at % 15] as string],
+      input_parameters: [
+        { name: 'filter', type: 'string', description: `${names[(at * 31 + 1) % names.length]}, or ${names[(at + 1) % names.length]}` },
+      ],
+    }),
+  );
+  const odd = [
+    'What is it',
+    'Do',
+    'X',
+    '天気予報',
+    'getHTTPStatus2',
+    'GitHub sign-in',
+    'Łódź: où & naïve',
+    'list users (deprecated style)',
+    `Long ${'and winding '.repeat(16)}`.slice(0, 200).trim(),
+  ].map((name, at) => named(name, names.length + at));
+  const registry = openSearchIndex(':memory:');
+  registry.apply([...Array.from({ length: 9 }, (_, at) => serviceRecord(`api-${at}`, `API ${at}`)), ...real, ...odd]);
+  afterAll(() => registry.close());
+  const firstOf = (query: string, more: Record<string, string> = {}) => uids({ query, page_size: '1', ...more }, registry)[0];
+
+  test.each<[string, (name: string) => string]>([
+    ['as it is written', (name) => name],
+    ['in capitals, with white space and punctuation', (name) => `  ${name.toUpperCase().replaceAll(' ', '   ')}?! `],
+    ['in kebab-case', (name) => name.replaceAll(' ', '-')],
+    ['in snake_case', (name) => name.replaceAll(' ', '_')],
+    ['in camelCase', (name) => name.replace(/ (.)/g, (_, letter: string) => letter.toUpperCase())],
+    ['with other accents', (name) => name.normalize('NFD').replace('é', 'e')],
+  ])('finds that intent of thousands first, %s', (_, write) => {
+    // a prime apart, so that every verb, thing and place has its turn
+    const asked = [...real.filter((_, at) => at % 31 === 0), ...odd];
+    const missed = asked.filter(({ intent_uid, intent_name }) => firstOf(write(intent_name)) !== intent_uid);
+    expect(missed.map(({ intent_name }) => intent_name)).toEqual([]);
+    expect(real.length).toBeGreaterThan(1_500);
+  });
+
+  test('passes the filters all the same, and never finds what is deprecated', () => {
+    const index = openSearchIndex(':memory:');
+    index.apply([
+      serviceRecord('a', 'A'),
+      intentRecord('a.example:one:v1', 'a', { intent_name: 'Create an issue', tags: ['one'] }),
+      intentRecord('b.example:two:v1', 'a', { intent_name: 'Create reaction for an issue', description: 'Create an issue', tags: ['two'] }),
+      intentRecord('a.example:old:v1', 'a', { intent_name: 'Create an issue!', deprecated: true }),
+    ]);
+    const find = (more: Record<string, string>) => uids({ query: 'create an issue', ...more }, index);
+    expect(find({})).toEqual(['a.example:one:v1', 'b.example:two:v1']);
+    expect(find({ tags: 'two' })).toEqual(['b.example:two:v1']);
+    expect(find({ namespace: 'b.example' })).toEqual(['b.example:two:v1']);
+    expect(find({ uid: 'a.example:old:v1' })).toEqual(['a.example:old:v1']);
+    index.apply([intentRecord('a.example:one:v1', 'a', { intent_name: 'Another name' })]);
+    expect(find({})).toEqual(['b.example:two:v1']);
+    index.apply([serviceRecord('a', 'A', { deleted_at: 1 })]);
+    expect(find({})).toEqual([]);
+    index.close();
+  });
+
+  test('orders several of one name as it orders others, those that are written alike first, and pages through all of them once', () => {
+    const index = openSearchIndex(':memory:');
+    const many = Array.from({ length: 450 }, (_, at) =>
+      intentRecord(`m.example:op-${String(at).padStart(3, '0')}:v1`, 'm', {
+        intent_name: at === 449 ? 'listusers' : 'List users',
+        description: at % 2 ? 'users' : 'Nothing else',
+      }),
+    );
+    const better = intentRecord('m.example:better:v1', 'm', {
+      intent_name: 'List list users',
+      description: 'List users '.repeat(9),
+      tags: ['list', 'users'],
+    });
+    index.apply([serviceRecord('m', 'M'), better, ...many]);
+    expect(uids({ query: 'listusers', page_size: '2' }, index)).toEqual([
+      'm.example:op-449:v1',
+      expect.stringMatching(/op-\d\d[13579]:v1$/),
+    ]);
+    const pages = Array.from({ length: 10 }, (_, at) => uids({ query: 'list users', page: String(at + 1), page_size: '50' }, index));
+    expect(pages.flat().length).toBe(451);
+    expect(new Set(pages.flat()).size).toBe(451);
+    expect(pages[0]).toEqual([...(pages[0] as string[])].sort());
+    expect(pages[0]?.every((uid) => /op-\d\d[13579]/.test(uid))).toBe(true);
+    expect(search({ query: 'list users', page: '3' }, index).total).toBe(451);
+    index.close();
+  });
+
+  test('is found by a name that holds none of its words', () => {
+    const index = openSearchIndex(':memory:');
+    index.apply([serviceRecord('a', 'A'), intentRecord('a.example:one:v1', 'a', { intent_name: 'Chatrooms' })]);
+    expect(search({ query: 'chat rooms', explain: 'true' }, index)).toMatchObject({ total: 1, hits: [{ match: { words: [] } }] });
+    index.close();
+  });
+});
+
 test('what is forbidden comes after what is not, however well it answers', () => {
   const index = openSearchIndex(':memory:');
   index.apply([
