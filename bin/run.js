@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isNewEnough, refuseNode } from './check-node.js';
+import './closed-pipe.js';
 
 if (!isNewEnough) refuseNode();
 await import('./compile-cache.js');

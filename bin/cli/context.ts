@@ -3,7 +3,7 @@ import { isLoopbackHost, readAddress } from '../../client/address.ts';
 import { readDescription } from '../local/stack-file.ts';
 import { type Api, openApi } from './api.ts';
 import { usageFailure } from './failure.ts';
-import { openTokens } from './session.ts';
+import { listSessions, openTokens } from './session.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
 
 export type CliContext = ReturnType<typeof openContext>;
@@ -11,17 +11,26 @@ export type CliContext = ReturnType<typeof openContext>;
 /** What the registry is compared and changed with. */
 export interface RegistryContext {
   readonly api: Api;
-  terminal: Pick<Terminal, 'progress'>;
+  terminal: Pick<Terminal, 'progress'> & Partial<Pick<Terminal, 'watchInterrupt'>>;
 }
 
-/** The gate's address: `--url`, else `INTENT_GATE_URL`, else that of the stack that `npm start` runs here. */
+/** What people copy from a browser or a host's settings in place of the address of the gate: its pages, documents and endpoint for MCP. */
+const ownPages = /\/(?:console|docs|mcp|openapi\.json|agents\.json|llms\.txt)(?:\/.*)?$/;
+
+/**
+ * The gate's address: `--url`, else `INTENT_GATE_URL`, else that of the stack that `npm start` runs here, else of the only gate that
+ * somebody is signed in to. Addresses of its pages are understood.
+ */
 export function chooseBaseUrl(given: string | undefined, environment: NodeJS.ProcessEnv = process.env): string {
-  const chosen = given ?? environment.INTENT_GATE_URL ?? readDescription()?.base_url;
-  if (chosen === undefined || chosen === '') {
-    throw usageFailure('Which gate? Give its address with --url or INTENT_GATE_URL, or start one here with "npm start".');
+  const chosen = given ?? (environment.INTENT_GATE_URL || readDescription()?.base_url);
+  const known = chosen === undefined ? listSessions(environment) : [];
+  const address = chosen ?? (known.length === 1 ? known[0] : undefined);
+  if (address === undefined || address === '') {
+    const signedIn = known.length > 1 ? `You are signed in to ${known.join(' and ')}. ` : '';
+    throw usageFailure(`Which gate? ${signedIn}Give its address with --url or INTENT_GATE_URL, or start one here with "npm start".`);
   }
   try {
-    return readAddress(chosen);
+    return readAddress(address).replace(ownPages, '');
   } catch (error) {
     throw usageFailure(`${(error as TypeError).message.replace(/^t/, 'T')}.`);
   }

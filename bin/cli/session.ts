@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { IntentGateError } from '../../client/errors.ts';
 import { readPrivateJson, writePrivateJson } from '../../client/private-files.ts';
+import { readJson } from '../local/files.ts';
 import { isStackAt, readDescription } from '../local/stack-file.ts';
 import type { Tokens } from './api.ts';
 import type { Identity, IssuedTokens } from './cognito.ts';
@@ -14,7 +15,17 @@ export type Session = { kind: 'local'; stack_file: string } | ({ kind: 'cognito'
 export const privateFolder = (environment: NodeJS.ProcessEnv = process.env): string =>
   environment.INTENT_GATE_HOME || join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'intent-gate');
 
-const sessionsFile = () => join(privateFolder(), 'sessions.json');
+const sessionsFile = (environment?: NodeJS.ProcessEnv) => join(privateFolder(environment), 'sessions.json');
+
+/** The gates that somebody is signed in to; none if the file cannot be read. */
+export function listSessions(environment: NodeJS.ProcessEnv): string[] {
+  try {
+    return Object.keys((readJson(sessionsFile(environment)) ?? {}) as object);
+  } catch {
+    // what needs a token says what is wrong with the file
+    return [];
+  }
+}
 
 /** @throws CliFailure if others can read the file, or if it is damaged */
 async function readSessions(): Promise<Record<string, Session>> {

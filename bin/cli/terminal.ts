@@ -124,6 +124,17 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
       if (!isInteractive) throw usageFailure(`${question} There is no terminal to ask on; give --yes.`);
       if (!(await confirm(question))) throw new CliFailure('failure', 'Nothing was changed.');
     },
+    /** Until `end`, the first Ctrl-C does not end the program, which then has to stop by itself; a second one does. */
+    watchInterrupt() {
+      let isInterrupted = false;
+      const interrupt = () => {
+        isInterrupted = true;
+        if (stderr.isTTY) stderr.write(clearLine);
+        print(stderr, 'Finishing what has been begun. Press Ctrl-C again to stop at once.\n');
+      };
+      process.once('SIGINT', interrupt);
+      return { isInterrupted: () => isInterrupted, end: () => void process.off('SIGINT', interrupt) };
+    },
     /** A progress counter on one line; nothing if output does not go to a terminal. */
     progress(what: string, total: number) {
       let done = 0;

@@ -385,6 +385,16 @@ describe('an execution', () => {
     await elsewhere.stop();
   });
 
+  test('goes over http within this machine, where the rules allow it', async () => {
+    const local = await startUpstream((_, response) => response.end('{"name":"France"}'));
+    const origin = `http://127.0.0.1:${local.port}`;
+    await services.replace(id, { ...ofUpstream(`Local ${count}`), service_url: `${origin}/v1` }, () => true);
+    expect(await call('PUT', { headers: { 'X-Api-Key': 'local' } }, id)).toMatchObject({ status: 200, body: { origins: [origin] } });
+    await executeAnother(`${origin}/collect`);
+    expect(local.seen[0]?.headers).toMatchObject({ 'x-api-key': 'local' });
+    await local.stop();
+  });
+
   test('follows the credential, not the address of a service that an admin changes later', async () => {
     await call('PUT', input, id);
     const elsewhere = await startUpstream((_, response) => response.end('{"name":"France"}'), certificate);
@@ -684,6 +694,14 @@ describe('a credential is refused', () => {
     expect(JSON.stringify(refused.body)).not.toContain('canary');
     expect(await services.find(serviceId)).not.toHaveProperty('credential');
   });
+
+  test.each(['http://api.example.com', 'http://10.0.0.1', 'http://127.0.0.1.example.com', 'http://localhost.example.com'])(
+    'also where this machine may be called, for the origin %s',
+    async (origin) => {
+      const loose = { ...strict, allowLoopback: true };
+      expect(refusalOf(await call('PUT', at(origin), serviceId, {}, credentials, loose))).toEqual(refusals.invalid(['/origins/0', https]));
+    },
+  );
 
   test.each<[string, string]>([
     ['https://API.example.com:443', 'https://api.example.com'],

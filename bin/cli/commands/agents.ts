@@ -1,14 +1,26 @@
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { Refusal } from '../../../client/errors.ts';
 import { type Agent, type AgentWithUsage, agent, agentPage, agentState, agentWithUsage } from '../../../schemas/agent.ts';
 import { readAnswer } from '../../probes.ts';
 import type { Api } from '../api.ts';
 import { openContext } from '../context.ts';
+import { CliFailure } from '../failure.ts';
 import { nextQuery } from '../registry/read.ts';
 
 const agentPath = (id: string): string => `/api/agents/${encodeURIComponent(id)}`;
 
 const findAgent = async (api: Api, id: string): Promise<AgentWithUsage> =>
   readAnswer(agentWithUsage, await api.call('GET', agentPath(id), { isAdmin: true }));
+
+/** Whether an agent of this id has been here: one that is only blocked has no key. */
+async function isKnownAgent(api: Api, id: string): Promise<boolean> {
+  try {
+    return (await findAgent(api, id)).key_thumbprint !== undefined;
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 404) return false;
+    throw error;
+  }
+}
 
 async function listAgents(api: Api, state: string): Promise<Agent[]> {
   const found: Agent[] = [];
@@ -56,10 +68,22 @@ export function addAgents(program: CommandUnknownOpts): void {
     .command('block <agent_id>')
     .description('Keep an agent out: no PAT is issued to its id or its key, and none is accepted')
     .requiredOption('--reason <text>', 'why, for other admins; the agent is not told')
-    .action(async (id, { reason }, command) => {
+    .option('-y, --yes', 'also if no agent has this id yet')
+    .action(async (id, { reason, yes }, command) => {
       const { api, terminal } = openContext(command);
+      const isKnown = await isKnownAgent(api, id);
+      if (!isKnown && !yes) {
+        const unknown = 'No agent of this id has a PAT; a block would wait for it.';
+        if (!terminal.isInteractive) throw new CliFailure('failure', `${unknown} Nothing was changed. Check the id, or give --yes.`);
+        await terminal.requireConfirmation(`${unknown} Block ${id} all the same?`, yes);
+      }
       const blocked = readAnswer(agent, await api.call('PUT', `${agentPath(id)}/block`, { body: { reason }, isAdmin: true }));
-      terminal.result(blocked, `${id} is blocked, under this id and its key, until you unblock it. None of its calls is sent any more.`);
+      terminal.result(
+        blocked,
+        isKnown
+          ? `${id} is blocked, under this id and its key, until you unblock it. None of its calls is sent any more.`
+          : `No agent of this id has a PAT; the block waits for it, until you unblock ${id}.`,
+      );
     });
   agents
     .command('unblock <agent_id>')

@@ -19,6 +19,20 @@ interface Place {
   what: string;
 }
 
+/** Ways to write the header field Authorization, whose scheme the person then need not type. */
+const schemes = {
+  bearer: { what: 'the token', write: (token: string) => `Bearer ${token.replace(/^Bearer +/i, '')}` },
+  basic: {
+    what: 'name:password',
+    write: (pair: string) => {
+      if (!pair.includes(':')) throw usageFailure('--basic takes a name and a password with a colon between them.');
+      return `Basic ${Buffer.from(pair).toString('base64')}`;
+    },
+  },
+} as const;
+
+const schemeNames = Object.keys(schemes) as (keyof typeof schemes)[];
+
 const places: Place[] = [
   { option: 'header', kind: 'headers', isNext: false, what: 'header field' },
   { option: 'query', kind: 'query', isNext: false, what: 'query parameter' },
@@ -28,6 +42,13 @@ const places: Place[] = [
 
 /** Values are never options themselves: these stay in the history of shells, and everyone on the machine can see them. */
 function addValues<Words extends unknown[]>(command: Command<Words, OptionValues, OptionValues>) {
+  for (const scheme of schemeNames) {
+    const { what } = schemes[scheme];
+    command.addOption(
+      new Option(`--${scheme}`, `header field Authorization of the scheme ${scheme}; ${what} is asked for, or read from stdin`),
+    );
+    command.addOption(new Option(`--${scheme}-from-env <VARIABLE>`, `the same, with ${what} in a variable of the environment`));
+  }
   for (const { option, what } of places) {
     command.addOption(new Option(`--${option} <name...>`, `${what}; its value is asked for, or read from stdin`));
     command.addOption(new Option(`--${option}-from-env <name=VARIABLE...>`, `${what}, with the value of a variable of the environment`));
@@ -35,7 +56,7 @@ function addValues<Words extends unknown[]>(command: Command<Words, OptionValues
   return command;
 }
 
-type Given = Record<string, string[] | undefined>;
+type Given = Record<string, string[] | string | true | undefined>;
 
 const attributeOf = (flag: string): string => new Option(`--${flag} <value>`).attributeName();
 
@@ -44,32 +65,55 @@ async function readValues(given: Given, terminal: Terminal): Promise<Partial<Cre
   const values = { headers: {}, query: {} } as Record<Place['kind'], Record<string, string>>;
   const next = { headers: {}, query: {} } as typeof values;
   const ask = terminal.isInteractive ? askPerson(terminal) : readLines();
+  for (const scheme of schemeNames) {
+    const { what, write } = schemes[scheme];
+    const variable = given[attributeOf(`${scheme}-from-env`)];
+    const value =
+      variable === undefined
+        ? given[scheme] && (await ask('Authorization', what))
+        : readVariable(String(variable), scheme, 'Authorization');
+    if (value === undefined) continue;
+    if (values.headers.Authorization !== undefined) throw usageFailure('Give either --bearer or --basic.');
+    values.headers.Authorization = write(value);
+  }
   for (const { option, kind, isNext } of places) {
     const into = (isNext ? next : values)[kind];
     const add = (name: string, value: string) => {
-      if (Object.hasOwn(into, name)) throw usageFailure(`--${option} names ${name} twice.`);
+      if (Object.hasOwn(into, name)) throw usageFailure(`The options name ${name} twice.`);
+      if (kind === 'headers' && isAuthorization(name) && !/^\S+ +\S/.test(value))
+        terminal.remark(`The value of ${name} names no scheme. Most services expect "Bearer <token>", which --bearer writes.`);
       into[name] = value;
     };
-    for (const name of given[attributeOf(option)] ?? []) {
+    for (const name of listOf(given[attributeOf(option)])) {
       // not repeated: it may be a secret
       if (!/^[\x21-\x39\x3b\x3c\x3e-\x7e]{1,100}$/.test(name))
         throw usageFailure(`--${option} takes a name alone, for example --header Authorization. Its value is asked for.`);
-      add(name, await ask(name));
+      add(name, await ask(name, isAuthorization(name) ? 'such as Bearer <token>' : undefined));
     }
-    for (const pair of given[attributeOf(`${option}-from-env`)] ?? []) {
+    for (const pair of listOf(given[attributeOf(`${option}-from-env`)])) {
       const [, name, variable] = /^([^=\s:]+)=(\w+)$/.exec(pair) ?? [];
       if (name === undefined || variable === undefined)
         throw usageFailure(`--${option}-from-env takes a name and a variable, for example Authorization=TOKEN.`);
-      const value = process.env[variable];
-      if (!value) throw usageFailure(`The variable that --${option}-from-env names for ${name} is not set.`);
-      add(name, value);
+      add(name, readVariable(variable, option, name));
     }
   }
   const used = (some: typeof values) => Object.fromEntries(Object.entries(some).filter(([, named]) => Object.keys(named).length > 0));
   return { ...used(values), ...(Object.keys(used(next)).length > 0 && { next: used(next) }) };
 }
 
-const askPerson = (terminal: Terminal) => (name: string) => terminal.askSecret(`Value of ${name}: `);
+const isAuthorization = (name: string): boolean => name.toLowerCase() === 'authorization';
+
+const askPerson = (terminal: Terminal) => (name: string, hint?: string) =>
+  terminal.askSecret(`Value of ${name}${hint === undefined ? '' : ` (${hint})`}: `);
+
+const listOf = (given: Given[string]): string[] => (Array.isArray(given) ? given : []);
+
+function readVariable(variable: string, option: string, name: string): string {
+  const value = process.env[variable];
+  if (value) return value;
+  // its name is not repeated: it may be a secret that was given by mistake
+  throw usageFailure(`The variable that --${option}-from-env names for ${name} is not set.`);
+}
 
 /** The lines of stdin, one for each value, in the order of the options in --help. */
 function readLines() {
@@ -83,10 +127,17 @@ function readLines() {
 }
 
 async function readCredential({ file, origin, ...given }: OptionValues & { file?: string; origin?: string[] }, terminal: Terminal) {
-  const isNamed = places.some(({ option }) => given[attributeOf(option)] ?? given[attributeOf(`${option}-from-env`)]);
+  const isGiven = (option: string) => (given[attributeOf(option)] ?? given[attributeOf(`${option}-from-env`)]) !== undefined;
+  const isCurrent = [...schemeNames, 'header', 'query'].some(isGiven);
+  const isNext = places.some(({ option, isNext }) => isNext && isGiven(option));
+  const isNamed = isCurrent || isNext;
   if (file !== undefined && isNamed) throw usageFailure('Name the values either in the file or by options.');
   if (file === undefined && !isNamed)
-    throw usageFailure('Which values? Name one, for example with --header Authorization; --help lists the ways.');
+    throw usageFailure('Which values? Name one, for example with --header Authorization or --bearer; --help lists the ways.');
+  if (isNext && !isCurrent)
+    throw usageFailure(
+      'Give the values in use as well, for example --header Authorization --next-header Authorization. The gate keeps values where it cannot read them to set them anew; "services credential show" names them.',
+    );
   const values = file === undefined ? await readValues(given as Given, terminal) : ((await readInput(file)) as object);
   const { success, data, error } = credentialInput.safeParse({ ...values, ...(origin && { origins: origin }) }, { reportInput: true });
   if (!success) throw usageFailure('The credential is not valid:', issuesOf(error));

@@ -104,7 +104,8 @@ export function addImport(program: CommandUnknownOpts): void {
           await terminal.requireConfirmation(`Remove ${changes.extra.length} intents of ${changes.name}?`, options.yes);
         const applied = await applyChanges(context, changes, concurrency, isPruning);
         showApplied(terminal, changes.name, applied);
-        const credentialCommand = ['intent-gate services credential set', applied.service_id, ...credentialOptions].join(' ');
+        const address = context.url === undefined ? [] : [`--url ${api.baseUrl}`];
+        const credentialCommand = ['intent-gate services credential set', applied.service_id, ...credentialOptions, ...address].join(' ');
         if (credentialOptions.length > 0) terminal.say(`Set the credential of the service with: npx ${credentialCommand}`);
         terminal.json({ ...result, applied, ...(credentialOptions.length > 0 && { credential_command: credentialCommand }) });
         requireSuccess([applied]);

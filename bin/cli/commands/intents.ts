@@ -1,6 +1,7 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import type * as z from 'zod';
 import { issuesOf } from '../../../functions/core/json.ts';
-import { type FullIntent, fullIntent, type IntentInput, intentInput, intentPage, savedIntent } from '../../../schemas/intent.ts';
+import { type FullIntent, fullIntent, intentInput, intentPage, intentUpdate, savedIntent } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { readAnswer } from '../../probes.ts';
 import { openContext } from '../context.ts';
@@ -9,8 +10,8 @@ import { readInput } from '../input.ts';
 import { intentPath, listAllIntents, requireService, servicePath } from '../registry/read.ts';
 import type { Terminal } from '../terminal.ts';
 
-async function readIntent(file: string): Promise<IntentInput> {
-  const { success, data, error } = intentInput.safeParse(await readInput(file), { reportInput: true });
+async function readIntent<T>(file: string, schema: z.ZodType<T>): Promise<T> {
+  const { success, data, error } = schema.safeParse(await readInput(file), { reportInput: true });
   if (!success) throw usageFailure('The intent is not valid:', issuesOf(error));
   return data;
 }
@@ -84,7 +85,7 @@ export function addIntents(program: CommandUnknownOpts): void {
     .requiredOption('-f, --file <file>', 'the intent as JSON or YAML; - for stdin')
     .action(async ({ service, file }, command) => {
       const { api, terminal } = openContext(command);
-      const body = await readIntent(file);
+      const body = await readIntent(file, intentInput);
       const { service_id: serviceId } = (await requireService(api, service)).record;
       const saved = readAnswer(savedIntent, await api.call('POST', `${servicePath(serviceId)}/intents`, { body, isAdmin: true }));
       terminal.result(saved, `${saved.intent_uid} is created.`);
@@ -92,10 +93,11 @@ export function addIntents(program: CommandUnknownOpts): void {
   intents
     .command('update <uid>')
     .description('Replace an intent by a file')
-    .requiredOption('-f, --file <file>', 'the intent as JSON or YAML; - for stdin')
+    .requiredOption('-f, --file <file>', 'the intent as JSON or YAML, also as "show --json" prints it; - for stdin')
     .action(async (uid, { file }, command) => {
       const { api, terminal } = openContext(command);
-      const saved = readAnswer(savedIntent, await api.call('PUT', intentPath(uid), { body: await readIntent(file), isAdmin: true }));
+      const body = await readIntent(file, intentUpdate);
+      const saved = readAnswer(savedIntent, await api.call('PUT', intentPath(uid), { body, isAdmin: true }));
       terminal.result(saved, `${saved.intent_uid} is changed.`);
     });
   intents

@@ -54,7 +54,7 @@ function readOptions(
   if (address !== undefined && url !== undefined) throw usageFailure('Give one address: as a word, or with --url.');
   return {
     ...options,
-    url: chooseBaseUrl(address ?? url).replace(/\/mcp(\/sign-in)?$/, ''),
+    url: chooseBaseUrl(address ?? url),
     publicUrl: publicUrl === undefined ? undefined : chooseBaseUrl(publicUrl),
     program,
   };

@@ -1,6 +1,7 @@
 import { type Command, type CommandUnknownOpts, Option, type OptionValues } from '@commander-js/extra-typings';
+import type * as z from 'zod';
 import { issuesOf } from '../../../functions/core/json.ts';
-import { type ServiceInput, savedService, serviceInput } from '../../../schemas/service.ts';
+import { type ServiceInput, savedService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
 import { readAnswer } from '../../probes.ts';
 import { openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
@@ -23,19 +24,20 @@ const fields = [
 
 function addFields<Words extends unknown[]>(command: Command<Words, OptionValues, OptionValues>) {
   const extended = command
-    .option('-f, --file <file>', 'the whole record as JSON or YAML; - for stdin')
+    .option('-f, --file <file>', 'the whole record as JSON or YAML, also as "show --json" prints it; - for stdin')
     .option('--header <field...>', "headers: fields that every call carries and that are no secret, such as 'Notion-Version: 2022-06-28'");
   for (const field of fields) extended.addOption(field);
   return extended;
 }
 
-async function readFields(
+async function readFields<T>(
   { file, header, ...options }: OptionValues & { file?: string; header?: string[] },
+  schema: z.ZodType<T>,
   standing?: ServiceInput,
-): Promise<ServiceInput> {
+): Promise<T> {
   const given = fields.map((field) => [field.description, options[field.attributeName()]]).filter(([, value]) => value !== undefined);
   const base = file === undefined ? standing : ((await readInput(file)) as object);
-  const { success, data, error } = serviceInput.safeParse(
+  const { success, data, error } = schema.safeParse(
     { ...base, ...Object.fromEntries(given), ...(header && { headers: Object.fromEntries(header.map(splitField)) }) },
     { reportInput: true },
   );
@@ -76,7 +78,7 @@ export function addServices(program: CommandUnknownOpts): void {
     .description('Register a service')
     .action(async (options, command) => {
       const { api, terminal } = openContext(command);
-      const body = await readFields(options);
+      const body = await readFields(options, serviceInput);
       const saved = readAnswer(savedService, await api.call('POST', '/api/services', { body, isAdmin: true }));
       terminal.result(saved, `${saved.service_name} is registered. Its service_id is ${saved.service_id}.`);
     });
@@ -85,7 +87,7 @@ export function addServices(program: CommandUnknownOpts): void {
     .action(async (nameOrId: string, options, command) => {
       const { api, terminal } = openContext(command);
       const { record: service, etag } = await requireService(api, nameOrId);
-      const body = await readFields(options, normalizeService(service));
+      const body = await readFields(options, serviceUpdate, normalizeService(service));
       const reply = await api.call('PUT', servicePath(service.service_id), { body, isAdmin: true, headers: { 'If-Match': etag } });
       const saved = readAnswer(savedService, reply);
       terminal.result(saved, `${saved.service_name} is changed.`);

@@ -45,15 +45,18 @@ export function findCredentialPlaces(schemes: Node, security: unknown, headers: 
   return [...new Map(chosen.flatMap((place) => (place ? [[credentialOption(place), place]] : []))).values()];
 }
 
-function placeOf({ type, in: kind, name = '' }: Node): CredentialPlace | undefined {
-  if (['http', 'basic', 'oauth2', 'openIdConnect'].includes(String(type))) return { kind: 'header', name: 'Authorization' };
+function placeOf({ type, in: kind, name = '', scheme }: Node): CredentialPlace | undefined {
+  if (['http', 'basic', 'oauth2', 'openIdConnect'].includes(String(type))) {
+    const written = type === 'http' ? String(scheme).toLowerCase() : type === 'basic' ? 'basic' : 'bearer';
+    return { kind: 'header', name: 'Authorization', ...((written === 'bearer' || written === 'basic') && { scheme: written }) };
+  }
   if (type !== 'apiKey') return undefined;
   if (kind === 'header') return fieldName.safeParse(name).success ? { kind, name: String(name) } : undefined;
   return kind === 'query' && /^[\x21-\x7e]{1,100}$/.test(String(name)) ? { kind, name: String(name) } : undefined;
 }
 
 /** The option of `services credential set` that asks for the value. */
-export const credentialOption = ({ kind, name }: CredentialPlace): string => `--${kind} ${quote(name)}`;
+export const credentialOption = ({ kind, name, scheme }: CredentialPlace): string => (scheme ? `--${scheme}` : `--${kind} ${quote(name)}`);
 
 /** As a shell takes it for one word. */
-const quote = (word: string): string => (/^[\w.-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+export const quote = (word: string): string => (/^[\w.-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

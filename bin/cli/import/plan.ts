@@ -38,6 +38,8 @@ export interface CredentialPlace {
   /** as the options of `services credential set` are called */
   kind: 'header' | 'query';
   name: string;
+  /** of the header field Authorization, if it is one that has an option of its own */
+  scheme?: 'bearer' | 'basic';
 }
 
 export interface ImportOptions extends Addresses {

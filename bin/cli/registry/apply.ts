@@ -5,6 +5,7 @@ import { type ServiceInput, savedService } from '../../../schemas/service.ts';
 import { readAnswer } from '../../probes.ts';
 import type { Api } from '../api.ts';
 import type { RegistryContext } from '../context.ts';
+import { CliFailure } from '../failure.ts';
 import type { Change, ServiceChanges } from './compare.ts';
 import { withProgress } from './concurrently.ts';
 import { findDifferences } from './differences.ts';
@@ -34,7 +35,7 @@ const takenMessage =
  * Brings a service into the wanted state; removes what is not wanted only if `isPruning`. An interrupted run is finished by the next one: each change is complete in itself, and a
  * change whose answer was lost is recognised.
  * @throws Refusal CONFLICT if the service was to be created and its name has been taken since; nothing is changed then
- * @throws CliFailure or IntentGateError if going on makes no sense: the token is refused, nothing answers, the service itself cannot be saved
+ * @throws CliFailure or IntentGateError if going on makes no sense: interrupted, the token is refused, nothing answers, the service itself cannot be saved
  */
 export async function applyChanges(
   { api, terminal }: RegistryContext,
@@ -52,7 +53,11 @@ export async function applyChanges(
     })),
     ...(isPruning ? changes.extra : []).map((uid) => ({ uid, work: () => removeIntent(api, uid) })),
   ];
+  const interruption = terminal.watchInterrupt?.();
+  let left = steps.length;
   await withProgress(terminal, 'Applying', steps, concurrency, async ({ uid, work }) => {
+    if (interruption?.isInterrupted()) return;
+    left--;
     try {
       applied[await work()]++;
     } catch (error) {
@@ -60,7 +65,11 @@ export async function applyChanges(
       if (!(error instanceof Refusal) || [401, 403].includes(error.status)) throw error;
       failed.push({ intent_uid: uid, message: error.message, issues: error.issues });
     }
-  });
+  }).finally(() => interruption?.end());
+  if (interruption?.isInterrupted() && left > 0) {
+    const done = `${steps.length - left} of ${steps.length} changes of ${changes.name} were made`;
+    throw new CliFailure('interrupted', `Stopped: ${done}, ${left} remain. Run the same command again to make them.`);
+  }
   failed.sort((left, right) => (left.intent_uid < right.intent_uid ? -1 : 1));
   return applied;
 }

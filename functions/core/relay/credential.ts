@@ -1,12 +1,14 @@
 import { foldQueryName } from '../../../schemas/credential.ts';
 import type { CredentialValues } from '../credentials/credentials.ts';
+import { isLoopbackHost } from './egress.ts';
 import { isFormType } from './endpoint.ts';
 import { encode } from './fields.ts';
 import type { Execution, UpstreamRequest } from './request.ts';
 
-/** Whether calls at an origin carry the service's credential: only where an admin wanted it to go, and only over https. */
+/** Whether calls at an origin carry the service's credential: only where an admin wanted it to go, and only over https or within this machine. */
 export const carriesCredential = (service: Execution['service'], origin: string): boolean =>
-  origin.startsWith('https:') && service.credential !== undefined && service.credential.origins.includes(origin);
+  (origin.startsWith('https:') || isLoopbackHost(new URL(origin).hostname)) &&
+  service.credential !== undefined && service.credential.origins.includes(origin);
 
 /**
  * Puts the query parameters of a credential into a request. Whatever a server could take for one of them is removed from the query, and from the

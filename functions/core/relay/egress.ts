@@ -78,12 +78,17 @@ export function checkOrigin(origin: string, rules: EgressRules): string[] {
   return problems;
 }
 
+/** Whether a host is this machine by its name or address, so that http to it goes over no network. */
+export function isLoopbackHost(hostname: string): boolean {
+  const address = hostname.replace(/^\[|\]$/g, '');
+  return isIP(address) === 0 ? /(^|\.)localhost$/.test(hostname) : classifyAddress(address) === 'loopback';
+}
+
 function isCallableHost(hostname: string, rules: EgressRules): boolean {
-  const { allowLoopback } = rules;
   const address = hostname.replace(/^\[|\]$/g, '');
   const isNamed = isLocalUpstream(rules, address);
-  if (isIP(address) !== 0) return classifyAddress(address) === 'loopback' ? allowLoopback : isNamed && isOnLocalNetwork(address);
-  if (isNamed) return true;
-  if (/(^|\.)localhost$/.test(hostname)) return allowLoopback;
+  if (isNamed && isIP(address) === 0) return true;
+  if (isLoopbackHost(hostname)) return rules.allowLoopback;
+  if (isIP(address) !== 0) return isNamed && isOnLocalNetwork(address);
   return hostname.length <= 253 && registeredName.test(hostname);
 }

@@ -1,20 +1,21 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import { invalidParameter } from '../api-error.ts';
 import { pointer } from '../json.ts';
-import { checkOrigin, type EgressRules, withOwnHost } from './egress.ts';
+import { checkOrigin, type EgressRules, isLoopbackHost, withOwnHost } from './egress.ts';
 
 /** What is wrong with the origins of a credential. */
 const checkOrigins = (origins: readonly string[], rules: EgressRules, baseUrl: string): Issue[] =>
   origins.flatMap((origin, index) => {
     const path = pointer(['origins', index]);
-    if (!/^https:\/\//i.test(origin)) return [{ path, problem: 'must begin with https://' }];
-    if (/^https:\/\/[^/]*[/?#\\]/i.test(origin)) return [{ path, problem: 'must end with its host or port, without a path' }];
+    const isLocal = rules.allowLoopback && isLoopbackHost(URL.parse(origin)?.hostname ?? '');
+    if (!(isLocal ? /^https?:\/\//i : /^https:\/\//i).test(origin)) return [{ path, problem: 'must begin with https://' }];
+    if (/^https?:\/\/[^/]*[/?#\\]/i.test(origin)) return [{ path, problem: 'must end with its host or port, without a path' }];
     return checkOrigin(origin, withOwnHost(rules, baseUrl)).map((problem) => ({ path, problem }));
   });
 
 /**
  * Where a new credential may be sent: as the admin says, else to the origin of the service's address.
- * @throws ApiError INVALID_PARAMETER if an origin may not be called over https
+ * @throws ApiError INVALID_PARAMETER if an origin may not be called over https, or in the local stage on this machine
  */
 export function chooseOrigins(
   given: readonly string[] | undefined,

@@ -17,13 +17,13 @@ import { localCredentials } from '../../../bin/local/parts.ts';
 import { startStack } from '../../../bin/local/stack.ts';
 import { variables } from '../../../functions/core/environment.ts';
 import { copyTable } from '../../support/copy-table.ts';
-import { type Outcome, openCommandLine } from './command-line.ts';
+import { type CommandLine, type Outcome, openCommandLine } from './command-line.ts';
 
 const stack = await startStack({ port: 0, quiet: true });
 let folder: string;
 let home: string;
 let runScript: (script: string) => Promise<Outcome>;
-let run: (words: readonly string[], input?: string) => Promise<Outcome>;
+let run: CommandLine['run'];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cli-stack-'));
@@ -585,6 +585,149 @@ npx intent-gate services credential set ${service_id} --header-from-env Authoriz
       stderr:
         'Intents of Keyed lead to https://away.example, not to the origin of its service_url. A credential goes there only if its origins name it.\n',
     });
+  });
+});
+
+describe('credentials on this machine', () => {
+  const pasted = async (scheme: object, input: string, ...options: string[]) => {
+    const seen: (string | undefined)[] = [];
+    const upstream = createServer((request, response) => {
+      seen.push(request.headers.authorization);
+      response.setHeader('Content-Type', 'application/json').end('{"is":"well"}');
+    });
+    await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
+    const { port } = upstream.address() as AddressInfo;
+    const document = {
+      openapi: '3.1.0',
+      info: { title: `At home ${port}`, version: '1' },
+      servers: [{ url: `http://127.0.0.1:${port}` }],
+      paths: { '/health': { get: { operationId: 'askAtHome', responses: { 200: { description: 'Done' } } } } },
+      components: { securitySchemes: { key: scheme } },
+    };
+    const words = ['import', '-', '--namespace', `home-${port}.example`, '--url', stack.base_url];
+    const { stdout } = await run(words, JSON.stringify(document));
+    const [, command = ''] = /\nSet the credential of the service with: npx intent-gate (.+)\n$/.exec(stdout) ?? [];
+    const set = await run([...command.split(' '), ...options], input);
+    const uid = `home-${port}.example:ask-at-home:v1`;
+    const tried = await run(['try', '--intent', uid, '--accept-policy', '--json']);
+    upstream.close();
+    return { command, set, seen, tried };
+  };
+
+  test.each<[string, object, string, string, string]>([
+    ['a bearer token', { type: 'http', scheme: 'bearer' }, '--bearer', 'sk_token\n', 'Bearer sk_token'],
+    ['a bearer token that is given with its scheme', { type: 'oauth2', flows: {} }, '--bearer', 'Bearer sk_token\n', 'Bearer sk_token'],
+    ['a name and a password', { type: 'http', scheme: 'basic' }, '--basic', 'Aladdin:open sesame\n', 'Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=='],
+  ])('are set by the command that an import prints: %s', async (_, scheme, option, input, header) => {
+    const { command, set, seen, tried } = await pasted(scheme, input);
+    expect(command).toMatch(new RegExp(`^services credential set \\w{26} ${option} --url ${stack.base_url}$`));
+    expect(set).toMatchObject({ code: 0, stderr: '' });
+    expect(tried).toMatchObject({ code: 0 });
+    expect(seen).toEqual([header]);
+  });
+
+  test('are refused if they cannot be, and warned of if no service would take them', async () => {
+    const { set } = await pasted({ type: 'http', scheme: 'basic' }, 'no password\n');
+    expect(set).toMatchObject({ code: 3, stdout: '', stderr: '--basic takes a name and a password with a colon between them.\n' });
+    const credential = ['services', 'credential', 'set', 'World facts'];
+    expect(await run([...credential, '--next-header', 'Authorization'], 'x\n')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('Give the values in use as well, for example --header Authorization --next-header Authorization.'),
+    });
+    const { service_id } = await succeedJson(
+      'services',
+      'create',
+      '--name',
+      'Bare',
+      '--address',
+      'https://bare.example',
+      '--description',
+      'x',
+    );
+    const bare = await run(['services', 'credential', 'set', service_id, '--header', 'Authorization'], 'sk_live_1\n');
+    expect(bare).toMatchObject({
+      code: 0,
+      stderr: 'The value of Authorization names no scheme. Most services expect "Bearer <token>", which --bearer writes.\n',
+    });
+    await succeed('services', 'delete', service_id, '--yes');
+  });
+});
+
+describe('what a person does', () => {
+  test.each<[string[]]>([
+    [['--help']],
+    [['services', 'list']],
+    [['intents', 'list', 'country', '--json']],
+    [['export']],
+    [['policy', 'show']],
+    [['changes', '--json']],
+  ])('closing the pipe that %j writes to is no error', async (words) => {
+    const { code, stderr } = await run(words, '', true);
+    expect(code).toBe(0);
+    expect(stderr).not.toMatch(/EPIPE|\n {4}at /);
+  });
+
+  test('blocking an id that no agent has says so, and needs --yes', async () => {
+    const words = ['agents', 'block', 'nobody-like-this', '--reason', 'misspelt'];
+    expect(await run(words)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'No agent of this id has a PAT; a block would wait for it. Nothing was changed. Check the id, or give --yes.\n',
+    });
+    expect(await succeedJson('agents', 'list', '--state', 'blocked')).toEqual([]);
+    expect(await succeed(...words, '--yes')).toBe(
+      'No agent of this id has a PAT; the block waits for it, until you unblock nobody-like-this.\n',
+    );
+    await succeed('agents', 'unblock', 'nobody-like-this');
+  });
+
+  test('what "show --json" prints is what "update" takes', async () => {
+    const uid = 'world.example:get-country:v1';
+    for (const [noun, id] of [
+      ['intents', uid],
+      ['services', 'World facts'],
+    ] as const) {
+      const shown = await succeedJson(noun, 'show', id);
+      const file = join(folder, `${noun}.json`);
+      await writeFile(file, JSON.stringify({ ...shown, description: `${shown.description} Edited.` }));
+      await succeed(noun, 'update', id, '--file', file);
+      expect((await succeedJson(noun, 'show', id)).description).toBe(`${shown.description} Edited.`);
+      if (noun === 'intents')
+        expect(await run([noun, 'update', id, '--file', file])).toMatchObject({ code: 1, stderr: expect.stringContaining('/digest') });
+      const { digest: _, ...definition } = shown;
+      await writeFile(file, JSON.stringify(definition));
+      await succeed(noun, 'update', id, '--file', file);
+    }
+  });
+
+  test('the address of a page of the gate is understood', async () => {
+    for (const page of ['/console', '/console/services', '/docs', '/mcp', '/openapi.json?x#y'])
+      expect(await run(['services', 'list', '--url', stack.base_url + page])).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('interrupting an import says what remains, and the same command makes it', async () => {
+    const operation = (at: number) => ({ get: { operationId: `op${at}`, responses: { 200: { description: 'Done' } } } });
+    const paths = Object.fromEntries(Array.from({ length: 400 }, (_, at) => [`/op${at}`, operation(at)]));
+    const file = join(folder, 'many.json');
+    const servers = [{ url: 'https://many.example' }];
+    await writeFile(file, JSON.stringify({ openapi: '3.1.0', info: { title: 'Many', version: '1' }, servers, paths }));
+    const words = ['import', file, '--concurrency', '2'];
+    const isBegun = async () => {
+      const found = await fetch(`${stack.base_url}/api/intents/search?namespace=many.example`);
+      return ((await found.json()) as { intents: unknown[] }).intents.length > 0;
+    };
+    const interrupted = await run(words, '', false, async (child) => {
+      while (!(await isBegun())) await new Promise((resolve) => setTimeout(resolve, 50));
+      child.kill('SIGINT');
+    });
+    expect(interrupted.code).toBe(130);
+    const [, made, remain] =
+      /^Finishing what has been begun\. Press Ctrl-C again to stop at once\.\nStopped: (\d+) of 400 changes of Many were made, (\d+) remain\. Run the same command again to make them\.\n$/.exec(
+        interrupted.stderr,
+      ) ?? [];
+    expect(Number(made) + Number(remain)).toBe(400);
+    expect(await succeed(...words)).toContain(`Many: ${remain} created, 0 changed, 0 removed\n`);
+    await succeed('services', 'delete', 'Many', '--yes');
   });
 });
 

@@ -767,16 +767,20 @@ describe('the options that set the credential', () => {
     query: { type: 'apiKey', in: 'query', name: "k'ey" },
     cookie: { type: 'apiKey', in: 'cookie', name: 'sid' },
     bearer: { type: 'http', scheme: 'bearer' },
+    basic: { type: 'http', scheme: 'Basic' },
+    digest: { type: 'http', scheme: 'digest' },
     oauth: { type: 'oauth2' },
     host: { type: 'apiKey', in: 'header', name: 'Host' },
   };
   test.each<[(keyof typeof schemes)[], object[], string[]]>([
     [['header', 'query'], [], ['--header X-Key']],
     [['query', 'header'], [], ["--query 'k'\\''ey'"]],
-    [['header', 'bearer'], [{ bearer: [] }], ['--header Authorization']],
+    [['header', 'bearer'], [{ bearer: [] }], ['--bearer']],
+    [['header', 'basic'], [{ basic: [] }], ['--basic']],
+    [['header', 'digest'], [{ digest: [] }], ['--header Authorization']],
     [['header', 'query', 'bearer'], [{ header: [], query: [] }], ['--header X-Key', "--query 'k'\\''ey'"]],
     [['header', 'cookie'], [{ cookie: [] }], ['--header X-Key']],
-    [['oauth', 'bearer'], [{ oauth: [], bearer: [] }], ['--header Authorization']],
+    [['oauth', 'bearer'], [{ oauth: [], bearer: [] }], ['--bearer']],
     [['cookie', 'host'], [{ cookie: [] }, {}], []],
     [[], [{ unknown: [] }], []],
   ])('of %j with the requirements %j', (names, security, options) => {
