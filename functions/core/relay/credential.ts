@@ -8,7 +8,8 @@ import type { Execution, UpstreamRequest } from './request.ts';
 /** Whether calls at an origin carry the service's credential: only where an admin wanted it to go, and only over https or within this machine. */
 export const carriesCredential = (service: Execution['service'], origin: string): boolean =>
   (origin.startsWith('https:') || isLoopbackHost(new URL(origin).hostname)) &&
-  service.credential !== undefined && service.credential.origins.includes(origin);
+  service.credential !== undefined &&
+  service.credential.origins.includes(origin);
 
 /**
  * Puts the query parameters of a credential into a request. Whatever a server could take for one of them is removed from the query, and from the
