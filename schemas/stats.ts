@@ -19,7 +19,7 @@ const numbers = {
   executions: count.describe('requests to execute an intent, whatever came of them'),
   refusals: z.record(z.string(), count).describe('those that were not answered with success, by error code'),
   upstream_calls: count.describe("calls of intents' own endpoints"),
-  upstream_failures: count.describe('those that were not answered, or with 5xx'),
+  upstream_failures: count.describe('those that were not answered, or with 401, 403, 429 or 5xx'),
   drift: count.describe('answers in the 200s that did not match the output_parameters of their intents'),
   upstream_ms: count.describe('how long those that were answered took together, in milliseconds'),
   latency: z

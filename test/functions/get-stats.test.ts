@@ -108,6 +108,23 @@ test('hours and days are kept apart, also over the end of months', async () => {
   nowMs -= 49 * 3_600_000;
 });
 
+test.each([
+  [200, 0],
+  [404, 0],
+  [422, 0],
+  [401, 1],
+  [403, 1],
+  [429, 1],
+  [500, 1],
+  [undefined, 1],
+])('an upstream that answers %p counts as %i failure', async (status, failures) => {
+  const counter = openExecutionStats(table, now);
+  const failing = `service-${status}`;
+  await counter.count({ serviceId: failing, outcome: 'INTENT_EXECUTION_FAILED', upstream: { status, durationMs: 1 } });
+  const found = (await counter.read('day')).services.find(({ service_id }) => service_id === failing);
+  expect(found?.upstream_failures).toBe(failures);
+});
+
 test('an execution does not fail because it cannot be counted', async () => {
   const away = { ...table, update: () => Promise.reject(unavailable('The table is away.')) };
   await expect(openExecutionStats(away, now).count(answered)).resolves.toBeUndefined();

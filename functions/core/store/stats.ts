@@ -48,6 +48,10 @@ const latencyName = (durationMs: number): string => {
   return `latency_${at < 0 ? latencyLimits.length : at}`;
 };
 
+/** Whether the service failed, rather than refused this call: it did not answer, it broke down, or it does not accept the gate itself. */
+const isUpstreamFailure = (status: number | undefined): boolean =>
+  status === undefined || status >= 500 || [401, 403, 429].includes(status);
+
 /** The counters that an execution adds to. */
 function countersOf({ outcome, upstream, hasDrifted }: Execution, isFailure: boolean): Record<string, number> {
   const { durationMs } = upstream ?? {};
@@ -86,7 +90,7 @@ export function openExecutionStats(table: Table, now: () => number = Date.now): 
     count: async (execution) => {
       const nowMs = now();
       const { serviceId = '', upstream, outcome } = execution;
-      const isFailure = upstream !== undefined && (upstream.status === undefined || upstream.status >= 500);
+      const isFailure = upstream !== undefined && isUpstreamFailure(upstream.status);
       const name = `${serviceId}#${Math.floor(nowMs / hourMs) * hourMs}`;
       const slot: Counted = counted.get(name) ?? { counters: new Map() };
       counted.set(name, slot);

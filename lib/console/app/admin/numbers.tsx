@@ -34,7 +34,8 @@ export function Numbers({ query }: { query: URLSearchParams }) {
 }
 
 function Card({ service, stats }: { service: ServiceStats; stats: Stats }) {
-  const name = service.service_name ?? (service.service_id === undefined ? 'No intent of this name' : 'A service that was deleted');
+  const name =
+    service.service_name ?? (service.service_id === undefined ? 'Refused before an intent was looked up' : 'A service that was deleted');
   const { executions, upstream_failures: failures, upstream_ms: ms, latency } = service;
   const answered = latency.reduce((total, count) => total + count, 0);
   const refusals = Object.entries(service.refusals).sort(([, one], [, other]) => other - one);
