@@ -32,7 +32,7 @@ export const createAction = ({ clients, signIns, findPolicy }: Deps): Action =>
     if (!session || !isFormToken(form_token, formToken(session.secret, [asked, shown]))) {
       throw new OAuthError('access_denied', 'The form is not of a page that was shown to you, or your session has ended.', { status: 403 });
     }
-    const client = await clients.find(asked.client_id, baseUrl, (read) => signIns.oneAtATime(session.secret, nowMs, read));
+    const client = await clients.find(asked.client_id, baseUrl, (read) => signIns.oneAtATime(session.person, nowMs, read));
     requireRedirectUri(client, asked);
     const checked = checkAuthorizationRequest(asked, baseUrl);
     const goOn = (answer: Parameters<typeof answerAddress>[2]) => continuePage(client, answerAddress(asked, baseUrl, answer));

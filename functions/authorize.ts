@@ -93,7 +93,7 @@ export const createAction = ({ clients, signIns, userPool, findPolicy, patLifeSe
     const nowMs = Date.now();
     const session = await findSession(request, signIns, nowMs);
     const client = session
-      ? await clients.find(asked.client_id, request.baseUrl, (read) => signIns.oneAtATime(session.secret, nowMs, read))
+      ? await clients.find(asked.client_id, request.baseUrl, (read) => signIns.oneAtATime(session.person, nowMs, read))
       : clients.findRegistered(asked.client_id);
     if (client) requireRedirectUri(client, asked);
     try {

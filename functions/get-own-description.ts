@@ -3,6 +3,7 @@ import { thisGate, toServiceDescription } from '../schemas/service-description.t
 import { readEnvironment } from './core/environment.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
+import { ownPlaces } from './core/http/self-description.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { publicKeyPem, type SigningKeys, signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 import type { SearchEngine } from './core/search/search-engine.ts';
@@ -12,6 +13,8 @@ export interface Deps {
   engine: Pick<SearchEngine, 'search'>;
   signingKeys: Pick<SigningKeys, 'newest'>;
   protocol: string;
+  /** people can sign in for programs */
+  isSignInOffered: boolean;
 }
 
 /**
@@ -19,22 +22,21 @@ export interface Deps {
  * intents are those of all services, as a search without filters finds them: no drafts, and none that are deprecated.
  */
 export const createAction =
-  ({ engine, signingKeys, protocol }: Deps): Action =>
+  ({ engine, signingKeys, protocol, isSignInOffered }: Deps): Action =>
   async (request) => {
     const { baseUrl } = request;
     const query = request.query(descriptionQuery);
     const [{ hits, total }, publicKey] = await Promise.all([engine.search(query), publicKeyPem(signingKeys)]);
     const self = { ...thisGate, service_url: baseUrl };
     const intents = hits.map(({ intent }) => intent);
-    const body = toServiceDescription(self, intents, { protocol, baseUrl, publicKey });
+    const described = toServiceDescription(self, intents, { protocol, baseUrl, publicKey });
+    const body = { ...described, ...ownPlaces({ protocol, baseUrl, isSignInOffered }) };
     const links = pageLinks(request, paginate(total, query.page, query.page_size), { after: intents.at(-1)?.intent_uid });
     return revalidated(body, undefined, links);
   };
 
+const { protocol, signInClient } = readEnvironment(['protocol'], ['signInClient']);
+
 export const handler = serve(
-  createAction({
-    engine,
-    signingKeys: signingKeysFromEnvironment(),
-    protocol: readEnvironment(['protocol']).protocol,
-  }),
+  createAction({ engine, signingKeys: signingKeysFromEnvironment(), protocol, isSignInOffered: signInClient !== undefined }),
 );

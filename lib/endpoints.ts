@@ -476,7 +476,7 @@ const rows = [
     success: 200,
     errors: ['INVALID_PARAMETER'],
     runs: ['search-intents'],
-    needs: { kms: ['publicKey'] },
+    needs: { kms: ['publicKey'], signIn: true },
     memoryMb: 1024,
   },
   {
@@ -532,6 +532,18 @@ const rows = [
   },
   {
     ...open,
+    name: 'get-api-catalog',
+    method: 'GET',
+    path: '/.well-known/api-catalog',
+    further: [{ path: '/llms.txt' }],
+    summary: 'Read where everything is that agents need',
+    success: 200,
+    errors: [],
+    needs: { signIn: true },
+    memoryMb: 256,
+  },
+  {
+    ...open,
     name: 'get-jwks',
     method: 'GET',
     path: '/.well-known/jwks.json',
@@ -582,7 +594,12 @@ const rows = [
     summary: 'Sign in, and read the policy',
     success: 200,
     errors: [],
-    needs: { table: { session: ['get', 'update'], consent: ['get'], signInCode: ['put'] }, egress: true, policy: true, signIn: true },
+    needs: {
+      table: { session: ['get', 'update', 'delete'], consent: ['get'], signInCode: ['put'] },
+      egress: true,
+      policy: true,
+      signIn: true,
+    },
   },
   {
     ...forSignIn,
@@ -602,7 +619,12 @@ const rows = [
     summary: 'Accept the policy for a program',
     success: 200,
     errors: [],
-    needs: { table: { session: ['get', 'update'], consent: ['put'], signInCode: ['put'] }, egress: true, policy: true, signIn: true },
+    needs: {
+      table: { session: ['get', 'update', 'delete'], consent: ['put'], signInCode: ['put'] },
+      egress: true,
+      policy: true,
+      signIn: true,
+    },
   },
   {
     ...forSignIn,

@@ -26,6 +26,17 @@ export const serviceDescription = (protocol: string) =>
     })
     .meta({ id: 'ServiceDescription', description: 'A service, its intents, and what it takes to execute them.' });
 
+/** What this gate publishes of itself. */
+export const ownDescription = (protocol: string) =>
+  serviceDescription(protocol)
+    .extend({
+      [`${protocol}-pat-issue`]: z.url().describe('where PATs are issued'),
+      'service-desc': z.url().describe('the OpenAPI document, which describes every endpoint (RFC 8631)'),
+      mcp: z.url().describe('this gate as a server of the Model Context Protocol'),
+      'mcp-sign-in': z.url().optional().describe('the same for hosts that sign people in'),
+    })
+    .meta({ id: 'OwnDescription', description: 'This gate, its intents, and where everything is that agents need.' });
+
 /** What a description says besides its intents. */
 export interface DescriptionContext {
   protocol: string;

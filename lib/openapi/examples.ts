@@ -305,6 +305,10 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
         },
         intents: [currency],
         ...published(protocol),
+        [`${protocol}-pat-issue`]: `${exampleBaseUrl}/api/pat/issue`,
+        'service-desc': `${exampleBaseUrl}/openapi.json`,
+        mcp: `${exampleBaseUrl}/mcp`,
+        'mcp-sign-in': `${exampleBaseUrl}/mcp/sign-in`,
       },
     },
     'get-jwks': {
@@ -369,6 +373,7 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
       },
     },
     'get-openapi': noExample,
+    'get-api-catalog': noExample,
     'get-docs': noExample,
     'get-root': noExample,
     'get-console': noExample,

@@ -21,7 +21,7 @@ import { patRequest, patResponse } from '../../schemas/pat.ts';
 import { policy, policyQuery, policyWords } from '../../schemas/policy.ts';
 import { searchQuery } from '../../schemas/search.ts';
 import { savedService, serviceInput, serviceList, servicesQuery, serviceUpdate, shownService } from '../../schemas/service.ts';
-import { serviceDescription } from '../../schemas/service-description.ts';
+import { ownDescription, serviceDescription } from '../../schemas/service-description.ts';
 import {
   acceptForm,
   authorizationParameters,
@@ -280,8 +280,15 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     description:
       'Where agents begin: the gate in the form of a service description, with the intents of all services in the order of `intent_uid`, but for deprecated ones. If there are more than fit on a page, `Link` leads to the next one.',
     query: descriptionQuery,
-    answer: serviceDescription(protocol),
+    answer: ownDescription(protocol),
     headers: paged,
+  },
+  'get-api-catalog': {
+    tag: 'This gate',
+    description: 'For programs a link set (RFC 9727, RFC 9264), and at `/llms.txt` the same in words, for models.',
+    answer: z.looseObject({ linkset: z.array(z.looseObject({ anchor: z.url() })) }),
+    mediaType: 'application/linkset+json',
+    headers: revision,
   },
   'get-jwks': {
     tag: 'This gate',

@@ -8,7 +8,7 @@ import { openServices } from '../../functions/core/store/services.ts';
 import { createAction as createOwn } from '../../functions/get-own-description.ts';
 import { createAction } from '../../functions/get-service-description.ts';
 import { type IntentInput, toIntentDetails } from '../../schemas/intent.ts';
-import { serviceDescription } from '../../schemas/service-description.ts';
+import { ownDescription, serviceDescription } from '../../schemas/service-description.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startTable, type TestTable } from '../support/table.ts';
@@ -146,7 +146,7 @@ describe('the description of the gate', () => {
   });
 
   const ask = (query: Record<string, string> = {}, protocol = 'proto') =>
-    invoke(createOwn({ engine, signingKeys, protocol }), { path: '/agents.json', query });
+    invoke(createOwn({ engine, signingKeys, protocol, isSignInOffered: true }), { path: '/agents.json', query });
 
   test('has the intents of all services that a search finds, and says where they are found and executed', async () => {
     const { status, headers, body } = await ask({}, 'uim');
@@ -160,8 +160,12 @@ describe('the description of the gate', () => {
       'uim-policy-file': 'https://api.example/test/api/policy',
       'uim-api-discovery': 'https://api.example/test/api/intents/search',
       'uim-api-execute': 'https://api.example/test/api/intents/execute',
+      'uim-pat-issue': 'https://api.example/test/api/pat/issue',
+      'service-desc': 'https://api.example/test/openapi.json',
+      mcp: 'https://api.example/test/mcp',
+      'mcp-sign-in': 'https://api.example/test/mcp/sign-in',
     });
-    expect(serviceDescription('uim').safeParse(body).error).toBeUndefined();
+    expect(ownDescription('uim').safeParse(body).error).toBeUndefined();
   });
 
   test('comes in pages, each of which leads to the next', async () => {

@@ -28,6 +28,8 @@ const installed = {
     installRequirements('.venv-mcp1', 'test/hosts/requirements-mcp1.txt'),
   ),
   mcp2: await install('Python SDK 2, fastmcp, Pydantic AI', () => installRequirements('.venv-mcp2', 'test/hosts/requirements-mcp2.txt')),
+  withoutOAuth: await install('smolagents, mcp-use', () => installRequirements('.venv-no-oauth', 'test/hosts/requirements-no-oauth.txt')),
+  go: await install('Go SDK', () => run('go', ['build', '-C', 'test/hosts/go', '-o', join(folder, 'go-host'), '.'])),
   npm: await install('AI SDK', () => run('npm', ['ci', '--prefix', 'test/hosts', '--ignore-scripts', '--no-audit', '--no-fund'])),
 };
 // the command as docs/frameworks.md installs it
@@ -83,6 +85,34 @@ describe('clients of MCP, over HTTP and as programs that start ours', () => {
           asked: 1,
           ...(client === 'sdk_v2' && { revision: '2026-07-28' }),
         });
+      },
+      150_000,
+    );
+  }
+});
+
+describe('clients that know the address of /mcp and nothing else, at a gate with sign-in: the model is told what to do, and executes', () => {
+  const clients = [
+    ...['sdk_v1', 'smolagents', 'mcp_use', 'langchain'].map((name) => ({
+      name,
+      command: [python('.venv-no-oauth'), resolve('test/hosts/without_oauth.py'), name],
+      isInstalled: installed.withoutOAuth,
+    })),
+    { name: 'Go SDK', command: [join(folder, 'go-host')], isInstalled: installed.go },
+  ];
+
+  for (const { name, command, isInstalled } of clients) {
+    (isInstalled ? test : test.skip)(
+      name,
+      async () => {
+        const [program = '', ...args] = command;
+        const env = { PATH: process.env.PATH, HOME: folder, BASE_URL: baseUrl, PAT: pat };
+        const { stdout } = await run(program, args, { cwd: folder, timeout: 120_000, env });
+        const { told, done } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+        expect(told).toContain('UNAUTHORIZED: Executing an intent needs a PAT, and this call has none.');
+        expect(told).toContain('Next: Call accept_policy without arguments');
+        expect(told).toContain(`${baseUrl}/mcp/sign-in`);
+        expect(done).toContain('Japan');
       },
       150_000,
     );

@@ -55,7 +55,7 @@ const isLive = <T extends { expires_at: number }>(item: T | undefined, nowMs: nu
   item !== undefined && item.expires_at > nowMs / 1_000;
 
 /** What sign-in remembers. Nothing here is written for somebody who has not signed in, and all of it expires. */
-export function openSignIns(table: Pick<Table, 'get' | 'put' | 'update'>) {
+export function openSignIns(table: Pick<Table, 'get' | 'put' | 'update' | 'delete'>) {
   return {
     /**
      * @param lifeSeconds - how long the person stays signed in
@@ -68,18 +68,19 @@ export function openSignIns(table: Pick<Table, 'get' | 'put' | 'update'>) {
     },
 
     /**
-     * Does work that waits for an address of a stranger's choice: one at a time in a session, so that one person cannot hold many instances of a function.
-     * @throws ApiError SERVICE_UNAVAILABLE while such work goes on in the session
+     * Does work that waits for an address of a stranger's choice: one at a time for a person, so that nobody cannot hold many instances of a function.
+     * @throws ApiError SERVICE_UNAVAILABLE while such work goes on for the person
      */
-    async oneAtATime<T>(secret: string, nowMs: number, work: () => Promise<T>): Promise<T> {
-      const key = keys.session(digestOf(secret));
+    async oneAtATime<T>({ subject }: Person, nowMs: number, work: () => Promise<T>): Promise<T> {
+      // no secret of a session has this digest
+      const key = keys.session(digestOf(`reading for ${subject}`));
       const by = randomUUID();
       const now = Math.floor(nowMs / 1_000);
-      const names = { '#by': 'reading_by', '#until': 'reading_until' };
+      const names = { '#by': 'reading_by', '#until': 'expires_at' };
       const isFree = await table.update(key, {
         UpdateExpression: 'SET #by = :by, #until = :until',
         // a write that took effect and whose answer was lost is sent again, and must recognise itself
-        ConditionExpression: 'attribute_exists(pk) AND (attribute_not_exists(#until) OR #until <= :now OR #by = :by)',
+        ConditionExpression: 'attribute_not_exists(#until) OR #until <= :now OR #by = :by',
         ExpressionAttributeNames: names,
         ExpressionAttributeValues: { ':by': by, ':until': now + readingSeconds, ':now': now },
       });
@@ -87,10 +88,9 @@ export function openSignIns(table: Pick<Table, 'get' | 'put' | 'update'>) {
       try {
         return await work();
       } finally {
-        await table.update(key, {
-          UpdateExpression: 'REMOVE #by, #until',
+        await table.delete(key, {
           ConditionExpression: '#by = :by',
-          ExpressionAttributeNames: names,
+          ExpressionAttributeNames: { '#by': 'reading_by' },
           ExpressionAttributeValues: { ':by': by },
         });
       }

@@ -1,0 +1,63 @@
+/** The places of this gate that agents need. */
+export interface Places {
+  protocol: string;
+  baseUrl: string;
+  /** people can sign in, at an address of their own */
+  isSignInOffered: boolean;
+}
+
+/** What `agents.json` says of this gate beside what it says of every service. */
+export const ownPlaces = ({ protocol, baseUrl, isSignInOffered }: Places): Record<string, string> => ({
+  [`${protocol}-pat-issue`]: `${baseUrl}/api/pat/issue`,
+  'service-desc': `${baseUrl}/openapi.json`,
+  mcp: `${baseUrl}/mcp`,
+  ...(isSignInOffered && { 'mcp-sign-in': `${baseUrl}/mcp/sign-in` }),
+});
+
+/** A link set (RFC 9264) of what describes the API, in the relations of RFC 8631 and RFC 9727. */
+export const apiCatalog = ({ baseUrl, isSignInOffered }: Places): object => ({
+  linkset: [
+    {
+      anchor: `${baseUrl}/api`,
+      'service-desc': [{ href: `${baseUrl}/openapi.json`, type: 'application/json' }],
+      'service-doc': [{ href: `${baseUrl}/docs`, type: 'text/html' }],
+      'service-meta': [
+        { href: `${baseUrl}/agents.json`, type: 'application/json' },
+        { href: `${baseUrl}/llms.txt`, type: 'text/plain' },
+      ],
+      status: [{ href: `${baseUrl}/health`, type: 'application/json' }],
+      'terms-of-service': [{ href: `${baseUrl}/api/policy`, type: 'application/json' }],
+    },
+    ...[`${baseUrl}/mcp`, ...(isSignInOffered ? [`${baseUrl}/mcp/sign-in`] : [])].map((anchor) => ({
+      anchor,
+      'service-doc': [{ href: `${baseUrl}/docs`, type: 'text/html' }],
+    })),
+  ],
+});
+
+/** The same for models (llmstxt.org): what this is, and what to do, in order. */
+export const llmsText = ({ baseUrl, isSignInOffered }: Places): string => `# Intent Gate
+
+> Lets agents find, get authorised for, and execute intents: described operations of web services.
+
+1. Find an intent in plain words: GET ${baseUrl}/api/intents/search?query=what+time+is+it&view=brief
+2. Read what it takes: GET ${baseUrl}/api/intents/{intent_uid}?view=full
+3. Read the usage policy, and show it to the person whom you work for: GET ${baseUrl}/api/policy
+4. Sign the policy's text with a private key of your own (a compact JWS), and get a Policy Adherence Token (PAT): POST ${baseUrl}/api/pat/issue with agent_id, agent_public_key and signed_policy
+5. Execute: POST ${baseUrl}/api/intents/execute with intent_uid and parameters, and the header Authorization: Bearer <PAT>
+
+## Descriptions
+
+- [OpenAPI document](${baseUrl}/openapi.json): every endpoint
+- [Reference](${baseUrl}/docs): the same to read and to try
+- [This gate and its intents](${baseUrl}/agents.json): for agents of the protocol
+
+## Model Context Protocol
+
+- [MCP server](${baseUrl}/mcp): four tools; accept_policy says how to get a PAT
+${
+  isSignInOffered
+    ? `- [MCP server with sign-in](${baseUrl}/mcp/sign-in): the same for hosts that sign people in (OAuth)
+`
+    : ''
+}`;

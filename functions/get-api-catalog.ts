@@ -1,0 +1,21 @@
+import { readEnvironment } from './core/environment.ts';
+import { entityTag } from './core/http/response.ts';
+import { apiCatalog, llmsText, type Places } from './core/http/self-description.ts';
+import { type Action, serve } from './core/http/serve.ts';
+
+export type Deps = Pick<Places, 'protocol' | 'isSignInOffered'>;
+
+/** `GET /.well-known/api-catalog`: where everything is that agents need, for programs (RFC 9727); `/llms.txt` says it to models. */
+export const createAction =
+  (deps: Deps): Action =>
+  async ({ path, baseUrl }) => {
+    const isForModels = path.startsWith('/llms.txt');
+    const places = { ...deps, baseUrl };
+    const text = isForModels ? llmsText(places) : JSON.stringify(apiCatalog(places));
+    const type = isForModels ? 'text/plain; charset=utf-8' : 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
+    return { status: 200, text, headers: { 'Content-Type': type, ETag: entityTag(text), 'Cache-Control': 'no-cache' } };
+  };
+
+const { protocol, signInClient } = readEnvironment(['protocol'], ['signInClient']);
+
+export const handler = serve(createAction({ protocol, isSignInOffered: signInClient !== undefined }));
