@@ -80,6 +80,7 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
       'functions/core/documents/policy-page.ts',
       'functions/core/documents/console-page.ts',
       'functions/core/sign-in/redirect-uri.ts',
+      'functions/core/http/self-description.ts',
     ),
   ],
   [within('bin/bench/'), within('bin/', 'lib/', 'functions/', 'schemas/', 'client/', 'test/support/simulation.ts')],

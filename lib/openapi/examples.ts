@@ -1,4 +1,5 @@
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
+import { apiCatalog } from '../../functions/core/http/self-description.ts';
 import { canonicalDigest } from '../../functions/core/policy/canonical.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
@@ -373,7 +374,9 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
       },
     },
     'get-openapi': noExample,
-    'get-api-catalog': noExample,
+    'get-api-catalog': {
+      answer: apiCatalog({ protocol, baseUrl: exampleBaseUrl, isSignInOffered: true }),
+    },
     'get-docs': noExample,
     'get-root': noExample,
     'get-console': noExample,
