@@ -1,17 +1,14 @@
 import { blockInput, toAgent } from '../schemas/agent.ts';
-import { requireFullAdmin } from './core/admin/admin.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type AgentDeps, changeAgent } from './core/admin/agent-endpoint.ts';
+import { adminVerifierFromEnvironment } from './core/admin/verify-admin.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { outwaitAdmissions } from './core/pat/admission.ts';
-import { type Agents, openAgents, requireAgentId } from './core/store/agent.ts';
-import { type History, historyFromEnvironment } from './core/store/history.ts';
+import { type FoundAgent, openAgents } from './core/store/agent.ts';
+import { historyFromEnvironment } from './core/store/history.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
-export interface Deps {
-  verifyAdmin: VerifyAdmin;
-  agents: Pick<Agents, 'block'>;
-  history: Pick<History, 'around'>;
+export interface Deps extends AgentDeps {
   /** resolves once no execution can call any more that may have read the agent before it was blocked */
   outwait: () => Promise<void>;
 }
@@ -21,14 +18,12 @@ export interface Deps {
  * when it is certain that no call is sent any more.
  */
 export const createAction =
-  ({ verifyAdmin, agents, history, outwait }: Deps): Action =>
+  (deps: Deps): Action =>
   async (request) => {
-    const admin = await verifyAdmin(request);
-    requireFullAdmin(admin);
-    const id = requireAgentId(request.pathParameter('agent_id'));
-    const { reason } = request.body(blockInput);
-    const agent = await history.around(admin, { kind: 'agent', id, action: 'block' }, () => agents.block(id, reason, Date.now()));
-    await outwait();
+    const change = ({ agentId, thumbprint }: FoundAgent, { reason }: { reason: string }) =>
+      deps.agents.block(agentId, reason, Date.now(), thumbprint);
+    const agent = await changeAgent(deps, request, { action: 'block', input: blockInput, change });
+    await deps.outwait();
     return ok(toAgent(agent, 'blocked'));
   };
 

@@ -1,25 +1,20 @@
-import { requireFullAdmin } from './core/admin/admin.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type AgentDeps, changeAgent } from './core/admin/agent-endpoint.ts';
+import { adminVerifierFromEnvironment } from './core/admin/verify-admin.ts';
 import { noContent } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { type Agents, noSuchAgent, openAgents, requireAgentId } from './core/store/agent.ts';
-import { type History, historyFromEnvironment } from './core/store/history.ts';
+import { type FoundAgent, openAgents } from './core/store/agent.ts';
+import { historyFromEnvironment } from './core/store/history.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
-export interface Deps {
-  verifyAdmin: VerifyAdmin;
-  agents: Pick<Agents, 'unbind'>;
-  history: Pick<History, 'around'>;
-}
-
-/** `DELETE /api/agents/{agent_id}`: frees the agent_id for another key; PATs that were issued to it are no longer accepted. A block stays. */
+/**
+ * `DELETE /api/agents/{agent_id}`: frees the agent_id for another key; PATs that were issued to it are no longer accepted. If it waits for approval,
+ * its request is removed. A block stays.
+ */
 export const createAction =
-  ({ verifyAdmin, agents, history }: Deps): Action =>
+  (deps: AgentDeps): Action =>
   async (request) => {
-    const admin = await verifyAdmin(request);
-    requireFullAdmin(admin);
-    const id = requireAgentId(request.pathParameter('agent_id'));
-    if (!(await history.around(admin, { kind: 'agent', id, action: 'unbind' }, () => agents.unbind(id)))) throw noSuchAgent();
+    const change = ({ agentId, thumbprint }: FoundAgent) => deps.agents.unbind(agentId, Date.now(), thumbprint);
+    await changeAgent(deps, request, { action: 'unbind', change });
     return noContent();
   };
 

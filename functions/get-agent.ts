@@ -1,5 +1,6 @@
 import { toAgent } from '../schemas/agent.ts';
 import { requireFullAdmin } from './core/admin/admin.ts';
+import { requireAgent } from './core/admin/agent-endpoint.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
@@ -8,12 +9,12 @@ import { describeUsage } from './core/limit/usage.ts';
 import { toHolder } from './core/pat/holder.ts';
 import { chargesOf } from './core/policy/judge.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
-import { type Agents, noSuchAgent, openAgents, requireAgentId, stateOf } from './core/store/agent.ts';
+import { type Agents, noSuchAgent, openAgents, severalKeys, stateOf } from './core/store/agent.ts';
 import { tableFromEnvironment } from './core/store/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
-  agents: Pick<Agents, 'find'>;
+  agents: Pick<Agents, 'find' | 'findWaiting' | 'resolve'>;
   findPolicy: FindPolicy;
   limits: Pick<RateLimiter, 'inspect'>;
 }
@@ -26,9 +27,13 @@ export const createAction =
   ({ verifyAdmin, agents, findPolicy, limits }: Deps): Action =>
   async (request) => {
     requireFullAdmin(await verifyAdmin(request));
-    const agent = await agents.find(requireAgentId(request.pathParameter('agent_id')));
-    const state = stateOf(agent, Date.now());
-    if (!agent || !state) throw noSuchAgent();
+    const { agentId, thumbprint: named } = await requireAgent(request, agents);
+    const [known, waiting] = await Promise.all([agents.find(agentId), agents.findWaiting(agentId, Date.now())]);
+    const knownState = stateOf(known);
+    const asked = waiting.filter((one) => named === undefined || one.thumbprint === named);
+    if (!knownState && asked.length > 1) throw severalKeys(asked);
+    const [agent, state] = known && knownState ? [known, knownState] : [asked[0], 'pending' as const];
+    if (!agent) throw noSuchAgent();
     const charges = chargesOf(findPolicy(request.baseUrl).grants.rules);
     const { agent_id, thumbprint } = agent;
     const isCounted = thumbprint !== undefined && charges.length > 0;

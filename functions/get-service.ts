@@ -1,6 +1,7 @@
 import { toCredentialFacts } from '../schemas/credential.ts';
 import { toService } from '../schemas/service.ts';
-import { adminVerifierFromEnvironment, isFromAdmin, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { mayChange } from './core/admin/admin.ts';
+import { adminVerifierFromEnvironment, findAdmin, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { adminTag, recordTag, revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { noSuchService } from './core/store/refusals.ts';
@@ -12,14 +13,14 @@ export interface Deps {
   services: Pick<Services, 'find'>;
 }
 
-/** `GET /api/services/{service_id}` (endpoint 9): for everybody; to admins it also says what is known of the credential. */
+/** `GET /api/services/{service_id}` (endpoint 9): for everybody; to admins who may change it, it also says what is known of the credential. */
 export const createAction =
   ({ verifyAdmin, services }: Deps): Action =>
   async (request) => {
-    const [service, isAdmin] = await Promise.all([services.find(request.pathParameter('service_id')), isFromAdmin(request, verifyAdmin)]);
+    const [service, admin] = await Promise.all([services.find(request.pathParameter('service_id')), findAdmin(request, verifyAdmin)]);
     if (!service) throw noSuchService();
     const vary = { Vary: 'Authorization' };
-    if (!isAdmin) return revalidated(toService(service), recordTag(service), vary);
+    if (!admin || !mayChange(admin, service.namespace)) return revalidated(toService(service), recordTag(service), vary);
     const { credential } = service;
     const facts = credential ? toCredentialFacts(credential) : null;
     return revalidated({ ...toService(service), credential: facts }, adminTag(service), { ...vary, 'Cache-Control': 'private, no-cache' });

@@ -1,6 +1,7 @@
 import { servicesQuery, toListedService } from '../schemas/service.ts';
 import { foldName } from '../schemas/text.ts';
-import { adminVerifierFromEnvironment, isFromAdmin, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { mayChange } from './core/admin/admin.ts';
+import { adminVerifierFromEnvironment, findAdmin, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
@@ -14,22 +15,24 @@ export interface Deps {
   listServices: (from: number | string, count: number, matches?: (name: string) => boolean) => Promise<ServicePage>;
 }
 
-/** `GET /api/services`: ordered by name; to admins it also says what is known of the credentials. */
+/** `GET /api/services`: ordered by name; to admins it also says what is known of the credentials of services that they may change. */
 export const createAction =
   ({ verifyAdmin, listServices }: Deps): Action =>
   async (request) => {
     const { name, page, page_size, after } = request.query(servicesQuery);
-    const [{ services, next }, isAdmin] = await Promise.all([
+    const [{ services, next }, admin] = await Promise.all([
       listServices(after ?? (page - 1) * page_size, page_size, name === undefined ? undefined : isMeant(name)),
-      isFromAdmin(request, verifyAdmin),
+      findAdmin(request, verifyAdmin),
     ]);
     const body = {
-      services: services.map(({ service, intents }) => toListedService(service, intents, isAdmin)),
+      services: services.map(({ service, intents }) =>
+        toListedService(service, intents, admin !== undefined && mayChange(admin, service.namespace)),
+      ),
       pagination: { current_page: page, page_size },
     };
     const pages = { ...body.pagination, total_pages: next === undefined ? page : page + 1 };
     const links = pageLinks(request, pages, { after: next });
-    return revalidated(body, undefined, { ...links, Vary: 'Authorization', ...(isAdmin && { 'Cache-Control': 'private, no-cache' }) });
+    return revalidated(body, undefined, { ...links, Vary: 'Authorization', ...(admin && { 'Cache-Control': 'private, no-cache' }) });
   };
 
 /**

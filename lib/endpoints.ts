@@ -345,13 +345,23 @@ const rows = [
   },
   {
     ...admin,
+    name: 'clear-waiting-agents',
+    method: 'DELETE',
+    path: '/api/agents',
+    summary: 'Remove every request for approval',
+    success: 204,
+    errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN'],
+    needs: { table: { agent: ['getAll', 'deleteAll'], agentList: ['query', 'deleteAll'], history } },
+  },
+  {
+    ...admin,
     name: 'get-agent',
     method: 'GET',
     path: '/api/agents/{agent_id}',
     summary: 'Read the key that an agent id is bound to, whether it is blocked, and what it has used of its limits',
     success: 200,
-    errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: ['get'], limit: ['get'] }, policy: true },
+    errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
+    needs: { table: { agent: ['get', 'getAll', 'query'], agentKey: ['query'], limit: ['get'] }, policy: true },
   },
   {
     ...admin,
@@ -360,8 +370,8 @@ const rows = [
     path: '/api/agents/{agent_id}/revoke',
     summary: "Revoke an agent's PATs",
     success: 200,
-    errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: ['get', 'update'], history } },
+    errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
+    needs: { table: { agent: ['get', 'getAll', 'update'], agentKey: ['query'], history } },
   },
   {
     ...admin,
@@ -370,8 +380,10 @@ const rows = [
     path: '/api/agents/{agent_id}',
     summary: 'Free an agent id for another key',
     success: 204,
-    errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: ['get', 'update', 'delete'], agentKey: ['update'], agentList: ['update'], history } },
+    errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
+    needs: {
+      table: { agent: ['get', 'getAll', 'query', 'update', 'delete', 'deleteAll'], agentKey: ['query', 'update'], history },
+    },
   },
   {
     ...admin,
@@ -381,7 +393,9 @@ const rows = [
     summary: 'Let an agent that waits for approval have PATs',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { agent: ['get', 'update'], agentList: ['put', 'update'], history } },
+    needs: {
+      table: { agent: ['get', 'getAll', 'query', 'update', 'delete'], agentKey: ['query', 'put'], agentList: ['put'], history },
+    },
   },
   {
     ...admin,
@@ -390,8 +404,10 @@ const rows = [
     path: '/api/agents/{agent_id}/block',
     summary: 'Keep an agent out: its id and its key',
     success: 200,
-    errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: ['get', 'update'], agentKey: ['update'], agentList: ['put', 'update'], history } },
+    errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
+    needs: {
+      table: { agent: ['get', 'getAll', 'query', 'update', 'delete'], agentKey: ['query', 'update'], agentList: ['put'], history },
+    },
   },
   {
     ...admin,
@@ -400,8 +416,10 @@ const rows = [
     path: '/api/agents/{agent_id}/block',
     summary: 'Lift the block of an agent',
     success: 204,
-    errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { agent: ['get', 'update', 'delete'], agentKey: ['update'], agentList: ['put'], history } },
+    errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
+    needs: {
+      table: { agent: ['get', 'getAll', 'update', 'delete'], agentKey: ['query', 'update', 'put'], agentList: ['put'], history },
+    },
   },
   {
     ...admin,

@@ -5,21 +5,44 @@ import { characters, name } from './text.ts';
 /** What tells the keys of a shared id apart: the thumbprint. */
 const sharedSuffix = /~[\w-]{43}$/;
 
-/** An agent_id as admins write it: what was taken before invisible characters were refused can still be named. */
-export const agentIdInPath = z
-  .string()
-  .min(1)
-  .refine((text) => characters(text.replace(sharedSuffix, '')) <= 256)
-  .transform((text) => text.normalize('NFC'));
+/** Stands in a path for an agent that the query names, by `agent_id`, `key_thumbprint` or both. */
+export const noAgentId = '~';
+
+/** Whether a text can be the agent_id of a record: admins can name all that were ever taken. */
+export const isAgentId = (text: string): boolean => text !== '' && characters(text.replace(sharedSuffix, '')) <= 256;
+
+const keyThumbprint = z.string().max(100, 'must have at most 100 characters');
+
+/** How a request names an agent beside its path. */
+export const agentNames = z.object({
+  agent_id: z
+    .string()
+    .max(1_000)
+    .optional()
+    .describe(`the agent_id, if the path has ${noAgentId} in its place: for ids that clients change in paths, such as ..`),
+  key_thumbprint: keyThumbprint
+    .optional()
+    .describe(
+      `the RFC 7638 thumbprint of the agent's key: alone if the path has ${noAgentId} in the place of the agent_id, else it must be a key of that agent_id`,
+    ),
+});
 
 /** What the ids begin with that the gate itself gives to the agents of signed-in people. */
 export const signedInPrefix = 'signed-in:';
 
-/** How an agent calls itself. Folded as ids are compared, whatever it writes. */
-export const agentId = name(256).refine(
-  (text) => !text.trim().toUpperCase().toLowerCase().startsWith(signedInPrefix),
-  `must not begin with ${signedInPrefix}, as the ids of signed-in people do`,
-);
+/** What an agent_id is for those who compare it, and for programs that put it into a path: full-width letters and dots are like others. */
+const fold = (text: string): string => text.normalize('NFKC').trim().toUpperCase().toLowerCase();
+
+/** How an agent calls itself. */
+export const agentId = name(256)
+  .refine((text) => !fold(text).startsWith(signedInPrefix), `must not begin with ${signedInPrefix}, as the ids of signed-in people do`)
+  .refine((text) => !/^\.{1,2}$/.test(fold(text)), 'must not be . or .., which clients take out of paths, nor look like one of them')
+  .refine((text) => fold(text) !== noAgentId, `must not be ${noAgentId}, which stands for no agent_id in paths`)
+  .refine((text) => !sharedSuffix.test(text.trim()), 'must not end in ~ and a key thumbprint, as the ids of agents that share one do')
+  .refine(
+    (text) => !/[\u2800\p{Co}\p{Cn}]/u.test(text),
+    'must not contain braille blanks, or characters of private use or that Unicode has not assigned',
+  );
 
 /** `pending`: waits for approval */
 export const agentState = z.enum(['active', 'pending', 'blocked'], 'must be active, pending or blocked');
@@ -81,6 +104,21 @@ export const agentQuery = listQuery.pick({ page_size: true }).extend({
   after: z.string().max(1_000).optional().describe('the agent_id that the page follows, as the next link gives it'),
 });
 
+/** Which agents are forgotten, all at once. */
+export const clearQuery = z.object({ state: z.literal('pending', 'must be pending').describe('only those that wait for approval') });
+
+/** Where an agent is found: its path, and the query that names it if clients would change its id in a path. */
+export function agentAddress(agentId: string | undefined, keyThumbprint?: string): { path: string; query: Record<string, string> } {
+  const isKept = agentId !== undefined && ![noAgentId, '.', '..'].includes(agentId);
+  return {
+    path: `/api/agents/${isKept ? encodeURIComponent(agentId) : noAgentId}`,
+    query: {
+      ...(agentId !== undefined && !isKept && { agent_id: agentId }),
+      ...(keyThumbprint !== undefined && { key_thumbprint: keyThumbprint }),
+    },
+  };
+}
+
 /** The body that blocks an agent. */
 export const blockInput = z
   .strictObject({ reason: name(1_000).describe('for admins; the agent is not told') })
@@ -88,7 +126,9 @@ export const blockInput = z
 
 /** The body that approves an agent. */
 export const approvalInput = z
-  .strictObject({ key_thumbprint: z.string().max(100).optional().describe('refuses the approval if another key waits under the agent_id') })
+  .strictObject({
+    key_thumbprint: keyThumbprint.optional().describe('the key, if several wait under the agent_id, or if it has not asked yet'),
+  })
   .meta({ id: 'ApprovalInput', description: 'Which key is approved.' });
 
 const toDateTime = (timeMs: number): string => new Date(timeMs).toISOString();

@@ -1,7 +1,18 @@
 import * as z from 'zod';
 import { pageQuery } from './pagination.ts';
 
-export const changeActions = ['create', 'update', 'delete', 'credential', 'block', 'unblock', 'approve', 'revoke', 'unbind'] as const;
+export const changeActions = [
+  'create',
+  'update',
+  'delete',
+  'credential',
+  'block',
+  'unblock',
+  'approve',
+  'revoke',
+  'unbind',
+  'clear',
+] as const;
 export const changedKinds = ['service', 'intent', 'agent', 'key'] as const;
 export const outcomes = ['applied', 'not_applied', 'open', 'unknown'] as const;
 

@@ -214,6 +214,7 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
         block: { reason: 'Asks for the same thing a thousand times an hour', blocked_at: '2027-03-01T11:00:00.000Z' },
       },
     },
+    'clear-waiting-agents': { query: { state: 'pending' } },
     'unblock-agent': { path: { agent_id: agentId } },
     'revoke-agent': {
       path: { agent_id: agentId },

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { jwsAlgorithmNames } from '../../functions/core/pat/signatures.ts';
-import { agent, agentPage, agentQuery, agentWithUsage, approvalInput, blockInput } from '../../schemas/agent.ts';
+import { agent, agentNames, agentPage, agentQuery, agentWithUsage, approvalInput, blockInput, clearQuery } from '../../schemas/agent.ts';
 import { changePage, changesQuery } from '../../schemas/changes.ts';
 import { credentialInput, savedCredential } from '../../schemas/credential.ts';
 import { errorBody } from '../../schemas/errors.ts';
@@ -201,6 +201,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'delete-intent': { tag: 'Intents', description: 'Its uid becomes free again.', requestHeaders: guarded },
   'get-agent': {
     tag: 'Agents',
+    query: agentNames,
     description:
       'When the agent was first seen, the key to which its id is bound, whether it is blocked, and how much of each limit and budget of the policy its key has used.',
     answer: agentWithUsage,
@@ -215,7 +216,9 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   },
   'approve-agent': {
     tag: 'Agents',
-    description: 'Approves the `agent_id` together with the key that waits under it. Give `key_thumbprint` to be sure which key that is.',
+    description:
+      'Approves the `agent_id` together with a key. Give `key_thumbprint`, here or in the query, if several keys wait under the `agent_id`, or if it has not asked yet.',
+    query: agentNames,
     body: approvalInput,
     answer: agent,
   },
@@ -223,18 +226,26 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     tag: 'Agents',
     description:
       'No PAT is issued to the `agent_id` or its key, and none is accepted, from the next request on and under whatever other id or key. The answer takes three seconds: after it, no call of the agent is sent any more. A block does not expire. An `agent_id` that nobody has presented yet can be blocked, too.',
+    query: agentNames,
     body: blockInput,
     answer: agent,
   },
-  'unblock-agent': { tag: 'Agents', description: 'PATs of the agent that have not expired are accepted again.' },
+  'clear-waiting-agents': {
+    tag: 'Agents',
+    description: 'Empties the queue of agents that wait for approval. Agents that ask again wait again.',
+    query: clearQuery,
+  },
+  'unblock-agent': { tag: 'Agents', query: agentNames, description: 'PATs of the agent that have not expired are accepted again.' },
   'revoke-agent': {
     tag: 'Agents',
+    query: agentNames,
     description:
       'PATs that were issued to the agent until now are no longer accepted. It may ask for a new one: what keeps an agent out is a block.',
     answer: agent,
   },
   'delete-agent': {
     tag: 'Agents',
+    query: agentNames,
     description:
       'Also ends its PATs; the next key that presents the `agent_id` gets it. A block stays, for the id and for the key that had it.',
   },

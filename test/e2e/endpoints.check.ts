@@ -134,8 +134,17 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
       api.asAdmin('DELETE', `/api/services/${await api.createService()}/credential`, undefined, { 'If-Match': '"stale"' }),
   },
   'list-changes': { INVALID_PARAMETER: () => api.asAdmin('GET', '/api/changes?page_size=0') },
-  'get-agent': { NOT_FOUND: () => api.asAdmin('GET', '/api/agents/nobody') },
-  'revoke-agent': { NOT_FOUND: () => api.asAdmin('POST', '/api/agents/nobody/revoke') },
+  'clear-waiting-agents': { INVALID_PARAMETER: () => api.asAdmin('DELETE', '/api/agents') },
+  'get-agent': {
+    NOT_FOUND: () => api.asAdmin('GET', '/api/agents/nobody'),
+    INVALID_PARAMETER: () => api.asAdmin('GET', `/api/agents/nobody?key_thumbprint=${'a'.repeat(101)}`),
+    CONFLICT: () => api.asAdmin('GET', '/api/agents/nobody?key_thumbprint=another'),
+  },
+  'revoke-agent': {
+    NOT_FOUND: () => api.asAdmin('POST', '/api/agents/nobody/revoke'),
+    INVALID_PARAMETER: () => api.asAdmin('POST', `/api/agents/nobody/revoke?key_thumbprint=${'a'.repeat(101)}`),
+    CONFLICT: () => api.asAdmin('POST', '/api/agents/nobody/revoke?key_thumbprint=another'),
+  },
   'list-agents': { INVALID_PARAMETER: () => api.asAdmin('GET', '/api/agents?state=asleep') },
   'approve-agent': {
     INVALID_PARAMETER: () => api.asAdmin('POST', '/api/agents/nobody/approve', { key_thumbprint: 1 }),
@@ -148,9 +157,18 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
   'block-agent': {
     INVALID_PARAMETER: () => api.asAdmin('PUT', '/api/agents/nobody/block', {}),
     NOT_FOUND: () => api.asAdmin('PUT', `/api/agents/${'a'.repeat(300)}/block`, { reason: 'a test' }),
+    CONFLICT: () => api.asAdmin('PUT', '/api/agents/nobody/block?key_thumbprint=another', { reason: 'a test' }),
   },
-  'unblock-agent': { NOT_FOUND: () => api.asAdmin('DELETE', '/api/agents/nobody/block') },
-  'delete-agent': { NOT_FOUND: () => api.asAdmin('DELETE', '/api/agents/nobody') },
+  'unblock-agent': {
+    NOT_FOUND: () => api.asAdmin('DELETE', '/api/agents/nobody/block'),
+    INVALID_PARAMETER: () => api.asAdmin('DELETE', `/api/agents/nobody/block?key_thumbprint=${'a'.repeat(101)}`),
+    CONFLICT: () => api.asAdmin('DELETE', '/api/agents/nobody/block?key_thumbprint=another'),
+  },
+  'delete-agent': {
+    NOT_FOUND: () => api.asAdmin('DELETE', '/api/agents/nobody'),
+    INVALID_PARAMETER: () => api.asAdmin('DELETE', `/api/agents/nobody?key_thumbprint=${'a'.repeat(101)}`),
+    CONFLICT: () => api.asAdmin('DELETE', '/api/agents/nobody?key_thumbprint=another'),
+  },
   mcp: {
     UNSUPPORTED_MEDIA_TYPE: () => api.call('POST', '/mcp', { body: '{}', headers: { 'Content-Type': 'text/plain' } }),
     FORBIDDEN: () => api.call('POST', '/mcp', { body: {}, headers: { Origin: 'https://page.example' } }),

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createAction as createApprove } from '../../functions/approve-agent.ts';
+import { createAction as createBlock } from '../../functions/block-agent.ts';
 import type { VerifyAdmin } from '../../functions/core/admin/verify-admin.ts';
 import { ApiError } from '../../functions/core/api-error.ts';
+import type { Action } from '../../functions/core/http/serve.ts';
 import { countExecution, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { chargesOf } from '../../functions/core/policy/judge.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
@@ -9,7 +12,8 @@ import { openHistory } from '../../functions/core/store/history.ts';
 import { createAction as createDelete } from '../../functions/delete-agent.ts';
 import { createAction as createGet } from '../../functions/get-agent.ts';
 import { createAction as createRevoke } from '../../functions/revoke-agent.ts';
-import { agent as agentSchema, agentWithUsage } from '../../schemas/agent.ts';
+import { createAction as createUnblock } from '../../functions/unblock-agent.ts';
+import { agentAddress, agentId as agentIdSchema, agent as agentSchema, agentWithUsage } from '../../schemas/agent.ts';
 import { someAdmin } from '../support/admins.ts';
 import { bindAgent } from '../support/bind-agent.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
@@ -90,6 +94,108 @@ test('deleting leaves nothing', async () => {
   const { status, body } = await call('delete');
   expect({ status, body }).toEqual({ status: 204, body: undefined });
   expect((await call('get')).status).toBe(404);
+});
+
+describe.each(['.', '..', '~', 'a/b', '%2e%2e', '100%', 'a?b#c', '\u2800', '\uff0e\uff0e', 'block', '\u{10400}'.repeat(250)])(
+  'an agent whose id is %j, however it came by that,',
+  (odd) => {
+    const key = `key of ${odd.slice(0, 20)}`;
+    const deps = () => ({
+      verifyAdmin: async () => someAdmin,
+      agents: openAgents(store.table),
+      history: openHistory(store.table),
+      findPolicy: openPolicy(loadPolicyTemplate()),
+      limits: openRateLimiter(store.table),
+      outwait: async () => {},
+    });
+    /** What a client makes of the address: as fetch and browsers do. */
+    const through = async (
+      create: (world: ReturnType<typeof deps>) => Action,
+      query: Record<string, string>,
+      id?: string,
+      body?: object,
+    ) => {
+      const url = new URL(`https://gate.example${agentAddress(id).path}`);
+      const [, agent_id = ''] = /^\/api\/agents\/([^/]+)$/.exec(url.pathname) ?? [];
+      const headers = { 'Content-Type': 'application/json' };
+      return invoke(create(deps()), {
+        path: url.pathname,
+        pathParameters: { agent_id },
+        query: { ...agentAddress(id).query, ...query },
+        ...(body && { method: 'PUT', headers, body: JSON.stringify(body) }),
+      });
+    };
+
+    beforeEach(async () => {
+      await openAgents(store.table).unblock(odd, Date.now());
+      await openAgents(store.table).unbind(odd);
+      await bindAgent(store.table, odd, key, firstSeen);
+    });
+
+    test.each([
+      ['its id', {}, odd],
+      ['its key', { key_thumbprint: key }, undefined],
+      ['both', { key_thumbprint: key }, odd],
+    ] as const)('is shown, blocked, revoked, approved and removed by %s', async (_, query, id) => {
+      expect((await through(createGet, query, id)).body).toMatchObject({ agent_id: odd, key_thumbprint: key });
+      expect((await through(createRevoke, query, id)).body).toMatchObject({ agent_id: odd, revoked_at: expect.any(String) });
+      expect((await through(createApprove, query, id, {})).body).toMatchObject({ agent_id: odd, state: 'active' });
+      expect((await through(createBlock, query, id, { reason: 'a test' })).body).toMatchObject({ agent_id: odd, state: 'blocked' });
+      expect((await through(createUnblock, query, id)).status).toBe(204);
+      expect((await openAgents(store.table).find(odd))?.block).toBeUndefined();
+      expect((await through(createDelete, query, id)).status).toBe(204);
+      expect(await openAgents(store.table).find(odd)).toBeUndefined();
+    });
+
+    test('is not meant by its key beside the id of another', async () => {
+      for (const create of [createGet, createRevoke, createDelete, createUnblock]) {
+        expect(refusalOf(await through(create, { key_thumbprint: key }, agentId))).toMatchObject({
+          status: 409,
+          details: { reason: 'other_key' },
+        });
+      }
+    });
+  },
+);
+
+test('a key with several ids is told to name one', async () => {
+  for (const id of ['one', 'two']) await bindAgent(store.table, id, 'key-of-two', firstSeen);
+  const deps = { verifyAdmin: async () => someAdmin, agents: openAgents(store.table), history: openHistory(store.table) };
+  const answer = await invoke(createRevoke(deps), {
+    path: '/api/agents/~',
+    pathParameters: { agent_id: '~' },
+    query: { key_thumbprint: 'key-of-two' },
+  });
+  expect(refusalOf(answer)).toEqual({
+    status: 409,
+    code: 'CONFLICT',
+    message: 'This key has several agent_ids, see details.agent_ids. Name one of them in the query parameter agent_id.',
+    details: { reason: 'several_ids', agent_ids: ['one', 'two'] },
+  });
+});
+
+describe('an agent_id', () => {
+  const thumbprint = 'a'.repeat(43);
+  test.each([
+    ['.', 'must not be . or .., which clients take out of paths, nor look like one of them'],
+    ['..', 'must not be . or .., which clients take out of paths, nor look like one of them'],
+    ['\uff0e\uff0e', 'must not be . or .., which clients take out of paths, nor look like one of them'],
+    ['\u2024', 'must not be . or .., which clients take out of paths, nor look like one of them'],
+    ['\u2025', 'must not be . or .., which clients take out of paths, nor look like one of them'],
+    ['~', 'must not be ~, which stands for no agent_id in paths'],
+    [`acme~${thumbprint}`, 'must not end in ~ and a key thumbprint, as the ids of agents that share one do'],
+    ['Acme\u2800', 'must not contain braille blanks, or characters of private use or that Unicode has not assigned'],
+    ['Acme\ue000', 'must not contain braille blanks, or characters of private use or that Unicode has not assigned'],
+    ['Acme\u0378', 'must not contain braille blanks, or characters of private use or that Unicode has not assigned'],
+    ['Acme\ufdd0', 'must not contain braille blanks, or characters of private use or that Unicode has not assigned'],
+    ['Acme\u{1fffe}', 'must not contain braille blanks, or characters of private use or that Unicode has not assigned'],
+  ])('%j is refused at issue', (id, problem) => {
+    expect(agentIdSchema.safeParse(id).error?.issues.map(({ message }) => message)).toEqual([problem]);
+  });
+
+  test.each(['...', 'a.b', '~a', 'Ágent #1/x', '\u{1f916} bot', `~${'a'.repeat(42)}`])('%j is not', (id) => {
+    expect(agentIdSchema.safeParse(id).success).toBe(true);
+  });
 });
 
 describe.each(['get', 'revoke', 'delete'] as const)('%s', (kind) => {

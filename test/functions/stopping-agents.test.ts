@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { JWK } from 'jose';
+import { calculateJwkThumbprint } from 'jose';
 import { createAction as createApprove } from '../../functions/approve-agent.ts';
 import { createAction as createBlock } from '../../functions/block-agent.ts';
+import { createAction as createClear } from '../../functions/clear-waiting-agents.ts';
 import type { Admin } from '../../functions/core/admin/admin.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { log } from '../../functions/core/log.ts';
@@ -9,6 +11,7 @@ import { outwaitAdmissions } from '../../functions/core/pat/admission.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { openAgents } from '../../functions/core/store/agent.ts';
 import { keys } from '../../functions/core/store/keys.ts';
+import { maxWaiting, openWaitingAgents } from '../../functions/core/store/waiting-agents.ts';
 import { createAction as createGet } from '../../functions/get-agent.ts';
 import { createAction as createList } from '../../functions/list-agents.ts';
 import { createAction as createUnblock } from '../../functions/unblock-agent.ts';
@@ -52,8 +55,8 @@ const block = (agentId: string, outwait = async (): Promise<void> => {}, reason 
   invoke(createBlock({ ...admin, agents: gate.agents, outwait }), { method: 'PUT', ...pathOf(agentId, '/block'), ...json({ reason }) });
 const unblock = (agentId: string) =>
   invoke(createUnblock({ ...admin, agents: gate.agents }), { method: 'DELETE', ...pathOf(agentId, '/block') });
-const approve = (agentId: string, body: object = {}) =>
-  invoke(createApprove({ ...admin, agents: gate.agents }), { method: 'POST', ...pathOf(agentId, '/approve'), ...json(body) });
+const approve = (agentId: string, body: object = {}, query: Record<string, string> = {}) =>
+  invoke(createApprove({ ...admin, agents: gate.agents }), { method: 'POST', ...pathOf(agentId, '/approve'), query, ...json(body) });
 const show = (agentId: string) =>
   invoke(
     createGet({
@@ -226,8 +229,6 @@ describe('with approval', () => {
     gate.database.operations.length = 0;
     expect(refusalOf(await ask(agent))).toEqual(pending);
     expect(gate.database.operations).toEqual(['BatchGetItem']);
-    expect(refusalOf(await ask({ ...(await newAgent()), agentId: agent.agentId }))).toEqual(bound);
-
     const shown = await show(agent.agentId);
     agentWithUsage.parse(shown.body);
     const { usage, ...body } = shown.body;
@@ -238,13 +239,6 @@ describe('with approval', () => {
       key_thumbprint: expect.any(String),
       first_seen: expect.any(String),
     });
-    expect(refusalOf(await approve(agent.agentId, { key_thumbprint: 'another' }))).toEqual({
-      status: 409,
-      code: 'CONFLICT',
-      message: 'The agent has changed meanwhile. Read it with GET /api/agents/{agent_id}, and decide again.',
-      details: { reason: 'agent_changed' },
-    });
-    expect(refusalOf(await ask(agent))).toEqual(pending);
     expect((await approve(agent.agentId, { key_thumbprint: body.key_thumbprint })).body).toEqual({ ...body, state: 'active' });
     expect((await approve(agent.agentId)).status).toBe(200);
     expect((await ask(agent)).status).toBe(200);
@@ -269,55 +263,99 @@ describe('with approval', () => {
     expect(refusalOf(await ask(agent))).toEqual(pending);
   });
 
-  test('nobody who has not asked can be approved', async () => {
+  test('nobody is approved without a key', async () => {
     expect(refusalOf(await approve('nobody'))).toEqual({
       status: 404,
       code: 'NOT_FOUND',
-      message: 'No agent of this agent_id waits for approval. Check the agent_id, percent-encoded as UTF-8.',
+      message:
+        'No agent of this agent_id waits for approval. Name its key in the query parameter key_thumbprint to approve it before it asks.',
       details: {},
     });
   });
 
-  test('an agent is forgotten after seven days, and without the setting it no longer waits', async () => {
+  const keyOf = async ({ publicJwk }: Agent) => calculateJwkThumbprint(JSON.parse(publicJwk));
+
+  test('a stranger who asks first keeps nobody out: several keys wait under one id, and approval names one', async () => {
+    const stranger = await newAgent();
+    const partner = { ...(await newAgent()), agentId: stranger.agentId };
+    const [strangersKey, partnersKey] = [await keyOf(stranger), await keyOf(partner)];
+    for (const agent of [stranger, partner]) expect(refusalOf(await ask(agent))).toEqual(pending);
+    const severalKeys = {
+      status: 409,
+      code: 'CONFLICT',
+      message:
+        'Several keys wait for approval under this agent_id, see details.key_thumbprints. Name one of them in the query parameter key_thumbprint.',
+      details: { reason: 'several_keys', key_thumbprints: expect.arrayContaining([strangersKey, partnersKey]) },
+    };
+    expect(refusalOf(await approve(partner.agentId))).toEqual(severalKeys);
+    expect(refusalOf(await show(partner.agentId))).toEqual(severalKeys);
+    expect((await approve(partner.agentId, {}, { key_thumbprint: partnersKey })).body).toMatchObject({
+      state: 'active',
+      key_thumbprint: partnersKey,
+    });
+    expect((await ask(partner)).status).toBe(200);
+    expect(refusalOf(await ask(stranger))).toEqual(bound);
+    const otherKey = {
+      status: 409,
+      code: 'CONFLICT',
+      message: 'The agent_id belongs to another key. Leave out key_thumbprint, or name the agent_id of that key.',
+      details: { reason: 'other_key' },
+    };
+    expect(refusalOf(await approve(partner.agentId, { key_thumbprint: strangersKey }))).toEqual(otherKey);
+    expect(refusalOf(await approve(partner.agentId, { key_thumbprint: strangersKey }, { key_thumbprint: partnersKey }))).toMatchObject({
+      status: 400,
+      code: 'INVALID_PARAMETER',
+    });
+  });
+
+  test('an id and a key can be approved before they ask', async () => {
+    const agent = await newAgent();
+    expect((await approve(agent.agentId, { key_thumbprint: await keyOf(agent) })).status).toBe(200);
+    expect(refusalOf(await ask({ ...(await newAgent()), agentId: agent.agentId }))).toEqual(bound);
+    expect((await ask(agent)).status).toBe(200);
+  });
+
+  test('an agent is forgotten after seven days', async () => {
     const agent = await newAgent();
     await ask(agent);
     const { table } = gate.database;
     const past = { UpdateExpression: 'SET expires_at = :past', ExpressionAttributeValues: { ':past': Math.floor(Date.now() / 1000) } };
-    await table.update(keys.agent(agent.agentId), past);
+    await table.update(keys.waiting(agent.agentId, await keyOf(agent)), past);
     expect((await show(agent.agentId)).status).toBe(404);
     expect((await approve(agent.agentId)).status).toBe(404);
-    const successor = { ...(await newAgent()), agentId: agent.agentId };
-    expect(refusalOf(await ask(successor))).toEqual(pending);
-    expect(refusalOf(await ask(agent))).toEqual(bound);
-    expect((await requestPat(gate.openIssue(), successor)).status).toBe(200);
+    expect(refusalOf(await ask(agent))).toEqual(pending);
+    expect((await show(agent.agentId)).status).toBe(200);
   });
 
-  test('as many as may wait do, and not one more', async () => {
+  test('a full queue drops whoever has waited longest, and one call empties it', async () => {
     const { table } = gate.database;
-    const key = keys.waitingAgents();
-    const before = await table.get<{ total: number }>(key);
-    const set = (total: number) =>
-      table.update(key, {
-        UpdateExpression: 'SET #total = :total',
-        ExpressionAttributeNames: { '#total': 'total' },
-        ExpressionAttributeValues: { ':total': total },
-      });
-    await set(995);
-    const agents = await Promise.all(Array.from({ length: 20 }, () => newAgent()));
-    const answers = (await Promise.all(agents.map(ask))).map(refusalOf);
-    const full = {
-      status: 429,
-      code: 'TOO_MANY_REQUESTS',
-      message: 'As many agents wait for approval as may. Ask again after Retry-After seconds.',
-      details: { reason: 'approvals_full', retry_after_seconds: 3_600 },
+    const clear = () =>
+      invoke(createClear({ ...admin, agents: gate.agents }), { method: 'DELETE', path: '/api/agents', query: { state: 'pending' } });
+    expect((await clear()).status).toBe(204);
+    const waiting = openWaitingAgents(table);
+    const queued = async () => {
+      const found: string[] = [];
+      for (let after: string | undefined = ''; after !== undefined; ) {
+        const page: { agents: { agent_id: string }[]; next?: string } = await waiting.list(after || undefined, 100, Date.now());
+        found.push(...page.agents.map(({ agent_id }) => agent_id));
+        after = page.next;
+      }
+      return found;
     };
-    expect(answers.filter(({ status }) => status === 403)).toEqual(Array.from({ length: 5 }, () => pending));
-    expect(answers.filter(({ status }) => status !== 403)).toEqual(Array.from({ length: 15 }, () => full));
-    const waits = agents[answers.findIndex(({ status }) => status === 403)] as Agent;
-    await approve(waits.agentId);
-    expect(refusalOf(await ask(await newAgent()))).toEqual(pending);
-    expect(refusalOf(await ask(await newAgent()))).toEqual(full);
-    await set(before?.total ?? 0);
+    for (const id of ['oldest', 'next']) await waiting.ask(id, 'key', Date.now());
+    // as many have asked since as there are places
+    await table.update(keys.waitingAgents(), {
+      UpdateExpression: 'ADD asked :more',
+      ExpressionAttributeValues: { ':more': maxWaiting - 2 },
+    });
+    await waiting.ask('newest', 'key', Date.now());
+    expect((await queued()).sort()).toEqual(['newest', 'next']);
+    expect((await show('oldest')).status).toBe(404);
+    expect((await show('newest')).status).toBe(200);
+    expect((await clear()).status).toBe(204);
+    expect(await queued()).toEqual([]);
+    expect((await show('newest')).status).toBe(404);
+    expect((await clear()).status).toBe(204);
   });
 });
 
@@ -517,7 +555,7 @@ describe('an agent_id that several keys use', () => {
     const [first, second] = await makeSharers();
     expect(refusalOf(await requestPat(share(true), first))).toEqual(pending);
     expect(refusalOf(await requestPat(share(true), second))).toEqual(pending);
-    expect((await approve(first.agentId)).status).toBe(200);
+    expect((await approve(first.agentId, { key_thumbprint: await calculateJwkThumbprint(JSON.parse(first.publicJwk)) })).status).toBe(200);
     expect((await requestPat(share(true), first)).status).toBe(200);
     expect(refusalOf(await requestPat(share(true), second))).toEqual(pending);
     const { body } = await list({ state: 'pending', page_size: '100' });
@@ -531,8 +569,11 @@ describe('an agent_id that several keys use', () => {
     const [first, second] = await makeSharers();
     await issued(first);
     const name = subjectOf(await issued(second));
-    const impostor = await newAgent(name);
-    expect(subjectOf(await issued(impostor))).toBe(`${name}~${await thumbprintOf(subjectOf(await issued(impostor)))}`);
+    expect(refusalOf(await requestPat(share(), await newAgent(name)))).toMatchObject({
+      status: 400,
+      code: 'INVALID_PARAMETER',
+      details: { issues: [{ path: '/agent_id', problem: expect.stringMatching(/^must not end in ~ and a key thumbprint/) }] },
+    });
     expect((await run(await issued(second))).status).toBe(200);
   });
 

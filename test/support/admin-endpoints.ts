@@ -2,6 +2,7 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { startSecrets } from '../../bin/local/secrets.ts';
 import { createAction as approveAgent } from '../../functions/approve-agent.ts';
 import { createAction as blockAgent } from '../../functions/block-agent.ts';
+import { createAction as clearWaitingAgents } from '../../functions/clear-waiting-agents.ts';
 import { openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
@@ -49,6 +50,7 @@ type World = ReturnType<typeof openWorld> & Pick<Awaited<ReturnType<typeof start
 /** What a case has prepared. */
 interface Prepared {
   path?: Record<string, string>;
+  query?: Record<string, string>;
   body?: unknown;
 }
 
@@ -166,6 +168,13 @@ export const cases: Partial<Record<Endpoint['name'], Case>> = {
     entry: { kind: 'agent', action: 'unblock' },
     isFullAdminsOnly: true,
   },
+  'clear-waiting-agents': {
+    open: clearWaitingAgents,
+    // what the entry is about
+    prepare: async () => ({ path: { agent_id: 'pending' }, query: { state: 'pending' } }),
+    entry: { kind: 'agent', action: 'clear' },
+    isFullAdminsOnly: true,
+  },
   'approve-agent': {
     open: approveAgent,
     prepare: async ({ agents }) => {
@@ -211,11 +220,12 @@ export async function startAdminEndpoints() {
   /** the endpoints over a table: what they work with, and how they are called */
   const over = (table: Table) => {
     const world: World = { ...openWorld(table, credentials), verifyAdmin: admins.verifyAdmin };
-    const call = (endpoint: Endpoint, { path = {}, body }: Prepared, token: string): Promise<Answer> =>
+    const call = (endpoint: Endpoint, { path = {}, query = {}, body }: Prepared, token: string): Promise<Answer> =>
       invoke(caseOf(endpoint).open(world), {
         method: endpoint.method,
         path: endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? '')),
         resource: endpoint.path,
+        query,
         pathParameters: Object.fromEntries(Object.entries(path).map(([name, value]) => [name, encodeURIComponent(value)])),
         headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
         ...(body !== undefined && { body: JSON.stringify(body) }),

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { type BindRequest, isBlocked, openAgents, type Presented, stateOf } from '../../functions/core/store/agent.ts';
+import { type BindRequest, isBlocked, openAgents, type Presented } from '../../functions/core/store/agent.ts';
 import { openFeedState } from '../../functions/core/store/feed-state.ts';
 import { keys } from '../../functions/core/store/keys.ts';
 import type { Table } from '../../functions/core/store/table.ts';
-import { maxWaiting, openWaitingAgents, waitSeconds } from '../../functions/core/store/waiting-agents.ts';
 import type { Caller, End, Scenario } from './explore.ts';
 import type { MemoryTable } from './memory-table.ts';
-import { answerOf, codeOf, codesOf, times, valuesOf } from './outcomes.ts';
+import { answerOf, codeOf, times, valuesOf } from './outcomes.ts';
 
 const presented = (thumbprint = 'key', agentId = 'agent'): Presented => ({ agentId, thumbprint, nowMs: Date.now() });
 
@@ -14,7 +13,7 @@ const presented = (thumbprint = 'key', agentId = 'agent'): Presented => ({ agent
 async function issue(table: Table, { thumbprint, hasProof = false, mustBeKnown = false }: Partial<BindRequest> = {}) {
   const agents = openAgents(table);
   const request = { ...presented(thumbprint), hasProof, mustBeKnown };
-  const seen = await agents.standingOf(request.agentId, request.thumbprint, request.nowMs);
+  const seen = await agents.standingOf(request.agentId, request.thumbprint);
   if (isBlocked(seen) || (seen.agent?.proof && !hasProof)) return undefined;
   return (await agents.bind(request, seen))?.generation;
 }
@@ -27,19 +26,14 @@ const lastOf = ({ log }: End, caller: number, label: string) =>
 
 const records = (table: MemoryTable, prefix: string) => table.items().filter(({ pk }) => pk.startsWith(prefix));
 
-/** As many places are taken as agents wait, and what is blocked never expires. */
-function requireSound({ table, outcomes, isUndisturbed, isFaultless }: End): void {
+/** What is blocked never expires. */
+function requireSound({ table, outcomes, isUndisturbed }: End): void {
   for (const outcome of outcomes) if (outcome !== 'crashed' && 'error' in outcome) codeOf(outcome.error);
   for (const item of [...records(table, 'AGENT#'), ...records(table, 'KEY#')]) {
     if (item.block !== undefined || item.blocked_by !== undefined)
       assert.equal(item.expires_at, undefined, 'a block of an agent or its key expires');
     if (isUndisturbed) assert.ok(Object.keys(item).length > 2, `nothing is left in ${item.pk} but its key`);
   }
-  const places = table.items().find(({ sk }) => sk === 'WAITING') as { total?: number } | undefined;
-  // a place whose giver or taker got no answer is free again when its day ends
-  if (!isFaultless || places?.total === undefined) return;
-  const waiting = records(table, 'AGENT#').filter(({ asked_at }) => asked_at !== undefined).length;
-  assert.equal(places.total, waiting, 'as many places are taken as agents wait');
 }
 
 type Act = (table: Table) => Promise<unknown>;
@@ -76,9 +70,14 @@ const unblock: Act = (table) => openAgents(table).unblock('agent', Date.now());
 const unbind: Act = (table) => openAgents(table).unbind('agent');
 const ask =
   (thumbprint = 'key'): Act =>
-  (table) =>
-    openAgents(table).ask(presented(thumbprint));
-const approve: Act = async (table) => (await openAgents(table).approve('agent', 'key', Date.now()))?.generation;
+  async (table) => {
+    await openAgents(table).ask(presented(thumbprint));
+    return 'waits';
+  };
+const approve =
+  (thumbprint = 'key'): Act =>
+  async (table) =>
+    (await openAgents(table).approve('agent', thumbprint, Date.now()))?.generation;
 
 /** An agent waits, and another one, so that a place that is given back twice is missed. */
 const askedBeside: Act = async (table) => {
@@ -125,7 +124,7 @@ const twoNames = among(
     },
     callers: [unblock],
     check: async ({ table }) =>
-      assert.ok(isBlocked(await openAgents(table).standingOf('third', 'key', Date.now())), 'a block of the key went with another'),
+      assert.ok(isBlocked(await openAgents(table).standingOf('third', 'key')), 'a block of the key went with another'),
   },
 );
 
@@ -166,20 +165,25 @@ const liftedBesideIssue = among(
   },
 );
 
-const waitIsOver = among(
-  'a wait that is over beside a new one',
-  'I2: an agent that was told to wait waits',
+const approvedBoth = among(
+  'approvals of two keys that wait under one id',
+  'I1: an id belongs to one key',
   { faults: 1 },
   {
-    before: (table) => table.put({ ...keys.agent('agent'), agent_id: 'agent', thumbprint: 'key', asked_at: 1, expires_at: 2 }),
-    callers: times(2, (at) => async (table) => {
-      await openAgents(table).standingOf('agent', `key-${at}`, Date.now());
-      return ask(`key-${at}`)(table);
-    }),
-    check: async (end) => {
-      if (valuesOf(end.outcomes).includes('waits')) assert.equal(stateOf(await find(end), Date.now()), 'pending', 'nobody waits');
+    before: async (table) => {
+      await ask('key')(table);
+      await ask('key-2')(table);
     },
+    callers: [approve('key'), approve('key-2')],
+    check: ({ outcomes }) => assert.ok(valuesOf(outcomes).length <= 1, 'two keys were approved for one id'),
   },
+);
+
+const approvedBesideBlock = among(
+  'approval beside a block',
+  'I1: an agent that is blocked is not approved',
+  { faults: 1 },
+  { before: ask(), callers: [approve(), block] },
 );
 
 const approvedTwice = among(
@@ -188,7 +192,7 @@ const approvedTwice = among(
   { faults: 1 },
   {
     before: askedBeside,
-    callers: [approve, approve],
+    callers: [approve(), approve()],
     check: async (end) => {
       const { generation } = (await find(end)) ?? {};
       for (const given of valuesOf(end.outcomes)) assert.equal(given, generation, 'an approval was replaced by another');
@@ -203,7 +207,7 @@ const approvedAnother = among(
   {
     before: askedBeside,
     callers: [
-      approve,
+      approve(),
       async (table) => {
         await unbind(table);
         return ask('key-2')(table);
@@ -222,7 +226,7 @@ const approvedBesideRemoval = among(
   { faults: 1 },
   {
     before: askedBeside,
-    callers: [approve, unbind],
+    callers: [approve(), unbind],
     check: async (end) => {
       if (end.isUndisturbed && answerOf(end.outcomes[1]) === true)
         assert.equal(await ask('key-2')(end.table), 'waits', 'an id that was freed cannot be asked for');
@@ -338,51 +342,6 @@ const blockedRemovedTwice = among(
   },
 );
 
-const waitingKey = keys.waitingAgents();
-const dayOf = (seconds: number) => Math.floor(seconds / (24 * 3_600));
-const lastDay = () => dayOf(Date.now() / 1_000 + waitSeconds);
-const take: Act = (table) => openWaitingAgents(table).take(Date.now());
-
-/** Takers and givers of places, if so many are taken until a day. */
-const places = (name: string, taken: number | undefined, day: () => number, acts: Act[], budget: Scenario['budget'] = {}): Scenario => ({
-  name,
-  promise: 'as many agents wait as may, and each has its place',
-  budget,
-  prepare: async (before) => {
-    const today = dayOf(Date.now() / 1_000);
-    if (taken !== undefined)
-      await before.put({ ...waitingKey, today: Math.min(today, day()), places: { [day()]: taken }, total: taken, last: 'earlier' });
-    const left = taken !== undefined && day() >= today ? taken : 0;
-    return {
-      callers: acts.map(
-        (act) =>
-          async ({ table }: Caller) =>
-            act(table),
-      ),
-      check: async ({ outcomes, table, isUndisturbed }) => {
-        for (const code of codesOf(outcomes)) assert.equal(code, 'SERVICE_UNAVAILABLE');
-        const { total = 0 } = (await table.get<{ total: number }>(waitingKey)) ?? {};
-        assert.ok(total <= maxWaiting, 'more agents wait than may');
-        if (!isUndisturbed) return;
-        const got = valuesOf(outcomes).filter((value) => value === true).length;
-        const given = left > 0 ? valuesOf(outcomes).filter((value) => value === 'given back').length : 0;
-        assert.equal(total, left + got - given, 'a place was lost, or taken twice');
-        assert.equal(got, Math.min(acts.filter((act) => act === take).length, maxWaiting - left));
-      },
-    };
-  },
-});
-
-const giveBack: Act = async (table) => {
-  await openWaitingAgents(table).giveBack(Math.floor(Date.now() / 1_000) + waitSeconds);
-  return 'given back';
-};
-
-const giveBackNothing: Act = async (table) => {
-  await giveBack(table);
-  return 'nothing';
-};
-
 const feed: Scenario = {
   name: 'two runs of a feed',
   promise: 'one run feeds a collection at a time',
@@ -441,7 +400,8 @@ export const agentScenarios: Scenario[] = [
   twoNames,
   blockedAgain,
   liftedBesideIssue,
-  waitIsOver,
+  approvedBoth,
+  approvedBesideBlock,
   approvedTwice,
   approvedAnother,
   approvedBesideRemoval,
@@ -452,12 +412,6 @@ export const agentScenarios: Scenario[] = [
   removedBesideUnblock,
   removedTwice,
   blockedRemovedTwice,
-  places('the last place of those who wait', maxWaiting - 1, lastDay, [take, take]),
-  places('places on a new day', maxWaiting, () => dayOf(Date.now() / 1_000) - 1, [take, take]),
-  places('the first places of all', undefined, lastDay, [take, take]),
-  places('a place that is taken', 3, lastDay, [take], { faults: 1 }),
-  places('a place that is given back', 3, lastDay, [giveBack], { faults: 1 }),
-  places('a place that is gone is given back', 3, () => lastDay() - 1, [giveBackNothing], { faults: 1 }),
   feed,
   lateFeed,
 ];

@@ -284,7 +284,7 @@ const binding: Scenario = {
       const agents = openAgents(table);
       const thumbprint = `key-${at % 2}`;
       const presented = { agentId: 'agent', thumbprint, nowMs: Date.now() };
-      const seen = await agents.standingOf('agent', thumbprint, presented.nowMs);
+      const seen = await agents.standingOf('agent', thumbprint);
       const bound = await agents.bind({ ...presented, hasProof: false, mustBeKnown: false }, seen);
       return bound?.thumbprint;
     }),
@@ -328,7 +328,7 @@ const stopped: Scenario = {
     const nobody = { agent: undefined, key: undefined };
     const first = await openAgents(table).bind({ agentId: 'agent', thumbprint: 'key', nowMs, hasProof: false, mustBeKnown: false }, nobody);
     const gen = first?.generation ?? '';
-    const standing = async ({ table: own }: Caller) => openAgents(own).standingOf('agent', 'key', Date.now());
+    const standing = async ({ table: own }: Caller) => openAgents(own).standingOf('agent', 'key');
     return {
       callers: [
         async (caller) => {
@@ -356,14 +356,11 @@ const stopped: Scenario = {
       check: async ({ outcomes, table: end, log }) => {
         for (const outcome of outcomes) if (outcome !== 'crashed' && 'error' in outcome) codeOf(outcome.error);
         const [revoked, blocked, issued] = outcomes;
-        const last = await openAgents(end).standingOf('agent', 'key', Date.now());
+        const last = await openAgents(end).standingOf('agent', 'key');
         if (answerOf(revoked)) assert.ok(isRevoked(last.agent, { gen }));
         if (!answerOf(blocked)) return;
         assert.ok(isBlocked(last));
-        assert.ok(
-          isBlocked(await openAgents(end).standingOf('another', 'key', Date.now())),
-          'the key of a blocked agent goes by under another name',
-        );
+        assert.ok(isBlocked(await openAgents(end).standingOf('another', 'key')), 'the key of a blocked agent goes by under another name');
         const blockedAt = log.findIndex(({ caller, label }) => caller === 1 && label.startsWith('update AGENT#'));
         const boundAt = log.findLastIndex(({ caller, label }) => caller === 2 && label.startsWith('update AGENT#'));
         const isIssued = answerOf(issued) === 'issued';

@@ -119,14 +119,13 @@ function openKeySet(): SimpleJwksCache {
   });
 }
 
-/** Whether a request comes from an admin. A token that does not verify as an admin's is ignored, as by every endpoint that needs none. */
-export async function isFromAdmin(request: ApiRequest, verifyAdmin: VerifyAdmin): Promise<boolean> {
-  if (request.headerValues('authorization').length === 0) return false;
+/** The admin that a request comes from. A token that does not verify as an admin's is ignored, as by every endpoint that needs none. */
+export async function findAdmin(request: ApiRequest, verifyAdmin: VerifyAdmin): Promise<Admin | undefined> {
+  if (request.headerValues('authorization').length === 0) return undefined;
   try {
-    await verifyAdmin(request);
-    return true;
+    return await verifyAdmin(request);
   } catch (error) {
-    if (error instanceof ApiError) return false;
+    if (error instanceof ApiError) return undefined;
     throw error;
   }
 }

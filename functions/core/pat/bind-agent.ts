@@ -29,8 +29,8 @@ interface Found extends Presented {
  * @throws ApiError if what is known of the agent rules a PAT out: POLICY_REJECTED, or INVALID_SIGNATURE if a proof is missing
  */
 export async function findAgent(agents: Binding, presented: Presented, rules: BindingRules): Promise<Found> {
-  const { agentId, thumbprint, nowMs, hasProof } = presented;
-  const standing = await agents.standingOf(agentId, thumbprint, nowMs);
+  const { agentId, thumbprint, hasProof } = presented;
+  const standing = await agents.standingOf(agentId, thumbprint);
   const { agent, key } = standing;
   const isTaken = agent?.thumbprint !== undefined && agent.thumbprint !== thumbprint;
   if (isBlocked(standing)) throw agentBlockedAtIssue();
@@ -40,7 +40,7 @@ export async function findAgent(agents: Binding, presented: Presented, rules: Bi
   }
   if (isTaken) throw agentIdTaken();
   if (!hasProof && (agent?.proof || key?.proof)) throw proofMissing();
-  if (rules.isApprovalRequired && agent?.asked_at !== undefined) throw approvalPending();
+  if (rules.isApprovalRequired && standing.isWaiting && agent?.generation === undefined) throw approvalPending();
   return { ...presented, standing };
 }
 
@@ -50,13 +50,11 @@ export async function bindAgent(agents: Binding, presented: Presented, seen: Fou
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { standing, ...found } = attempt === 0 ? seen : await findAgent(agents, presented, rules);
     if (isApprovalRequired && standing.agent?.generation === undefined) {
-      const result = await agents.ask(found);
-      if (result === 'waits') throw approvalPending();
-      if (result === 'full') throw tooManyWait();
-    } else {
-      const bound = await agents.bind({ ...found, mustBeKnown: isApprovalRequired }, standing);
-      if (bound) return bound;
+      await agents.ask(found);
+      throw approvalPending();
     }
+    const bound = await agents.bind({ ...found, mustBeKnown: isApprovalRequired }, standing);
+    if (bound) return bound;
   }
   throw unavailable('Several requests ask for this agent at once. Try again after Retry-After.');
 }
@@ -75,11 +73,3 @@ const approvalPending = () =>
     'The operators of this gate approve each agent before its first PAT. This one waits for that; ask again once it is approved.',
     { details: { reason: 'approval_pending' } },
   );
-
-const fullForSeconds = 3_600;
-
-const tooManyWait = () =>
-  new ApiError('TOO_MANY_REQUESTS', 'As many agents wait for approval as may. Ask again after Retry-After seconds.', {
-    details: { reason: 'approvals_full', retry_after_seconds: fullForSeconds },
-    headers: { 'Retry-After': String(fullForSeconds) },
-  });

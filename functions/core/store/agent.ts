@@ -1,12 +1,11 @@
-import { type AgentState, agentIdInPath } from '../../../schemas/agent.ts';
-import { foldName } from '../../../schemas/text.ts';
+import type { AgentState } from '../../../schemas/agent.ts';
 import { ApiError, unavailable } from '../api-error.ts';
 import { newUlid } from '../ulid.ts';
 import { type Key, keys } from './keys.ts';
 import type { Item, Table } from './table.ts';
-import { openWaitingAgents, waitSeconds } from './waiting-agents.ts';
+import { openWaitingAgents, type WaitingItem } from './waiting-agents.ts';
 
-/** What is known under an agent_id: whose it is, that it waits for approval, that it is blocked. */
+/** What is known under an agent_id: whose it is, and that it is blocked. Those who wait for approval have records of their own. */
 export interface AgentItem extends Item {
   agent_id: string;
   /** RFC 7638 thumbprint of the key that presented the id first; none if nobody has */
@@ -21,8 +20,6 @@ export interface AgentItem extends Item {
   revoked_at?: number;
   /** a PAT has been issued with a proof of possession, so that none is issued without */
   proof?: true;
-  /** since when it waits for approval, in milliseconds since the epoch */
-  asked_at?: number;
   /** which block holds for it: a later one has another name */
   block?: string;
   /** milliseconds since the epoch */
@@ -59,6 +56,8 @@ export interface Standing {
   key: AgentKeyItem | undefined;
   /** of an agent that shares its id: what is known under the id itself */
   sharer?: AgentItem | undefined;
+  /** whether it waits for approval; known if a PAT was asked for */
+  isWaiting?: boolean;
 }
 
 export interface Presented {
@@ -81,6 +80,23 @@ const listedLonger = 2;
 
 const maxAttempts = 3;
 
+/** How an admin names an agent: by its id, its key, or both. */
+export interface NamedAgent {
+  agentId?: string | undefined;
+  thumbprint?: string | undefined;
+  /** whether the id and the key may be those of an agent that has not asked for anything yet */
+  mayBeNew?: true | undefined;
+}
+
+/** An agent that may exist. */
+export interface FoundAgent {
+  agentId: string;
+  thumbprint?: string;
+}
+
+const hasKey = (agent: Partial<AgentItem> | undefined, thumbprint: string): boolean =>
+  (agent?.thumbprint ?? agent?.blocked_key) === thumbprint;
+
 export const isBlocked = ({ agent, key, sharer }: Standing): boolean =>
   agent?.block !== undefined || sharer?.block !== undefined || (key?.blocked_by?.size ?? 0) > 0;
 
@@ -96,11 +112,10 @@ function presentedId(agentId: string, thumbprint: string): string {
 /** Whether a PAT has been revoked: its agent is gone, or of another generation. */
 export const isRevoked = (agent: AgentItem | undefined, { gen }: { gen: string }): boolean => agent?.generation !== gen;
 
-/** The state of an agent; undefined if its waiting is over, or if nothing is left of it but that a block was lifted. */
-export function stateOf(agent: AgentItem | undefined, nowMs: number): AgentState | undefined {
+/** The state of an agent; undefined if nothing is left of it but that a block was lifted. */
+export function stateOf(agent: AgentItem | undefined): AgentState | undefined {
   if (agent?.block !== undefined) return 'blocked';
-  if (agent?.generation !== undefined) return 'active';
-  return agent?.asked_at !== undefined && (agent.expires_at ?? 0) > nowMs / 1000 ? 'pending' : undefined;
+  return agent?.generation !== undefined ? 'active' : undefined;
 }
 
 /** What has to be read to know whether a PAT may be used; {@link readStanding} understands the items. */
@@ -116,10 +131,6 @@ export const readStanding = ([key, sharer, agent]: (Item | undefined)[]): Standi
   sharer: sharer as AgentItem | undefined,
 });
 
-/** The condition that its waiting has neither begun nor ended since: who ends it gives back its place, and must be the only one. */
-const askedAt = (agent: AgentItem | undefined): string =>
-  agent?.asked_at === undefined ? 'attribute_not_exists(#asked_at)' : '#asked_at = :asked_at';
-
 /** The agents of the table. */
 export function openAgents(table: Table) {
   const waiting = openWaitingAgents(table);
@@ -130,15 +141,28 @@ export function openAgents(table: Table) {
   const enlist = (state: AgentState, agentId: string, expiresAt?: number): Promise<boolean> =>
     table.put({ ...keys.agentListed(state, agentId), agent_id: agentId, expires_at: expiresAt });
 
-  const enlistActive = async (agentId: string, nowMs: number): Promise<number> => {
+  const enlistActive = async (agentId: string, thumbprint: string | undefined, nowMs: number): Promise<number> => {
     const listedUntil = Math.floor(nowMs / 1000) + listedLonger * agentLifeSeconds;
-    await enlist('active', agentId, listedUntil);
+    const byKey = thumbprint === undefined ? [] : [{ ...keys.idOfKey(thumbprint, agentId), agent_id: agentId, expires_at: listedUntil }];
+    await Promise.all([enlist('active', agentId, listedUntil), ...byKey.map((item) => table.put(item))]);
     return listedUntil;
   };
 
-  /** For whoever has ended the waiting of this agent with a conditional write, and nobody else. */
-  async function leaveWaiting({ asked_at, expires_at }: Partial<AgentItem>): Promise<void> {
-    if (asked_at !== undefined && expires_at !== undefined) await waiting.giveBack(expires_at);
+  /** The agent_ids that a key has, is blocked under, or waits under. */
+  async function idsOf(thumbprint: string, nowMs: number): Promise<string[]> {
+    const { items } = await table.query<{ agent_id: string }>(keys.agentKey(thumbprint).pk, {
+      range: 'sk < :key',
+      ExpressionAttributeValues: { ':key': keys.agentKey(thumbprint).sk },
+      Limit: 40,
+    });
+    const found = await table.getAll<Partial<AgentItem>>(
+      items.flatMap(({ agent_id }) => [keys.agent(agent_id), keys.waiting(agent_id, thumbprint)]),
+    );
+    return items.flatMap(({ agent_id }, at) => {
+      const [agent, wait] = found.slice(2 * at, 2 * at + 2);
+      const isIts = hasKey(agent, thumbprint) || (wait?.expires_at ?? 0) > nowMs / 1000;
+      return isIts ? [agent_id] : [];
+    });
   }
 
   /** No PAT is issued to the key without a proof from now on. */
@@ -191,18 +215,43 @@ export function openAgents(table: Table) {
     if (!isKept) await table.delete(keys.agent(agentId), condition('attribute_not_exists(#generation)'));
   }
 
-  /** Deletes an agent as it was seen; false if it is blocked by now, has another key, or waits or does not wait any more. */
-  async function forget(key: Key, agent: AgentItem): Promise<boolean> {
-    const isForgotten = await table.delete(key, {
-      ConditionExpression: `attribute_not_exists(#block) AND #thumbprint = :thumbprint AND ${askedAt(agent)}`,
-      ExpressionAttributeNames: { '#block': 'block', '#thumbprint': 'thumbprint', '#asked_at': 'asked_at' },
-      ExpressionAttributeValues: {
-        ':thumbprint': agent.thumbprint,
-        ...(agent.asked_at !== undefined && { ':asked_at': agent.asked_at }),
-      },
+  /** Deletes an agent as it was seen; false if it is blocked by now, or has another key. */
+  const forget = (key: Key, thumbprint: string): Promise<boolean> =>
+    table.delete(key, {
+      ConditionExpression: 'attribute_not_exists(#block) AND #thumbprint = :thumbprint',
+      ExpressionAttributeNames: { '#block': 'block', '#thumbprint': 'thumbprint' },
+      ExpressionAttributeValues: { ':thumbprint': thumbprint },
     });
-    if (isForgotten) await leaveWaiting(agent);
-    return isForgotten;
+
+  /** Binds an id to a key before its first PAT. */
+  async function letIn(agentId: string, thumbprint: string, nowMs: number, askedMs: number | undefined): Promise<AgentItem> {
+    const listedUntil = await enlistActive(agentId, thumbprint, nowMs);
+    const approved = await table.update<AgentItem>(keys.agent(agentId), {
+      UpdateExpression:
+        'SET #agent_id = if_not_exists(#agent_id, :agent_id), #thumbprint = :thumbprint, ' +
+        `#generation = if_not_exists(#generation, :generation), #expires_at = :expires_at, #listed_until = :listed_until${askedMs === undefined ? '' : ', #first_seen = :first_seen'}`,
+      ConditionExpression: 'attribute_not_exists(#block) AND (attribute_not_exists(#thumbprint) OR #thumbprint = :thumbprint)',
+      ExpressionAttributeNames: {
+        '#agent_id': 'agent_id',
+        '#thumbprint': 'thumbprint',
+        '#generation': 'generation',
+        '#expires_at': 'expires_at',
+        '#listed_until': 'listed_until',
+        '#block': 'block',
+        ...(askedMs !== undefined && { '#first_seen': 'first_seen' }),
+      },
+      ExpressionAttributeValues: {
+        ':agent_id': agentId,
+        ':thumbprint': thumbprint,
+        ...(askedMs !== undefined && { ':first_seen': askedMs }),
+        ':generation': newUlid(),
+        ':expires_at': Math.floor(nowMs / 1000) + agentLifeSeconds,
+        ':listed_until': listedUntil,
+      },
+      ReturnValues: 'ALL_NEW',
+    });
+    if (!approved) throw agentChanged();
+    return approved;
   }
 
   /** Takes the id of a blocked agent from its key, which stays blocked. */
@@ -218,17 +267,40 @@ export function openAgents(table: Table) {
     /** The agent, also one that is blocked or waits. */
     find,
 
-    /** What a PAT request depends on, in one round trip. An agent whose waiting is over is removed. */
-    async standingOf(agentId: string, thumbprint: string, nowMs: number): Promise<Standing> {
-      const { agent, ...standing } = readStanding(await table.getAll(standingKeys(agentId, thumbprint)));
-      const isOver = agent?.asked_at !== undefined && stateOf(agent, nowMs) === undefined;
-      if (isOver) {
-        await table.delete(keys.agent(agentId), {
-          ConditionExpression: 'asked_at = :seen',
-          ExpressionAttributeValues: { ':seen': agent.asked_at },
-        });
+    /** The keys that wait for approval under an id. */
+    findWaiting: waiting.find,
+
+    /** Forgets everybody who waits for approval; returns how many there were. */
+    clearWaiting: waiting.clear,
+
+    /**
+     * The agent that is meant by an id, a key, or both. A shared id and a key mean the agent of that key.
+     * @returns undefined if no agent has the key
+     * @throws ApiError CONFLICT if the key has several ids, or the id belongs to another key
+     */
+    async resolve({ agentId, thumbprint, mayBeNew }: NamedAgent, nowMs: number): Promise<FoundAgent | undefined> {
+      if (thumbprint === undefined) return agentId === undefined ? undefined : { agentId };
+      if (agentId === undefined) {
+        const ids = await idsOf(thumbprint, nowMs);
+        if (ids.length > 1) throw severalIds(ids);
+        return ids[0] === undefined ? undefined : { agentId: ids[0], thumbprint };
       }
-      return { ...standing, agent: isOver ? undefined : agent };
+      const own = sharedIdOf(agentId, thumbprint);
+      const [agent, shared, wait, ownWait] = await table.getAll<AgentItem>([
+        keys.agent(agentId),
+        keys.agent(own),
+        keys.waiting(agentId, thumbprint),
+        keys.waiting(own, thumbprint),
+      ]);
+      if (hasKey(agent, thumbprint) || (agent?.thumbprint === undefined && (wait || mayBeNew))) return { agentId, thumbprint };
+      if (hasKey(shared, thumbprint) || ownWait) return { agentId: own, thumbprint };
+      throw otherKey();
+    },
+
+    /** What a PAT request depends on, in one round trip. */
+    async standingOf(agentId: string, thumbprint: string, nowMs = Date.now()): Promise<Standing> {
+      const [wait, ...known] = await table.getAll<WaitingItem>([keys.waiting(agentId, thumbprint), ...standingKeys(agentId, thumbprint)]);
+      return { ...readStanding(known), isWaiting: (wait?.expires_at ?? 0) > nowMs / 1000 };
     },
 
     /**
@@ -237,7 +309,7 @@ export function openAgents(table: Table) {
      */
     async bind({ agentId, thumbprint, nowMs, hasProof, mustBeKnown }: BindRequest, seen: Standing): Promise<BoundAgent | undefined> {
       const expiresAt = Math.floor(nowMs / 1000) + agentLifeSeconds;
-      const listedUntil = (seen.agent?.listed_until ?? 0) < expiresAt ? await enlistActive(agentId, nowMs) : undefined;
+      const listedUntil = (seen.agent?.listed_until ?? 0) < expiresAt ? await enlistActive(agentId, thumbprint, nowMs) : undefined;
       if (hasProof) await keepProof(thumbprint, seen.key, nowMs);
       const bound = await table.update<AgentItem>(keys.agent(agentId), {
         UpdateExpression: [
@@ -246,14 +318,11 @@ export function openAgents(table: Table) {
           '#first_seen = if_not_exists(#first_seen, :now), #last_issue = :now, #expires_at = :expires_at',
           ...(hasProof ? ['#proof = :true'] : []),
           ...(listedUntil !== undefined ? ['#listed_until = :listed_until'] : []),
-        ]
-          .join(', ')
-          .concat(' REMOVE #asked_at'),
+        ].join(', '),
         ConditionExpression: [
           'attribute_not_exists(#block) AND (attribute_not_exists(#thumbprint) OR #thumbprint = :thumbprint)',
           ...(hasProof ? [] : ['attribute_not_exists(#proof)']),
           ...(mustBeKnown ? ['attribute_exists(#generation)'] : []),
-          askedAt(seen.agent),
         ].join(' AND '),
         ExpressionAttributeNames: {
           '#agent_id': 'agent_id',
@@ -263,7 +332,6 @@ export function openAgents(table: Table) {
           '#last_issue': 'last_issue',
           '#expires_at': 'expires_at',
           '#proof': 'proof',
-          '#asked_at': 'asked_at',
           '#block': 'block',
           ...(listedUntil !== undefined && { '#listed_until': 'listed_until' }),
         },
@@ -274,67 +342,35 @@ export function openAgents(table: Table) {
           ':now': nowMs,
           ':expires_at': expiresAt,
           ...(hasProof && { ':true': true }),
-          ...(seen.agent?.asked_at !== undefined && { ':asked_at': seen.agent.asked_at }),
           ...(listedUntil !== undefined && { ':listed_until': listedUntil }),
         },
         ReturnValues: 'ALL_NEW',
       });
-      if (bound && seen.agent) await leaveWaiting(seen.agent);
       return (bound as BoundAgent | false) || undefined;
     },
 
-    /**
-     * Records that an agent waits for approval.
-     * @returns `full` if too many wait; `taken` if the id has come into use in the meantime
-     */
-    async ask({ agentId, thumbprint, nowMs }: Presented): Promise<'waits' | 'full' | 'taken'> {
-      if (!(await waiting.take(nowMs))) return 'full';
-      const expiresAt = Math.floor(nowMs / 1000) + waitSeconds;
-      await enlist('pending', agentId, expiresAt);
-      const key = keys.agent(agentId);
-      const item = { ...key, agent_id: agentId, thumbprint, first_seen: nowMs, asked_at: nowMs, expires_at: expiresAt };
-      if (await table.put(item, { ConditionExpression: 'attribute_not_exists(pk)' })) return 'waits';
-      const holder = await table.get<AgentItem>(key);
-      if (holder?.asked_at === nowMs && holder.thumbprint === thumbprint) return 'waits';
-      await waiting.giveBack(expiresAt);
-      return 'taken';
+    /** Records that an agent waits for approval. The id is not bound to its key by that. */
+    async ask({ agentId, thumbprint, nowMs }: Presented): Promise<void> {
+      await waiting.ask(agentId, thumbprint, nowMs);
     },
 
     /**
-     * Lets an agent that waits have PATs.
-     * @param thumbprint - the key that is meant, if it matters
-     * @returns undefined if no such agent waits
-     * @throws ApiError CONFLICT if another key waits under this id, or if the agent is blocked
+     * Lets an agent have PATs, whether or not it has asked for one.
+     * @param thumbprint - its key; it may be left out if one key waits under the id
+     * @returns undefined if no key is given and none waits
+     * @throws ApiError CONFLICT if several keys wait and none is given, if the id belongs to another key, or if the agent is blocked
      */
     async approve(agentId: string, thumbprint: string | undefined, nowMs: number): Promise<AgentItem | undefined> {
-      const agent = await find(agentId);
-      const state = stateOf(agent, nowMs);
-      if (!agent || state === undefined) return undefined;
+      const [agent, asked] = await Promise.all([find(agentId), waiting.find(agentId, nowMs)]);
+      const state = stateOf(agent);
       if (state === 'blocked') throw isBlockedAlready();
-      if (thumbprint !== undefined && agent.thumbprint !== thumbprint) throw agentChanged();
-      if (state === 'active') return agent;
-      const listedUntil = await enlistActive(agent.agent_id, nowMs);
-      const approved = await table.update<AgentItem>(keys.agent(agentId), {
-        UpdateExpression: 'SET #generation = :generation, #expires_at = :expires_at, #listed_until = :listed_until REMOVE #asked_at',
-        ConditionExpression: '#asked_at = :seen AND #thumbprint = :thumbprint',
-        ExpressionAttributeNames: {
-          '#generation': 'generation',
-          '#expires_at': 'expires_at',
-          '#listed_until': 'listed_until',
-          '#asked_at': 'asked_at',
-          '#thumbprint': 'thumbprint',
-        },
-        ExpressionAttributeValues: {
-          ':generation': newUlid(),
-          ':expires_at': Math.floor(nowMs / 1000) + agentLifeSeconds,
-          ':listed_until': listedUntil,
-          ':seen': agent.asked_at,
-          ':thumbprint': agent.thumbprint,
-        },
-        ReturnValues: 'ALL_NEW',
-      });
-      if (!approved) throw agentChanged();
-      await leaveWaiting(agent);
+      if (thumbprint === undefined && asked.length > 1) throw severalKeys(asked);
+      const key = thumbprint ?? asked[0]?.thumbprint ?? agent?.thumbprint;
+      if (key === undefined) return undefined;
+      if (agent?.thumbprint !== undefined && agent.thumbprint !== key) throw otherKey();
+      const approved =
+        state === 'active' ? agent : await letIn(agentId, key, nowMs, asked.find((one) => one.thumbprint === key)?.first_seen);
+      await waiting.remove(agentId, key);
       return approved;
     },
 
@@ -350,15 +386,17 @@ export function openAgents(table: Table) {
       return revoked || undefined;
     },
 
-    /** Frees the id for another key, and makes every PAT issued to it invalid; false if no key has it. A block stays, for the key too. */
-    async unbind(agentId: string): Promise<boolean> {
+    /** Frees the id for another key, makes every PAT issued to it invalid, and ends its waiting; false if no key has it or waits. A block stays, for the key too. */
+    async unbind(agentId: string, nowMs = Date.now(), named?: string): Promise<boolean> {
       const key = keys.agent(agentId);
-      const first = await find(agentId);
+      const [first, waits] = await Promise.all([find(agentId), waiting.find(agentId, nowMs)]);
+      const asked = waits.filter((one) => named === undefined || one.thumbprint === named);
+      await table.deleteAll(asked.map((one) => keys.waiting(agentId, one.thumbprint)));
       const thumbprint = first?.thumbprint;
-      if (thumbprint === undefined) return false;
+      if (thumbprint === undefined) return asked.length > 0;
       // what another key has by now was not meant
       for (let agent: AgentItem | undefined = first; agent?.thumbprint === thumbprint; agent = await find(agentId)) {
-        const isFreed = agent.block === undefined ? await forget(key, agent) : await freeBlocked(key, thumbprint);
+        const isFreed = agent.block === undefined ? await forget(key, thumbprint) : await freeBlocked(key, thumbprint);
         if (isFreed) break;
       }
       await table.update(keys.agentKey(thumbprint), {
@@ -372,30 +410,40 @@ export function openAgents(table: Table) {
     /**
      * Blocks the id, whether or not anybody has it, and the key that has it. Nobody who asks for a PAT or uses one after this gets by.
      * @param reason - for admins
+     * @param named - the key that is meant, if no key has the id; else the one that waits under it, if it is the only one
      */
-    async block(agentId: string, reason: string, nowMs: number): Promise<AgentItem> {
-      const { agent_id = agentId, lifted_block, thumbprint: earlier } = (await find(agentId)) ?? {};
+    async block(agentId: string, reason: string, nowMs: number, named?: string): Promise<AgentItem> {
+      const [seen, asked] = await Promise.all([find(agentId), waiting.find(agentId, nowMs)]);
+      const { agent_id = agentId, lifted_block, thumbprint: earlier } = seen ?? {};
+      const waits = named ?? (asked.length === 1 ? asked[0]?.thumbprint : undefined);
+      const unbound = earlier === undefined ? waits : undefined;
       // lifting it was cut short
       if (lifted_block !== undefined && earlier !== undefined) await unblockKey(earlier, lifted_block, nowMs);
       await enlist('blocked', agent_id);
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
-        const before = await table.update<AgentItem>(keys.agent(agentId), {
+        await table.update<AgentItem>(keys.agent(agentId), {
           UpdateExpression:
             'SET #agent_id = if_not_exists(#agent_id, :agent_id), #block = if_not_exists(#block, :block), ' +
-            '#blocked_at = if_not_exists(#blocked_at, :now), #block_reason = :reason REMOVE #asked_at, #expires_at, #lifted_block',
+            `#blocked_at = if_not_exists(#blocked_at, :now), #block_reason = :reason${unbound === undefined ? '' : ', #blocked_key = if_not_exists(#blocked_key, :key)'} ` +
+            'REMOVE #expires_at, #lifted_block',
           ExpressionAttributeNames: {
             '#lifted_block': 'lifted_block',
             '#agent_id': 'agent_id',
             '#block': 'block',
             '#blocked_at': 'blocked_at',
             '#block_reason': 'block_reason',
-            '#asked_at': 'asked_at',
             '#expires_at': 'expires_at',
+            ...(unbound !== undefined && { '#blocked_key': 'blocked_key' }),
           },
-          ExpressionAttributeValues: { ':agent_id': agentId, ':block': newUlid(), ':now': nowMs, ':reason': reason },
-          ReturnValues: 'ALL_OLD',
+          ExpressionAttributeValues: {
+            ':agent_id': agentId,
+            ':block': newUlid(),
+            ':now': nowMs,
+            ':reason': reason,
+            ...(unbound !== undefined && { ':key': unbound }),
+          },
         });
-        if (before) await leaveWaiting(before);
+        if (waits !== undefined) await waiting.remove(agentId, waits);
         const blocked = await table.get<AgentItem>(keys.agent(agentId));
         if (blocked?.block === undefined) continue;
         const thumbprint = blocked.thumbprint ?? blocked.blocked_key;
@@ -413,7 +461,7 @@ export function openAgents(table: Table) {
       const agent = await find(agentId);
       const block = agent?.block ?? agent?.lifted_block;
       if (!agent || block === undefined) return false;
-      if (agent.generation !== undefined) await enlistActive(agent.agent_id, nowMs);
+      if (agent.generation !== undefined) await enlistActive(agent.agent_id, agent.thumbprint, nowMs);
       if (agent.block !== undefined) {
         const isLifted = await table.update(keys.agent(agentId), {
           UpdateExpression: 'SET #lifted_block = #block, #expires_at = :expires_at REMOVE #block, #blocked_at, #block_reason',
@@ -437,21 +485,22 @@ export function openAgents(table: Table) {
 
     /**
      * A page of the agents of one state in the order of their folded ids; it may hold fewer than `count` although more follow.
-     * @param after - the agent_id that the page follows
-     * @returns the agents, and the agent_id that the next page follows if there may be more
+     * @param after - what the page follows: an agent_id, or for those who wait a place in their queue
+     * @returns the agents, and what the next page follows if there may be more
      */
     async list(
       state: AgentState,
       after: string | undefined,
       count: number,
       nowMs: number,
-    ): Promise<{ agents: AgentItem[]; next?: string }> {
+    ): Promise<{ agents: (AgentItem | WaitingItem)[]; next?: string }> {
+      if (state === 'pending') return waiting.list(after, count, nowMs);
       const { items, lastKey } = await table.query<{ agent_id: string }>(keys.agentListed(state, '').pk, {
         ...(after !== undefined && { range: 'sk > :after', ExpressionAttributeValues: { ':after': keys.agentListed(state, after).sk } }),
         Limit: count,
       });
       const found = items.length > 0 ? await table.getAll<AgentItem>(items.map(({ agent_id }) => keys.agent(agent_id))) : [];
-      const agents = found.filter((agent) => agent !== undefined && stateOf(agent, nowMs) === state) as AgentItem[];
+      const agents = found.filter((agent) => agent !== undefined && stateOf(agent) === state) as AgentItem[];
       const next = lastKey && items.at(-1)?.agent_id;
       return { agents, ...(next !== undefined && { next }) };
     },
@@ -489,6 +538,23 @@ const isBlockedAlready = () =>
     details: { reason: 'agent_blocked' },
   });
 
+const otherKey = () =>
+  new ApiError('CONFLICT', 'The agent_id belongs to another key. Leave out key_thumbprint, or name the agent_id of that key.', {
+    details: { reason: 'other_key' },
+  });
+
+const severalIds = (ids: string[]) =>
+  new ApiError('CONFLICT', 'This key has several agent_ids, see details.agent_ids. Name one of them in the query parameter agent_id.', {
+    details: { reason: 'several_ids', agent_ids: ids },
+  });
+
+export const severalKeys = (asked: WaitingItem[]) =>
+  new ApiError(
+    'CONFLICT',
+    'Several keys wait for approval under this agent_id, see details.key_thumbprints. Name one of them in the query parameter key_thumbprint.',
+    { details: { reason: 'several_keys', key_thumbprints: asked.map(({ thumbprint }) => thumbprint) } },
+  );
+
 export const noSuchAgent = () =>
   new ApiError('NOT_FOUND', 'No PAT has been issued to an agent of this agent_id. Check the agent_id, percent-encoded as UTF-8.');
 
@@ -496,15 +562,7 @@ export const noSuchBlock = () =>
   new ApiError('NOT_FOUND', 'No agent of this agent_id is blocked. Check the agent_id, percent-encoded as UTF-8.');
 
 export const noSuchRequest = () =>
-  new ApiError('NOT_FOUND', 'No agent of this agent_id waits for approval. Check the agent_id, percent-encoded as UTF-8.');
-
-/**
- * The agent_id in a path, in normal form.
- * @throws ApiError NOT_FOUND if no agent can have it
- */
-export function requireAgentId(text: string): string {
-  const result = agentIdInPath.safeParse(text);
-  // an id of nothing but white space and invisible characters folds to none
-  if (!result.success || foldName(result.data) === '') throw noSuchAgent();
-  return result.data;
-}
+  new ApiError(
+    'NOT_FOUND',
+    'No agent of this agent_id waits for approval. Name its key in the query parameter key_thumbprint to approve it before it asks.',
+  );

@@ -55,8 +55,8 @@ export function tableOf(pk: string): TableName {
 const maxSortKeyBytes = 1024;
 
 /** A text as a sort key. One that is too long (some letters grow when they are folded) ends in its digest instead. */
-function toSortKey(text: string): string {
-  if (Buffer.byteLength(text) <= maxSortKeyBytes) return text;
+function toSortKey(text: string, prefixBytes = 0): string {
+  if (Buffer.byteLength(text) + prefixBytes <= maxSortKeyBytes) return text;
   return `${text.slice(0, 200)}#${createHash('sha256').update(text).digest('hex')}`;
 }
 
@@ -91,7 +91,13 @@ export const keys = {
   agentKey: (thumbprint: string): Key => key('agentKey', thumbprint, 'KEY'),
   /** an entry in the list of the agents of one state */
   agentListed: (state: string, agentId: string): Key => key('agentList', state, toSortKey(foldName(agentId))),
-  /** how many agents wait for approval */
+  /** an agent_id that a key has, to find the agents of a key */
+  idOfKey: (thumbprint: string, agentId: string): Key => key('agentKey', thumbprint, `AGENT#${toSortKey(foldName(agentId), 6)}`),
+  /** an agent_id and a key that wait for approval */
+  waiting: (agentId: string, thumbprint: string): Key => key('agent', foldName(agentId), `WAITS#${thumbprint}`),
+  /** who has a place in the queue of those who wait for approval */
+  waitingPlace: (place: number): Key => key('agentList', 'pending', String(place).padStart(4, '0')),
+  /** how many agents have asked for approval: the next one's place follows from it */
   waitingAgents: (): Key => key('agentList', '', 'WAITING'),
   limit: (thumbprint: string, counter: string): Key => key('limit', thumbprint, counter),
   /** @param caller - the thumbprint of the agent's key */

@@ -1,85 +1,94 @@
-import { unavailable } from '../api-error.ts';
-import { newUlid } from '../ulid.ts';
 import { keys } from './keys.ts';
 import type { Item, Table } from './table.ts';
 
-/** How many agents may wait for approval at a time. */
+/** How many agents may wait for approval at a time: one more takes the place of the one that has waited longest. */
 export const maxWaiting = 1_000;
 
 /** How long an agent waits for approval before it is forgotten, in seconds. */
 export const waitSeconds = 7 * 24 * 3_600;
 
-const daySeconds = 24 * 3_600;
-
-const maxAttempts = 5;
-
-/** The places of those who wait, counted by the day (UTC) on which their waiting ends. */
-interface WaitingItem extends Item {
-  /** the first day that counts: the places of those before it go when they are needed */
-  today: number;
-  /** by day since the epoch */
-  places: Record<string, number>;
-  total: number;
-  /** who was counted last: by it a write whose answer was lost is recognised */
-  last: string;
+/** An agent_id and a key that wait for approval. Several keys may wait under one id: waiting binds nothing. */
+export interface WaitingItem extends Item {
+  agent_id: string;
+  /** RFC 7638 thumbprint of the key */
+  thumbprint: string;
+  /** milliseconds since the epoch */
+  first_seen: number;
+  /** its place in the queue */
+  place: number;
+  /** seconds since the epoch */
+  expires_at: number;
 }
 
-/**
- * Counts those who wait for approval. There are never more than {@link maxWaiting}: each takes its place with a conditional write before its
- * record is written. A place is free again once it is given back, or at the end of the day (UTC) on which its holder's waiting has ended; so is
- * the place of a request that was cut short before it wrote a record.
- */
+/** The queue of agents that wait for approval: a ring of {@link maxWaiting} places, so that nobody who asks can make it grow. */
 export function openWaitingAgents(table: Table) {
-  const key = keys.waitingAgents();
-  const dayOf = (seconds: number): string => String(Math.floor(seconds / daySeconds));
+  const alive = (items: (WaitingItem | undefined)[], nowMs: number) =>
+    items.filter((item): item is WaitingItem => item !== undefined && item.expires_at > nowMs / 1000);
+
+  /** A page of places, and who is still waiting there. */
+  async function readPlaces(after: string | undefined, count: number, nowMs: number) {
+    const { items, lastKey } = await table.query<WaitingItem>(keys.waitingPlace(0).pk, {
+      ...(after !== undefined && { range: 'sk > :after', ExpressionAttributeValues: { ':after': after } }),
+      Limit: count,
+    });
+    const found =
+      items.length > 0 ? await table.getAll<WaitingItem>(items.map((item) => keys.waiting(item.agent_id, item.thumbprint))) : [];
+    const agents = alive(found, nowMs).filter(({ place }) => items.some((item) => item.sk === keys.waitingPlace(place).sk));
+    return { items, agents, next: lastKey?.sk };
+  }
 
   return {
-    /**
-     * Takes a place until the end of a wait that begins now; false if all are taken.
-     * @throws ApiError SERVICE_UNAVAILABLE
-     */
-    async take(nowMs: number): Promise<boolean> {
-      const nowSeconds = Math.floor(nowMs / 1000);
-      const today = Number(dayOf(nowSeconds));
-      const day = dayOf(nowSeconds + waitSeconds);
-      const token = newUlid();
-      for (let attempt = 0; attempt < maxAttempts; attempt++) {
-        const isTaken = await table.update(key, {
-          UpdateExpression: 'SET #places.#day = if_not_exists(#places.#day, :none) + :one, #total = #total + :one, #last = :token',
-          ConditionExpression: '#total < :max AND #last <> :token',
-          ExpressionAttributeNames: { '#places': 'places', '#day': day, '#total': 'total', '#last': 'last' },
-          ExpressionAttributeValues: { ':none': 0, ':one': 1, ':max': maxWaiting, ':token': token },
-        });
-        if (isTaken) return true;
-        const seen = await table.get<WaitingItem>(key);
-        if (seen?.last === token) return true;
-        if (!seen || seen.today < today) await moveTo(today, seen);
-        else if (seen.total >= maxWaiting) return false;
-      }
-      throw unavailable('Many agents ask for approval at once. Try again after Retry-After.');
+    /** Puts an agent in the queue, at the cost of the one that has waited longest if the queue is full. One that waits already stays where it is. */
+    async ask(agentId: string, thumbprint: string, nowMs: number): Promise<void> {
+      const key = keys.waiting(agentId, thumbprint);
+      if (alive([await table.get<WaitingItem>(key)], nowMs).length > 0) return;
+      const counted = await table.update<{ asked: number }>(keys.waitingAgents(), {
+        UpdateExpression: 'ADD asked :one',
+        ExpressionAttributeValues: { ':one': 1 },
+        ReturnValues: 'ALL_NEW',
+      });
+      const place = (counted ? counted.asked : 0) % maxWaiting;
+      const agent = { agent_id: agentId, thumbprint, first_seen: nowMs, place, expires_at: Math.floor(nowMs / 1000) + waitSeconds };
+      const before = await table.get<WaitingItem>(keys.waitingPlace(place));
+      await table.put({ ...keys.idOfKey(thumbprint, agentId), agent_id: agentId, expires_at: agent.expires_at });
+      await table.put({ ...keys.waitingPlace(place), ...agent });
+      if (before) await table.delete(keys.waiting(before.agent_id, before.thumbprint));
+      await table.put({ ...key, ...agent });
     },
 
-    /** Gives back the place of an agent whose waiting would have ended at `endsAt`, in seconds since the epoch. */
-    async giveBack(endsAt: number): Promise<void> {
-      await table.update(key, {
-        UpdateExpression: 'SET #places.#day = #places.#day - :one, #total = #total - :one, #last = :token',
-        ConditionExpression: '#places.#day > :none AND #last <> :token',
-        ExpressionAttributeNames: { '#places': 'places', '#day': dayOf(endsAt), '#total': 'total', '#last': 'last' },
-        ExpressionAttributeValues: { ':none': 0, ':one': 1, ':token': newUlid() },
+    /** The keys that wait under an agent_id. */
+    async find(agentId: string, nowMs: number): Promise<WaitingItem[]> {
+      const { pk, sk } = keys.waiting(agentId, '');
+      const { items } = await table.query<WaitingItem>(pk, {
+        range: 'sk > :waits',
+        ExpressionAttributeValues: { ':waits': sk },
+        Limit: 100,
       });
+      return alive(items, nowMs);
+    },
+
+    /** Ends the waiting of one agent. */
+    remove: (agentId: string, thumbprint: string): Promise<boolean> => table.delete(keys.waiting(agentId, thumbprint)),
+
+    /** A page of those who wait; it may hold fewer than `count` although more follow. */
+    async list(after: string | undefined, count: number, nowMs: number) {
+      const { agents, next } = await readPlaces(after, count, nowMs);
+      return { agents, ...(next !== undefined && { next }) };
+    },
+
+    /** Removes everybody who waits. */
+    async clear(nowMs: number): Promise<number> {
+      let removed = 0;
+      for (let after: string | undefined = ''; after !== undefined; ) {
+        const page = await readPlaces(after || undefined, 100, nowMs);
+        const waiting = page.items.map((item) => keys.waiting(item.agent_id, item.thumbprint));
+        // one that has asked again may have had two places
+        const distinct = new Map(waiting.map((key) => [`${key.pk} ${key.sk}`, key])).values();
+        await table.deleteAll([...distinct, ...page.items.map(({ place }) => keys.waitingPlace(place))]);
+        removed += page.agents.length;
+        after = page.next;
+      }
+      return removed;
     },
   };
-
-  /** Lets the places of past days go. Nothing happens if somebody else has done so, or counts meanwhile. */
-  async function moveTo(today: number, seen: WaitingItem | undefined): Promise<void> {
-    const left = Object.entries(seen?.places ?? {}).filter(([day]) => Number(day) >= today);
-    const total = left.reduce((sum, [, count]) => sum + count, 0);
-    const item = { ...key, today, places: Object.fromEntries(left), total, last: newUlid() };
-    const isUnchanged = {
-      ConditionExpression: '#last = :seen',
-      ExpressionAttributeNames: { '#last': 'last' },
-      ExpressionAttributeValues: { ':seen': seen?.last },
-    };
-    await table.put(item, seen ? isUnchanged : { ConditionExpression: 'attribute_not_exists(pk)' });
-  }
 }

@@ -1,4 +1,4 @@
-import { type Agent, agentState } from '../../../../schemas/agent.ts';
+import { type Agent, agentAddress, agentState } from '../../../../schemas/agent.ts';
 import { Value } from '../answer.tsx';
 import { quote } from '../code-samples.ts';
 import { ask, useRead } from '../gate.ts';
@@ -40,9 +40,9 @@ export function Agents({ query }: { query: URLSearchParams }) {
           </thead>
           <tbody>
             {agents.map(({ agent_id, key_thumbprint, first_seen, last_issue }) => (
-              <tr key={agent_id}>
+              <tr key={`${agent_id} ${key_thumbprint}`}>
                 <th scope="row">
-                  <a href={linkTo(['agents', agent_id])}>
+                  <a href={linkTo(['agents', agent_id], state === 'pending' ? { key: key_thumbprint ?? '' } : {})}>
                     <Shown text={agent_id} />
                   </a>
                 </th>
@@ -61,19 +61,28 @@ export function Agents({ query }: { query: URLSearchParams }) {
           <a href={linkTo(['agents'], answer.next)}>More</a>
         </p>
       )}
+      {state === 'pending' && agents.length > 0 && (
+        <Act
+          title="Remove every request"
+          isDangerous
+          command="npx intent-gate agents clear-waiting"
+          act={async () => void (await ask('DELETE', '/api/agents', { query: { state }, as: 'admin' }))}
+          onDone={reload}
+        />
+      )}
       <Command text={`npx intent-gate agents list --state ${state}`} />
     </>
   );
 }
 
 /** One agent: its key, its state, what it has used, and what can be done about it. */
-export function AgentView({ id }: { id: string }) {
-  const path = `/api/agents/${encodeURIComponent(id)}`;
-  const { answer, error, reload } = useRead<Agent>(path, {}, 'admin');
+export function AgentView({ id, thumbprint }: { id: string; thumbprint: string | undefined }) {
+  const { path, query } = agentAddress(id, thumbprint);
+  const { answer, error, reload } = useRead<Agent>(path, query, 'admin');
   const [reason, setReason, forgetReason] = useDraft(`reason ${id}`, '');
-  const named = quote(id);
+  const named = `${quote(id)}${thumbprint === undefined ? '' : ` --key ${thumbprint}`}`;
   const post = (method: 'POST' | 'PUT' | 'DELETE', place: string, body?: object) => async () =>
-    void (await ask(method, `${path}${place}`, { as: 'admin', ...(body && { body }) }));
+    void (await ask(method, `${path}${place}`, { query, as: 'admin', ...(body && { body }) }));
   const agent = answer?.value;
   return (
     <article>

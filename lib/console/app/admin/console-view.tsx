@@ -13,7 +13,12 @@ export function ConsoleView({ path: [first, second = '', third], query }: Route)
   if (first === 'services' && third === 'new') return <NewIntent serviceId={second} />;
   if (first === 'services' && second === 'new') return <NewService />;
   if (first === 'services') return second === '' ? <Services query={query} /> : <ServiceView key={second} id={second} query={query} />;
-  if (first === 'agents') return second === '' ? <Agents query={query} /> : <AgentView key={second} id={second} />;
+  if (first === 'agents')
+    return second === '' ? (
+      <Agents query={query} />
+    ) : (
+      <AgentView key={`${second} ${query.get('key')}`} id={second} thumbprint={query.get('key') ?? undefined} />
+    );
   if (first === 'history') return <History query={query} />;
   return <Numbers query={query} />;
 }

@@ -30,7 +30,7 @@ describe.each(['dropBefore', 'dropAfter', 'duplicate'] as const)('with the fault
   });
 
   test('an agent_id is bound to the key that bound it', async () => {
-    await openAgents(distant).standingOf(fault, 'first', 1);
+    await openAgents(distant).standingOf(fault, 'first');
     proxy.next.push('none', 'none', fault);
     const bound = await bindAgent(distant, fault, 'first', 1);
     expect(bound).toMatchObject({ agent_id: fault, thumbprint: 'first', first_seen: 1, last_issue: 1 });

@@ -1,0 +1,64 @@
+import type * as z from 'zod';
+import { agentNames, isAgentId, noAgentId } from '../../../schemas/agent.ts';
+import { foldName } from '../../../schemas/text.ts';
+import { type ApiError, invalidParameter } from '../api-error.ts';
+import type { ApiRequest } from '../http/request.ts';
+import { type Agents, type FoundAgent, noSuchAgent } from '../store/agent.ts';
+import type { AdminChange, History } from '../store/history.ts';
+import { requireFullAdmin } from './admin.ts';
+import type { VerifyAdmin } from './verify-admin.ts';
+
+/**
+ * The agent that a request names: by the id in its path, or by the query parameters `agent_id` and `key_thumbprint` if the path has
+ * {@link noAgentId} in the place of an id. Clients rewrite paths (`..` is the usual victim), so an id that they change goes into the query.
+ * @throws ApiError NOT_FOUND if no agent can have the id, or has the key; CONFLICT if id and key are not of one agent
+ */
+export async function requireAgent(
+  request: ApiRequest,
+  agents: Pick<Agents, 'resolve'>,
+  { thumbprint: inBody, mayBeNew }: { thumbprint?: string | undefined; mayBeNew?: true | undefined } = {},
+): Promise<FoundAgent> {
+  const inPath = request.pathParameter('agent_id');
+  const { agent_id: inQuery, key_thumbprint: thumbprint = inBody } = request.query(agentNames);
+  if (inBody !== undefined && inBody !== thumbprint)
+    throw invalidParameter([{ path: '/key_thumbprint', problem: 'must be that of the query' }]);
+  const agentId = (inPath === noAgentId ? inQuery : inPath)?.normalize('NFC');
+  // an id of nothing but white space and invisible characters folds to none
+  if (agentId !== undefined && (!isAgentId(agentId) || foldName(agentId) === '')) throw noSuchAgent();
+  const found = await agents.resolve({ agentId, thumbprint, mayBeNew }, Date.now());
+  if (!found) throw noSuchAgent();
+  return found;
+}
+
+export interface AgentDeps {
+  verifyAdmin: VerifyAdmin;
+  agents: Agents;
+  history: Pick<History, 'around'>;
+}
+
+interface AgentChange<T, B> {
+  action: AdminChange['action'];
+  /** of the body, if there is one */
+  input?: z.ZodType<B & { key_thumbprint?: string | undefined }>;
+  /** whether the agent may be one that has not asked for anything yet */
+  mayBeNew?: true;
+  /** what is done; returns something falsy if there was nothing to change */
+  change(agent: FoundAgent, body: B): Promise<T>;
+  /** the refusal in that case */
+  missing?: () => ApiError;
+}
+
+/** Changes an agent for an admin, and enters that in the history. */
+export async function changeAgent<T, B = object>(
+  { verifyAdmin, agents, history }: AgentDeps,
+  request: ApiRequest,
+  { action, input, mayBeNew, change, missing = noSuchAgent }: AgentChange<T, B>,
+): Promise<NonNullable<T>> {
+  const admin = await verifyAdmin(request);
+  requireFullAdmin(admin);
+  const body = input && request.body(input);
+  const agent = await requireAgent(request, agents, { thumbprint: body?.key_thumbprint, mayBeNew });
+  const result = await history.around(admin, { kind: 'agent', id: agent.agentId, action }, () => change(agent, body as B));
+  if (!result) throw missing();
+  return result;
+}
