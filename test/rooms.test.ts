@@ -81,6 +81,7 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
       'functions/core/documents/console-page.ts',
       'functions/core/sign-in/redirect-uri.ts',
       'functions/core/http/self-description.ts',
+      'functions/core/relay/(addresses|target).ts',
     ),
   ],
   [within('bin/bench/'), within('bin/', 'lib/', 'functions/', 'schemas/', 'client/', 'test/support/simulation.ts')],
@@ -94,7 +95,7 @@ const belongsTo: [name: RegExp, room: RegExp][] = [
   [/^@aws-sdk\/client-secrets-manager$/, within('functions/core/credentials/', 'bin/')],
   [
     /^(node:https?|node:net|node:tls|node:dns.*)$/,
-    within('functions/core/relay/', 'functions/core/parameters/formats.ts', 'functions/core/aws-client.ts', 'bin/'),
+    within('functions/core/relay/', 'functions/core/parameters/formats.ts', 'functions/core/aws-client.ts', 'lib/settings.ts', 'bin/'),
   ],
   [
     /^(@smithy\/.*|@aws-sdk\/credential-provider-env)$/,

@@ -98,7 +98,7 @@ test('costs one read and one write of the table and none of KMS once warm', asyn
 
 describe('with If-Match, executes only what its caller has read:', () => {
   test('covers all members that agents can read', () => {
-    const others = ['intent_uid', 'version', 'deprecated', 'draft'];
+    const others = ['intent_uid', 'version', 'deprecated', 'draft', 'strict'];
     expect([...digestedMembers, ...others].toSorted()).toEqual(Object.keys(intentInput.shape).toSorted());
   });
 

@@ -99,7 +99,8 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
     answered.promise.catch(() => {});
     let isSent = false;
     let head: Omit<HttpAnswer, 'body'> | undefined;
-    const lose = (lost: LostContent) => head && answered.resolve({ ...head, body: Buffer.alloc(0), lost });
+    // what comes before the request is sent is no answer to it
+    const lose = (lost: LostContent) => isSent && head && answered.resolve({ ...head, body: Buffer.alloc(0), lost });
     const fail = (error?: Error) => {
       lose('broken_answer');
       const failure = describeFailure(error, isSent);
@@ -145,7 +146,6 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
       .on('close', () => answer?.complete || fail());
     const drop = () => void call.destroy();
     call.once('socket', (socket) => {
-      // what comes before the request is no answer to it
       const loseEarly = () => {
         fail();
         drop();

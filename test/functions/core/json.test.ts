@@ -125,7 +125,7 @@ describe('parse', () => {
 
   test.each([
     ['{"n":9007199254740993,"any":1}', '/n', 'must be a number'],
-    ['{"n":1.50,"any":1}', '/n', 'must be an int'],
+    ['{"n":1.50,"any":1}', '/n', 'must be an integer'],
     ['{"n":1,"any":1,"o":1.0}', '/o', 'must be an object'],
   ])('refuses %s', (text, path, problem) => {
     expect(expectIssues(() => parseText(text))).toEqual([{ path, problem }]);
