@@ -91,7 +91,7 @@ export async function readApis(folder: string): Promise<Corpus> {
 
 /** The operations of a document. One that gives no address of its own gets that of an invented host. */
 async function readApi(file: string, name: string): Promise<Document[]> {
-  const document = (await loadFile(file)).document;
+  const document = (await loadFile(file, dirname(file))).document;
   const options = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
   const { service, intents } = (() => {
     try {

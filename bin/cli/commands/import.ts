@@ -25,8 +25,9 @@ export function addImport(program: CommandUnknownOpts): void {
   program
     .command('import <document>')
     .description(
-      'Register the operations of an OpenAPI 3.0 to 3.2, Swagger 2.0 or service description document: a file, an https address, or - for stdin',
+      'Register the operations of an OpenAPI 3.0 to 3.2, Swagger 2.0 or service description document: a file, the folder that holds it with its parts, an https address, or - for stdin',
     )
+    .option('--with <folder>', 'also read the JSON and YAML files in this folder to which the document refers, or those below this address')
     .option('--dry-run', 'show what would be done, and do nothing')
     .option('--namespace <namespace>', "namespace of the intents; default: the API's host")
     .option(
@@ -60,7 +61,7 @@ export function addImport(program: CommandUnknownOpts): void {
       const rules = chooseRules(api.baseUrl, baseUrl, options.allowLoopback);
       const into = service === undefined ? undefined : (await requireService(api, service)).record;
       const documentUrl = /^https?:\/\//i.test(source) ? source : undefined;
-      const loaded = await readSource(source, documentUrl, rules);
+      const loaded = await readSource(source, documentUrl, rules, options.with);
       const given = readHeaders(options.header);
       if (into !== undefined && options.header !== undefined)
         throw usageFailure('--service leaves the record of the service as it is. Set its header fields with "services update --header".');
@@ -80,8 +81,9 @@ export function addImport(program: CommandUnknownOpts): void {
       const planned = isMissing && into === undefined ? planWith({ ...standingHeaders, ...given }) : first;
       const notes = [...loaded.notes, ...planned.notes, ...findUnreachable(planned.intents, rules)];
       if (planned.intents.length === 0) {
+        showFiles(terminal, loaded);
         showPlan(terminal, { ...planned, notes }, options.verbose === true);
-        terminal.json({ skipped: planned.skipped, notes });
+        terminal.json({ files: loaded.files, skipped: planned.skipped, notes });
         throw new CliFailure('failure', 'The document has no operation that can become an intent, so nothing was registered.');
       }
       const uids =
@@ -91,13 +93,14 @@ export function addImport(program: CommandUnknownOpts): void {
       const wanted = { service: plan.service, intents, into, keepsDrafts: true };
       const compared = await compareService(context, wanted, concurrency, dryRun);
       const changes = options.deprecateOlder ? await deprecateOlder(context, compared, plan.intents, concurrency) : compared;
+      showFiles(terminal, loaded);
       if (dryRun) showChanges(terminal, changes, isPruning);
       showPlan(terminal, plan, options.verbose === true);
       if (plan.version !== planned.version) terminal.say(describeKept(plan, planned));
       terminal.say(`${changes.name}: ${describeCount(changes, isPruning)}, ${plan.skipped.length} skipped`);
       const { skipped, credentials } = plan;
       const credentialOptions = plan.credentialPlaces.map(credentialOption);
-      const result = { ...changesAsJson(changes), skipped, notes, credentials };
+      const result = { ...changesAsJson(changes), files: loaded.files, skipped, notes, credentials };
       if (dryRun) terminal.json(result);
       else {
         if (isPruning && changes.extra.length > 0)
@@ -157,9 +160,9 @@ function findUnreachable(intents: readonly IntentInput[], rules: EgressRules): N
     );
 }
 
-async function readSource(source: string, url: string | undefined, rules: EgressRules): Promise<Loaded> {
-  if (url !== undefined) return loadAddress(url, rules);
-  return source === '-' ? { document: await readInput(source), notes: [] } : loadFile(source);
+async function readSource(source: string, url: string | undefined, rules: EgressRules, parts: string | undefined): Promise<Loaded> {
+  if (url !== undefined) return loadAddress(url, rules, parts);
+  return source === '-' ? { document: await readInput(source), notes: [], files: [], left: [] } : loadFile(source, parts);
 }
 
 /** Which ports are allowed is up to the deployment, so the port that is asked for is not checked here. */
@@ -168,6 +171,17 @@ function chooseRules(registryUrl: string, baseUrl = '', allowLoopback = false): 
   const stack = readDescription();
   const localUpstreams = stack !== undefined && isStackAt(stack, registryUrl) ? (stack.local_upstreams ?? []) : [];
   return { ports: [...new Set([443, port])], allowLoopback: allowLoopback || isLoopback(registryUrl), localUpstreams, ownHosts: [] };
+}
+
+/** Every file that anything may have been taken from, and how to have the others read. */
+function showFiles(terminal: Terminal, { files, left }: Loaded): void {
+  if (files.length > 1) terminal.say('Read:');
+  if (files.length > 1) for (const file of files) terminal.say(`  ${file}`);
+  if (left.length === 0) return;
+  const shown = left.slice(0, 5).join(', ');
+  terminal.remark(
+    `The document refers to ${left.length === 1 ? 'a file that was' : `${left.length} files that were`} not read: ${shown}${left.length > 5 ? ', ...' : ''}. Give the folder that holds all of it, or name it with --with.`,
+  );
 }
 
 function showPlan(

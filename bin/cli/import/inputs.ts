@@ -3,7 +3,7 @@ import type { Parameter } from '../../../schemas/parameter.ts';
 import { type BodyInputs, carriesByDefault, type Input, isCompound, joinedOtherwise, leaveOut, readBodyInputs, readStyle } from './body.ts';
 import { allOf, anything, type Facts } from './facts.ts';
 import { fitHeader, type HeaderRules, isCredentialField } from './headers.ts';
-import { type Node, type Note, node, pathOf, prose, type TakeNote, text, Unfit } from './node.ts';
+import { type Node, type Note, node, pathOf, type TakeNote, text, Unfit } from './node.ts';
 import { type Operation, type Reading, readParameters, unplaced } from './operation.ts';
 import { keepMost, makeParameter, maxParameters } from './parameter.ts';
 
@@ -101,7 +101,7 @@ function readParameter(parameter: Node, place: 'path' | 'query' | 'header', { re
   const path = pathOf(parameter);
   const [[mediaType, content] = []] = Object.entries(node(parameter.content));
   const schema = readSchema(content === undefined ? parameter.schema : node(content).schema);
-  const described = allOf([{ ...anything, description: prose(parameter.description) }, schema]);
+  const described = allOf([{ ...anything, description: text(parameter.description) }, schema]);
   const input: Input = { name, in: place, isRequired: parameter.required === true, facts: described, path };
   if (mediaType === undefined || !isJsonType(mediaType)) return input;
   if (place === 'query') return { ...input, style: 'json' };

@@ -1,65 +1,145 @@
-import { bundle } from '@scalar/json-magic/bundle';
 import { CliFailure } from '../failure.ts';
-import { decodeText, readDocument } from './document.ts';
-import { locate, type Note, node, unreadMember } from './node.ts';
+import { DocumentError, decodeText, readDocument } from './document.ts';
+import { type Home, homeOf, isNode, locate, lookUp, type Node, type Note, node, pathOf, text, unreadMember } from './node.ts';
 
-/** A document with the files that it refers to, as one. */
+/** A document with the files that it refers to. */
 export interface Loaded {
+  /** its objects know the files that their references lead to */
   document: unknown;
-  /** files that could not be read: references to them stay as they are */
+  /** files that could not be read: references to them lead to nothing */
   notes: Note[];
+  /** what was read, the document first: every file that anything may have been taken from */
+  files: string[];
+  /** references that lead out of the library, which nobody has followed */
+  left: string[];
 }
 
 /** Where the files of one document are. */
 export interface Library {
   /** path or address of the document */
   origin: string;
-  /** the path or address that a reference means in a file of the library; undefined if it leads out of it */
+  /** the path or address that a reference without its fragment means in a file of the library; undefined if it leads out of it */
   find(reference: string, from: string): string | undefined;
   read(path: string): Promise<Uint8Array> | Uint8Array;
   /** what people call a file: its path below the folder of the document */
   nameOf(path: string): string;
 }
 
-export const isDocumentName = (path: string): boolean => /\.(json|ya?ml)$/i.test(path);
+/** Whether a file may be part of a document: JSON and YAML files whose path below the folder has no name that begins with a dot. */
+export const isPartName = (path: string): boolean => /\.(json|ya?ml)$/i.test(path) && !/(^|[\\/])\./.test(path);
 
-/** The file that a reference means. */
-export const withoutFragment = (reference: string): string => reference.split('#')[0] ?? '';
-
-/** A document and the files of the library that it refers to, as one document. References that lead out of the library stay as they are. */
+/** A document and the files of the library that it refers to, where OpenAPI allows a reference. */
 export async function joinFiles(text: string, library: Library): Promise<Loaded> {
-  const { origin, find, nameOf } = library;
-  const read = readDocument(text);
-  const document = locate(read);
-  const isLeft = (reference: string, from: string) => !reference.startsWith('#') && find(reference, from) === undefined;
-  if (!hasReference(document, (reference) => !reference.startsWith('#') && !isLeft(reference, origin)))
-    return { document: read, notes: [] };
+  const { origin, nameOf } = library;
   const notes: Note[] = [];
-  const readPart = async (path: string) => {
+  const left = new Set<string>();
+  const files: string[] = [];
+  const read = new Map<string, Home>();
+  const addresses = new Map<Home | undefined, string>();
+  const findFrom = (from: string) => (file: string) => read.get(library.find(file, from) ?? '');
+  const add = (address: string, file: Home) => {
+    files.push(nameOf(address));
+    read.set(address, file);
+    addresses.set(file, address);
+  };
+
+  async function readPart(path: string): Promise<Home> {
     try {
-      const raw = decodeText(await library.read(path));
-      return { ok: true, data: locate(readDocument(raw), `${nameOf(path)}#`), raw } as const;
+      return locate(readDocument(decodeText(await library.read(path))), `${nameOf(path)}#`, findFrom(path));
     } catch (error) {
       if (!(error instanceof CliFailure)) throw error;
       notes.push({ path: nameOf(path), note: `the file was not read: ${error.message}` });
-      return { ok: true, data: { [unreadMember]: `leads to ${nameOf(path)}, which was not read` }, raw: '' } as const;
+      return locate({ [unreadMember]: `leads to ${nameOf(path)}, which was not read` });
     }
-  };
-  const whole = await bundle(node(document), {
-    origin,
-    treeShake: false,
-    traversal: 'document',
-    preserveReference: (reference, { origin: from }) => isLeft(reference, from),
-    // a file is checked again before it is read: a schema's $id can turn a reference into one to another file
-    plugins: [
-      { type: 'loader', validate: () => true, exec: async (path) => (find(path, origin) === undefined ? { ok: false } : readPart(path)) },
-    ],
-  });
-  return { document: whole, notes };
+  }
+
+  const main = locate(readDocument(text), '', findFrom(origin));
+  add(origin, main);
+  const seen = new Set<unknown>();
+  for (let wave = [main.root]; wave.length > 0; ) {
+    const holders = wave.flatMap((value) => [...referencesIn(value, seen, notes)]);
+    const parts = new Map<string, Promise<Home>>();
+    for (const holder of holders) {
+      const file = fileOf(holder);
+      const from = addresses.get(homeOf(holder));
+      if (file === '' || from === undefined) continue;
+      const address = library.find(file, from);
+      if (address === undefined) left.add(file);
+      else if (!read.has(address) && !parts.has(address)) parts.set(address, readPart(address));
+    }
+    for (const [address, part] of parts) add(address, await part);
+    // only what is referred to in a file is looked through for more
+    wave = holders.map((holder) => lookUp(holder, String(holder.$ref))).filter(isNode);
+  }
+  return { document: main.root, notes, files, left: [...left].sort() };
 }
 
-function hasReference(value: unknown, suits: (reference: string) => boolean): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  const { $ref } = node(value);
-  return (typeof $ref === 'string' && suits($ref)) || Object.values(value).some((member) => hasReference(member, suits));
+const fileOf = ({ $ref }: Node): string => (text($ref) ?? '').split('#')[0] ?? '';
+
+/** Members whose own members have names of their own, none of which is a keyword. */
+const maps = new Set(
+  'paths properties patternProperties definitions $defs dependentSchemas schemas responses parameters requestBodies headers securitySchemes securityDefinitions pathItems content encoding'.split(
+    ' ',
+  ),
+);
+
+/** Members that hold values or prose rather than descriptions of anything, and what an import does not read. */
+const opaque = new Set(
+  'example examples default enum const value info tags externalDocs links callbacks webhooks security servers discriminator'.split(
+    ' ',
+  ),
+);
+
+const prose = new Set(['description', 'title', 'summary']);
+
+/**
+ * The objects with a reference, where OpenAPI allows one.
+ * @param seen - what has been looked at before
+ * @param notes - gets what refers to something where OpenAPI has no references
+ */
+function* referencesIn(value: unknown, seen: Set<unknown>, notes: Note[], isMap = false): Generator<Node> {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return;
+  seen.add(value);
+  if (Array.isArray(value)) {
+    for (const item of value) yield* referencesIn(item, seen, notes);
+    return;
+  }
+  if (!isMap && typeof node(value).$ref === 'string') yield node(value);
+  for (const [name, member] of Object.entries(value)) {
+    if (!isMap && (opaque.has(name) || name.startsWith('x-'))) continue;
+    if (isMap || !prose.has(name)) yield* referencesIn(member, seen, notes, !isMap && maps.has(name) && isNode(member));
+    else if (typeof node(member).$ref === 'string') notes.push({ path: pathOf(member), note: `the ${name} was left out: it must be a text, not a reference` });
+  }
+}
+
+const rootMembers = ['openapi', 'swagger', 'service-info', 'service_info', 'service'];
+const isUsual = (path: string): boolean => /(^|\/)(openapi|swagger)\.\w+$/i.test(path);
+const depthOf = (path: string): number => path.split('/').length;
+
+/**
+ * Which of the files can be imported, among those that are in no folder below another one that can; the likeliest first.
+ * @param names - paths with slashes
+ * @throws DocumentError if none can
+ */
+export async function findDocuments(names: readonly string[], read: (name: string) => Promise<Uint8Array> | Uint8Array): Promise<string[]> {
+  if (names.length === 1) return [...names];
+  const ordered = [...names].sort((left, right) => Number(isUsual(right)) - Number(isUsual(left)) || (left < right ? -1 : 1));
+  for (const [, level] of [...Map.groupBy(ordered, depthOf)].sort(([left], [right]) => left - right)) {
+    const found = [];
+    for (const name of level) if (await isDocument(name, read)) found.push(name);
+    if (found.length > 0) return found;
+  }
+  throw new DocumentError(
+    `None of the ${names.length} JSON and YAML files is an OpenAPI or Swagger document or a service description. Give the folder that holds the document.`,
+  );
+}
+
+async function isDocument(name: string, read: (name: string) => Promise<Uint8Array> | Uint8Array): Promise<boolean> {
+  try {
+    const document = readDocument(decodeText(await read(name)));
+    return isNode(document) && rootMembers.some((member) => Object.hasOwn(document, member));
+  } catch (error) {
+    if (error instanceof DocumentError) return false;
+    throw error;
+  }
 }

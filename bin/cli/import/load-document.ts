@@ -1,11 +1,11 @@
-import { realpathSync } from 'node:fs';
-import { dirname, relative, resolve, sep } from 'node:path';
+import { globSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import type { EgressRules } from '../../../functions/core/relay/egress.ts';
-import { CliFailure } from '../failure.ts';
+import { CliFailure, usageFailure } from '../failure.ts';
 import { readBytes, readText } from '../input.ts';
 import { decodeText } from './document.ts';
 import { openFetcher } from './fetch-document.ts';
-import { isDocumentName, joinFiles, type Loaded, withoutFragment } from './join-files.ts';
+import { findDocuments, isPartName, joinFiles, type Loaded } from './join-files.ts';
 
 /** How many files are fetched at a time. */
 const fetchesAtOnce = 8;
@@ -13,41 +13,70 @@ const fetchesAtOnce = 8;
 /** Most files that are fetched. */
 const maxFetches = 5_000;
 
+/** Most files of a folder in which a document is looked for. */
+const maxFiles = 10_000;
+
 /**
- * Reads a document and the JSON and YAML files that it refers to, as one document. Only files in its folder and below it are read, and nothing is
- * fetched: other references stay as they are.
- * @throws DocumentError
+ * Reads a document, or the one that a folder holds, with the JSON and YAML files of a folder that it refers to. Nothing else is read or fetched.
+ * @param source - a file, or the folder of the document with its parts
+ * @param parts - the folder whose files may be read besides the document; none if it is not given
+ * @throws CliFailure
  */
-export async function loadFile(file: string): Promise<Loaded> {
-  const text = await readText(file);
-  const origin = resolve(file);
-  const folder = realpathSync(dirname(origin));
-  // links are resolved first, so that none leads out of the folder
-  const isBelow = (path: string): boolean => {
-    try {
-      return isDocumentName(path) && realpathSync(path).startsWith(folder.replace(/[\\/]?$/, sep));
-    } catch {
-      return false;
-    }
-  };
-  return joinFiles(text, {
+export async function loadFile(source: string, parts?: string): Promise<Loaded> {
+  const isWhole = isFolder(source);
+  if (parts !== undefined && !isFolder(parts)) throw usageFailure(`The folder ${parts} does not exist.`);
+  const folder = parts ?? (isWhole ? source : undefined);
+  const origin = realpathSync.native(isWhole ? await chooseDocument(source) : existing(source));
+  const root = folder === undefined ? undefined : realpathSync.native(folder);
+  return joinFiles(await readText(origin), {
     origin,
     find: (reference, from) => {
-      const path = resolve(dirname(from), withoutFragment(reference));
-      return isBelow(path) ? path : undefined;
+      if (root === undefined || /^[a-z][a-z0-9+.-]+:/i.test(reference)) return undefined;
+      try {
+        // links are resolved first, so that none leads out of the folder or to what its name hides
+        const path = realpathSync.native(resolve(dirname(from), reference));
+        return path.startsWith(root.replace(/[\\/]?$/, sep)) && isPartName(relative(root, path)) ? path : undefined;
+      } catch {
+        return undefined;
+      }
     },
     read: readBytes,
-    nameOf: (path) => relative(folder, realpathSync(path)),
+    nameOf: (path) => (root !== undefined && path.startsWith(root) ? relative(root, path) : basename(path)),
   });
 }
 
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+/** @throws CliFailure if a file is not there or cannot be read */
+function existing(file: string): string {
+  readBytes(file);
+  return file;
+}
+
+/** The document of a folder: the one in the folder that is nearest to it. */
+async function chooseDocument(folder: string): Promise<string> {
+  const names = globSync('**/*.{json,yaml,yml}', { cwd: folder, exclude: (path) => /(^|[\\/])(\.|node_modules$)/.test(path) })
+    .filter(isPartName)
+    .map((name) => name.replaceAll(sep, '/'));
+  if (names.length === 0) throw usageFailure(`The folder ${folder} has no JSON or YAML file.`);
+  if (names.length > maxFiles) throw usageFailure(`The folder ${folder} has more than ${maxFiles} files. Give the folder of the document alone.`);
+  const found = await findDocuments(names, (name) => readBytes(join(folder, name)));
+  const [first = '', ...others] = found;
+  if (others.length > 0 && !/^(openapi|swagger)\.\w+$/i.test(basename(first)))
+    throw usageFailure(
+      `The folder ${folder} holds several documents (${found.slice(0, 5).join(', ')}). Give one of them, and the folder with --with ${folder}.`,
+    );
+  return join(folder, first);
+}
+
 /**
- * As {@link loadFile} for a document in the network: the files below its address are fetched under the rules that calls of intents follow.
+ * As {@link loadFile} for a document in the network, under the rules that calls of intents follow.
+ * @param parts - address of the folder whose files may be fetched besides the document; none if it is not given
  * @throws DocumentError
  */
-export async function loadAddress(address: string, rules: EgressRules): Promise<Loaded> {
+export async function loadAddress(address: string, rules: EgressRules, parts?: string): Promise<Loaded> {
   const fetcher = openFetcher(rules);
-  const folder = new URL('.', address).href;
+  const folder = parts === undefined ? undefined : new URL('.', parts).href;
   const queues = Array.from({ length: fetchesAtOnce }, () => Promise.resolve());
   let count = 0;
   const read = async (path: string): Promise<Uint8Array> => {
@@ -63,14 +92,14 @@ export async function loadAddress(address: string, rules: EgressRules): Promise<
     return await joinFiles(decodeText(await fetcher.fetch(address)), {
       origin: address,
       find: (reference, from) => {
-        const url = URL.parse(withoutFragment(reference), from);
-        // an encoded slash may be read as one, and then lead out of the folder
-        if (url === null || !url.href.startsWith(folder) || !isDocumentName(url.pathname) || /%2f|%5c/i.test(url.pathname))
-          return undefined;
+        const url = URL.parse(reference, from);
+        if (folder === undefined || url === null || !url.href.startsWith(folder)) return undefined;
+        // an encoded slash or dot may be read as one, and then lead out of the folder
+        if (!isPartName(url.pathname.slice(new URL(folder).pathname.length)) || /%2f|%5c|%2e/i.test(url.pathname)) return undefined;
         return url.href;
       },
       read,
-      nameOf: (path) => path.slice(folder.length),
+      nameOf: (path) => (folder !== undefined && path.startsWith(folder) ? path.slice(folder.length) : path),
     });
   } finally {
     fetcher.close();

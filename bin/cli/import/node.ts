@@ -4,7 +4,18 @@ import { DocumentError } from './document.ts';
 /** The place of an object in the documents as they were given: a JSON pointer (RFC 6901), preceded by the file if there are several. */
 export const place = Symbol('place');
 
-/** An object of a document. The target of its `$ref` is its `$ref-value`. */
+/** The file that an object is written in. */
+const home = Symbol('home');
+
+/** A file of a document, and those that it may refer to. */
+export interface Home {
+  /** the file as a whole, see {@link locate} */
+  root: unknown;
+  /** the file that a reference without its fragment leads to; undefined if that was not read */
+  find(file: string): Home | undefined;
+}
+
+/** An object of a document. */
 export interface Node {
   readonly [member: string | symbol]: unknown;
 }
@@ -16,8 +27,6 @@ export const node = (value: unknown): Node => (isNode(value) ? value : {});
 export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 export const texts = (value: unknown): string[] => list(value).filter((item) => typeof item === 'string');
 export const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
-/** A text, or the one that a reference leads to: some documents keep their prose in files of its own. */
-export const prose = (value: unknown): string | undefined => text(value) ?? text(node(value)['$ref-value']);
 export const number = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 
 /** The only member of what stands for a file that could not be read: it ends the sentence "the reference ...". */
@@ -26,17 +35,26 @@ export const unreadMember = 'x-unread';
 const maxDepth = 500;
 
 /**
- * A copy of a parsed document in which every object knows its place, unless it does already.
- * @param path - the place of the document itself
+ * A copy of a parsed file in which every object knows its place and its file.
+ * @param name - what the places in it begin with
+ * @param find - as {@link Home} has it; a document that is one file refers to no other
  * @throws DocumentError if it is nested too deeply to be read
  */
-export function locate(value: unknown, path = '', depth = 0): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (depth > maxDepth) throw new DocumentError(`The document is nested more than ${maxDepth} deep.`);
-  if (Array.isArray(value)) return value.map((item, index) => locate(item, `${path}/${index}`, depth + 1));
-  const members = Object.entries(value).map(([name, member]) => [name, locate(member, path + pointer([name]), depth + 1)]);
-  return { ...Object.fromEntries(members), [place]: pathOf(value) || path };
+export function locate(value: unknown, name = '', find: Home['find'] = () => undefined): Home {
+  const file: Home = { root: undefined, find };
+  const copy = (value: unknown, path: string, depth: number): unknown => {
+    if (typeof value !== 'object' || value === null) return value;
+    if (depth > maxDepth) throw new DocumentError(`The document is nested more than ${maxDepth} deep.`);
+    if (Array.isArray(value)) return value.map((item, index) => copy(item, `${path}/${index}`, depth + 1));
+    const members = Object.entries(value).map(([name, member]) => [name, copy(member, path + pointer([name]), depth + 1)]);
+    return { ...Object.fromEntries(members), [place]: path, [home]: file };
+  };
+  file.root = copy(value, name, 0);
+  return file;
 }
+
+/** The root of a document, which may have been located with its files already. */
+export const rootOf = (document: unknown): Node => node(isNode(document) && home in document ? document : locate(document).root);
 
 export const pathOf = (value: unknown): string => text(node(value)[place]) ?? '';
 
@@ -64,20 +82,60 @@ export class Unfit extends Error {
 }
 
 /**
- * What an object refers to at the end of its chain of `$ref`s; without one the object itself.
+ * What an object refers to at the end of its chain of `$ref`s; without one the object itself. Where this is asked is where OpenAPI allows a reference.
  * @returns the reason if there is nothing: it ends the sentence "the reference ..."
  */
 export function follow(value: unknown): Node | string {
   const seen = new Set<Node>();
   let here = node(value);
   for (let reference = text(here.$ref); reference !== undefined; reference = text(here.$ref)) {
-    if (seen.has(here)) return 'leads back to itself';
+    if (seen.has(here)) return circular;
     seen.add(here);
-    const target = here['$ref-value'];
-    if (!isNode(target)) return describeBroken(reference);
+    const target = lookUp(here, reference);
+    if (typeof target === 'string') return target;
     here = target;
   }
-  return text(here[unreadMember]) ?? here;
+  return here;
+}
+
+/** The file that an object is written in; undefined for one that is made of others. */
+export const homeOf = (value: Node): Home | undefined => value[home] as Home | undefined;
+
+const circular = 'leads back to itself';
+
+/** References in a pointer that lead to what the pointer goes on in: more of them are taken for a circle. */
+const maxSteps = 20;
+
+/** What a reference in an object leads to, or the reason if that is nothing. */
+export function lookUp(from: Node, reference: string, steps = 0): Node | string {
+  if (steps > maxSteps) return circular;
+  const [file = '', ...rest] = reference.split('#');
+  const fragment = rest.join('#');
+  const here = homeOf(from);
+  const there = file === '' ? here : here?.find(file);
+  if (there === undefined) return unread;
+  const problem = text(node(there.root)[unreadMember]);
+  if (problem !== undefined) return problem;
+  if (fragment !== '' && !fragment.startsWith('/')) return 'must be a JSON pointer, such as #/components/...';
+  let target = there.root;
+  for (const token of fragment.split('/').slice(1)) {
+    const name = decode(token);
+    if (isNode(target) && !Object.hasOwn(target, name) && typeof target.$ref === 'string') target = lookUp(target, target.$ref, steps + 1);
+    target = typeof target === 'object' && target !== null && Object.hasOwn(target, name) ? Reflect.get(target, name) : undefined;
+  }
+  if (isNode(target)) return target;
+  if (target === undefined) return `leads to nothing in ${file === '' ? 'this document' : 'that file'}`;
+  return 'leads to a single value or a list; only objects can be referred to';
+}
+
+/** A token of a JSON pointer in the fragment of a URI (RFC 6901, section 6). */
+function decode(token: string): string {
+  const unescaped = token.replaceAll('~1', '/').replaceAll('~0', '~');
+  try {
+    return decodeURIComponent(unescaped);
+  } catch {
+    return unescaped;
+  }
 }
 
 /** @throws Unfit if a reference leads to nothing */
@@ -88,10 +146,4 @@ export function resolve(value: unknown): Node {
 }
 
 export const unread =
-  'leads to something in another document that was not read: only JSON and YAML files below the folder of the document are. Bundle the documents into one first, for example with "npx @redocly/cli bundle"';
-
-function describeBroken(reference: string): string {
-  if (!reference.startsWith('#')) return unread;
-  if (reference !== '#' && !reference.startsWith('#/')) return 'must be a JSON pointer, such as #/components/...';
-  return 'leads to nothing in this document';
-}
+  'leads to another file, which was not read: only JSON and YAML files in the folder that is given with --with are, and none whose name begins with a dot';

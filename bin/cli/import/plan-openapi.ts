@@ -1,4 +1,3 @@
-import { createMagicProxy } from '@scalar/json-magic/magic-proxy';
 import { type IntentInput, methods } from '../../../schemas/intent.ts';
 import { intentUid } from '../../../schemas/intent-uid.ts';
 import { distinguish, nameAction } from './action-name.ts';
@@ -7,7 +6,7 @@ import { DocumentError } from './document.ts';
 import { findFixedHeaders, type HeaderRules, readCredentialNames } from './headers.ts';
 import { makeRequest, type RequestContext } from './inputs.ts';
 import { isNamespace, majorVersion, makePathSlug, makeSlug, readTitle } from './naming.ts';
-import { isNode, list, locate, type Node, type Note, node, pathOf, prose, resolve, type TakeNote, text, texts, Unfit } from './node.ts';
+import { isNode, list, type Node, type Note, node, pathOf, resolve, rootOf, type TakeNote, text, texts, Unfit } from './node.ts';
 import type { Operation } from './operation.ts';
 import { makeOutputs } from './outputs.ts';
 import { checkPlanned, distinct, type ImportOptions, type ImportPlan, planOne, type Skipped } from './plan.ts';
@@ -29,7 +28,7 @@ interface Listed extends Operation {
 
 /** Plans the import of an OpenAPI 3.0, 3.1, 3.2 or Swagger 2.0 document: each operation becomes an intent, or is skipped with the reason. */
 export function planOpenApi(document: unknown, options: ImportOptions): ImportPlan {
-  const given = createMagicProxy<Node, Node>(node(locate(document)));
+  const given = rootOf(document);
   const isSwagger = given.swagger !== undefined;
   const root = isSwagger ? { ...given, servers: readServers(given) } : given;
   const notes: Note[] = [];
@@ -71,7 +70,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
   const service = makeService(
     {
       service_name: options.serviceName ?? text(info.title),
-      description: prose(info.description) ?? text(info.summary),
+      description: text(info.description) ?? text(info.summary),
       service_url: serviceUrl,
       service_logo_url: text(node(info['x-logo']).url),
       service_terms_of_service_url: text(info.termsOfService),
@@ -200,7 +199,7 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
     readTitle(text(given.summary), place, take) ??
     fitName(nameAction({ method, path, operationId: text(given.operationId), hasPatch }), place, take) ??
     path;
-  const description = fitDescription(prose(given.description) ?? text(given.summary), place, take) ?? name;
+  const description = fitDescription(text(given.description) ?? text(given.summary), place, take) ?? name;
   const isDeprecated = given.deprecated === true && options.keepDeprecated !== true;
   if (isDeprecated)
     take(pathOf(given), 'is deprecated, so its intent is found by its uid only and not executed; --keep-deprecated changes that');

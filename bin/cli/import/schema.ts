@@ -1,8 +1,7 @@
-import { getRaw } from '@scalar/json-magic/magic-proxy';
 import { type ConstraintName, type ConstraintValue, parameterFormats } from '../../../schemas/parameter.ts';
 import { once } from '../../once.ts';
 import { allOf, anything, type Facts, oneOf } from './facts.ts';
-import { follow, isNode, list, type Node, node, number, pathOf, prose, type TakeNote, text, texts } from './node.ts';
+import { follow, isNode, list, type Node, node, number, pathOf, type TakeNote, text, texts } from './node.ts';
 
 /** How a constraint is read from a schema. */
 type Reader<Value> = (schema: Node) => Value | undefined;
@@ -95,8 +94,8 @@ export function openSchemaReader(take: TakeNote): ReadSchema {
     return {
       types: readTypes(schema),
       ...Object.fromEntries(Object.entries(readers).map(([name, readConstraint]) => [name, readConstraint(schema)])),
-      default: getRaw(schema.default) ?? undefined,
-      description: prose(schema.description) ?? text(schema.title),
+      default: schema.default ?? undefined,
+      description: text(schema.description) ?? text(schema.title),
       isReadOnly: schema.readOnly === true || undefined,
       isWriteOnly: schema.writeOnly === true || undefined,
       isBinary: isBytes(schema) || undefined,
@@ -155,8 +154,8 @@ const typeOf = (value: unknown): string => {
 };
 
 function readEnum(schema: Node): unknown[] | undefined {
-  if (schema.const !== undefined) return [getRaw(schema.const)];
-  return Array.isArray(schema.enum) ? getRaw(schema.enum) : undefined;
+  if (schema.const !== undefined) return [schema.const];
+  return Array.isArray(schema.enum) ? schema.enum : undefined;
 }
 
 const exclusives = { minimum: 'exclusiveMinimum', maximum: 'exclusiveMaximum' } as const;

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Applied } from '../../../../bin/cli/registry/apply.ts';
 import { quote } from '../code-samples.ts';
-import { Copyable, Failure, Heading, Scrolled, Shown } from '../parts.tsx';
+import { Failure, Heading, Scrolled, Shown } from '../parts.tsx';
 import { linkTo } from '../route.ts';
 import { session } from '../session.ts';
 import { SignIn } from '../sign-in.tsx';
@@ -212,7 +212,7 @@ interface PlannedProps {
   onMain(main: string): void;
 }
 
-function Planned({ dry: { plan, changes, main, candidates, missing }, onApply, onMain }: PlannedProps) {
+function Planned({ dry: { plan, changes, main, candidates, files, missing }, onApply, onMain }: PlannedProps) {
   const { intents, service, unchanged, foreign, extra } = changes;
   const isNothing = intents.length === 0 && service.kind === 'same';
   return (
@@ -230,7 +230,7 @@ function Planned({ dry: { plan, changes, main, candidates, missing }, onApply, o
           </select>
         </div>
       )}
-      <Missing main={main} missing={missing} />
+      <Missing missing={missing} />
       <ul>
         <li>
           {
@@ -266,20 +266,20 @@ function Planned({ dry: { plan, changes, main, candidates, missing }, onApply, o
       </p>
       <Listed title="Created or changed" rows={intents.map(({ kind, input }) => [`${kind} ${input.intent_uid}`, input.intent_name])} />
       <Listed title="Left out" rows={plan.skipped.map(({ operation, reason }) => [operation, reason])} />
+      {files.length > 1 && <Listed title="Files read" rows={files.map((file): [string, string] => [file, ''])} />}
       <Listed title="Done differently from what the document says" rows={plan.notes.map(({ path, note }) => [path, note])} />
     </section>
   );
 }
 
 /** References that lead to nothing that was dropped, and how they can be followed. */
-function Missing({ main, missing }: { main: string; missing: readonly string[] }) {
+function Missing({ missing }: { missing: readonly string[] }) {
   if (missing.length === 0) return null;
-  const isOutside = missing.some((reference) => /^([a-z]+:|\.\.|\/)/i.test(reference));
   return (
     <div class="notice">
       <p>
-        The document refers to what was not dropped. What needs it is left out, or taken for anything: drop the folder that holds all of it,
-        or run the command.
+        The document refers to files that you have not dropped. Operations that need them are left out, and schemas in them allow any value.
+        Drop the folder that holds all of them.
       </p>
       <ul>
         {missing.slice(0, 20).map((reference) => (
@@ -289,14 +289,6 @@ function Missing({ main, missing }: { main: string; missing: readonly string[] }
         ))}
         {missing.length > 20 && <li>and {missing.length - 20} more</li>}
       </ul>
-      <Copyable
-        label="Command that follows them"
-        text={
-          isOutside
-            ? `npx @redocly/cli bundle ${quote(main)} -o bundled.yaml && npx intent-gate import bundled.yaml`
-            : `npx intent-gate import ${quote(main)}`
-        }
-      />
     </div>
   );
 }

@@ -25,7 +25,9 @@ function write(files: Record<string, string>): void {
 const head = (version: string) => `${version}\ninfo: { title: Things, version: '1' }\n`;
 const openApi = `${head('openapi: 3.0.3')}servers: [{ url: 'https://things.example' }]\n`;
 const options = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
-const plan = async (file: string) => planImport((await loadFile(join(folder, file))).document, options);
+/** The document of the folder, or a file with the folder that may be read besides. */
+const load = (file: string, parts?: string) => loadFile(join(folder, file), parts === undefined ? undefined : join(folder, parts));
+const plan = async (file: string, parts = dirname(file)) => planImport((await load(file, parts)).document, options);
 
 describe('a document in several files', () => {
   test('is read as one; notes name the file', async () => {
@@ -86,6 +88,9 @@ describe('a document in several files', () => {
       'linked/secret.yaml',
       'notes.txt',
       'nowhere.yaml',
+      './.config/x.yml#/a',
+      'x.config/.hidden.yaml',
+      'link-to-hidden.yaml',
       `http://127.0.0.1:${(server.address() as AddressInfo).port}/secret.yaml`,
     ];
     const secret = 'get: { operationId: secret, responses: {} }';
@@ -94,10 +99,13 @@ describe('a document in several files', () => {
       'secret.yaml': secret,
       'api/notes.txt': secret,
       'api/here.yaml': secret,
+      'api/.config/x.yml': `a: ${secret}`,
+      'api/x.config/.hidden.yaml': secret,
       'api/openapi.yaml': `${openApi}paths:\n${paths.join('')}`,
     });
     symlinkSync('../secret.yaml', join(folder, 'api/link.yaml'));
     symlinkSync('..', join(folder, 'api/linked'));
+    symlinkSync('.config/x.yml', join(folder, 'api/link-to-hidden.yaml'));
     try {
       const { intents, skipped } = await plan('api/openapi.yaml');
       expect(intents).toHaveLength(1);
@@ -112,6 +120,63 @@ describe('a document in several files', () => {
     } finally {
       server.close();
     }
+  });
+
+  test('has parts only if the folder is given, and says which references it has not followed', async () => {
+    write({ 'openapi.yaml': `${openApi}paths: { /a: { $ref: ./a.yaml } }`, 'a.yaml': 'get: { operationId: act, responses: {} }' });
+    const { document, files, left } = await load('openapi.yaml');
+    expect([files, left]).toEqual([['openapi.yaml'], ['./a.yaml']]);
+    expect(planImport(document, options)).toMatchObject({ intents: [], skipped: [{ reason: `cannot be read: the reference ${unread}` }] });
+    for (const loaded of [await load('openapi.yaml', '.'), await load('.')]) {
+      expect([loaded.files, loaded.left]).toEqual([['openapi.yaml', 'a.yaml'], []]);
+      expect(planImport(loaded.document, options).intents).toHaveLength(1);
+    }
+  });
+
+  test('lists every file that was read, and reads none to which only prose, examples or unused parts refer', async () => {
+    const unused = '{ description: { $ref: prose.yaml }, example: { $ref: example.yaml }, x-a: { $ref: extension.yaml } }';
+    write({
+      'openapi.yaml': `${openApi}paths: { /a: { get: { operationId: act, summary: { $ref: prose.yaml }, parameters: [{ name: a, in: query, schema: { $ref: schemas.yaml#/A } }], responses: {} } } }\nx-b: ${unused}`,
+      'schemas.yaml': `A: { type: string, allOf: [{ $ref: one.yaml }], description: { $ref: 'prose.yaml#/a' } }\nB: { $ref: other.yaml }`,
+      'one.yaml': 'maxLength: 7',
+      ...Object.fromEntries(['prose', 'example', 'extension', 'other'].map((name) => [`${name}.yaml`, 'a: secret'])),
+    });
+    const { document, files, notes } = await load('.');
+    expect(files).toEqual(['openapi.yaml', 'schemas.yaml', 'one.yaml']);
+    expect(planImport(document, options).intents[0]?.input_parameters).toEqual([{ name: 'a', type: 'string', maxLength: 7 }]);
+    expect(notes).toEqual([
+      { path: '/paths/~1a/get/summary', note: 'the summary was left out: it must be a text, not a reference' },
+      { path: 'schemas.yaml#/A/description', note: 'the description was left out: it must be a text, not a reference' },
+    ]);
+  });
+
+  test('takes no text, list or number of another file, and follows no circle', async () => {
+    const references = ['s.yaml#/text', 's.yaml#/list', 's.yaml#/number', '#/a', 's.yaml#/loop', '#/components/schemas/Self/Self'];
+    const schemas = references.map((reference, at) => `S${at}: { $ref: '${reference}' }`).join(', ');
+    const parameters = references.map((_, at) => `{ name: s${at}, in: query, schema: { $ref: '#/components/schemas/S${at}' } }`).join(', ');
+    write({
+      'openapi.yaml': `${openApi}paths: { /a: { get: { operationId: act, parameters: [${parameters}], responses: {} } } }\na: { $ref: '#/a' }\ncomponents: { schemas: { ${schemas}, Self: { $ref: '#/components/schemas/Self/Self' } } }`,
+      's.yaml': 'text: secret\nlist: [secret]\nnumber: 4711\nloop: { $ref: "s.yaml#/loop" }',
+    });
+    const { intents, notes } = await plan('.');
+    expect(intents[0]?.input_parameters).toEqual(references.map((_, at) => ({ name: `s${at}`, type: 'any' })));
+    expect(JSON.stringify(intents)).not.toMatch(/secret|4711/);
+    expect([...new Set(notes.map(({ note }) => note))].sort()).toEqual([
+      'the reference leads back to itself; anything is allowed in its place',
+      'the reference leads to a single value or a list; only objects can be referred to; anything is allowed in its place',
+      'the reference leads to nothing in this document; anything is allowed in its place',
+    ]);
+  });
+
+  test('is the one that the folder holds, if it is the only one there', async () => {
+    write({ 'a.yaml': `${openApi}paths: {}`, 'deep/b.yaml': `${openApi}paths: {}`, '.git/openapi.yaml': openApi, 'package.json': '{}' });
+    expect((await load('.')).files).toEqual(['a.yaml']);
+    write({ 'c.yaml': `${openApi}paths: {}` });
+    await expect(load('.')).rejects.toThrow(/holds several documents \(a\.yaml, c\.yaml\)\. Give one of them, and the folder with --with /);
+    write({ 'openapi.yaml': `${openApi}paths: {}` });
+    expect((await load('.')).files).toEqual(['openapi.yaml']);
+    await expect(load('.git')).resolves.toMatchObject({ files: ['openapi.yaml'] });
+    await expect(load('openapi.yaml', 'nowhere')).rejects.toThrow(/^The folder .*nowhere does not exist\.$/);
   });
 
   test("has no part outside the folder by a schema's $id either", async () => {
@@ -141,13 +206,13 @@ describe('a document in several files', () => {
       'parts/b.yaml': 'put: { operationId: put b, responses: {} }',
     });
     writeFileSync(join(folder, 'parts/a.yaml'), content);
-    const { document, notes } = await loadFile(join(folder, 'openapi.yaml'));
+    const { document, notes } = await load('.');
     expect(notes).toEqual([{ path: 'parts/a.yaml', note: expect.stringMatching(note) }]);
     const { intents, skipped } = planImport(document, options);
     expect(intents.map(({ intent_uid }) => intent_uid)).toEqual(['things.example:put-b:v1']);
     expect(skipped).toEqual([
       { operation: '/a', path: '/paths/~1a', reason: 'cannot be read: the reference leads to parts/a.yaml, which was not read' },
-      { operation: 'GET /b', path: '/paths/~1b/get', reason: `cannot be read: the reference ${unread}` },
+      { operation: 'GET /b', path: '/paths/~1b/get', reason: 'cannot be read: the reference leads to parts/a.yaml, which was not read' },
     ]);
   });
 });
@@ -175,7 +240,7 @@ describe('a document at an address', () => {
     };
     const { asked, base, close } = await serve(files);
     try {
-      const { document, notes } = await loadAddress(`${base}/specs/openapi.yaml`, rules);
+      const { document, notes } = await loadAddress(`${base}/specs/openapi.yaml`, rules, `${base}/specs/`);
       const { intents, skipped } = planImport(document, options);
       expect(intents.map(({ intent_uid, input_parameters }) => [intent_uid, input_parameters])).toEqual([
         ['things.example:get-a:v1', [{ name: 'size', type: 'integer' }]],
@@ -186,7 +251,9 @@ describe('a document at an address', () => {
       expect(skipped).toEqual(
         ['/b', '/c', '/d', '/e', '/f', '/g'].map((at) => ({ operation: at, path: `/paths/~1${at.slice(1)}`, reason: reasonOf(at) })),
       );
-      expect(asked.sort()).toEqual(['/specs/nowhere.yaml', '/specs/openapi.yaml', '/specs/parts/size.json', '/specs/paths/a.yaml']);
+      const alone = await loadAddress(`${base}/specs/openapi.yaml`, rules);
+      expect([alone.files, alone.left.length]).toEqual([[`${base}/specs/openapi.yaml`], 7]);
+      expect([...new Set(asked)].sort()).toEqual(['/specs/nowhere.yaml', '/specs/openapi.yaml', '/specs/parts/size.json', '/specs/paths/a.yaml']);
     } finally {
       close();
     }
