@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../functions/core/store/records.ts';
 import type { IntentEndpoint } from '../../schemas/intent.ts';

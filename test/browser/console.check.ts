@@ -132,12 +132,12 @@ given('the console', () => {
     expect(browser.requests.filter((url) => /\/api\/services\/./.test(url))).toEqual([]);
     await page.getByRole('link', { name: 'Import a document' }).click();
     await page.getByLabel('Drop the document here').setInputFiles(document());
-    await page.getByText('1 intents are created').waitFor();
+    await page.getByText('1 intent is created').waitFor();
     await expectAccessible(page);
     expect(
       (await api?.call('GET', '/api/intents/search?query=pets'))?.body.intents.map((hit: { service_name: string }) => hit.service_name),
     ).not.toContain('Pets of the town');
-    await page.getByRole('button', { name: 'Import 1 intents' }).click();
+    await page.getByRole('button', { name: 'Import 1 intent' }).click();
     await page.getByRole('heading', { name: '1 created, 0 changed, 0 failed' }).waitFor();
     await page.getByRole('link', { name: 'See what can be done now' }).click();
     await page.getByRole('link', { name: 'List the pets' }).click();
@@ -365,7 +365,7 @@ paths:
 
   test('says which files are missing', async () => {
     await page.getByLabel('Drop the document here').setInputFiles(file('openapi.yaml', main));
-    await page.getByText('1 intents are created').waitFor();
+    await page.getByText('1 intent is created').waitFor();
     await page.getByText('The document refers to files that you have not dropped.').waitFor();
     await page.getByText('./paths/parts.yaml', { exact: true }).waitFor();
     await expectAccessible(page);

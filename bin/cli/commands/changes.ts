@@ -1,5 +1,6 @@
 import { CliFailure } from '../failure.ts';
 import type { Applied } from '../registry/apply.ts';
+import { changedMembers, describeGone } from '../registry/describe.ts';
 import type { ServiceChanges } from '../registry/compare.ts';
 import type { Difference } from '../registry/differences.ts';
 import type { Terminal } from '../terminal.ts';
@@ -18,9 +19,11 @@ function showDifferences(terminal: Terminal, differences: readonly Difference[])
 /** Every change, one by one. */
 export function showChanges(
   terminal: Terminal,
-  { name, serviceId, service, intents, extra, foreign }: ServiceChanges,
+  changes: ServiceChanges,
   isPruning: boolean,
+  source: string,
 ): void {
+  const { name, serviceId, service, intents, foreign } = changes;
   const state = { create: 'is to be created', update: 'is to be changed', same: 'stays' }[service.kind];
   terminal.say(`${terminal.style('bold', name)}${serviceId === undefined ? '' : ` (${serviceId})`} ${state}`);
   showDifferences(terminal, service.differences);
@@ -30,21 +33,31 @@ export function showChanges(
     );
     showDifferences(terminal, differences);
   }
-  for (const uid of extra)
-    terminal.say(`  ${isPruning ? terminal.style('red', '-') : ' '} ${uid}${isPruning ? '' : '  is not wanted; --prune removes it'}`);
   for (const uid of foreign) terminal.say(`  ${terminal.style('red', '!')} ${uid}  is an intent of another service`);
+  showGone(terminal, changes, isPruning ? 'go' : 'stay', source);
+}
+
+/**
+ * The intents that the service has and the document or file does not, each by its uid.
+ * @param source - what they are not in
+ */
+export function showGone(terminal: Terminal, { extra }: ServiceChanges, fate: 'stay' | 'go' | 'gone', source: string): void {
+  if (extra.length === 0) return;
+  terminal.say(describeGone(extra.length, fate, source));
+  for (const uid of extra) terminal.say(`  ${fate === 'stay' ? ' ' : terminal.style('red', '-')} ${uid}`);
 }
 
 /** How much there is to do, in one line. */
-export function describeCount({ intents, unchanged, extra, foreign }: ServiceChanges, isPruning: boolean): string {
+export function describeCount(changes: ServiceChanges, isPruning: boolean): string {
+  const { service, intents, unchanged, extra, foreign } = changes;
   const created = intents.filter(({ kind }) => kind === 'create').length;
   const parts = [
     `${created} to create`,
     `${intents.length - created} to change`,
     `${isPruning ? extra.length : 0} to remove`,
     `${unchanged} unchanged`,
-    ...(!isPruning && extra.length > 0 ? [`${extra.length} not wanted`] : []),
     ...(foreign.length > 0 ? [`${foreign.length} of another service`] : []),
+    ...(service.kind === 'update' ? [`the service itself to change (${changedMembers(changes).join(', ')})`] : []),
   ];
   return parts.join(', ');
 }
@@ -70,13 +83,13 @@ export function noteOtherOrigins(terminal: Terminal, { name, otherOrigins }: Ser
     );
 }
 
-export function showApplied(terminal: Terminal, name: string, { created, updated, removed, failed }: Applied): void {
+export function showApplied(terminal: Terminal, name: string, { created, updated, removed, failed, service_changed }: Applied): void {
   for (const { intent_uid, message, issues } of failed) {
     terminal.say(`  ${terminal.style('red', '!')} ${intent_uid}: ${message}`);
     for (const { path, problem } of issues) terminal.say(`      ${path || '/'} ${problem}`);
   }
   terminal.say(
-    `${terminal.style('bold', name)}: ${created} created, ${updated} changed, ${removed} removed${failed.length > 0 ? `, ${failed.length} failed` : ''}`,
+    `${terminal.style('bold', name)}: ${created} created, ${updated} changed, ${removed} removed${failed.length > 0 ? `, ${failed.length} failed` : ''}${service_changed ? `, the service itself changed (${service_changed.join(', ')})` : ''}`,
   );
 }
 

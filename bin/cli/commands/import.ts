@@ -13,11 +13,11 @@ import type { ImportPlan } from '../import/plan.ts';
 import { planImport } from '../import/plan-import.ts';
 import { readInput } from '../input.ts';
 import { applyChanges } from '../registry/apply.ts';
-import { compareService, findWanted } from '../registry/compare.ts';
-import { listAllIntents, requireService } from '../registry/read.ts';
-import { deprecateOlder, keepVersion } from '../registry/versions.ts';
+import { compareService, readStanding } from '../registry/compare.ts';
+import { requireService } from '../registry/read.ts';
+import { keepOlder, keepUids } from '../registry/versions.ts';
 import type { Terminal } from '../terminal.ts';
-import { changesAsJson, describeCount, requireSuccess, showApplied, showChanges } from './changes.ts';
+import { changesAsJson, describeCount, requireSuccess, showApplied, showChanges, showGone } from './changes.ts';
 
 const collect = (value: string, before: string[] = []): string[] => [...before, value];
 
@@ -74,9 +74,9 @@ export function addImport(program: CommandUnknownOpts): void {
           registryUrl: api.baseUrl,
         });
       const first = planWith(into?.headers ?? given);
-      const standing = await findWanted(api, { ...first, into });
+      const standing = await readStanding(context, { ...first, into }, concurrency);
       // what an admin has set for a service that is imported again stays
-      const standingHeaders = standing?.record.headers ?? {};
+      const standingHeaders = standing.service?.record.headers ?? {};
       const isMissing = Object.keys(standingHeaders).some((name) => !hasField(first.service.headers, name));
       const planned = isMissing && into === undefined ? planWith({ ...standingHeaders, ...given }) : first;
       const notes = [...loaded.notes, ...planned.notes, ...findUnreachable(planned.intents, rules)];
@@ -86,15 +86,13 @@ export function addImport(program: CommandUnknownOpts): void {
         terminal.json({ files: loaded.files, skipped: planned.skipped, notes });
         throw new CliFailure('failure', 'The document has no operation that can become an intent, so nothing was registered.');
       }
-      const uids =
-        standing === undefined ? [] : (await listAllIntents(api, standing.record.service_id)).map(({ intent_uid }) => intent_uid);
-      const plan = { ...(version === undefined ? keepVersion(planned, uids) : planned), notes };
+      const plan = { ...keepUids(planned, standing.intents, version), notes };
       const intents = options.draft ? plan.intents.map((intent) => ({ ...intent, draft: true })) : plan.intents;
       const wanted = { service: plan.service, intents, into, keepsDrafts: true };
-      const compared = await compareService(context, wanted, concurrency, dryRun);
-      const changes = options.deprecateOlder ? await deprecateOlder(context, compared, plan.intents, concurrency) : compared;
+      const compared = await compareService(context, wanted, concurrency, dryRun, standing);
+      const changes = keepOlder(compared, plan.intents, standing.intents, options.deprecateOlder === true);
       showFiles(terminal, loaded);
-      if (dryRun) showChanges(terminal, changes, isPruning);
+      if (dryRun) showChanges(terminal, changes, isPruning, 'the document');
       showPlan(terminal, plan, options.verbose === true);
       if (plan.version !== planned.version) terminal.say(describeKept(plan, planned));
       terminal.say(`${changes.name}: ${describeCount(changes, isPruning)}, ${plan.skipped.length} skipped`);
@@ -103,10 +101,14 @@ export function addImport(program: CommandUnknownOpts): void {
       const result = { ...changesAsJson(changes), files: loaded.files, skipped, notes, credentials };
       if (dryRun) terminal.json(result);
       else {
-        if (isPruning && changes.extra.length > 0)
-          await terminal.requireConfirmation(`Remove ${changes.extra.length} intents of ${changes.name}?`, options.yes);
+        if (isPruning && changes.extra.length > 0) {
+          showGone(terminal, changes, 'go', 'the document');
+          const what = changes.extra.length === 1 ? 'this intent' : `these ${changes.extra.length} intents`;
+          await terminal.requireConfirmation(`Remove ${what} of ${changes.name}?`, options.yes);
+        }
         const applied = await applyChanges(context, changes, concurrency, isPruning);
         showApplied(terminal, changes.name, applied);
+        showGone(terminal, changes, isPruning ? 'gone' : 'stay', 'the document');
         const address = context.url === undefined ? [] : [`--url ${api.baseUrl}`];
         const credentialCommand = ['intent-gate services credential set', applied.service_id, ...credentialOptions, ...address].join(' ');
         if (credentialOptions.length > 0) terminal.say(`Set the credential of the service with: npx ${credentialCommand}`);

@@ -11,7 +11,7 @@ import { exportToFolder, readRegistry, writeWhole } from '../registry/files.ts';
 import { normalizeIntent, normalizeService } from '../registry/normal-form.ts';
 import { findIntent, listIntents, listServices, requireService } from '../registry/read.ts';
 import type { Terminal } from '../terminal.ts';
-import { changesAsJson, describeCount, noteOtherOrigins, requireSuccess, showApplied, showChanges } from './changes.ts';
+import { changesAsJson, describeCount, noteOtherOrigins, requireSuccess, showApplied, showChanges, showGone } from './changes.ts';
 
 export function addRegistry(program: CommandUnknownOpts): void {
   program
@@ -65,14 +65,14 @@ export function addRegistry(program: CommandUnknownOpts): void {
         return terminal.json(changes.map(changesAsJson));
       }
       const removals = isPruning ? changes.reduce((sum, { extra }) => sum + extra.length, 0) : 0;
-      if (removals > 0) await terminal.requireConfirmation(`Remove ${removals} intents that the file does not have?`, yes);
+      if (isPruning) for (const service of changes) showGone(terminal, service, 'go', 'the file');
+      if (removals > 0) await terminal.requireConfirmation(`Remove ${plural(removals, 'intent')}?`, yes);
       const applied: Applied[] = [];
       for (const service of changes) {
         const result = await applyChanges(context, service, concurrency, isPruning);
         applied.push(result);
         showApplied(terminal, service.name, result);
-        if (!isPruning && service.extra.length > 0)
-          terminal.remark(`${service.extra.length} intents of ${service.name} are not in the file; --prune removes them.`);
+        showGone(terminal, service, isPruning ? 'gone' : 'stay', 'the file');
       }
       terminal.json(changes.map((service, at) => ({ ...changesAsJson(service), applied: applied[at] })));
       requireSuccess(applied);
@@ -126,7 +126,7 @@ async function compareFile(context: CliContext, file: string, concurrency: numbe
 
 function showAll(terminal: Terminal, changes: readonly ServiceChanges[], isPruning: boolean): void {
   for (const service of changes) {
-    showChanges(terminal, service, isPruning);
+    showChanges(terminal, service, isPruning, 'the file');
     terminal.say(`${service.name}: ${describeCount(service, isPruning)}`);
   }
 }

@@ -8,6 +8,7 @@ import type { RegistryContext } from '../context.ts';
 import { CliFailure } from '../failure.ts';
 import type { Change, ServiceChanges } from './compare.ts';
 import { withProgress } from './concurrently.ts';
+import { changedMembers } from './describe.ts';
 import { findDifferences } from './differences.ts';
 import { normalizeIntent } from './normal-form.ts';
 import { findIntent, intentPath, servicePath } from './read.ts';
@@ -24,6 +25,8 @@ export interface Applied {
   updated: number;
   removed: number;
   failed: Failed[];
+  /** members of the service's own record that were changed; left out if none was */
+  service_changed?: string[];
 }
 
 const foreignMessage = 'Another service has this intent_uid. Choose another namespace, slug or version, or delete that one.';
@@ -46,6 +49,7 @@ export async function applyChanges(
   const serviceId = await saveService(api, changes);
   const failed: Failed[] = changes.foreign.map((uid) => ({ intent_uid: uid, message: foreignMessage, issues: [] }));
   const applied: Applied = { service_id: serviceId, created: 0, updated: 0, removed: 0, failed };
+  if (changes.service.kind === 'update') applied.service_changed = changedMembers(changes);
   const steps = [
     ...changes.intents.map((change) => ({
       uid: change.input.intent_uid,

@@ -1,5 +1,5 @@
 import { originOf } from '../../../functions/core/relay/url-template.ts';
-import type { IntentInput } from '../../../schemas/intent.ts';
+import type { FullIntent, IntentInput } from '../../../schemas/intent.ts';
 import type { Service, ServiceInput } from '../../../schemas/service.ts';
 import type { Api } from '../api.ts';
 import type { RegistryContext } from '../context.ts';
@@ -60,8 +60,27 @@ export async function findWanted(api: Api, { service, intents, into }: Wanted): 
   return undefined;
 }
 
+/** What the registry has of a service; the uids in their order. */
+export interface Standing {
+  service: Found<Service> | undefined;
+  intents: ReadonlyMap<string, Found<FullIntent>>;
+}
+
+/** Reads the service that is meant, with all its intents. */
+export async function readStanding({ api, terminal }: RegistryContext, wanted: Wanted, concurrency: number): Promise<Standing> {
+  const service = await findWanted(api, wanted);
+  const listed = service === undefined ? [] : await listAllIntents(api, service.record.service_id);
+  const found = new Map<string, Found<FullIntent>>();
+  await withProgress(terminal, 'Reading', listed, concurrency, async ({ intent_uid }) => {
+    const intent = await findIntent(api, intent_uid);
+    if (intent) found.set(intent_uid, intent);
+  });
+  return { service, intents: new Map([...found].sort(([left], [right]) => (left < right ? -1 : 1))) };
+}
+
 /**
  * Compares the wanted state with the registry. Nothing is changed.
+ * @param known - what the registry has, if that has been read
  * @param isThorough - also checks whether other services have the uids that are to be created; otherwise that shows when they are created
  */
 export async function compareService(
@@ -69,11 +88,10 @@ export async function compareService(
   wanted: Wanted,
   concurrency: number,
   isThorough: boolean,
+  known?: Standing,
 ): Promise<ServiceChanges> {
-  const found = await findWanted(api, wanted);
+  const { service: found, intents: standing } = known ?? (await readStanding({ api, terminal }, wanted, concurrency));
   const serviceId = found?.record.service_id;
-  const listed = serviceId === undefined ? [] : await listAllIntents(api, serviceId);
-  const standing = new Set(listed.map(({ intent_uid }) => intent_uid));
   const wantedUids = new Set(wanted.intents.map(({ intent_uid }) => intent_uid));
   const changes: ServiceChanges = {
     name: wanted.into?.service_name ?? wanted.service.service_name,
@@ -85,12 +103,12 @@ export async function compareService(
     ),
     intents: [],
     unchanged: 0,
-    extra: [...standing].filter((uid) => !wantedUids.has(uid)),
+    extra: [...standing.keys()].filter((uid) => !wantedUids.has(uid)),
     foreign: [],
     otherOrigins: findOtherOrigins(wanted),
   };
   await withProgress(terminal, 'Comparing', wanted.intents, concurrency, async (intent) => {
-    const stands = isThorough || standing.has(intent.intent_uid) ? await findIntent(api, intent.intent_uid) : undefined;
+    const stands = standing.get(intent.intent_uid) ?? (isThorough ? await findIntent(api, intent.intent_uid) : undefined);
     const { draft, ...definition } = intent;
     const isDraft = wanted.keepsDrafts && stands ? stands.record.draft : draft;
     const change = compareRecord(stands, { ...definition, ...(isDraft && { draft: true }) }, normalizeIntent);

@@ -1,52 +1,71 @@
-import type { IntentInput } from '../../../schemas/intent.ts';
+import type { FullIntent, IntentInput } from '../../../schemas/intent.ts';
 import { compareVersions, splitIntentUid } from '../../../schemas/intent-uid.ts';
-import type { RegistryContext } from '../context.ts';
+import { makePathSlug } from '../import/naming.ts';
 import type { ImportPlan } from '../import/plan.ts';
-import type { Change, ServiceChanges } from './compare.ts';
-import { withProgress } from './concurrently.ts';
+import type { Change, ServiceChanges, Standing } from './compare.ts';
 import { findDifferences } from './differences.ts';
 import { normalizeIntent } from './normal-form.ts';
-import { findIntent } from './read.ts';
+
+type Intents = Standing['intents'];
 
 /**
- * The plan with the version that the service's intents have already, so that a new release of an API changes its intents in place of creating others.
- * @param standing - uids of the service's intents
+ * The plan with the uids that its operations have already: an operation whose method and path are those of an intent keeps that one's uid, whatever its
+ * operationId is now.
+ * @param version - the one that was asked for; without it, a new release of an API changes its intents in place of creating others
  */
-export function keepVersion(plan: ImportPlan, standing: readonly string[]): ImportPlan {
-  const namespaces = new Set(plan.intents.map(({ intent_uid }) => splitIntentUid(intent_uid).namespace));
-  const [kept] = standing
-    .map(splitIntentUid)
-    .filter(({ namespace }) => namespaces.has(namespace))
-    .map(({ version }) => version)
-    .sort((left, right) => compareVersions(right, left));
-  if (plan.version === undefined || kept === undefined || kept === plan.version) return plan;
-  const intents = plan.intents.map((intent) => {
-    const { namespace, slug } = splitIntentUid(intent.intent_uid);
-    return { ...intent, intent_uid: `${namespace}:${slug}:${kept}` };
+export function keepUids(planned: ImportPlan, standing: Intents, version?: string): ImportPlan {
+  if (planned.version === undefined) return planned;
+  const namespaces = new Set(planned.intents.map(({ intent_uid }) => splitIntentUid(intent_uid).namespace));
+  const others = [...standing.values()].filter(({ record }) => namespaces.has(splitIntentUid(record.intent_uid).namespace));
+  const kept = version ?? latestVersion(others.map(({ record }) => record.intent_uid)) ?? planned.version;
+  const uidOf = ({ intent_uid }: IntentInput, slug = splitIntentUid(intent_uid).slug) =>
+    `${splitIntentUid(intent_uid).namespace}:${slug}:${kept}`;
+  const byCall = Map.groupBy(
+    others.filter(({ record }) => splitIntentUid(record.intent_uid).version === kept),
+    ({ record }) => callOf(record),
+  );
+  const taken = new Set<string>();
+  const take = (uid: string): string | undefined => (taken.has(uid) ? undefined : (taken.add(uid), uid));
+  // those that have an intent come first: what is new must not take its uid
+  const settled = planned.intents.map((intent) => {
+    const candidates = (byCall.get(callOf(intent)) ?? []).map(({ record }) => record.intent_uid);
+    const own = candidates.find((uid) => uid === uidOf(intent)) ?? candidates[0];
+    return own === undefined ? undefined : take(own);
   });
-  return { ...plan, intents, version: kept };
+  const intents = planned.intents.map((intent, at) => {
+    const { method, url } = intent.endpoint;
+    const slug = makePathSlug(method, pathOf(url));
+    const uid = settled[at] ?? take(uidOf(intent)) ?? take(uidOf(intent, slug)) ?? take(uidOf(intent, `${slug}-${at}`)) ?? intent.intent_uid;
+    return { ...intent, intent_uid: uid };
+  });
+  return { ...planned, intents, version: kept };
 }
+
+const latestVersion = (uids: readonly string[]): string | undefined =>
+  uids.map((uid) => splitIntentUid(uid).version).sort((left, right) => compareVersions(right, left))[0];
+
+/** The path of a URL template, without its origin and its query. */
+const pathOf = (url: string): string => url.replace(/^[^/]*\/\/[^/?#{]*/, '').replace(/[?#].*$|\{[?&].*$/, '');
+
+/** Which call an intent makes, whatever its places are called. */
+const callOf = ({ endpoint: { method, url } }: Pick<FullIntent, 'endpoint'>): string => `${method} ${pathOf(url).replace(/\{[^{}]*\}/g, '{}')}`;
 
 const withoutVersion = (uid: string): string => uid.slice(0, uid.lastIndexOf(':'));
 
-/** The changes, with those by which intents of other versions become deprecated if they have a successor among the wanted ones. */
-export async function deprecateOlder(
-  { api, terminal }: RegistryContext,
-  changes: ServiceChanges,
-  wanted: readonly IntentInput[],
-  concurrency: number,
-): Promise<ServiceChanges> {
+/**
+ * The changes without the intents of other versions that have a successor among the wanted ones: these stay, and are marked as deprecated if that was
+ * asked for.
+ */
+export function keepOlder(changes: ServiceChanges, wanted: readonly IntentInput[], standing: Intents, isDeprecating: boolean): ServiceChanges {
   const successors = new Set(wanted.map(({ intent_uid }) => withoutVersion(intent_uid)));
-  const older = changes.extra.filter((uid) => successors.has(withoutVersion(uid)));
-  const updates: Change<IntentInput>[] = [];
-  await withProgress(terminal, 'Reading', older, concurrency, async (uid) => {
-    const found = await findIntent(api, uid);
-    if (found === undefined || found.record.deprecated) return;
+  const isOlder = (uid: string) => successors.has(withoutVersion(uid));
+  const updates = changes.extra.filter(isOlder).flatMap((uid): Change<IntentInput>[] => {
+    const found = standing.get(uid);
+    if (!isDeprecating || found === undefined || found.record.deprecated) return [];
     const before = normalizeIntent(found.record);
     const input = { ...before, deprecated: true };
-    updates.push({ kind: 'update', input, differences: findDifferences(before, input), etag: found.etag, standing: before });
+    return [{ kind: 'update', input, differences: findDifferences(before, input), etag: found.etag, standing: before }];
   });
-  const settled = new Set(older);
   const intents = [...changes.intents, ...updates].sort((left, right) => (left.input.intent_uid < right.input.intent_uid ? -1 : 1));
-  return { ...changes, intents, extra: changes.extra.filter((uid) => !settled.has(uid)) };
+  return { ...changes, intents, extra: changes.extra.filter((uid) => !isOlder(uid)) };
 }

@@ -87,7 +87,7 @@ describe('import', () => {
     expect(JSON.parse((await run(words)).stdout).applied).toMatchObject({ updated: 1, removed: 0, failed: [] });
     expect(await run([...words, '--prune'])).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('Remove 1 intents of Bakery orders? There is no terminal to ask on; give --yes.'),
+      stderr: expect.stringContaining('Remove this intent of Bakery orders? There is no terminal to ask on; give --yes.'),
     });
     expect(JSON.parse((await run([...words, '--prune', '--yes'])).stdout).applied).toMatchObject({ updated: 0, removed: 1, failed: [] });
   });
@@ -227,6 +227,47 @@ describe('import', () => {
     });
     // from now on, v2 is what is registered
     expect(await succeedJson('import', await writeDocument('releases', '3.0', ['a', 'c']))).toMatchObject({ create: [], unchanged: 2 });
+  });
+
+  test('names what is no longer in the document, before and after, and keeps older versions that have a successor', async () => {
+    await succeed('import', await writeDocument('gone', '1', ['a', 'b', 'c']));
+    await succeed('import', await writeDocument('gone', '2', ['a']), '--intent-version', 'v2');
+    const document = await writeDocument('gone', '2', ['a']);
+    const listed = '2 intents are not in the document and stay (only --prune removes them):\n    gone.example:b:v1\n    gone.example:c:v1\n';
+    expect(await succeed('import', document, '--dry-run')).toContain(listed);
+    expect(await succeed('import', document)).toContain(`gone: 0 created, 0 changed, 0 removed\n${listed}`);
+    const asked = await run(['import', document, '--prune']);
+    expect(asked).toMatchObject({ code: 3, stderr: expect.stringContaining('Remove these 2 intents of gone?') });
+    expect(asked.stdout).toContain('2 intents are not in the document and are to be removed:\n  - gone.example:b:v1\n  - gone.example:c:v1\n');
+    const pruned = await succeed('import', document, '--prune', '--yes');
+    expect(pruned).toContain('gone: 0 created, 0 changed, 2 removed\n2 intents are not in the document and were removed:\n  - gone.example:b:v1\n');
+    expect((await succeedJson('intents', 'show', 'gone.example:a:v1')).deprecated).toBe(false);
+  });
+
+  test('says that the service itself changes', async () => {
+    const file = await writeDocument('itself', '1', ['a']);
+    const { applied } = await succeedJson('import', file);
+    await succeed('services', 'update', applied.service_id, '--description', 'By hand');
+    expect(await succeed('import', file)).toContain('itself: 0 created, 0 changed, 0 removed, the service itself changed (description)\n');
+    await succeed('services', 'update', applied.service_id, '--description', 'By hand');
+    expect(await succeed('import', file, '--dry-run')).toContain('the service itself to change (description)');
+  });
+
+  test('takes a folder, and lists the files that it reads', async () => {
+    const api = join(folder, 'in-parts');
+    await mkdir(join(api, '.secret'), { recursive: true });
+    const paths = { '/a': { $ref: './a.json' }, '/b': { $ref: './.secret/b.json' } };
+    const head = { openapi: '3.1.0', info: { title: 'In parts', version: '1' }, servers: [{ url: 'https://parts.example' }] };
+    await writeFile(join(api, 'openapi.json'), JSON.stringify({ ...head, paths }));
+    const part = JSON.stringify({ get: { operationId: 'act', responses: { 204: { description: 'Done' } } } });
+    await writeFile(join(api, 'a.json'), part);
+    await writeFile(join(api, '.secret', 'b.json'), part);
+    const { code, stdout, stderr } = await run(['import', api, '--dry-run']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Read:\n {2}openapi\.json\n {2}a\.json\n/);
+    expect(stderr).toContain('The document refers to a file that was not read: ./.secret/b.json.');
+    expect((await succeedJson('import', join(api, 'openapi.json'), '--with', api, '--dry-run')).files).toEqual(['openapi.json', 'a.json']);
+    expect((await run(['import', join(api, 'openapi.json'), '--dry-run', '--json'])).code).toBe(1);
   });
 
   test('sets header fields for the service, keeps those that it has, and names the command for the credential', async () => {

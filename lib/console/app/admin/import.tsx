@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Applied } from '../../../../bin/cli/registry/apply.ts';
+import { changedMembers, describeGone } from '../../../../bin/cli/registry/describe.ts';
 import { quote } from '../code-samples.ts';
 import { Failure, Heading, Scrolled, Shown } from '../parts.tsx';
 import { linkTo } from '../route.ts';
@@ -234,18 +235,20 @@ function Planned({ dry: { plan, changes, main, candidates, files, missing }, onA
       <ul>
         <li>
           {
-            { create: 'the service is registered', update: 'the record of the service is changed', same: 'the service stays as it is' }[
-              service.kind
-            ]
+            {
+              create: 'the service is registered',
+              update: `the service itself is changed (${changedMembers(changes).join(', ')})`,
+              same: 'the service stays as it is',
+            }[service.kind]
           }
         </li>
-        <li>{intents.filter(({ kind }) => kind === 'create').length} intents are created</li>
-        <li>{intents.filter(({ kind }) => kind === 'update').length} intents are changed</li>
+        <li>{countOf(intents.filter(({ kind }) => kind === 'create').length, 'intent')} created</li>
+        <li>{countOf(intents.filter(({ kind }) => kind === 'update').length, 'intent')} changed</li>
         <li>{unchanged} stay as they are</li>
-        {extra.length > 0 && <li>{extra.length} are not in the document, and stay</li>}
-        {foreign.length > 0 && <li>{foreign.length} belong to another service, and are left out</li>}
-        <li>{plan.skipped.length} operations are left out</li>
+        {foreign.length > 0 && <li>{countOf(foreign.length, 'intent')} left out: another service has the same intent_uid</li>}
+        <li>{countOf(plan.skipped.length, 'operation')} left out</li>
       </ul>
+      <Gone uids={extra} />
       {plan.credentials.length > 0 && (
         <div class="notice">
           <p>The API asks its callers for:</p>
@@ -261,7 +264,7 @@ function Planned({ dry: { plan, changes, main, candidates, files, missing }, onA
       )}
       <p class="buttons">
         <button type="button" class="main" disabled={isNothing} onClick={onApply}>
-          {isNothing ? 'Nothing to do' : `Import ${intents.length} intents`}
+          {isNothing ? 'Nothing to do' : `Import ${intents.length} ${intents.length === 1 ? 'intent' : 'intents'}`}
         </button>
       </p>
       <Listed title="Created or changed" rows={intents.map(({ kind, input }) => [`${kind} ${input.intent_uid}`, input.intent_name])} />
@@ -271,6 +274,24 @@ function Planned({ dry: { plan, changes, main, candidates, files, missing }, onA
     </section>
   );
 }
+
+/** `1 intent is`, `2 intents are` */
+const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? ' is' : 's are'}`;
+
+/** Intents that the service has and the document does not. */
+const Gone = ({ uids }: { uids: readonly string[] }) =>
+  uids.length === 0 ? null : (
+    <>
+      <p>{describeGone(uids.length, 'stay')}</p>
+      <ul>
+        {uids.map((uid) => (
+          <li key={uid}>
+            <code>{uid}</code>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
 
 /** References that lead to nothing that was dropped, and how they can be followed. */
 function Missing({ missing }: { missing: readonly string[] }) {
@@ -328,6 +349,8 @@ const Imported = ({ applied, dry }: { applied: Applied; dry: DryRun }) => (
     <h2 id="done-title">
       {applied.created} created, {applied.updated} changed, {applied.failed.length} failed
     </h2>
+    {applied.service_changed && <p>The service itself changed ({applied.service_changed.join(', ')}).</p>}
+    <Gone uids={dry.changes.extra} />
     <Listed title="Failed" rows={applied.failed.map(({ intent_uid, message }) => [intent_uid, message])} />
     <p class="buttons">
       <a class="button" href={linkTo([], { service: dry.changes.name })}>

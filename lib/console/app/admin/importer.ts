@@ -1,8 +1,7 @@
 import { openApi } from '../../../../bin/cli/api.ts';
 import { type Applied, applyChanges } from '../../../../bin/cli/registry/apply.ts';
-import { compareService, findWanted, type ServiceChanges } from '../../../../bin/cli/registry/compare.ts';
-import { listAllIntents } from '../../../../bin/cli/registry/read.ts';
-import { keepVersion } from '../../../../bin/cli/registry/versions.ts';
+import { compareService, readStanding, type ServiceChanges } from '../../../../bin/cli/registry/compare.ts';
+import { keepOlder, keepUids } from '../../../../bin/cli/registry/versions.ts';
 import { isLoopbackHost } from '../../../../client/address.ts';
 import { deployment } from '../deployment.ts';
 import { gateUrl, isUnauthorized, SignInEnded } from '../gate.ts';
@@ -75,13 +74,15 @@ export async function dryRun({ files }: Dropped, { baseUrl, isDraft, main }: Imp
   try {
     const first = await planner.plan({});
     return await whileSignedIn(async () => {
-      const standing = await findWanted(context.api, first.plan);
+      const standing = await readStanding(context, first.plan, concurrency);
       // what an admin has set for a service that is imported again stays
-      const { plan: planned, ...reading } = standing?.record.headers ? await planner.plan(standing.record.headers) : first;
-      const uids = standing ? (await listAllIntents(context.api, standing.record.service_id)).map(({ intent_uid }) => intent_uid) : [];
-      const plan = keepVersion(planned, uids);
+      const headers = standing.service?.record.headers;
+      const { plan: planned, ...reading } = headers ? await planner.plan(headers) : first;
+      const plan = keepUids(planned, standing.intents);
       const intents = isDraft ? plan.intents.map((intent) => ({ ...intent, draft: true })) : plan.intents;
-      const changes = await compareService(context, { service: plan.service, intents, keepsDrafts: true }, concurrency, true);
+      const wanted = { service: plan.service, intents, keepsDrafts: true };
+      const compared = await compareService(context, wanted, concurrency, true, standing);
+      const changes = keepOlder(compared, plan.intents, standing.intents, false);
       return { ...reading, plan, changes };
     });
   } finally {

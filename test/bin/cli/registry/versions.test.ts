@@ -1,0 +1,50 @@
+import { expect, test } from '@jest/globals';
+import { planImport } from '../../../../bin/cli/import/plan-import.ts';
+import { keepUids } from '../../../../bin/cli/registry/versions.ts';
+import type { FullIntent } from '../../../../schemas/intent.ts';
+
+const options = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
+
+/** @param calls - operationIds by method and path */
+function plan(calls: Record<string, string>, version = '1') {
+  const paths: Record<string, object> = {};
+  for (const [call, operationId] of Object.entries(calls)) {
+    const [method = '', path = ''] = call.split(' ');
+    paths[path] = { ...paths[path], [method.toLowerCase()]: { operationId, responses: { 204: {} } } };
+  }
+  const info = { title: 'Things', version };
+  return planImport({ openapi: '3.1.0', info, servers: [{ url: 'https://things.example/base' }], paths }, options);
+}
+
+const standing = (...plans: ReturnType<typeof plan>[]) =>
+  new Map(plans.flatMap(({ intents }) => intents).map((intent) => [intent.intent_uid, { record: intent as unknown as FullIntent, etag: '"x"' }]));
+
+const slugsOf = ({ intents }: ReturnType<typeof plan>) =>
+  Object.fromEntries(
+    intents.map(({ intent_uid, endpoint: { method, url } }) => [
+      `${method} ${url.replace('https://things.example/base', '')}`,
+      intent_uid.replace('things.example:', ''),
+    ]),
+  );
+
+test.each<[string, before: Record<string, string>, now: Record<string, string>, expected: Record<string, string>]>([
+  ['another operationId', { 'GET /a': 'listA' }, { 'GET /a': 'allOfA' }, { 'GET /a': 'list-a:v1' }],
+  ['another name of a place', { 'GET /a/{id}': 'getA' }, { 'GET /a/{key}': 'readA' }, { 'GET /a/{key}': 'get-a:v1' }],
+  ['exchanged operationIds', { 'GET /a': 'x', 'GET /b': 'y' }, { 'GET /a': 'y', 'GET /b': 'x' }, { 'GET /a': 'x:v1', 'GET /b': 'y:v1' }],
+  [
+    'an operationId that a new operation has taken',
+    { 'GET /a': 'x' },
+    { 'GET /a': 'y', 'GET /c': 'x' },
+    { 'GET /a': 'x:v1', 'GET /c': 'get-base-c:v1' },
+  ],
+  ['another path, the same operationId', { 'GET /a': 'x' }, { 'GET /moved': 'x' }, { 'GET /moved': 'x:v1' }],
+  ['another method', { 'PUT /a': 'x' }, { 'PATCH /a': 'y' }, { 'PATCH /a': 'y:v1' }],
+])('%s', (_, before, now, expected) => {
+  expect(slugsOf(keepUids(plan(now), standing(plan(before))))).toEqual(expected);
+});
+
+test('a new version of the document keeps version and uids, unless another version is asked for', () => {
+  const [first, second] = [plan({ 'GET /a': 'x' }), plan({ 'GET /a': 'y' }, '2.0')];
+  expect(keepUids(second, standing(first))).toMatchObject({ version: 'v1', intents: [{ intent_uid: 'things.example:x:v1' }] });
+  expect(keepUids(second, standing(first), 'v2')).toMatchObject({ version: 'v2', intents: [{ intent_uid: 'things.example:y:v2' }] });
+});
