@@ -1,7 +1,7 @@
 import { CliFailure } from '../failure.ts';
 import type { Applied } from '../registry/apply.ts';
-import { changedMembers, describeGone } from '../registry/describe.ts';
 import type { ServiceChanges } from '../registry/compare.ts';
+import { changedMembers, describeGone } from '../registry/describe.ts';
 import type { Difference } from '../registry/differences.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -17,12 +17,7 @@ function showDifferences(terminal: Terminal, differences: readonly Difference[])
 }
 
 /** Every change, one by one. */
-export function showChanges(
-  terminal: Terminal,
-  changes: ServiceChanges,
-  isPruning: boolean,
-  source: string,
-): void {
+export function showChanges(terminal: Terminal, changes: ServiceChanges, isPruning: boolean, source: string): void {
   const { name, serviceId, service, intents, foreign } = changes;
   const state = { create: 'is to be created', update: 'is to be changed', same: 'stays' }[service.kind];
   terminal.say(`${terminal.style('bold', name)}${serviceId === undefined ? '' : ` (${serviceId})`} ${state}`);

@@ -85,9 +85,7 @@ const maps = new Set(
 
 /** Members that hold values or prose rather than descriptions of anything, and what an import does not read. */
 const opaque = new Set(
-  'example examples default enum const value info tags externalDocs links callbacks webhooks security servers discriminator'.split(
-    ' ',
-  ),
+  'example examples default enum const value info tags externalDocs links callbacks webhooks security servers discriminator'.split(' '),
 );
 
 const prose = new Set(['description', 'title', 'summary']);
@@ -108,7 +106,8 @@ function* referencesIn(value: unknown, seen: Set<unknown>, notes: Note[], isMap 
   for (const [name, member] of Object.entries(value)) {
     if (!isMap && (opaque.has(name) || name.startsWith('x-'))) continue;
     if (isMap || !prose.has(name)) yield* referencesIn(member, seen, notes, !isMap && maps.has(name) && isNode(member));
-    else if (typeof node(member).$ref === 'string') notes.push({ path: pathOf(member), note: `the ${name} was left out: it must be a text, not a reference` });
+    else if (typeof node(member).$ref === 'string')
+      notes.push({ path: pathOf(member), note: `the ${name} was left out: it must be a text, not a reference` });
   }
 }
 

@@ -59,7 +59,8 @@ async function chooseDocument(folder: string): Promise<string> {
     .filter(isPartName)
     .map((name) => name.replaceAll(sep, '/'));
   if (names.length === 0) throw usageFailure(`The folder ${folder} has no JSON or YAML file.`);
-  if (names.length > maxFiles) throw usageFailure(`The folder ${folder} has more than ${maxFiles} files. Give the folder of the document alone.`);
+  if (names.length > maxFiles)
+    throw usageFailure(`The folder ${folder} has more than ${maxFiles} files. Give the folder of the document alone.`);
   const found = await findDocuments(names, (name) => readBytes(join(folder, name)));
   const [first = '', ...others] = found;
   if (others.length > 0 && !/^(openapi|swagger)\.\w+$/i.test(basename(first)))

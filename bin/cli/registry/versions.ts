@@ -35,7 +35,8 @@ export function keepUids(planned: ImportPlan, standing: Intents, version?: strin
   const intents = planned.intents.map((intent, at) => {
     const { method, url } = intent.endpoint;
     const slug = makePathSlug(method, pathOf(url));
-    const uid = settled[at] ?? take(uidOf(intent)) ?? take(uidOf(intent, slug)) ?? take(uidOf(intent, `${slug}-${at}`)) ?? intent.intent_uid;
+    const uid =
+      settled[at] ?? take(uidOf(intent)) ?? take(uidOf(intent, slug)) ?? take(uidOf(intent, `${slug}-${at}`)) ?? intent.intent_uid;
     return { ...intent, intent_uid: uid };
   });
   return { ...planned, intents, version: kept };
@@ -48,7 +49,8 @@ const latestVersion = (uids: readonly string[]): string | undefined =>
 const pathOf = (url: string): string => url.replace(/^[^/]*\/\/[^/?#{]*/, '').replace(/[?#].*$|\{[?&].*$/, '');
 
 /** Which call an intent makes, whatever its places are called. */
-const callOf = ({ endpoint: { method, url } }: Pick<FullIntent, 'endpoint'>): string => `${method} ${pathOf(url).replace(/\{[^{}]*\}/g, '{}')}`;
+const callOf = ({ endpoint: { method, url } }: Pick<FullIntent, 'endpoint'>): string =>
+  `${method} ${pathOf(url).replace(/\{[^{}]*\}/g, '{}')}`;
 
 const withoutVersion = (uid: string): string => uid.slice(0, uid.lastIndexOf(':'));
 
@@ -56,7 +58,12 @@ const withoutVersion = (uid: string): string => uid.slice(0, uid.lastIndexOf(':'
  * The changes without the intents of other versions that have a successor among the wanted ones: these stay, and are marked as deprecated if that was
  * asked for.
  */
-export function keepOlder(changes: ServiceChanges, wanted: readonly IntentInput[], standing: Intents, isDeprecating: boolean): ServiceChanges {
+export function keepOlder(
+  changes: ServiceChanges,
+  wanted: readonly IntentInput[],
+  standing: Intents,
+  isDeprecating: boolean,
+): ServiceChanges {
   const successors = new Set(wanted.map(({ intent_uid }) => withoutVersion(intent_uid)));
   const isOlder = (uid: string) => successors.has(withoutVersion(uid));
   const updates = changes.extra.filter(isOlder).flatMap((uid): Change<IntentInput>[] => {

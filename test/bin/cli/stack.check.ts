@@ -49,20 +49,27 @@ const succeedJson = async (...words: string[]) => JSON.parse(await succeed(...wo
 describe('import', () => {
   const namespace = 'bakery.example';
   const importBakery = (...more: string[]) => succeedJson('import', join(documents, 'bakery.yaml'), '--namespace', namespace, ...more);
-  const slugs = ['create-order', 'delete-orders-by-order-id', 'list-orders', 'patch-orders-by-order-id', 'pay-for-an-order'];
+  const slugs = [
+    'create-order',
+    'delete-orders-by-order-id',
+    'download-photo',
+    'list-orders',
+    'patch-orders-by-order-id',
+    'pay-for-an-order',
+  ];
   const uids = [...slugs, 'put-orders-by-order-id', 'upload-photo'].map((slug) => `${namespace}:${slug}:v2`);
 
   test('shows first, then registers, and the second time changes nothing', async () => {
     const shown = await importBakery('--dry-run');
     expect(shown).toMatchObject({ service_id: null, service: { change: 'create' }, create: uids, update: [], extra: [], unchanged: 0 });
-    expect(shown.skipped).toHaveLength(2);
+    expect(shown.skipped).toHaveLength(1);
     expect(shown.notes).not.toHaveLength(0);
     expect((await run(['services', 'show', 'Bakery orders'])).code).toBe(1);
 
     const { applied } = await importBakery();
-    expect(applied).toEqual({ service_id: expect.any(String), created: 7, updated: 0, removed: 0, failed: [] });
+    expect(applied).toEqual({ service_id: expect.any(String), created: 8, updated: 0, removed: 0, failed: [] });
     const again = await importBakery();
-    expect(again).toMatchObject({ service_id: applied.service_id, service: { change: 'same' }, create: [], update: [], unchanged: 7 });
+    expect(again).toMatchObject({ service_id: applied.service_id, service: { change: 'same' }, create: [], update: [], unchanged: 8 });
     expect(again.applied).toEqual({ service_id: applied.service_id, created: 0, updated: 0, removed: 0, failed: [] });
   });
 
@@ -82,7 +89,7 @@ describe('import', () => {
         },
       ],
       extra: [`${namespace}:pay-for-an-order:v2`],
-      unchanged: 5,
+      unchanged: 6,
     });
     expect(JSON.parse((await run(words)).stdout).applied).toMatchObject({ updated: 1, removed: 0, failed: [] });
     expect(await run([...words, '--prune'])).toMatchObject({
@@ -140,7 +147,15 @@ describe('import', () => {
     const made = ['--name', 'Cut short', '--address', 'https://short.example', '--description', 'Was cut short'];
     const { service_id } = await succeedJson('services', 'create', ...made);
     const words = ['import', join(documents, 'bakery.yaml'), '--namespace', 'short.example', '--name', 'Cut short'];
-    expect((await succeedJson(...words)).applied).toEqual({ service_id, created: 7, updated: 0, removed: 0, failed: [] });
+    const { applied } = await succeedJson(...words);
+    expect(applied).toEqual({
+      service_id,
+      service_changed: ['service_url', 'description'],
+      created: 8,
+      updated: 0,
+      removed: 0,
+      failed: [],
+    });
     expect(await succeedJson('services', 'show', 'cut short')).toMatchObject({
       service_id,
       service_url: 'https://live.bakery.example/api',
@@ -190,12 +205,13 @@ describe('import', () => {
     return file;
   }
 
+  const notRead =
+    'The document refers to a file that was not read: ./other.yaml. Give the folder that holds all of it, or name it with --with.\n';
+
   test('registers nothing of a document that has nothing to take', async () => {
     const { code, stdout, stderr } = await run(['import', await writeDocument('hollow', '1', [], 3)]);
-    expect([code, stderr]).toEqual([1, 'The document has no operation that can become an intent, so nothing was registered.\n']);
-    expect(stdout).toMatch(
-      /^Skipped:\n {2}GET \/unfit\/0 cannot be read: the reference leads to something in another document that was not read: /,
-    );
+    expect([code, stderr]).toEqual([1, `${notRead}The document has no operation that can become an intent, so nothing was registered.\n`]);
+    expect(stdout).toMatch(/^Skipped:\n {2}GET \/unfit\/0 cannot be read: the reference leads to another file, which was not read: /);
     expect((await run(['services', 'create', '--name', 'hollow', '--address', 'https://hollow.example', '--description', 'x'])).code).toBe(
       0,
     );
@@ -203,7 +219,7 @@ describe('import', () => {
 
   test('ends with 1 if it leaves out more than it takes', async () => {
     const { code, stdout, stderr } = await run(['import', await writeDocument('half', '1', ['a', 'b'], 3)]);
-    expect([code, stderr]).toEqual([1, 'More operations were left out (3) than taken (2). See above why.\n']);
+    expect([code, stderr]).toEqual([1, `${notRead}More operations were left out (3) than taken (2). See above why.\n`]);
     expect(stdout).toContain('half: 2 created, 0 changed, 0 removed\n');
     expect((await run(['import', await writeDocument('even', '1', ['a', 'b'], 2)])).code).toBe(0);
   });
@@ -233,14 +249,19 @@ describe('import', () => {
     await succeed('import', await writeDocument('gone', '1', ['a', 'b', 'c']));
     await succeed('import', await writeDocument('gone', '2', ['a']), '--intent-version', 'v2');
     const document = await writeDocument('gone', '2', ['a']);
-    const listed = '2 intents are not in the document and stay (only --prune removes them):\n    gone.example:b:v1\n    gone.example:c:v1\n';
+    const listed =
+      '2 intents are not in the document and stay (only --prune removes them):\n    gone.example:b:v1\n    gone.example:c:v1\n';
     expect(await succeed('import', document, '--dry-run')).toContain(listed);
     expect(await succeed('import', document)).toContain(`gone: 0 created, 0 changed, 0 removed\n${listed}`);
     const asked = await run(['import', document, '--prune']);
     expect(asked).toMatchObject({ code: 3, stderr: expect.stringContaining('Remove these 2 intents of gone?') });
-    expect(asked.stdout).toContain('2 intents are not in the document and are to be removed:\n  - gone.example:b:v1\n  - gone.example:c:v1\n');
+    expect(asked.stdout).toContain(
+      '2 intents are not in the document and are to be removed:\n  - gone.example:b:v1\n  - gone.example:c:v1\n',
+    );
     const pruned = await succeed('import', document, '--prune', '--yes');
-    expect(pruned).toContain('gone: 0 created, 0 changed, 2 removed\n2 intents are not in the document and were removed:\n  - gone.example:b:v1\n');
+    expect(pruned).toContain(
+      'gone: 0 created, 0 changed, 2 removed\n2 intents are not in the document and were removed:\n  - gone.example:b:v1\n',
+    );
     expect((await succeedJson('intents', 'show', 'gone.example:a:v1')).deprecated).toBe(false);
   });
 
@@ -332,7 +353,7 @@ describe('import', () => {
     await new Promise((resolve) => server.once('listening', resolve));
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     try {
-      const planned = ['get-items', 'items-post', 'post-items-by-id-image', 'post-legacy', 'put-items-by-id'].map(
+      const planned = ['get-items', 'get-report', 'items-post', 'post-items-by-id-image', 'post-legacy', 'put-items-by-id'].map(
         (slug) => `stock.example:${slug}:v1`,
       );
       expect(JSON.parse((await run(['import', '-', '--dry-run', '--json'], document)).stdout).create).toEqual(planned);

@@ -253,7 +253,12 @@ describe('a document at an address', () => {
       );
       const alone = await loadAddress(`${base}/specs/openapi.yaml`, rules);
       expect([alone.files, alone.left.length]).toEqual([[`${base}/specs/openapi.yaml`], 7]);
-      expect([...new Set(asked)].sort()).toEqual(['/specs/nowhere.yaml', '/specs/openapi.yaml', '/specs/parts/size.json', '/specs/paths/a.yaml']);
+      expect([...new Set(asked)].sort()).toEqual([
+        '/specs/nowhere.yaml',
+        '/specs/openapi.yaml',
+        '/specs/parts/size.json',
+        '/specs/paths/a.yaml',
+      ]);
     } finally {
       close();
     }

@@ -17,7 +17,9 @@ function plan(calls: Record<string, string>, version = '1') {
 }
 
 const standing = (...plans: ReturnType<typeof plan>[]) =>
-  new Map(plans.flatMap(({ intents }) => intents).map((intent) => [intent.intent_uid, { record: intent as unknown as FullIntent, etag: '"x"' }]));
+  new Map(
+    plans.flatMap(({ intents }) => intents).map((intent) => [intent.intent_uid, { record: intent as unknown as FullIntent, etag: '"x"' }]),
+  );
 
 const slugsOf = ({ intents }: ReturnType<typeof plan>) =>
   Object.fromEntries(
