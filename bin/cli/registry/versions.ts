@@ -25,7 +25,11 @@ export function keepUids(planned: ImportPlan, standing: Intents, version?: strin
     ({ record }) => callOf(record),
   );
   const taken = new Set<string>();
-  const take = (uid: string): string | undefined => (taken.has(uid) ? undefined : (taken.add(uid), uid));
+  const take = (uid: string): string | undefined => {
+    if (taken.has(uid)) return undefined;
+    taken.add(uid);
+    return uid;
+  };
   // those that have an intent come first: what is new must not take its uid
   const settled = planned.intents.map((intent) => {
     const candidates = (byCall.get(callOf(intent)) ?? []).map(({ record }) => record.intent_uid);
