@@ -11,6 +11,8 @@ export interface Parameter {
   minLength?: number;
   maxLength?: number;
   pattern?: string;
+  /** what is inside a list or object: JSON Schema 2020-12 without references */
+  schema?: Record<string, unknown>;
   in?: 'query' | 'header' | 'body';
   style?: 'commas' | 'spaces' | 'pipes' | 'brackets' | 'json' | 'base64';
   format?: string;

@@ -20,6 +20,73 @@ const numeric = z
  */
 export const parameterStyles = ['commas', 'spaces', 'pipes', 'brackets', 'json', 'base64'] as const;
 
+const bound = numeric.optional();
+
+/** The keywords of a schema that say which values it takes, besides its type. */
+export const nestedKeywords = [
+  'enum',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'format',
+  'minItems',
+  'maxItems',
+] as const;
+
+export const jsonTypes = ['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'] as const;
+
+const jsonType = z.enum(jsonTypes);
+
+/**
+ * What is inside a list or object, or which alternatives there are: JSON Schema 2020-12 without references. Keywords that are not named here may
+ * stand in it, and say nothing.
+ */
+export const nestedSchema = z
+  .looseObject({
+    type: z.union([jsonType, z.array(jsonType).min(1).max(7)]).optional(),
+    description: z.string().max(4000).optional(),
+    $comment: z.string().max(4000).optional(),
+    enum: z.array(z.unknown()).min(1, 'must hold at least one value').max(1000).optional(),
+    minimum: bound,
+    maximum: bound,
+    exclusiveMinimum: bound,
+    exclusiveMaximum: bound,
+    multipleOf: bound,
+    minLength: length.optional(),
+    maxLength: length.optional(),
+    minItems: length.optional(),
+    maxItems: length.optional(),
+    pattern: z.string().max(1000).optional(),
+    format: z.string().max(200).optional(),
+    required: z.array(z.string()).max(1000).optional(),
+    get properties() {
+      return z.record(z.string(), nestedSchema).optional();
+    },
+    get items() {
+      return nestedSchema.optional();
+    },
+    get additionalProperties() {
+      return z.union([z.boolean(), nestedSchema]).optional();
+    },
+    get anyOf() {
+      return z.array(nestedSchema).max(100).optional();
+    },
+  })
+  .meta({
+    id: 'NestedSchema',
+    description: 'What is inside a list or object (JSON Schema 2020-12 without references). $comment says where it was truncated.',
+  });
+
+export type NestedSchema = z.infer<typeof nestedSchema>;
+
+/** Most bytes that the schemas of an intent's parameters have together, as JSON. */
+export const maxSchemaBytes = 16 * 1024;
+
 /** An intent's input or output parameter, full form (specification section 2.1). */
 export const parameter = z
   .strictObject({
@@ -35,6 +102,9 @@ export const parameter = z
     maxLength: length.optional(),
     pattern: z.string().max(1000).optional(),
     format: z.enum(parameterFormats).optional(),
+    schema: nestedSchema
+      .optional()
+      .describe('what is inside an input that is a list or object, and constraints for which a parameter has no member of its own'),
     in: z
       .enum(['query', 'header', 'body'])
       .optional()
@@ -56,7 +126,7 @@ export const recordedParameter = parameter
   .meta({ id: 'RecordedParameter', description: 'A parameter of a registered intent, full form.' });
 
 /** The members of a parameter that say which values it takes, besides its type. What deals with them is typed by this, so a new one does not compile until all of it does. */
-export type ConstraintName = Exclude<keyof Parameter, 'name' | 'type' | 'required' | 'description' | 'default' | 'in' | 'style'>;
+export type ConstraintName = Exclude<keyof Parameter, 'name' | 'type' | 'required' | 'description' | 'default' | 'schema' | 'in' | 'style'>;
 
 /** What a parameter that has the constraint says by it. */
 export type ConstraintValue<Name extends ConstraintName> = NonNullable<Parameter[Name]>;
@@ -91,4 +161,7 @@ export const parameters = z
         context.addIssue({ code: 'custom', path: [index, 'name'], message: 'must not repeat the name of another parameter' });
       seen.add(name);
     }
+    const written = list.flatMap(({ schema }) => (schema === undefined ? [] : [JSON.stringify(schema)])).join('');
+    if (new TextEncoder().encode(written).length > maxSchemaBytes)
+      context.addIssue({ code: 'custom', message: `must have schemas of at most ${maxSchemaBytes} bytes together` });
   });

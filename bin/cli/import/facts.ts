@@ -16,6 +16,13 @@ export interface Facts extends Constraints {
   isBinary?: true | undefined;
   /** of a list */
   items?: (() => Facts) | undefined;
+  /** of the members that have no name in the schema */
+  values?: (() => Facts) | undefined;
+  exclusiveMinimum?: number | undefined;
+  exclusiveMaximum?: number | undefined;
+  multipleOf?: number | undefined;
+  minItems?: number | undefined;
+  maxItems?: number | undefined;
   /** where it is written */
   path?: string | undefined;
   /** read on demand, since a schema may contain itself */
@@ -64,17 +71,26 @@ const combinations: { readonly [Name in FactName]: Combine<FactValue<Name>> } = 
   isReadOnly: agreed,
   isWriteOnly: agreed,
   isBinary: agreed,
-  items: (readers, isSure) =>
-    once(() =>
-      combineAll(
-        readers.map((read) => read()),
-        isSure,
-      ),
-    ),
+  items: combineReaders,
+  values: combineReaders,
+  exclusiveMinimum: lowerBound,
+  exclusiveMaximum: upperBound,
+  multipleOf: agreed,
+  minItems: lowerBound,
+  maxItems: upperBound,
   path: ([path]) => path,
   properties: (maps, isSure) => joinProperties(maps, (members) => combineAll(members, isSure)),
   required: (sets, isSure) => (isSure ? union(sets) : sets.reduce(intersection)),
 };
+
+function combineReaders(readers: (() => Facts)[], isSure: boolean): () => Facts {
+  return once(() =>
+    combineAll(
+      readers.map((read) => read()),
+      isSure,
+    ),
+  );
+}
 
 /** An integer is a number. */
 function commonTypes(left: ReadonlySet<string>, right: ReadonlySet<string>): ReadonlySet<string> {

@@ -3,6 +3,7 @@ import type { Parameter } from '../../../schemas/parameter.ts';
 import { type BodyInputs, carriesByDefault, type Input, isCompound, joinedOtherwise, leaveOut, readBodyInputs, readStyle } from './body.ts';
 import { allOf, anything, type Facts } from './facts.ts';
 import { fitHeader, type HeaderRules, isCredentialField } from './headers.ts';
+import { describeInside } from './nested.ts';
 import { type Node, type Note, node, pathOf, type TakeNote, text, Unfit } from './node.ts';
 import { type Operation, type Reading, readParameters, unplaced } from './operation.ts';
 import { keepMost, makeParameter, maxParameters } from './parameter.ts';
@@ -69,10 +70,15 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
     const parameter = makeParameter(name, isRequired, facts, input.path, take, carrier === 'header' ? carrier : undefined);
     if (parameter === undefined) return leaveOut(input, 'no parameter may have its name', take);
     const isUsual = carrier === 'path' || carrier === usual || (carrier === 'body' && body.kind === 'whole');
-    return [{ ...parameter, ...(!isUsual && { in: carrier }), ...(style !== undefined && { style }) }];
+    return [{ parameter: { ...parameter, ...(!isUsual && { in: carrier }), ...(style !== undefined && { style }) }, facts }];
   });
   const sent = whole[0]?.name ?? (body.kind === 'none' && hasBody(operation.method) ? null : undefined);
-  return { inputs: made, template: path, contentType: body.contentType, ...(sent !== undefined && { body: sent }) };
+  return {
+    inputs: describeInside(made, pathOf(operation.node), take),
+    template: path,
+    contentType: body.contentType,
+    ...(sent !== undefined && { body: sent }),
+  };
 }
 
 /** The input that is the whole body has no name in the document. */

@@ -20,11 +20,8 @@ const readers: { readonly [Name in ConstraintName]: Reader<ConstraintValue<Name>
 
 /** Constraints for which a parameter of an intent has no member. */
 const inexpressible = [
-  'multipleOf',
   'not',
   'if',
-  'minItems',
-  'maxItems',
   'uniqueItems',
   'contains',
   'minProperties',
@@ -85,10 +82,6 @@ export function openSchemaReader(take: TakeNote): ReadSchema {
   function readOwn(schema: Node): Facts {
     const note = (words: string) => take(pathOf(schema), words);
     for (const keyword of inexpressible) if (schema[keyword] !== undefined) note(`${keyword} was left out: a parameter cannot express it`);
-    for (const [bound, keyword] of Object.entries(exclusives)) {
-      if (!isInteger(schema) && readExclusive(schema, bound as Bound) !== undefined)
-        note(`${keyword} was made ${bound}: a parameter's bounds are inclusive`);
-    }
     // a member is resolved on demand: by then its parent is no longer open, so a schema may have itself as a member
     const properties = Object.entries(node(schema.properties)).map(([name, member]) => [name, once(() => read(member))] as const);
     return {
@@ -100,6 +93,12 @@ export function openSchemaReader(take: TakeNote): ReadSchema {
       isWriteOnly: schema.writeOnly === true || undefined,
       isBinary: isBytes(schema) || undefined,
       items: schema.items === undefined ? undefined : once(() => read(schema.items)),
+      values: isNode(schema.additionalProperties) ? once(() => read(schema.additionalProperties)) : undefined,
+      exclusiveMinimum: isInteger(schema) ? undefined : readExclusive(schema, 'minimum'),
+      exclusiveMaximum: isInteger(schema) ? undefined : readExclusive(schema, 'maximum'),
+      multipleOf: positive(schema.multipleOf),
+      minItems: count(schema.minItems),
+      maxItems: count(schema.maxItems),
       path: text(schema.$ref) === undefined ? pathOf(schema) : undefined,
       properties: new Map(properties),
       required: new Set(texts(schema.required)),
@@ -169,6 +168,9 @@ function isInteger(schema: Node): boolean {
   const types = readTypes(schema);
   return types?.has('integer') === true && !types.has('number');
 }
+
+const count = (value: unknown): number | undefined => (Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined);
+const positive = (value: unknown): number | undefined => (typeof value === 'number' && value > 0 ? value : undefined);
 
 /** A parameter's bounds are inclusive: for integers, the next one replaces an exclusive bound. */
 function readBound(schema: Node, keyword: Bound): number | undefined {

@@ -3,6 +3,7 @@ import { isRawNumber, parseExact, toDouble } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { describeUnknown, pointer } from '../json.ts';
 import { compileDefinition, types } from './constraints.ts';
+import { compileNested } from './nested.ts';
 import { openMatchingBudget } from './pattern.ts';
 
 export type Validated = { values: Record<string, unknown>; issues?: undefined } | { values?: undefined; issues: Issue[] };
@@ -12,7 +13,11 @@ export type Validated = { values: Record<string, unknown>; issues?: undefined } 
  * null for an optional parameter counts as left out, and all issues come at once (pointers `/parameters/<name>`). Patterns must have passed {@link checkDefinitions}.
  */
 export function compileParameters(definitions: readonly Parameter[]): (given: Record<string, unknown>) => Validated {
-  const compiled = definitions.map((definition) => ({ definition, check: compileDefinition(definition) }));
+  const compiled = definitions.map((definition) => ({
+    definition,
+    check: compileDefinition(definition),
+    checkInside: definition.schema && compileNested(definition.schema),
+  }));
   const names = new Set(definitions.map(({ name }) => name));
   return (given) => {
     const issues = Object.keys(given)
@@ -20,13 +25,13 @@ export function compileParameters(definitions: readonly Parameter[]): (given: Re
       .map((name) => describeUnknown(['parameters'], name, 'is not a parameter of this intent; remove it'));
     const values: [string, unknown][] = [];
     const budget = openMatchingBudget();
-    for (const { definition, check } of compiled) {
+    for (const { definition, check, checkInside } of compiled) {
       const { name, required, type, default: fallback } = definition;
       if (Object.hasOwn(given, name) && !isLeftOut(definition, given[name])) {
         const orNothing = !required && given[name] === '' ? ', or be left out' : '';
-        issues.push(
-          ...check(given[name], budget).map((problem) => ({ path: pointer(['parameters', name]), problem: problem + orNothing })),
-        );
+        const own = check(given[name], budget).map((problem) => ({ path: pointer(['parameters', name]), problem: problem + orNothing }));
+        const inside = own.length === 0 ? checkInside?.(given[name], ['parameters', name], budget) : undefined;
+        issues.push(...own, ...(inside ?? []));
         values.push([name, type === 'integer' ? plainInteger(given[name]) : given[name]]);
       } else if (fallback !== undefined) {
         values.push([name, parseExact(JSON.stringify(fallback))]);

@@ -99,7 +99,8 @@ function compilePatternCheck(pattern: string): Check {
   };
 }
 
-function findPatternProblem(pattern: string): string | undefined {
+/** What is wrong with a pattern, as a sentence that begins with "must"; undefined if it can be matched in linear time. */
+export function findPatternProblem(pattern: string): string | undefined {
   try {
     compilePattern(pattern);
     return undefined;

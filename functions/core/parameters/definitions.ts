@@ -4,6 +4,7 @@ import type { IntentInput } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { pointer } from '../json.ts';
 import { compileDefinition, constraintsOf, mayBeHeader } from './constraints.ts';
+import { findNestedProblems } from './nested.ts';
 
 /**
  * What is wrong with the definitions themselves, for registration: constraints that contradict each other or their type,
@@ -21,9 +22,9 @@ export const checkDefinitions = (intent: Pick<IntentInput, 'input_parameters' | 
   });
 
 /** @param fields - the header fields of the parameters before it, to which this one is added */
-function checkPlace({ name, type, in: place, style }: Parameter, list: string, fields: Set<string>): Issue[] {
+function checkPlace({ name, type, in: place, style, schema }: Parameter, list: string, fields: Set<string>): Issue[] {
   if (list === 'output_parameters') {
-    const given = Object.entries({ in: place, style }).filter(([, value]) => value !== undefined);
+    const given = Object.entries({ in: place, style, schema }).filter(([, value]) => value !== undefined);
     return given.map(([member]) => ({ path: `/${member}`, problem: 'must be left out, because an output is part of the answer' }));
   }
   if (place !== 'header') return [];
@@ -46,6 +47,7 @@ function checkDefinition(definition: Parameter): Issue[] {
       return problem === undefined ? [] : [{ path: `/${name}`, problem }];
     }),
   ];
+  if (definition.schema) issues.push(...findNestedProblems(definition.schema, ['schema']));
   return issues.length > 0 ? issues : checkOwnValues(definition);
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { writePython } from '../../../bin/cli/declarations/python.ts';
 import { readSchema, type Shape } from '../../../bin/cli/declarations/shape.ts';
 import { writeTypeScript } from '../../../bin/cli/declarations/typescript.ts';
+import type { NestedSchema } from '../../../schemas/parameter.ts';
 import { intentOf } from '../../support/records.ts';
 
 const any: Shape = { kind: 'any' };
@@ -49,7 +50,7 @@ describe('what a schema says to types', () => {
 });
 
 test('a parameter that has kept the schema of its document is what that says', () => {
-  const schema = {
+  const schema: NestedSchema = {
     type: 'object',
     properties: { city: { type: 'string' }, lines: { type: 'array', items: { enum: [1, 2] } } },
     required: ['city'],

@@ -1,0 +1,196 @@
+import { canonicalText } from '../../../schemas/canonical.ts';
+import type { Issue } from '../../../schemas/errors.ts';
+import { compareNumbers, isNumeric, type Numeric, numberText } from '../../../schemas/number.ts';
+import type { NestedSchema } from '../../../schemas/parameter.ts';
+import { characters } from '../../../schemas/text.ts';
+import { describeUnknown, isObject, pointer } from '../json.ts';
+import { findPatternProblem, types } from './constraints.ts';
+import { compilePattern, type MatchingBudget, maxMatchedLength } from './pattern.ts';
+
+/** Most places that are named. */
+const maxIssues = 20;
+
+/** Most values that are looked at, one for each schema that applies to it; what is beyond that is left to the service. */
+const maxVisits = 1_000_000;
+
+/** One validation: what was found, and what it may still take. */
+interface Run {
+  issues: Issue[];
+  visits: number;
+  budget: MatchingBudget;
+}
+
+type Path = readonly (string | number)[];
+type Check = (value: unknown, path: Path, run: Run) => void;
+
+/** Finds what is wrong inside a value. @param at - what the pointers begin with */
+export type NestedCheck = (value: unknown, at: Path, budget: MatchingBudget) => Issue[];
+
+/**
+ * Compiles the schema of a list, an object or alternatives (JSON Schema 2020-12). What it does not know is no reason to refuse a value: unknown
+ * keywords say nothing, and neither do formats. It takes time in proportion to the value times the schema.
+ */
+export function compileNested(schema: NestedSchema): NestedCheck {
+  const check = compile(schema);
+  return (value, at, budget) => {
+    const run: Run = { issues: [], visits: maxVisits, budget };
+    check(value, at, run);
+    return run.issues.slice(0, maxIssues);
+  };
+}
+
+function compile(schema: NestedSchema): Check {
+  const checks = [
+    compileType(schema),
+    compileEnum(schema),
+    ...compileBounds(schema),
+    compileMultiple(schema),
+    compilePatternOf(schema),
+    ...compileInside(schema),
+  ].filter((check) => check !== undefined);
+  const hasType = schema.type !== undefined;
+  return (value, path, run) => {
+    if (--run.visits < 0 || run.issues.length >= maxIssues) return;
+    const before = run.issues.length;
+    for (const [index, check] of checks.entries()) {
+      check(value, path, run);
+      // of a value of the wrong type there is nothing else to say
+      if (hasType && index === 0 && run.issues.length > before) return;
+    }
+  };
+}
+
+/** A check of the value alone. */
+const simple =
+  (holds: (value: unknown, run: Run) => boolean, problem: string): Check =>
+  (value, path, run) => {
+    if (!holds(value, run)) run.issues.push({ path: pointer(path), problem });
+  };
+
+function compileType({ type }: NestedSchema): Check | undefined {
+  if (type === undefined) return undefined;
+  const rules = [type].flat().map((name) => types[name]);
+  const problem = rules.map((rule, at) => (at === 0 ? rule.problem : rule.problem.replace(/^must be /, ''))).join(' or ');
+  return simple((value) => rules.some(({ holds }) => holds(value)), problem);
+}
+
+function compileEnum({ enum: allowed }: NestedSchema): Check | undefined {
+  if (allowed === undefined) return undefined;
+  const spellings = allowed.map((value) => canonicalText(value));
+  const known = new Set(spellings);
+  const isScalar = allowed.every((value) => typeof value !== 'object' || value === null);
+  const shown = spellings.slice(0, 10).join(', ').slice(0, 500);
+  const rest = shown.length < spellings.join(', ').length ? ' and others' : '';
+  // a large value need not be written out to see that it is none of these
+  const holds = (value: unknown) => !(isScalar && (isObject(value) || Array.isArray(value))) && known.has(canonicalText(value));
+  return simple(holds, `must be one of ${shown}${rest}`);
+}
+
+/** What each bound measures, and how it is compared; values of other kinds pass. */
+const bounds = {
+  minimum: [toNumber, (order: number) => order >= 0, 'must be at least'],
+  maximum: [toNumber, (order: number) => order <= 0, 'must be at most'],
+  exclusiveMinimum: [toNumber, (order: number) => order > 0, 'must be greater than'],
+  exclusiveMaximum: [toNumber, (order: number) => order < 0, 'must be less than'],
+  minLength: [toLength, (order: number) => order >= 0, 'must have at least', 'characters'],
+  maxLength: [toLength, (order: number) => order <= 0, 'must have at most', 'characters'],
+  minItems: [toCount, (order: number) => order >= 0, 'must have at least', 'items'],
+  maxItems: [toCount, (order: number) => order <= 0, 'must have at most', 'items'],
+} as const;
+
+function toNumber(value: unknown): Numeric | undefined {
+  return isNumeric(value) ? value : undefined;
+}
+function toLength(value: unknown): number | undefined {
+  return typeof value === 'string' ? characters(value) : undefined;
+}
+function toCount(value: unknown): number | undefined {
+  return Array.isArray(value) ? value.length : undefined;
+}
+
+const compileBounds = (schema: NestedSchema): Check[] =>
+  (Object.keys(bounds) as (keyof typeof bounds)[]).flatMap((name) => {
+    const bound = schema[name];
+    if (bound === undefined) return [];
+    const [measure, holds, words, unit] = bounds[name];
+    const problem = [words, numberText(bound), ...(unit === undefined ? [] : [unit])].join(' ');
+    return simple((value) => {
+      const size = measure(value);
+      return size === undefined || holds(compareNumbers(size, bound));
+    }, problem);
+  });
+
+/** 0.3 is a multiple of 0.1, though not in double precision; numbers that need more are left to the service. */
+function compileMultiple({ multipleOf: step }: NestedSchema): Check | undefined {
+  if (typeof step !== 'number' || step <= 0) return undefined;
+  return simple((value) => {
+    if (typeof value !== 'number') return true;
+    const times = value / step;
+    return Math.abs(times - Math.round(times)) <= 1e-9 * Math.max(1, Math.abs(times));
+  }, `must be a multiple of ${step}`);
+}
+
+function compilePatternOf({ pattern }: NestedSchema): Check | undefined {
+  if (pattern === undefined || findPatternProblem(pattern) !== undefined) return undefined;
+  const { matches, size } = compilePattern(pattern);
+  // what takes too long to match is left to the service
+  return simple(
+    (value, { budget }) =>
+      typeof value !== 'string' || value.length > maxMatchedLength || !budget.spend(size * value.length) || matches(value),
+    `must match the pattern ${pattern}`,
+  );
+}
+
+function compileInside({ items, properties, required, additionalProperties, anyOf }: NestedSchema): Check[] {
+  const checks: Check[] = [];
+  if (items !== undefined) {
+    const check = compile(items);
+    checks.push((value, path, run) => {
+      if (Array.isArray(value)) for (const [index, item] of value.entries()) check(item, [...path, index], run);
+    });
+  }
+  const members = new Map(Object.entries(properties ?? {}).map(([name, member]) => [name, compile(member)]));
+  const others = isObject(additionalProperties) ? compile(additionalProperties as NestedSchema) : undefined;
+  if (members.size > 0 || others !== undefined || required !== undefined || additionalProperties === false)
+    checks.push((value, path, run) => {
+      if (!isObject(value)) return;
+      for (const name of required ?? [])
+        if (!Object.hasOwn(value, name)) run.issues.push({ path: pointer([...path, name]), problem: 'is required' });
+      for (const [name, member] of Object.entries(value)) {
+        const check = members.get(name) ?? others;
+        // many documents forget to say that what may be left out may also be null
+        if (member !== null || required?.includes(name)) check?.(member, [...path, name], run);
+        if (check === undefined && additionalProperties === false) run.issues.push(describeUnknown(path, name));
+      }
+    });
+  if (anyOf !== undefined) {
+    const branches = anyOf.map(compile);
+    checks.push((value, path, run) => {
+      const tried = branches.map((check) => {
+        const issues: Issue[] = [];
+        const own = { ...run, issues };
+        check(value, path, own);
+        run.visits = own.visits;
+        return issues;
+      });
+      if (tried.length > 0 && tried.every((issues) => issues.length > 0))
+        run.issues.push(...(tried.toSorted((left, right) => left.length - right.length)[0] ?? []));
+    });
+  }
+  return checks;
+}
+
+/** Every pattern inside a schema that cannot be matched in linear time. */
+export function findNestedProblems(schema: NestedSchema, at: Path = []): Issue[] {
+  const problem = schema.pattern === undefined ? undefined : findPatternProblem(schema.pattern);
+  const inside: [Path, NestedSchema | undefined][] = [
+    [['items'], schema.items],
+    ...Object.entries(schema.properties ?? {}).map(([name, member]): [Path, NestedSchema] => [['properties', name], member]),
+    ...(schema.anyOf ?? []).map((branch, index): [Path, NestedSchema] => [['anyOf', index], branch]),
+    [['additionalProperties'], isObject(schema.additionalProperties) ? (schema.additionalProperties as NestedSchema) : undefined],
+  ];
+  return [
+    ...(problem === undefined ? [] : [{ path: pointer([...at, 'pattern']), problem }]),
+    ...inside.flatMap(([place, member]) => (member === undefined ? [] : findNestedProblems(member, [...at, ...place]))),
+  ];
+}

@@ -1,0 +1,100 @@
+import { expect, test } from '@jest/globals';
+import { compileParameters } from '../../../../functions/core/parameters/compile.ts';
+import { checkDefinitions } from '../../../../functions/core/parameters/definitions.ts';
+import { type NestedSchema, parameters } from '../../../../schemas/parameter.ts';
+
+const find = (schema: NestedSchema, value: unknown) =>
+  compileParameters([{ name: 'p', type: 'any', schema }])({ p: value }).issues?.map(({ path, problem }) => `${path} ${problem}`) ?? [];
+
+const line: NestedSchema = {
+  type: 'object',
+  required: ['sku', 'price'],
+  properties: {
+    sku: { type: 'string', pattern: '^[A-Z]+$', maxLength: 4 },
+    price: { type: 'number', exclusiveMinimum: 0, multipleOf: 0.01 },
+    count: { type: 'integer', minimum: 1, maximum: 9 },
+    kind: { enum: ['a', 'b'] },
+    note: { type: ['string', 'null'] },
+  },
+};
+const lines: NestedSchema = { type: 'array', minItems: 1, maxItems: 3, items: line };
+
+test.each<[string, unknown, string[]]>([
+  ['what fits', [{ sku: 'A', price: 0.29, count: 9, kind: 'a', note: null, unknown: [1] }], []],
+  ['null for a member that may be left out', [{ sku: 'A', price: 1, count: null, kind: null }], []],
+  ['another type', {}, ['/parameters/p must be an array']],
+  ['too few', [], ['/parameters/p must have at least 1 items']],
+  ['what is missing', [{ price: 1 }], ['/parameters/p/0/sku is required']],
+  [
+    'several places at once',
+    [
+      { sku: 'abcde', price: 0 },
+      { sku: null, price: '1', count: 1.5, kind: 'c', note: 1 },
+    ],
+    [
+      '/parameters/p/0/sku must have at most 4 characters',
+      '/parameters/p/0/sku must match the pattern ^[A-Z]+$',
+      '/parameters/p/0/price must be greater than 0',
+      '/parameters/p/1/sku must be a string',
+      '/parameters/p/1/price must be a number',
+      '/parameters/p/1/count must be an integer',
+      '/parameters/p/1/kind must be one of "a", "b"',
+      '/parameters/p/1/note must be a string or null',
+    ],
+  ],
+])('%s', (_, value, problems) => {
+  expect(find(lines, value)).toEqual(problems);
+});
+
+test.each<[string, NestedSchema, unknown, string[]]>([
+  ['keywords that it does not know', { not: {}, if: false, oneOf: [], $ref: '#/x', discriminator: 7 }, 1, []],
+  ['formats', { type: 'string', format: 'date-time' }, 'yesterday', []],
+  ['a pattern that is not linear', { pattern: '^(a+)+\\1$' }, 'x', []],
+  ['members of a map', { additionalProperties: { type: 'string' } }, { a: 1 }, ['/parameters/p/a must be a string']],
+  [
+    'a closed object',
+    { properties: { a: {} }, additionalProperties: false },
+    { b: 1 },
+    ['/parameters/p/b is not a known member; remove it'],
+  ],
+  ['one of several', { anyOf: [{ type: 'string' }, { type: 'object', required: ['a'] }] }, { a: 1 }, []],
+  [
+    'none of several: the branch that fits best is told',
+    { anyOf: [{ required: ['x', 'y'] }, { required: ['z'] }] },
+    {},
+    ['/parameters/p/z is required'],
+  ],
+  ['values of a list or object', { enum: [[1], { a: 1 }] }, [1], []],
+])('%s', (_, schema, value, problems) => {
+  expect(find(schema, value)).toEqual(problems);
+});
+
+test('takes a bounded time and names a bounded number of places', () => {
+  let schema: NestedSchema = { type: 'string', pattern: '^(a+)+$' };
+  for (let depth = 0; depth < 10; depth++) schema = { anyOf: [schema, { items: schema }] };
+  const startedMs = performance.now();
+  find(
+    schema,
+    Array.from({ length: 20_000 }, (_, at) => 'a'.repeat(at % 50)),
+  );
+  expect(performance.now() - startedMs).toBeLessThan(20_000);
+  expect(
+    find(
+      { items: { type: 'string' } },
+      Array.from({ length: 5_000 }, () => 1),
+    ),
+  ).toHaveLength(20);
+});
+
+test('what is wrong with a schema itself is told when it is registered', () => {
+  const schema: NestedSchema = { properties: { 'a/b': { items: { pattern: '(?=x)' } } }, anyOf: [{ pattern: '(' }] };
+  expect(
+    checkDefinitions({ input_parameters: [{ name: 'p', type: 'object', schema }], output_parameters: [] }).map(({ path }) => path),
+  ).toEqual(['/input_parameters/0/schema/properties/a~1b/items/pattern', '/input_parameters/0/schema/anyOf/0/pattern']);
+  expect(checkDefinitions({ input_parameters: [], output_parameters: [{ name: 'p', type: 'object', schema: {} }] })).toEqual([
+    { path: '/output_parameters/0/schema', problem: 'must be left out, because an output is part of the answer' },
+  ]);
+  const large = { name: 'p', type: 'object', schema: { description: 'x'.repeat(3_900) } } as const;
+  const result = parameters.safeParse(['a', 'b', 'c', 'd', 'e'].map((name) => ({ ...large, name })));
+  expect(result.error?.issues.map(({ message }) => message)).toEqual(['must have schemas of at most 16384 bytes together']);
+});
