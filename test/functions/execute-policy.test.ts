@@ -409,7 +409,11 @@ describe('the limit of a service', () => {
   test('holds over all agents, whatever keys they make', async () => {
     const { service_id } = await gate.services.create({ ...serviceNamed(`Limited ${count}`), limit: { rate: 10, period: 3_600 } });
     const uid = `limited-${count}.example:do:v1`;
-    const endpoint = { url: `http://127.0.0.1:${upstream.port}/do`, method: 'POST' as const, content_type: 'application/json' };
+    // a connection that is used again may be lost before the call is sent, which then stays counted in a rate
+    const limited = await startUpstream((_, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/json', Connection: 'close' }).end('{"name":"done"}');
+    });
+    const endpoint = { url: `http://127.0.0.1:${limited.port}/do`, method: 'POST' as const, content_type: 'application/json' };
     await gate.intents.create(service_id, intentOf(uid, { endpoint, input_parameters: numbers }));
     const template = policyOf([permit(intents, budget(1, 100))]);
     const instances = [1, 2].map(() => gate.openExecute({ template }));
@@ -423,9 +427,10 @@ describe('the limit of a service', () => {
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, at) => execute(instances[at % 2] as (typeof instances)[0], pats[at % 5] ?? '', uid, {})),
     );
+    await limited.stop();
     const made = answers.filter(({ status }) => status === 200);
     const refused = answers.filter(({ status }) => status === 429);
-    expect([made.length, upstream.seen.length, refused.length]).toEqual([9, 10, 31]);
+    expect([made.length, limited.seen.length, refused.length]).toEqual([9, 10, 31]);
     for (const { body, headers } of refused) {
       expect(body.error.details).toMatchObject({ reason: 'service_limit', limit: { rate: 10, period: 3_600 } });
       expect(headers.RateLimit).toMatch(`"service:${service_id}";r=0;t=${headers['Retry-After']}`);
@@ -538,11 +543,12 @@ describe('people who sign in', () => {
       Array.from({ length: 40 }, (_, at) => execute(instances[at % 2] as (typeof instances)[0], pats[at % 3] ?? '', lookup, {})),
     );
     expect(answers.filter(({ status }) => ![200, 403, 503].includes(status))).toEqual([]);
-    // a call that was counted and could not be sent stays counted
+    // what was counted for a call that could not be sent has been given back, as an instance that knows nothing of it reads
+    const after = gate.openExecute({ template });
     for (const pat of pats) {
-      for (let call = 0; call < 7; call++) answers.push(await execute(instances[0] as (typeof instances)[0], pat, lookup, {}));
-      expect((await execute(instances[1] as (typeof instances)[0], pat, lookup, {})).status).toBe(403);
+      for (let call = 0; call < 7; call++) answers.push(await execute(after, pat, lookup, {}));
+      expect((await execute(after, pat, lookup, {})).status).toBe(403);
     }
-    expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(7);
+    expect([answers.filter(({ status }) => status === 200).length, upstream.seen.length]).toEqual([7, 7]);
   });
 });

@@ -129,7 +129,7 @@ const earlyAllowanceMs = 100;
 /** How much longer clients are told to wait than calls count: another instance may know the time less closely. */
 export const slackMs = (period: number): number => earlyAllowanceMs + maxDoubtMs(period);
 
-/** How long a budget is believed to be used up: another instance may have given some of it back. */
+/** How long a budget or a count is believed to be used up: another instance may have given some of it back. */
 const believedMs = 10_000;
 
 const tooManyClients = (): ApiError =>
@@ -198,7 +198,7 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
     if (!state) return undefined;
     const decision = decide(request, (charge) => current(state.item, charge));
     const isOld = now() - state.atMs > believedMs;
-    return refusing(decision).some(({ charge }) => !isOld || charge.currency === undefined) ? decision : undefined;
+    return refusing(decision).some(({ charge }) => !isOld || isRate(charge)) ? decision : undefined;
   }
 
   async function read(request: LimitRequest): Promise<CounterItem | undefined> {

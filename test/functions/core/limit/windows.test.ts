@@ -298,9 +298,12 @@ describe('a budget', () => {
     expect(await totalsOf(request)).toEqual({ monthly: 4_000 });
   });
 
-  test('that another instance has given back is seen within ten seconds', async () => {
+  test.each([
+    ['money', money('monthly', 300, 300)],
+    ['a count', calls('ever', 1, Number.POSITIVE_INFINITY)],
+  ])('that another instance has given back is seen within ten seconds: %s', async (_, charge) => {
     const [here, there] = [openRateLimiter(store.table, now), openRateLimiter(store.table, now)];
-    const request = requestOf(money('monthly', 300, 300));
+    const request = requestOf(charge);
     const decision = await here.consume(request);
     expect(await there.consume(request)).toMatchObject({ isAdmitted: false });
     await here.giveBack(request, decision);
