@@ -1,29 +1,39 @@
 import { extname } from 'node:path';
 import { ApiError } from './core/api-error.ts';
 import { readAsset } from './core/documents/files.ts';
+import { entityTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 
 export interface Deps {
   readAsset(name: string): string | undefined;
 }
 
-const mediaTypes: Record<string, string> = { '.js': 'text/javascript', '.css': 'text/css', '.txt': 'text/plain' };
+const mediaTypes: Record<string, string> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8',
+  '.json': 'application/schema+json',
+};
 
-/** `GET /docs/{asset}`: a script or a style sheet of the reference page or the console. Its name contains a digest of its content. */
+/**
+ * `GET /docs/{asset}`: a script or a style sheet of the reference page or the console, whose name contains a digest of its content; or the JSON
+ * schema of policy files, whose name stays the same.
+ */
 export const createAction =
   ({ readAsset }: Deps): Action =>
   async (request) => {
     const name = request.pathParameter('asset');
     const text = readAsset(name);
-    const mediaType = mediaTypes[extname(name)];
+    const extension = extname(name);
+    const mediaType = mediaTypes[extension];
     if (text === undefined || mediaType === undefined) {
       throw new ApiError('NOT_FOUND', 'There is no such file. Load the page again, which names the current files.');
     }
-    return {
-      status: 200,
-      text,
-      headers: { 'Content-Type': `${mediaType}; charset=utf-8`, 'Cache-Control': 'public, max-age=31536000, immutable' },
-    };
+    const caching =
+      extension === '.json'
+        ? { ETag: entityTag(text), 'Cache-Control': 'no-cache' }
+        : { 'Cache-Control': 'public, max-age=31536000, immutable' };
+    return { status: 200, text, headers: { 'Content-Type': mediaType, ...caching } };
   };
 
 export const handler = serve(createAction({ readAsset }));

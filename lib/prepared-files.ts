@@ -4,6 +4,7 @@ import { listAssets } from './docs/assets.ts';
 import { renderPage } from './docs/page.ts';
 import type { Needs } from './endpoints.ts';
 import { toOpenApi } from './openapi/document.ts';
+import { policyFileSchema } from './policy-schema.ts';
 import type { Settings } from './settings.ts';
 
 /**
@@ -20,7 +21,10 @@ export function prepareFiles(
     openapi: { 'openapi.json': JSON.stringify(toOpenApi({ protocol, aliases, policy, signIn })) },
     page: { 'page.html': renderPage(protocol, assets) },
     console: { 'console.html': renderConsole(assets) },
-    assets: Object.fromEntries(assets.map(({ name, text }) => [`assets/${name}`, text])),
+    assets: {
+      ...Object.fromEntries(assets.map(({ name, text }) => [`assets/${name}`, text])),
+      'assets/policy.schema.json': JSON.stringify(policyFileSchema()),
+    },
   };
   const vectors = { 'word-vectors.bin': readFileSync('functions/core/search/word-vectors.bin') };
   return (needs) => ({

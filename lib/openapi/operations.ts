@@ -326,9 +326,10 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   },
   'get-docs-asset': {
     tag: 'This gate',
-    description: 'Their names change with their content, so they may be cached for good.',
+    description:
+      'Their names change with their content, so they may be cached for good. `policy.schema.json` is the JSON schema of policy files, for editors; it keeps its name.',
     answer: z.string(),
-    mediaType: 'text/*',
+    mediaType: '*/*',
   },
   'get-health': { tag: 'This gate', description: 'Does not depend on the parts behind the API.', answer: health },
   'get-protected-resource': {

@@ -86,6 +86,17 @@ describe('its files', () => {
     expect(Buffer.byteLength(text)).toBeLessThan(5_000_000);
   });
 
+  test('the schema of policies keeps its name, so it is asked for again', async () => {
+    const text = '{"title":"a schema"}';
+    const steps = createAsset({ readAsset: (name) => (name === 'policy.schema.json' ? text : undefined) });
+    const call = { path: '/docs/policy.schema.json', pathParameters: { asset: 'policy.schema.json' } };
+    const { statusCode, headers, body } = await answer(steps, call);
+    expect([statusCode, body]).toEqual([200, text]);
+    expect(headers).toMatchObject({ 'Content-Type': 'application/schema+json', 'Cache-Control': 'no-cache', ETag: expect.any(String) });
+    const again = await answer(steps, { ...call, headers: { 'If-None-Match': String(headers?.ETag) } });
+    expect(again).toMatchObject({ statusCode: 304, body: '' });
+  });
+
   test.each(['index.mjs', '..%2Findex.mjs', '..', 'reference.js', 'constructor', ''])('%j is none of them', async (asset) => {
     expect(refusalOf(await invoke(files, { path: `/docs/${asset}`, pathParameters: { asset } }))).toEqual({
       status: 404,

@@ -45,6 +45,9 @@ const secondsOf = new Map([
   ['week', 604_800],
 ]);
 
+/** Units of `rateLimit`. */
+export const periodNames = [...secondsOf.keys()];
+
 export const operands = ['rateLimit', 'count', 'dateTime', 'timeOfDay', 'dayOfWeek', 'agentKey', ...intentSubjects] as const;
 
 /** What the constraints of a rule say: which calls it covers, and how many of them. */
@@ -82,7 +85,7 @@ function readLimit(
   const period = term === 'count' ? Number.POSITIVE_INFINITY : secondsOf.get(termOf(unit ?? '').toLowerCase());
   if (operator !== atMost) complain([...place, 'operator'], `must be ${atMost}`);
   if (!isRate) complain([...place, 'rightOperand'], 'must be a whole number of at least 1');
-  if (period === undefined) complain([...place, 'unit'], `must be one of ${[...secondsOf.keys()].join(', ')}`);
+  if (period === undefined) complain([...place, 'unit'], `must be one of ${periodNames.join(', ')}`);
   if (term === 'count' && unit !== undefined) complain([...place, 'unit'], 'must be left out: a count is of executions');
   return { rule: pointer(place), rate: isRate ? rate : 1, period: period ?? 1 };
 }

@@ -16,7 +16,7 @@ const prefixes: Record<string, string> = {
 };
 
 /** Other names of members: JSON-LD's own, and the plurals of ODRL 2.1. */
-const synonyms: Record<string, string> = {
+export const synonyms: Record<string, string> = {
   '@id': 'uid',
   '@type': 'type',
   'rdf:value': 'value',
@@ -27,9 +27,18 @@ const synonyms: Record<string, string> = {
   constraints: 'constraint',
 };
 
-const operators: Record<string, string> = { lteq: 'lte', gteq: 'gte', isAnyOf: 'within' };
+/** Other names of operators. */
+export const operatorSynonyms: Record<string, string> = { lteq: 'lte', gteq: 'gte', isAnyOf: 'within' };
 
-const periods: Record<string, string> = { PT1S: 'second', PT1M: 'minute', PT1H: 'hour', P1D: 'day', P7D: 'week', P1W: 'week' };
+/** Durations that name a period. */
+export const periodSynonyms: Record<string, string> = {
+  PT1S: 'second',
+  PT1M: 'minute',
+  PT1H: 'hour',
+  P1D: 'day',
+  P7D: 'week',
+  P1W: 'week',
+};
 
 const numberTypes = /^(integer|decimal|double|float|int|long|short|nonNegativeInteger|positiveInteger|unsignedInt|unsignedLong)$/;
 const textTypes = /^(string|date|dateTime|dateTimeStamp|time|duration|anyURI)$/;
@@ -62,7 +71,7 @@ const term: Read = (value) => {
 const unit: Read = (value, place) => {
   const text = reference(value);
   if (typeof text !== 'string') return text;
-  if (Object.hasOwn(periods, text)) return vocabulary(periods[text] ?? '');
+  if (Object.hasOwn(periodSynonyms, text)) return vocabulary(periodSynonyms[text] ?? '');
   if (/^[A-Z]{3}$/.test(text) && text !== 'UTC') return vocabulary(`currency#${text}`);
   return text === 'UTC' || /^[A-Z][A-Za-z]+(\/[A-Z][\w+-]*)+$/.test(text) ? vocabulary(`timeZone#${text}`) : term(text, place);
 };
@@ -137,7 +146,7 @@ export function respellPolicy(file: unknown): { value: unknown; issues: Issue[] 
       leftOperand: term,
       operator: (given) => {
         const text = reference(given);
-        return typeof text === 'string' ? (operators[bare(text)] ?? bare(text)) : text;
+        return typeof text === 'string' ? (operatorSynonyms[bare(text)] ?? bare(text)) : text;
       },
       rightOperand: literal,
       unit,

@@ -1,0 +1,182 @@
+import * as z from 'zod';
+import { type Comparison, comparisons } from '../functions/core/policy/conditions.ts';
+import { type operands, periodNames } from '../functions/core/policy/constraints.ts';
+import { operatorSynonyms, periodSynonyms, synonyms } from '../functions/core/policy/spellings.ts';
+import { odrlContext } from '../schemas/policy.ts';
+
+/** Terms that stand alone, each with what it means: editors offer them. */
+const oneOf = (terms: Record<string, string>) =>
+  z.union(Object.entries(terms).map(([term, meaning]) => z.literal(term).meta({ description: meaning })));
+
+/** Any URI, also prefixed or beginning with the placeholder of the gate's address. */
+const uri = z.string().regex(/^(\{base_url\}|[A-Za-z][A-Za-z0-9+.-]*:)/);
+
+const text = z.string();
+
+/** What JSON-LD allows in the place of a name: the name, an object with its `@id`, or a list of one of them. */
+const referenceTo = (name: z.ZodType) => {
+  const one = z.union([name, z.object({ '@id': name }), z.object({ uid: name })]);
+  return z.union([one, z.array(one).length(1)]);
+};
+
+/** A bare term, or a URI of which it is the last part. */
+const term = (terms: Record<string, string>) => referenceTo(z.union([oneOf(terms), uri]));
+
+/** JSON-LD does not tell a single value from a list of one. */
+const oneOrMore = (one: z.ZodType) => z.union([z.array(one), one]);
+
+/** Names an object or its kind, which the gate does not need. */
+const identity = { uid: text, type: referenceTo(text) };
+
+const thing = (shape: z.ZodRawShape) => z.strictObject({ ...shape, ...identity }).partial();
+
+const operandMeanings: Record<(typeof operands)[number] | 'publicKey', string> = {
+  rateLimit: 'How many calls may be made in any time of the length that the unit states.',
+  count: 'How many calls may be made in all.',
+  dateTime: 'When the call is made, compared with a date and time with an offset.',
+  timeOfDay: 'The time of day, such as 09:00, in the time zone that the unit states, else UTC.',
+  dayOfWeek: 'monday to sunday, in the time zone that the unit states, else UTC.',
+  agentKey: "The RFC 7638 thumbprint of the agent's key.",
+  method: "The HTTP method of the intent's endpoint.",
+  tag: 'The tags of the intent.',
+  service: 'The service of the intent: its service_id or its name.',
+  publicKey: 'The key that the agent presents, in an obligation to sign.',
+};
+
+const comparisonMeanings: Record<Comparison, string> = {
+  eq: 'is',
+  neq: 'is not',
+  gt: 'is above or after; in a prohibition, a limit',
+  gte: 'is at least, or not before',
+  lt: 'is below or before',
+  lte: 'is at most, or not after; in a permission, a limit',
+  within: 'is one of a list',
+};
+
+/** The same meanings under other names. */
+const renamed = (names: Record<string, string>, meanings: Record<string, string>) =>
+  Object.fromEntries(Object.entries(names).map(([name, meant]) => [name, meanings[meant] ?? '']));
+
+const operators = {
+  ...Object.fromEntries(comparisons.map((name) => [name, comparisonMeanings[name]])),
+  ...renamed(operatorSynonyms, comparisonMeanings),
+};
+
+const periodMeanings = Object.fromEntries(periodNames.map((name) => [name, `any ${name}, for rateLimit`]));
+
+const units = { ...periodMeanings, ...renamed(periodSynonyms, periodMeanings), UTC: 'the time zone of timeOfDay or dayOfWeek' };
+
+const zone = z
+  .string()
+  .regex(/^[A-Z][A-Za-z]+(\/[A-Z][\w+-]*)+$/)
+  .meta({ description: 'a time zone, such as Europe/Berlin, for timeOfDay and dayOfWeek' });
+
+const currency = z
+  .string()
+  .regex(/^[A-Z]{3}$/)
+  .meta({ description: 'a currency, such as EUR' });
+
+const parameter = z
+  .string()
+  .regex(/^parameters\/[^/]+$/)
+  .meta({ description: 'a parameter of the intents that the target names: parameters/amount' });
+
+const constraint: z.ZodType = z.lazy(() =>
+  thing({
+    leftOperand: referenceTo(z.union([oneOf(operandMeanings), parameter, uri])).meta({ description: 'What is compared.' }),
+    operator: term({ ...operators, use: 'in an obligation to sign, the same as eq' }),
+    rightOperand: z.unknown().meta({ description: 'What it is compared with: a constant, or a list of them for within.' }),
+    unit: referenceTo(z.union([oneOf(units), zone, uri])),
+    dataType: referenceTo(text),
+    and: oneOrMore(constraint),
+  }).meta({ description: 'A condition, or a limit of calls.' }),
+);
+
+/** An action: its name, or an object that also refines it. */
+const action = (terms: Record<string, string>) =>
+  z.union([term(terms), thing({ value: term(terms), refinement: oneOrMore(constraint) })]).meta({ description: 'What the rule is about.' });
+
+const intents = z.union([
+  oneOf({ '{base_url}/api/intents': 'every intent' }),
+  uri.meta({
+    description: 'one intent: {base_url}/api/intents/<intent_uid>; those of a namespace: {base_url}/api/intents?namespace=<namespace>',
+  }),
+]);
+
+const target = z
+  .union([referenceTo(intents), thing({ source: referenceTo(intents), refinement: oneOrMore(constraint) })])
+  .meta({ description: 'Which intents the rule covers.' });
+
+const money = z.number().positive();
+
+const duty = thing({
+  action: action({ pay: 'to pay for the permission', compensate: 'the same, as ODRL calls it' }),
+  target: referenceTo(uri).meta({ description: 'Duties that name the same target share one budget.' }),
+  amount: z
+    .union([
+      z.number().min(0).meta({ description: 'a price or a fee, which is shown' }),
+      z.strictObject({ price: money, budget: money }).partial().meta({ description: 'the price of a call, and the budget that pays it' }),
+    ])
+    .meta({ description: "In the currency's main unit." }),
+  unit: referenceTo(z.union([currency, uri])).meta({ description: 'The currency.' }),
+  timeInterval: z
+    .union([
+      oneOf({ P1D: 'any day', P7D: 'any week', P1M: 'any month', P1Y: 'any year' }),
+      z.string().regex(/^P(\d+Y)?(\d+M)?(\d+D)?(T(\d+H)?(\d+M)?(\d+S)?)?$/),
+    ])
+    .meta({ description: 'How long a budget lasts, or a fee is paid for.' }),
+});
+
+const permission = thing({
+  target,
+  action: action({ execute: 'to execute intents' }),
+  constraint: oneOrMore(constraint),
+  duty: oneOrMore(duty),
+});
+
+const prohibition = thing({
+  target,
+  action: action({ execute: 'to execute intents', exceedRateLimit: 'to exceed the limits that are stated' }),
+  constraint: oneOrMore(constraint),
+});
+
+const obligation = thing({
+  target: referenceTo(uri),
+  assignee: referenceTo(uri),
+  action: action({ sign: 'to sign the policy', signPayload: 'the same', observeRateLimit: 'to make no more calls than the limit states' }),
+  constraint: oneOrMore(constraint),
+});
+
+/** A policy file in all the spellings that {@link ../functions/core/policy/spellings.ts} reads. */
+const policyFile = z
+  .strictObject({
+    $schema: text,
+    '@context': z.union([z.literal(odrlContext), z.unknown()]),
+    uid: referenceTo(uri),
+    type: term({ Set: 'the usual type', Offer: 'an offer', Agreement: 'an agreement', Policy: 'the same as Set' }),
+    profile: referenceTo(uri),
+    permission: oneOrMore(permission).meta({ description: 'What agents may do. Nothing else is permitted.' }),
+    prohibition: oneOrMore(prohibition).meta({ description: 'What agents must not do, whatever is permitted.' }),
+    obligation: oneOrMore(obligation).meta({ description: 'What agents must do.' }),
+  })
+  .partial()
+  .meta({ title: 'Policy of an Intent Gate', description: 'The usage policy that agents sign.' });
+
+/** Members whose names have a prefix, and other names of members, are allowed but not offered. */
+const otherNames = `^(@|[a-z]+:|(${Object.keys(synonyms)
+  .filter((name) => /^\w+$/.test(name))
+  .join('|')})$)`;
+
+/**
+ * The JSON schema of policy files, for editors: they complete terms that stand alone, and mark names that nobody knows. It accepts whatever the
+ * gate reads, and more: synthesis decides. Draft 7 is what editors know best.
+ */
+export const policyFileSchema = (): object =>
+  z.toJSONSchema(policyFile, {
+    target: 'draft-7',
+    io: 'input',
+    reused: 'ref',
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.additionalProperties === false) jsonSchema.patternProperties = { [otherNames]: {} };
+    },
+  });
