@@ -5,6 +5,8 @@ import { type Action, serve } from './core/http/serve.ts';
 import { openAnswers } from './core/mcp/answer.ts';
 import { askFunction } from './core/mcp/ask-function.ts';
 import { type Endpoints, openTools, type ToolOptions } from './core/mcp/tools.ts';
+import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
+import { withNearest } from './core/search/nearest.ts';
 import { action as executeIntent } from './execute-intent.ts';
 import { action as getIntent } from './get-intent.ts';
 import { action as getPolicy } from './get-policy.ts';
@@ -12,6 +14,7 @@ import { action as searchIntents } from './search-intents.ts';
 
 export interface Deps extends ToolOptions {
   endpoints: Endpoints;
+  findPolicy: FindPolicy;
   /** of pages that may call the API, or `*` */
   allowedOrigins: readonly string[];
   /** of the product */
@@ -22,8 +25,11 @@ export interface Deps extends ToolOptions {
  * `POST /mcp`: the gate as a server of the Model Context Protocol (Streamable HTTP, stateless), for hosts that speak no other protocol. `/mcp/sign-in` is the same
  * for hosts that sign people in: it alone answers 401.
  */
-export const createAction = ({ endpoints, allowedOrigins, version, ...options }: Deps): Action => {
-  const answer = openAnswers(openTools(endpoints, options), version);
+export const createAction = ({ endpoints, findPolicy, allowedOrigins, version, ...options }: Deps): Action => {
+  const { searchIntents: search, getIntent, executeIntent } = endpoints;
+  const nearest = { search, findPolicy };
+  const own = { ...endpoints, getIntent: withNearest(getIntent, nearest), executeIntent: withNearest(executeIntent, nearest) };
+  const answer = openAnswers(openTools(own, options), version);
 
   return async (request) => {
     checkOrigin(request, allowedOrigins);
@@ -52,6 +58,7 @@ const { version, issueFunction, requireFreshSignature, signInClient, allowedOrig
 export const handler = serve(
   createAction({
     endpoints: { searchIntents, getIntent, getPolicy, issuePat: askFunction(issueFunction, '/api/pat/issue'), executeIntent },
+    findPolicy: openPolicy(loadPolicyTemplate()),
     isFreshRequired: requireFreshSignature === 'true',
     isSignInOffered: signInClient !== undefined,
     allowedOrigins: splitList(allowedOrigins),

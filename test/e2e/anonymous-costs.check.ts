@@ -84,6 +84,7 @@ const requests: Record<string, () => Request | Promise<Request>> = {
   'GET /api/services/{service_id}/description': () => ['GET', `/api/services/${service_id}/description`],
   'POST /mcp, search_intents': () => ['POST', '/mcp', { body: tool('search_intents', { query: 'country' }) }],
   'POST /mcp, get_intent': () => ['POST', '/mcp', { body: tool('get_intent', { intent_uid: uid }) }],
+  'POST /mcp, get_intent of an unknown uid': () => ['POST', '/mcp', { body: tool('get_intent', { intent_uid: `${uid}0` }) }],
   'POST /mcp, accept_policy': async () => ['POST', '/mcp', { body: tool('accept_policy', await issueBody()) }],
   'POST /mcp, execute_intent': () => ['POST', '/mcp', { body: tool('execute_intent', { intent_uid: uid, parameters, pat }) }],
   'GET /agents.json': () => ['GET', '/agents.json'],

@@ -2,6 +2,7 @@ import { createPublicKey, createSign, generateKeyPairSync, type KeyObject, rando
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { explainPolicy } from '../../functions/core/mcp/explain-policy.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { createAction } from '../../functions/mcp.ts';
 import { version } from '../../lib/version.ts';
 import { briefPage, fullIntent } from '../../schemas/intent.ts';
@@ -137,6 +138,20 @@ describe('a refusal says the next call', () => {
     ['arguments of search', 'search_intents', () => ({ page: 0, colour: 'red' }), 'INVALID_PARAMETER', 'call search_intents again'],
     ['no uid', 'get_intent', () => ({ intent_uid: 'nonsense' }), 'INVALID_PARAMETER', 'call get_intent again'],
     ['an unknown intent', 'get_intent', () => ({ intent_uid: 'a.example:none:v1' }), 'NOT_FOUND', 'Call search_intents'],
+    [
+      'a misspelt uid',
+      'get_intent',
+      () => ({ intent_uid: 'world.example:get-contry:v1' }),
+      'NOT_FOUND',
+      'Did you mean world.example:get-country:v1',
+    ],
+    [
+      'a misspelt uid',
+      'execute_intent',
+      async () => ({ ...country, intent_uid: 'word.example:get-country:v1', pat: await api.obtainPat() }),
+      'NOT_FOUND',
+      'Did you mean world.example:get-country:v1',
+    ],
     ['half of what accepting takes', 'accept_policy', () => ({ agent_id: 'me' }), 'INVALID_PARAMETER', 'call accept_policy again'],
     [
       'a signature over something else',
@@ -435,7 +450,8 @@ test.each<[string[], string, number]>([
 ])('with corsOrigins %j, a page of %s is answered %s', async (allowedOrigins, origin, status) => {
   const unasked = async () => ({ status: 500 });
   const endpoints = { searchIntents: unasked, getIntent: unasked, getPolicy: unasked, issuePat: unasked, executeIntent: unasked };
-  const steps = createAction({ endpoints, isFreshRequired: false, isSignInOffered: true, allowedOrigins, version });
+  const findPolicy = openPolicy(loadPolicyTemplate());
+  const steps = createAction({ endpoints, findPolicy, isFreshRequired: false, isSignInOffered: true, allowedOrigins, version });
   const headers = { 'Content-Type': 'application/json', Origin: origin };
   expect((await invoke(steps, { method: 'POST', path: '/mcp', headers, body: JSON.stringify(request('ping')) })).status).toBe(status);
 });

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { ApiError } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { signPat } from '../../functions/core/pat/token.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { createAction } from '../../functions/mcp.ts';
 import type { PatClaims } from '../../schemas/pat.ts';
 import { baseUrl, newAgent, requestPat, startGate } from '../support/gate.ts';
@@ -12,8 +13,9 @@ afterAll(() => gate.stop());
 
 const none: Action = async () => ({ status: 200, body: {} });
 const endpoints = { searchIntents: none, getIntent: none, getPolicy: none, issuePat: none, executeIntent: gate.openExecute() };
+const findPolicy = openPolicy(loadPolicyTemplate());
 const open = (changes: Partial<Parameters<typeof createAction>[0]> = {}) =>
-  createAction({ endpoints, isFreshRequired: false, isSignInOffered: true, allowedOrigins: [], version: '1', ...changes });
+  createAction({ endpoints, findPolicy, isFreshRequired: false, isSignInOffered: true, allowedOrigins: [], version: '1', ...changes });
 
 const issued = (await requestPat(gate.openIssue(), await newAgent())).body['proto-pat'];
 const claims = JSON.parse(Buffer.from(issued.split('.')[1], 'base64url').toString()) as PatClaims;

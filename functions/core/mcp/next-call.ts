@@ -44,6 +44,8 @@ function withoutPat({ details }: ApiError): string {
   return `${tellPerson}: the PAT that this connection is configured with is no longer valid. They can configure a new one, remove it so that you can call accept_policy and pass a PAT as pat${signIn}.`;
 }
 
+const joinWithOr = (names: string[]): string => new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(names);
+
 /** What a model can do about a refusal, in one sentence. */
 export function nextCall(tool: string, error: ApiError): string {
   const { code, details } = error;
@@ -55,6 +57,8 @@ export function nextCall(tool: string, error: ApiError): string {
     return 'Wait until the operators of this gate have approved this agent, then make the same call again with a new signature.';
   if (details.reason === 'intent_changed')
     return 'Call get_intent again. If it is still what you want, call execute_intent with its new digest.';
+  if (Array.isArray(details.nearest))
+    return `Did you mean ${joinWithOr(details.nearest)}? Call get_intent with the one that you mean, or search_intents to find another.`;
   if (code === 'TOO_MANY_REQUESTS') return `Make the same call again after ${details.retry_after_seconds} seconds, not earlier.`;
   if (code === 'INTENT_EXECUTION_FAILED') return afterFailure(error);
   const own = tool === 'execute_intent' ? nextCallsOfExecute[code] : undefined;

@@ -1,5 +1,6 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import { foldName, foldTag } from '../../../schemas/text.ts';
+import { editDistance } from '../edit-distance.ts';
 import { concerns, type JudgedIntent } from './conditions.ts';
 import { names } from './judge.ts';
 import type { Rule } from './reading.ts';
@@ -69,17 +70,4 @@ export function describeUnknown(kind: string, name: string, of: readonly string[
 function findNearest(name: string, of: readonly string[]): string | undefined {
   const distances = of.map((other) => ({ other, distance: editDistance(name.toLowerCase(), other.toLowerCase()) }));
   return distances.toSorted((a, b) => a.distance - b.distance)[0]?.other;
-}
-
-/** Levenshtein's distance. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + Number(a[i - 1] !== b[j - 1])));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }

@@ -1,0 +1,77 @@
+import { setTimeout } from 'node:timers/promises';
+import * as z from 'zod';
+import { splitIntentUid } from '../../../schemas/intent-uid.ts';
+import { ApiError } from '../api-error.ts';
+import { editDistance } from '../edit-distance.ts';
+import type { ApiRequest } from '../http/request.ts';
+import type { Action } from '../http/serve.ts';
+import { isObject } from '../json.ts';
+import { innerRequest } from '../mcp/inner-request.ts';
+import type { FindPolicy } from '../policy/policy.ts';
+import { isPermitted, isProhibited } from '../policy/scope.ts';
+import { questionWords } from './query.ts';
+import { wordsOf } from './text.ts';
+
+/** How many uids are suggested at most. */
+const maxNearest = 3;
+
+/** How long a refusal waits for suggestions, in milliseconds; after that, it goes without. */
+export const patienceMs = 1_000;
+
+/** A uid is a misspelt one if at most this part of it, without the version, has to change. */
+const misspelt = 1 / 4;
+
+const found = z.object({ intents: z.array(z.object({ intent_uid: z.string(), intent_name: z.string() })) });
+
+export interface NearestDeps {
+  /** the action of `GET /api/intents/search`: what it does not show is not suggested either */
+  search: Action;
+  findPolicy: FindPolicy;
+}
+
+/**
+ * Makes an action about one intent say which intents may have been meant if there is none of that uid: the refusal NOT_FOUND gets
+ * `details.nearest`, up to three uids that the policy does not rule out, the nearest first. That takes one search; if it fails or is late,
+ * the refusal stays as it was.
+ */
+export const withNearest =
+  (action: Action, deps: NearestDeps): Action =>
+  async (request) => {
+    try {
+      return await action(request);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') throw error;
+      const nearest = await Promise.race([findNearest(request, deps).catch(() => []), setTimeout(patienceMs, [], { ref: false })]);
+      throw nearest.length > 0 ? error.withDetails({ nearest }) : error;
+    }
+  };
+
+async function findNearest(request: ApiRequest, { search, findPolicy }: NearestDeps): Promise<string[]> {
+  const body = request.method === 'POST' ? request.json() : undefined;
+  const asked = isObject(body) ? String(body.intent_uid) : request.pathParameter('intent_uid');
+  const { namespace, slug } = splitIntentUid(asked);
+  // no filter: the namespace may be what is wrong
+  const query = { query: `${namespace} ${slug}`, view: 'brief', page_size: '100' };
+  const { intents } = found.parse((await search(innerRequest(request, { method: 'GET', query }))).body);
+  const { grants } = findPolicy(request.baseUrl);
+  const words = questionWords(slug);
+  return intents
+    .filter(({ intent_uid }) => isPermitted(grants.scope, intent_uid) && !isProhibited(grants, intent_uid))
+    .map(({ intent_uid, intent_name }) => {
+      const share = changedShare(asked, intent_uid);
+      const own = wordsOf(`${splitIntentUid(intent_uid).slug} ${intent_name}`);
+      return { intent_uid, share: share <= misspelt ? share : 1, isRelated: words.some((word) => own.includes(word)) };
+    })
+    .filter(({ share, isRelated }) => share < 1 || isRelated)
+    .sort((a, b) => a.share - b.share)
+    .slice(0, maxNearest)
+    .map(({ intent_uid }) => intent_uid);
+}
+
+const withoutVersion = (uid: string): string => uid.slice(0, uid.lastIndexOf(':')).toLowerCase();
+
+/** How much of a uid has to change to become the other one, from 0 to 1. */
+function changedShare(uid: string, other: string): number {
+  const [a, b] = [withoutVersion(uid), withoutVersion(other)];
+  return editDistance(a, b) / Math.max(a.length, b.length);
+}
