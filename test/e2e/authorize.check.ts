@@ -367,7 +367,7 @@ describe('who has not signed in', () => {
 describe('prompt=none', () => {
   test('renews while the policy is the one that was accepted', async () => {
     const client_id = clientHost.publish([redirectUri]);
-    expect(answerOf(await open(browser, { client_id, prompt: 'none' }))).toMatchObject({ error: 'consent_required', iss: base });
+    expect(answerOf(await open(browser, { client_id, prompt: 'none' }))).toMatchObject({ error: 'consent_required', iss: `${base}/oauth` });
     await decide(browser, stack, await open(browser, { client_id }));
     const silent = await open(browser, { client_id, prompt: 'none' });
     expect(silent.status).toBe(302);

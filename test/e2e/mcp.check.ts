@@ -233,7 +233,7 @@ test('a call with the digest of an intent is executed only while the intent is w
   expect(await callTool(client, 'execute_intent', { ...call, digest: earlier })).toMatchObject({
     isError: true,
     data: {
-      error: { code: 'CONFLICT', details: { reason: 'intent_changed', changed: ['category'], digest } },
+      error: { code: 'CONFLICT', details: { reason: 'intent_changed', changed: ['fields'], digest } },
       next: 'Call get_intent again. If it is still what you want, call execute_intent with its new digest.',
     },
   });

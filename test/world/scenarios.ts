@@ -21,6 +21,7 @@ import type { MemoryTable } from './memory-table.ts';
 import { answerOf, codeOf, codesOf, times, valuesOf } from './outcomes.ts';
 import { recordScenarios } from './record-scenarios.ts';
 import { searchScenarios } from './search-scenarios.ts';
+import { signInScenarios } from './sign-in-scenarios.ts';
 
 const noProof = {
   replays: { findRefusal: () => undefined, count: () => {} },
@@ -608,4 +609,5 @@ export const scenarios: Scenario[] = [
   ...recordScenarios,
   ...handlerScenarios,
   ...searchScenarios,
+  ...signInScenarios,
 ];

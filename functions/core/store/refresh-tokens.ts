@@ -79,7 +79,7 @@ export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 
       const isRotated = await table.update(keyOf(family), {
         UpdateExpression: 'SET #current = :next',
         // a write that took effect and whose answer was lost is sent again, and must recognise itself
-        ConditionExpression: '#current IN (:digest, :next)',
+        ConditionExpression: '#current = :digest OR #current = :next',
         ExpressionAttributeNames: { '#current': 'current' },
         ExpressionAttributeValues: { ':digest': digest, ':next': digestOf(secret) },
       });

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { openRefreshTokens } from '../../functions/core/store/refresh-tokens.ts';
+import { openSignIns } from '../../functions/core/store/sign-ins.ts';
+import type { Caller, Scenario } from './explore.ts';
+import { codesOf, times, valuesOf } from './outcomes.ts';
+
+const person = { subject: 'person', userName: 'user' };
+
+/** The first reading takes longer than it may, so that its turn is over while it goes on. */
+const oneAtATime: Scenario = {
+  name: 'descriptions of clients are read beside one that took too long',
+  promise: 'sign-in: of the descriptions that a person wants to be read, one is read at a time',
+  budget: { faults: 1, crashes: 1 },
+  prepare: async () => {
+    let reading = 0;
+    const startMs = Date.now();
+    return {
+      callers: [0, 6_000, 6_000].map((laterMs) => async ({ table, act }: Caller) => {
+        const read = async () => {
+          if (laterMs > 0) reading++;
+          const isAlone = reading <= 1;
+          await act('read the description', () => assert.ok(isAlone, 'two descriptions are read at once'));
+          if (laterMs > 0) reading--;
+        };
+        await openSignIns(table).oneAtATime(person, startMs + laterMs, read);
+      }),
+      check: ({ outcomes }) => {
+        for (const code of codesOf(outcomes)) assert.equal(code, 'SERVICE_UNAVAILABLE');
+      },
+    };
+  },
+};
+
+const renewed: Scenario = {
+  name: 'one refresh token is used three times',
+  promise: 'sign-in: of any number of requests with a refresh token one gets the next, and if there were others, nobody can use that',
+  budget: { faults: 1, crashes: 1 },
+  prepare: async (before) => {
+    const grant = { subject: 'person', clientId: 'client', resource: 'https://api.example/mcp', policy: 'policy', generation: 'first' };
+    const token = await openRefreshTokens(before).start('f'.repeat(43), grant, Date.now(), 3_600);
+    return {
+      callers: times(3, () => async ({ table }: Caller) => {
+        const tokens = openRefreshTokens(table);
+        const found = await tokens.find(token, Date.now());
+        return found && (await tokens.rotate(found));
+      }),
+      check: async ({ outcomes, table, isFaultless }) => {
+        for (const code of codesOf(outcomes)) assert.equal(code, 'SERVICE_UNAVAILABLE');
+        const next = valuesOf(outcomes).filter((value) => value !== undefined);
+        assert.ok(next.length <= 1, 'a refresh token was replaced twice');
+        if (!isFaultless) return;
+        assert.equal(next.length, 1, 'a refresh token was refused to all');
+        assert.equal(await openRefreshTokens(table).find(String(next[0]), Date.now()), undefined, 'a token that was used twice is of use');
+      },
+    };
+  },
+};
+
+export const signInScenarios: Scenario[] = [oneAtATime, renewed];
