@@ -88,7 +88,7 @@ export function addImport(program: CommandUnknownOpts): void {
       }
       const plan = { ...keepUids(planned, standing.intents, version), notes };
       const intents = options.draft ? plan.intents.map((intent) => ({ ...intent, draft: true })) : plan.intents;
-      const wanted = { service: plan.service, intents, into, keepsDrafts: true };
+      const wanted = { service: plan.service, intents, into, keepsSettings: true };
       const compared = await compareService(context, wanted, concurrency, dryRun, standing);
       const changes = keepOlder(compared, plan.intents, standing.intents, options.deprecateOlder === true);
       showFiles(terminal, loaded);

@@ -14,8 +14,8 @@ export interface Wanted {
   intents: readonly IntentInput[];
   /** the service that is meant, whatever its name; its own record is then left as it is */
   into?: Service | undefined;
-  /** an intent that stands remains a draft, or public, as it is */
-  keepsDrafts?: boolean;
+  /** what no document says, and an admin may have set on an intent, stays as it is: `draft`, `fields` and `strict` */
+  keepsSettings?: boolean;
 }
 
 /** What it takes to bring a record into the wanted state. */
@@ -109,9 +109,8 @@ export async function compareService(
   };
   await withProgress(terminal, 'Comparing', wanted.intents, concurrency, async (intent) => {
     const stands = standing.get(intent.intent_uid) ?? (isThorough ? await findIntent(api, intent.intent_uid) : undefined);
-    const { draft, ...definition } = intent;
-    const isDraft = wanted.keepsDrafts && stands ? stands.record.draft : draft;
-    const change = compareRecord(stands, { ...definition, ...(isDraft && { draft: true }) }, normalizeIntent);
+    const input = wanted.keepsSettings && stands ? keepSettings(intent, stands.record) : intent;
+    const change = compareRecord(stands, input, normalizeIntent);
     if (stands !== undefined && stands.record.service_id !== serviceId) changes.foreign.push(intent.intent_uid);
     else if (change.kind === 'same') changes.unchanged++;
     else changes.intents.push(change);
@@ -124,6 +123,14 @@ export async function compareService(
 const keepNamespace = (service: ServiceInput, found: Found<Service> | undefined): ServiceInput => ({
   ...(found?.record.namespace !== undefined && { namespace: found.record.namespace }),
   ...service,
+});
+
+/** Without its `fields`, an intent would let more of the answers out than an admin has allowed. */
+const keepSettings = (intent: IntentInput, { draft, fields, strict }: FullIntent): IntentInput => ({
+  ...intent,
+  draft,
+  ...(fields !== undefined && { fields }),
+  ...(strict !== undefined && { strict }),
 });
 
 function findOtherOrigins({ service, intents, into }: Wanted): string[] {

@@ -19,6 +19,8 @@ export const normalizeIntent = (given: IntentInput | FullIntent): IntentInput =>
   ...(given.tags?.length && { tags: given.tags }),
   ...(given.deprecated && { deprecated: true }),
   ...(given.draft && { draft: true }),
+  ...(given.fields !== undefined && { fields: given.fields }),
+  ...(given.strict && { strict: true }),
   endpoint: {
     method: given.endpoint.method,
     url: given.endpoint.url,

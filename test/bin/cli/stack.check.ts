@@ -291,6 +291,32 @@ describe('import', () => {
     expect((await run(['import', join(api, 'openapi.json'), '--dry-run', '--json'])).code).toBe(1);
   });
 
+  test('keeps what only an admin sets: what may leave the gate, and whether answers are refused', async () => {
+    await succeed('import', await writeDocument('settings', '1', ['a', 'b']));
+    const uid = 'settings.example:a:v1';
+    const settings = { fields: ['/name'], strict: true, draft: true };
+    const file = join(folder, 'settings-a.json');
+    await writeFile(file, JSON.stringify({ ...(await succeedJson('intents', 'show', uid)), ...settings }));
+    await succeed('intents', 'update', uid, '--file', file);
+    const kept = join(folder, 'settings-kept.json');
+    await writeFile(kept, await succeed('export', '--service', 'settings', '--json'));
+    expect(JSON.parse(await readFile(kept, 'utf8')).services[0].intents[0]).toMatchObject({ intent_uid: uid, ...settings });
+
+    const again = await writeDocument('settings', '1', ['a', 'b']);
+    expect(await succeedJson('import', again)).toMatchObject({ update: [], unchanged: 2 });
+    // another summary, so that both intents are written again
+    await writeFile(again, (await readFile(again, 'utf8')).replaceAll('"operationId"', '"summary":"Do it","operationId"'));
+    expect((await succeedJson('import', again)).applied).toMatchObject({ updated: 2, failed: [] });
+    expect(await succeedJson('intents', 'show', uid)).toMatchObject({ ...settings, intent_name: expect.stringContaining('Do it') });
+    expect(await succeedJson('intents', 'show', 'settings.example:b:v1')).not.toHaveProperty('fields');
+
+    // a file says everything: what it leaves out goes, and that is shown before
+    const file2 = JSON.parse(await readFile(kept, 'utf8'));
+    delete file2.services[0].intents[0].fields;
+    await writeFile(kept, JSON.stringify(file2));
+    expect((await run(['diff', kept])).stdout).toContain('/fields: ["/name"] -> nothing');
+  });
+
   test('sets header fields for the service, keeps those that it has, and names the command for the credential', async () => {
     const file = join(folder, 'fields.json');
     const parameters = ['Api-Version', 'X-Trace', 'token'].map((name) => ({ name, in: 'header', schema: { type: 'string' } }));

@@ -80,7 +80,7 @@ export async function dryRun({ files }: Dropped, { baseUrl, isDraft, main }: Imp
       const { plan: planned, ...reading } = headers ? await planner.plan(headers) : first;
       const plan = keepUids(planned, standing.intents);
       const intents = isDraft ? plan.intents.map((intent) => ({ ...intent, draft: true })) : plan.intents;
-      const wanted = { service: plan.service, intents, keepsDrafts: true };
+      const wanted = { service: plan.service, intents, keepsSettings: true };
       const compared = await compareService(context, wanted, concurrency, true, standing);
       const changes = keepOlder(compared, plan.intents, standing.intents, false);
       return { ...reading, plan, changes };

@@ -111,6 +111,13 @@ describe('a registry file', () => {
     });
   });
 
+  test('has every member that an intent can have, but the version, which its uid says', () => {
+    const settings = { category: 'c', tags: ['t'], deprecated: true, draft: true, fields: ['/a'], strict: true };
+    const full = normalizeIntent(intent('a:b:v1', settings));
+    expect(full).toMatchObject(settings);
+    expect(Object.keys({ ...full, version: 'v1' }).sort()).toEqual(Object.keys(intentInput.shape).sort());
+  });
+
   test('contains a uid only once', () => {
     const file = {
       registry: 1,
