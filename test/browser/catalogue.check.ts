@@ -44,6 +44,19 @@ given('the catalogue', () => {
       endpoint: service.url,
       tags: [hostileTexts.markup.slice(0, 60)],
     });
+    await api?.asAdmin('POST', `/api/services/${service_id}/intents`, {
+      intent_uid: 'forms.example:order:v1',
+      intent_name: 'Order',
+      description: 'Orders something',
+      input_parameters: [
+        { name: 'note', type: 'string' },
+        { name: 'article', type: 'string', required: true },
+        { name: 'colour', type: 'string' },
+        { name: 'amount', type: 'integer', required: true },
+      ],
+      output_parameters: [],
+      endpoint: service.url,
+    });
   }, 90_000);
   afterAll(async () => {
     await browser?.close();
@@ -95,6 +108,25 @@ given('the catalogue', () => {
     // The policy is accepted already, for as long as the tab is open.
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByText(/58 of 60 calls are left/).waitFor();
+    await page.close();
+  });
+
+  test('asks first for what is required', async () => {
+    const page = await open(intentAt('forms.example:order:v1'));
+    await page.locator('#parameter-3').waitFor();
+    const labels = await page.locator('label[for^="parameter-"]').allInnerTexts();
+    expect(labels).toEqual(['article (required)', 'amount (required)', 'note', 'colour']);
+    await page.close();
+  });
+
+  test('says of an intent that is not there what helps on this page', async () => {
+    const page = await open(intentAt('world.example:none:v1'));
+    const failure = page.getByRole('alert').first();
+    await failure.waitFor();
+    expect(await failure.innerText()).toContain('No intent has this intent_uid. Find one with the search.');
+    expect(await failure.getByRole('button').count()).toBe(0);
+    // the browser reports the 404 itself
+    expect(browser.complaints.splice(0).filter((complaint) => !complaint.includes('404'))).toEqual([]);
     await page.close();
   });
 

@@ -65,7 +65,7 @@ export const isUnauthorized = (error: unknown): boolean => error instanceof Refu
 
 /** What is said to people about a failure: always a sentence, and what the gate calls the request, for its operators. */
 export function describeFailure(error: unknown): string {
-  if (error instanceof Refusal) return error.message;
+  if (error instanceof Refusal) return error.message.replace('with GET /api/intents/search', 'with the search');
   if (error instanceof IntentGateError && error.code === 'UNREACHABLE') return 'The gate does not answer. Nothing is lost: try again.';
   return error instanceof Error ? error.message : String(error);
 }

@@ -10,19 +10,21 @@ interface FieldsProps {
   onTyped(typed: Typed): void;
 }
 
-/** A field for each parameter of an intent. */
+/** A field for each parameter of an intent, those that must be filled in first. */
 export const ParameterFields = ({ definitions, typed, issues, onTyped }: FieldsProps) => (
   <>
-    {definitions.map((definition, at) => (
-      <ParameterField
-        key={definition.name}
-        id={`parameter-${at}`}
-        definition={definition}
-        text={typed[definition.name] ?? ''}
-        problems={issues.filter(({ path }) => isAt(path, definition.name)).map(({ problem }) => problem)}
-        onText={(text) => onTyped({ ...typed, [definition.name]: text })}
-      />
-    ))}
+    {definitions
+      .toSorted((a, b) => Number(b.required ?? false) - Number(a.required ?? false))
+      .map((definition, at) => (
+        <ParameterField
+          key={definition.name}
+          id={`parameter-${at}`}
+          definition={definition}
+          text={typed[definition.name] ?? ''}
+          problems={issues.filter(({ path }) => isAt(path, definition.name)).map(({ problem }) => problem)}
+          onText={(text) => onTyped({ ...typed, [definition.name]: text })}
+        />
+      ))}
   </>
 );
 

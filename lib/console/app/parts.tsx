@@ -34,6 +34,8 @@ export function Heading({ children, title }: { children: ComponentChildren; titl
 export function Failure({ error, retry }: { error: unknown; retry?: (() => void) | undefined }) {
   if (error === undefined) return null;
   const requestId = error instanceof Refusal ? error.requestId : undefined;
+  // what is not there is not there the second time
+  const isMissing = error instanceof Refusal && error.status === 404;
   return (
     <div class="failure" role="alert">
       <p>
@@ -49,7 +51,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: (() => void)
           <SignIn />
         </p>
       )}
-      {retry && (
+      {retry && !isMissing && (
         <button type="button" onClick={retry}>
           Try again
         </button>
