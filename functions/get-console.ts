@@ -9,6 +9,7 @@ export interface Deps {
   /** where admins sign in; none if they cannot here */
   signIn?: Deployment['signIn'];
   localUpstreams?: readonly string[];
+  offersSignIn?: true;
 }
 
 /** The page runs its own files and calls this gate, and the user pool for tokens; nothing else. Pictures are those in answers of intents, as data. */
@@ -27,9 +28,9 @@ const securityPolicy = (signIn: Deployment['signIn']): string =>
 
 /** `GET /console`: the catalogue and the console. It is the same page for everybody; what it shows it reads with what whoever uses it may read. */
 export const createAction =
-  ({ readConsole, signIn, localUpstreams }: Deps): Action =>
+  ({ readConsole, signIn, ...known }: Deps): Action =>
   async ({ baseUrl }) => {
-    const text = fillConsole(readConsole(), { publicUrl: baseUrl, ...(signIn && { signIn }), ...(localUpstreams && { localUpstreams }) });
+    const text = fillConsole(readConsole(), { publicUrl: baseUrl, ...(signIn && { signIn }), ...known });
     const headers = {
       'Content-Type': 'text/html; charset=utf-8',
       'Content-Security-Policy': securityPolicy(signIn),
@@ -43,13 +44,15 @@ export const createAction =
 const {
   signInDomain: domain,
   consoleClient: clientId,
+  signInClient,
   localUpstreams,
-} = readEnvironment([], ['signInDomain', 'consoleClient', 'localUpstreams']);
+} = readEnvironment([], ['signInDomain', 'consoleClient', 'signInClient', 'localUpstreams']);
 
 export const handler = serve(
   createAction({
     readConsole,
     ...(domain && clientId && { signIn: { domain, clientId } }),
+    ...(signInClient && { offersSignIn: true }),
     ...(localUpstreams && { localUpstreams: splitList(localUpstreams) }),
   }),
 );

@@ -546,7 +546,7 @@ const rows = [
     summary: 'Find and run intents, and administer them, in a browser',
     success: 200,
     errors: [],
-    needs: { documents: 'console', adminSignIn: true },
+    needs: { documents: 'console', adminSignIn: true, signIn: true },
   },
   {
     ...open,

@@ -18,6 +18,7 @@ import {
   type TestBrowser,
 } from '../support/sign-in.ts';
 import { startTable } from '../support/table.ts';
+import { startUpstream } from '../support/upstream.ts';
 import { startApi } from './api.ts';
 
 const [database, clientHost] = await Promise.all([startTable(), startClientHost()]);
@@ -207,6 +208,15 @@ describe('clients', () => {
   });
 });
 
+test('a description that is never answered is given up', async () => {
+  const host = await startUpstream(() => {});
+  try {
+    expectRefused(await open(browser, { client_id: `http://127.0.0.1:${host.port}/client.json` }), /cannot be read/);
+  } finally {
+    await host.stop();
+  }
+});
+
 describe('redirect URIs are compared character by character', () => {
   test.each([
     'https://host.example/callback/',
@@ -374,6 +384,16 @@ describe('prompt=none', () => {
     expect((await exchange(answerOf(silent).code ?? '', { client_id })).status).toBe(200);
   });
 
+  test('leads only to the address that the person was shown', async () => {
+    const other = 'https://host.example/other';
+    const client_id = clientHost.publish([redirectUri, other]);
+    await decide(browser, stack, await open(browser, { client_id }));
+    expect(answerOf(await open(browser, { client_id, prompt: 'none' }))).toMatchObject({ code: expect.any(String) });
+    const page = await open(browser, { client_id, redirect_uri: other, prompt: 'none' });
+    expect(page.next).toMatch(/^https:\/\/host\.example\/other\?/);
+    expect(answerOf(page)).toMatchObject({ error: 'consent_required' });
+  });
+
   test('is not for programs on the machine of the person, which others may stand in for', async () => {
     const redirect_uri = 'http://127.0.0.1:5123/callback';
     await decide(browser, stack, await open(browser, { redirect_uri }));
@@ -497,6 +517,31 @@ describe('over https, in one process', () => {
     expect((await invoke(finish, { path: '/oauth/signed-in', query: { code: 'c', state }, headers: { Cookie: unprefixed } })).status).toBe(
       400,
     );
+  });
+
+  test('one description is read at a time for a person', async () => {
+    const client_id = 'https://host.example/client.json';
+    const asked = Promise.withResolvers<void>();
+    const document = Promise.withResolvers<{ client_id: string; redirect_uris: string[] }>();
+    const reading = openClients([], () => {
+      asked.resolve();
+      return document.promise;
+    });
+    const rest = { signIns, userPool, findPolicy: openPolicy(template), patLifeSeconds: 900, signInSeconds: 43_200 };
+    const ask = async (clients: typeof reading) =>
+      invoke(createAuthorize({ ...rest, clients }), {
+        path: '/oauth/authorize',
+        query: { ...query, client_id, redirect_uri: redirectUri },
+        headers: { Cookie: await cookieOf() },
+      });
+    const first = ask(reading);
+    await asked.promise;
+    const readAtOnce = openClients([], async () => ({ client_id, redirect_uris: [redirectUri] }));
+    const refused = await ask(readAtOnce);
+    expect([refused.status, refused.body]).toEqual([503, expect.stringContaining('Another program is being looked up for you.')]);
+    document.resolve({ client_id, redirect_uris: [redirectUri] });
+    expect((await first).status).toBe(200);
+    expect((await ask(readAtOnce)).status).toBe(200);
   });
 
   test.each([

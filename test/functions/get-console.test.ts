@@ -37,6 +37,11 @@ test('where admins may sign in, it may also ask the user pool for tokens', async
   );
 });
 
+test('where people may sign in for programs, it knows that there is a second address for MCP', async () => {
+  const { body } = await answer(createAction({ readConsole: () => html, offersSignIn: true }), { path: '/console' });
+  expect(body).toContain('&quot;offersSignIn&quot;:true');
+});
+
 test('it has only relative addresses, of existing files', () => {
   const addresses = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, address = '']) => address);
   expect(addresses.filter((address) => /^(\/|https?:)/.test(address))).toEqual([]);

@@ -11,6 +11,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { startStack } from '../../bin/local/stack.ts';
+import { issuerOf } from '../../functions/core/sign-in/metadata.ts';
 import { decide, openAuthorization, openBrowser } from '../support/sign-in.ts';
 
 const packageName = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
@@ -46,8 +47,8 @@ for (const scenario of scenarios) {
   if (code !== 0) failed.push(scenario);
 }
 
-const client = ['--client-id', 'intent-gate-public', '--resource', `${baseUrl}/mcp`, '--port', String(await findFreePort())];
-const authorization = start(['authorization', '--url', baseUrl, ...client]);
+const client = ['--client-id', 'intent-gate-public', '--resource', `${baseUrl}/mcp/sign-in`, '--port', String(await findFreePort())];
+const authorization = start(['authorization', '--url', issuerOf(baseUrl), ...client]);
 const exit = once(authorization, 'exit');
 let isSignedIn = false;
 for await (const line of createInterface({ input: authorization.stdout })) {

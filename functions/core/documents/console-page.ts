@@ -13,6 +13,8 @@ export interface Deployment {
     domain: string;
     clientId: string;
   };
+  /** people can sign in for programs, at a second address of the MCP server */
+  offersSignIn?: true;
   /** hosts on the developer's own network that intents may call; in a local stack only */
   localUpstreams?: readonly string[];
 }

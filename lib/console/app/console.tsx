@@ -3,6 +3,7 @@ import { useRef } from 'preact/hooks';
 import { Calls } from './calls.tsx';
 import { Catalogue } from './catalogue.tsx';
 import { Consent } from './consent.tsx';
+import { deployment } from './deployment.ts';
 import { IntentView } from './intent.tsx';
 import { Heading } from './parts.tsx';
 import { PolicyView } from './policy.tsx';
@@ -59,6 +60,15 @@ function Page() {
         <p>
           For programs: <a href="docs">reference</a>, <a href="openapi.json">OpenAPI document</a>,{' '}
           <a href="agents.json">description for agents</a>.
+        </p>
+        <p>
+          For MCP hosts: <code>{deployment.publicUrl}/mcp</code>
+          {deployment.offersSignIn && (
+            <>
+              , or <code>{deployment.publicUrl}/mcp/sign-in</code> if the host signs people in
+            </>
+          )}
+          .
         </p>
       </footer>
       <Consent />
