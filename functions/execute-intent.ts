@@ -33,7 +33,7 @@ import { carriesCredential } from './core/relay/credential.ts';
 import { cutAnswer } from './core/relay/cut.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { buildRequest } from './core/relay/request.ts';
-import { selectFields } from './core/relay/select-fields.ts';
+import { selectAllowed, selectFields } from './core/relay/select-fields.ts';
 import { findMismatch, type Intents, openIntents } from './core/store/intents.ts';
 import { openPolicyArchive } from './core/store/policy-archive.ts';
 import { requireIntent } from './core/store/require-intent.ts';
@@ -171,7 +171,7 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
         throw error instanceof ApiError ? narrowRefusal(error, intent) : error;
       });
       // so may an answer that was kept, and a replay may ask for other fields of it
-      const allowed = selectFields(response.body as JsonObject, intent.fields);
+      const allowed = selectAllowed(response.body as JsonObject, intent);
       const { body: shown, cut } = cutAnswer(selectFields(allowed, fields) as JsonObject, max_bytes);
       return { ...response, body: shown, headers: { ...response.headers, ...(cut && describeCut(cut)) } };
     };

@@ -175,7 +175,7 @@ const rows = [
     needs: {
       table: {
         agent: ['get', 'getAll', 'put', 'update', 'delete'],
-        agentKey: ['getAll', 'update'],
+        agentKey: ['getAll', 'put', 'update'],
         agentList: ['get', 'put', 'update'],
         limit: ['get', 'put', 'update'],
         jti: ['put'],
@@ -658,7 +658,7 @@ const rows = [
         signInCode: ['get'],
         refreshFamily: ['get', 'put', 'update', 'delete'],
         agent: ['get', 'getAll', 'put', 'update', 'delete'],
-        agentKey: ['getAll'],
+        agentKey: ['getAll', 'put'],
         agentList: ['get', 'put', 'update'],
         limit: ['get', 'put', 'update'],
         jti: ['put'],

@@ -27,7 +27,7 @@ export const run = benchmark(usage, { rounds: 7, only: '' }, async ({ rounds, on
   const rows = endpoints.filter(({ name }) => !only || only.split(',').includes(name));
   const nothing = mkdtempSync(join(tmpdir(), 'cold-'));
   writeFileSync(join(nothing, 'index.mjs'), "export const handler = async () => ({ statusCode: 200, body: 'hello' });");
-  const stack = await startStack({ port: 0, demo: false, quiet: true, environment: { POWERTOOLS_LOG_LEVEL: 'ERROR' } });
+  const stack = await startStack({ port: 0, demo: false, quiet: true, environment: { LOG_LEVEL: 'ERROR' } });
   const toStart = ({ name, method, path }: Endpoint): Started => {
     const pathParameters = { intent_uid: 'world.example:get-country:v1', service_id: '01HZZZZZZZZZZZZZZZZZZZZZZZ', agent_id: 'agent' };
     return { ...stack.definitionOf(name), name, event: benchEvent({ method, path, pathParameters, baseUrl: stack.base_url }) };

@@ -45,7 +45,7 @@ export const run = benchmark(usage, { executions: 2_000, concurrency: 16 }, asyn
   const warmUp = warmUpOf(executions);
   const { folder, environment } = stack.definitionOf('execute-intent');
   const { latenciesMs, ...rest } = await runAlone(
-    { folder, environment: { ...environment, POWERTOOLS_LOG_LEVEL: 'SILENT', NODE_OPTIONS: nodeOptions } },
+    { folder, environment: { ...environment, LOG_LEVEL: 'SILENT', NODE_OPTIONS: nodeOptions } },
     { event: benchEvent({ method: 'POST', path, baseUrl, ...execution }), warmUp, runs: executions },
   );
   const { busyMs } = await dynamo.ask<TableWork>();

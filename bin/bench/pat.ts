@@ -90,7 +90,7 @@ async function repeat({ act, atOnce = 1 }: Task, seconds: number): Promise<{ cou
 /** Asks the function, in this process, for PATs as several agents in turn. */
 async function openIssue({ stack }: BenchedGate): Promise<() => Promise<string>> {
   const { folder, environment } = stack.definitionOf('issue-pat');
-  Object.assign(process.env, environment, { POWERTOOLS_LOG_LEVEL: 'SILENT' });
+  Object.assign(process.env, environment, { LOG_LEVEL: 'SILENT' });
   const { handler }: { handler: LambdaHandler } = await import(pathToFileURL(join(folder, 'index.mjs')).href);
   const { body: policy } = await openHttp({ url: stack.base_url }).send('GET', '/api/policy');
   const bodies = await Promise.all(

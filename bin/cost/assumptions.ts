@@ -31,7 +31,7 @@ export const assumptions = {
   indexBytes: [2_000, 'bytes in the search index for each intent'],
   keptAnswerBytes: [1_500, 'bytes that are kept for two days for each `Idempotency-Key`'],
   executionLogBytes: [1_220, 'bytes of log that an execution writes, measured'],
-  issueLogBytes: [500, 'bytes of log that a request for a PAT writes besides, measured'],
+  issueLogBytes: [470, 'bytes of log that a request for a PAT writes besides, measured'],
   answerLogBytes: [335, 'bytes of log that another request writes, measured'],
   platformLogBytes: [650, "bytes of Lambda's own two lines for each run, by their published form"],
   accessLogBytes: [300, "bytes of API Gateway's line for each request, measured"],

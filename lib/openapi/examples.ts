@@ -230,7 +230,7 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
     'update-service': { path: { service_id: serviceId }, body: renamed, answer: saved(renamed) },
     'put-service-credential': {
       path: { service_id: serviceId },
-      body: { headers: { 'X-Api-Key': 'k-29f81c7a' }, query: { tenant: '4711' } },
+      body: { headers: { 'X-Api-Key': 'k-29f81c7a' }, query: { tenant: 'harbour-4711' } },
       answer: {
         service_id: serviceId,
         headers: ['X-Api-Key'],

@@ -66,7 +66,7 @@ const api =
     ? undefined
     : await startApi({
         demo: true,
-        environment: { POWERTOOLS_LOG_LEVEL: 'INFO' },
+        environment: { LOG_LEVEL: 'INFO' },
         onAnswered: ({ method, path, status }) => answered.push(`${method} ${path} ${status}`),
         onLog: (_, functionName) => ran.push(functionName),
       });

@@ -116,7 +116,11 @@ describe('functions', () => {
 describe('the API', () => {
   test('has the methods of the endpoint table, each with its own function, and an answer to every other method', () => {
     const methods = listMethods(synthesize({ aliases: false }));
-    const expected = deployed.flatMap(({ method, path }) => [
+    const everyPath = deployed.flatMap(({ further = [], ...row }) => [
+      row,
+      ...further.filter(({ onlyWith }) => !onlyWith).map(({ path }) => ({ ...row, path })),
+    ]);
+    const expected = everyPath.flatMap(({ method, path }) => [
       `${method} ${path}`,
       `ANY ${path}`,
       ...(method === 'GET' ? [`HEAD ${path}`] : []),

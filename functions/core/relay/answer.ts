@@ -6,7 +6,7 @@ import { checkOutput } from '../parameters/compile.ts';
 import type { UpstreamAnswer } from './call.ts';
 import { type Content, readContent, redact, toBody } from './content.ts';
 import type { LostContent } from './content-coding.ts';
-import { selectFields } from './select-fields.ts';
+import { selectAllowed } from './select-fields.ts';
 
 type Outputs = Pick<Intent, 'output_parameters' | 'fields' | 'strict'>;
 
@@ -38,7 +38,7 @@ export function mapAnswer(answer: UpstreamAnswer, intent: Outputs): MappedAnswer
   const content = read(answer, intent);
   const body = toBody(content, intent.output_parameters);
   const issues = [...checkOutput(intent.output_parameters, body), ...(content.kind === 'text' && content.isBrokenJson ? [brokenJson] : [])];
-  return { body: selectFields(body, intent.fields) as JsonObject, issues };
+  return { body: selectAllowed(body, intent) as JsonObject, issues };
 }
 
 const brokenJson: Issue = {
@@ -134,7 +134,7 @@ function shownBody(answer: UpstreamAnswer, intent: Outputs): { upstream_body?: J
 function narrowShownBody<T extends { upstream_body?: unknown }>(details: T, { fields }: Pick<Outputs, 'fields'>): T {
   const { upstream_body: body, ...others } = details;
   if (body === undefined || fields === undefined) return details;
-  const selected = selectFields(body as JsonValue, fields);
+  const selected = selectAllowed(body as JsonValue, { fields });
   const isNothing = typeof selected !== 'object' || selected === null || Object.keys(selected).length === 0;
   return (isNothing ? others : { ...others, upstream_body: selected }) as T;
 }

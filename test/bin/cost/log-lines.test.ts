@@ -15,7 +15,7 @@ let upstream: Awaited<ReturnType<typeof startUpstream>>;
 beforeAll(async () => {
   // As on Lambda. The logger and the metrics read these when they are made.
   Object.assign(process.env, {
-    POWERTOOLS_LOG_LEVEL: 'INFO',
+    LOG_LEVEL: 'INFO',
     POWERTOOLS_METRICS_DISABLED: 'false',
     AWS_LAMBDA_FUNCTION_NAME: 'IntentGate-executeintentFunction0B3F9D2E-8KQv3bTq0sWm',
     _X_AMZN_TRACE_ID: 'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=557abcec3ee5a047;Sampled=1',

@@ -10,7 +10,7 @@ const stack = await startStack({
   demo: false,
   quiet: true,
   context: { protocol: 'uim' },
-  environment: { POWERTOOLS_LOG_LEVEL: 'INFO' },
+  environment: { LOG_LEVEL: 'INFO' },
   onAnswered: (entry) => answered.push(entry),
   onLog: (line) => lines.push(line),
 });

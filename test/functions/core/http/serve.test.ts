@@ -9,7 +9,6 @@ import { awsClientSettings } from '../../../../functions/core/aws-client.ts';
 import { ok, revalidated } from '../../../../functions/core/http/response.ts';
 import { type Action, serve, serveSchedule } from '../../../../functions/core/http/serve.ts';
 import { currentSignal } from '../../../../functions/core/invocation.ts';
-import { log } from '../../../../functions/core/log.ts';
 import { keys } from '../../../../functions/core/store/keys.ts';
 import { openTable } from '../../../../functions/core/store/table.ts';
 import { errorBody } from '../../../../schemas/errors.ts';
@@ -31,7 +30,7 @@ afterEach(() => {
 /** The lines that are written to the log from here on. */
 function captureLog(): string[] {
   const lines: string[] = [];
-  log.setLogLevel('INFO');
+  process.env.LOG_LEVEL = 'INFO';
   for (const stream of [process.stdout, process.stderr]) {
     jest.spyOn(stream, 'write').mockImplementation((text) => lines.push(String(text).replace(/\n$/, '')) > 0);
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { JsonValue } from '../../../../functions/core/json.ts';
-import { selectFields } from '../../../../functions/core/relay/select-fields.ts';
+import { selectAllowed, selectFields } from '../../../../functions/core/relay/select-fields.ts';
 
 const answer: JsonValue = {
   id: 7,
@@ -32,5 +32,18 @@ describe('selectFields', () => {
         expect(selectFields(value, pointers)).toEqual(value);
       }),
     );
+  });
+});
+
+describe('selectAllowed', () => {
+  test.each([
+    [['/items/1/name'], { items: [null, { name: 'b' }] }],
+    [['/items/0', '/items/2/name'], { items: [{ name: 'a', id: 1 }, null, { name: 'c' }] }],
+    [['/items/name', '/total'], { items: [{ name: 'a' }, { name: 'b' }, { name: 'c' }], total: 3 }],
+    [['/items/7'], {}],
+  ])('selects the same once more by %j', (fields, expected) => {
+    const items = ['a', 'b', 'c'].map((name, at) => ({ name, id: at + 1 }));
+    const allowed = selectAllowed({ items, total: 3, secret: 's' }, { fields });
+    expect([allowed, selectAllowed(allowed, { fields })]).toEqual([expected, expected]);
   });
 });
