@@ -96,6 +96,8 @@ const needed = (condition: ReturnType<typeof listConditions>[number]): Job => ({
       const { count, violation } = await lane.play({ name, seconds: name === known?.scenario ? 30 : 3, seed, change });
       n += count;
       if (!violation) continue;
+      const { violation: broken } = await lane.play({ name, seconds: 30, seed, script: violation.script });
+      if (broken) return { promise, tried: `schedule of "${name}" that fails with the condition, too`, n, violation: broken };
       needs[condition.id] = { scenario: name, script: violation.script.split('\n').map((line) => line.replace(/ \(.*$/, '')) };
       return { promise, tried: `tries of "${name}" until it was missed`, n };
     }

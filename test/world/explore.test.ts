@@ -81,6 +81,18 @@ describe('the explorer', () => {
     expect(await exploreAll(together)).toMatchObject({ schedules: 2, isComplete: true });
   });
 
+  test('fails, and finds no broken promise, where the table in memory cannot read an expression', async () => {
+    const unreadable: Scenario = {
+      ...careless,
+      prepare: async () => ({
+        callers: [({ table }) => table.put({ ...key }, { ConditionExpression: 'begins_with(pk, sk)' })],
+        check: () => {},
+      }),
+    };
+    await expect(exploreAll(unreadable)).rejects.toThrow('a comparison expected, not (');
+    await expect(exploreOne(unreadable, seededRandom(1))).rejects.toThrow('a comparison expected, not (');
+  });
+
   test('comes to the end of a scenario of the gate', async () => {
     const scenario = scenarios.find(({ name }) => name === 'one signed policy three times') as Scenario;
     expect(await exploreAll(scenario)).toMatchObject({ isComplete: true, schedules: expect.any(Number) });

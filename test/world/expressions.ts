@@ -179,8 +179,9 @@ function readPrimary(reader: Reader): Holds {
     return (item) => (valueAt(item, path) !== undefined) === isWanted;
   }
   const left = readOperand(reader);
-  const compare = comparisons[reader.next()];
-  if (compare === undefined) throw new SyntaxError('a comparison expected');
+  const sign = reader.next();
+  const compare = comparisons[sign];
+  if (compare === undefined) throw new SyntaxError(`a comparison expected, not ${sign}`);
   const right = readOperand(reader);
   return (item) => compare(left(item), right(item));
 }

@@ -26,6 +26,7 @@ export function openLane() {
   }
 
   return {
+    /** @throws Error if it could not be played to its end */
     async play(task: Omit<Task, 'id'>): Promise<Result> {
       if (task.change && ++copies > copiesOfOneProcess) {
         child?.kill();
@@ -38,7 +39,10 @@ export function openLane() {
       const { signal } = ended;
       try {
         return await Promise.race([
-          once(player, 'message', { signal }).then(([{ result }]) => result),
+          once(player, 'message', { signal }).then(([{ result, failure }]) => {
+            if (failure !== undefined) throw new Error(failure);
+            return result;
+          }),
           once(player, 'exit', { signal }).then(([code]) => {
             child = undefined;
             throw new Error(`the process that played "${task.name}" ended with ${code}`);
