@@ -104,6 +104,19 @@ describe.each(['2025-11-25', '2026-07-28'])('a call that needs a PAT, in revisio
   });
 });
 
+test('a PAT of the connection for an earlier policy is a result at /mcp, and 401 at /mcp/sign-in, where the host can ask for consent', async () => {
+  const earlier = await signPat(gate.signingKeys, { ...claims, pol: claims.pol.replace(/=.*/, `=${'A'.repeat(43)}`) });
+  const authorization = `Bearer ${earlier}`;
+  const { status, body } = await execute({ authorization });
+  expect([status, body.result.isError]).toEqual([200, true]);
+  expect(body.result.structuredContent.error).toMatchObject({ code: 'FORBIDDEN', details: { reason: 'policy_changed' } });
+  const challenged = await execute({ authorization, path: '/mcp/sign-in' });
+  expect(challenged).toMatchObject({ status: 401, body: { error: { code: -32041, data: { error: { code: 'FORBIDDEN' } } } } });
+  expect(challenged.headers['WWW-Authenticate']).toContain(metadata);
+  const asArgument = await execute({ pat: earlier, path: '/mcp/sign-in' });
+  expect([asArgument.status, asArgument.body.result.isError]).toEqual([200, true]);
+});
+
 test('without the sign-in, a call without a PAT is told the ways that there are', async () => {
   const { body } = await execute({}, open({ isSignInOffered: false }));
   const { error, next } = body.result.structuredContent;

@@ -125,7 +125,7 @@ async function runTool(tool: Tool, args: JsonObject, request: ApiRequest): Promi
     const message = inToolTerms(error.message, error.headers['Retry-After']);
     const details = { ...describeDetails(error), request_id: requestId };
     const next = nextCall(tool.name, error);
-    if (isSigningIn(request) && isOfConnection(error)) {
+    if (isSigningIn(request) && isOfConnection(error, request)) {
       throw new RpcError(
         'unauthorized',
         `${message} Let the person whom you work for sign in: this host can ask them to. Otherwise: ${next}`,
