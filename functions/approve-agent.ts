@@ -1,6 +1,6 @@
 import { approvalInput, toAgent } from '../schemas/agent.ts';
-import { type AgentDeps, changeAgent } from './core/admin/agent-endpoint.ts';
 import { adminVerifierFromEnvironment } from './core/admin/verify-admin.ts';
+import { type AgentDeps, changeAgent } from './core/agents/agent-endpoint.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { type FoundAgent, noSuchRequest, openAgents } from './core/store/agent.ts';

@@ -13,7 +13,7 @@ export interface Deps {
   history: Pick<History, 'around'>;
 }
 
-/** `DELETE /api/agents?state=pending`: removes every request for approval. Whoever made one may ask again. */
+/** `DELETE /api/agents` with `?state=pending`: removes every request for approval. Whoever made one may ask again. */
 export const createAction =
   ({ verifyAdmin, agents, history }: Deps): Action =>
   async (request) => {

@@ -1,5 +1,5 @@
-import { type AgentDeps, changeAgent } from './core/admin/agent-endpoint.ts';
 import { adminVerifierFromEnvironment } from './core/admin/verify-admin.ts';
+import { type AgentDeps, changeAgent } from './core/agents/agent-endpoint.ts';
 import { noContent } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { type FoundAgent, openAgents } from './core/store/agent.ts';

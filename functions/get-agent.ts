@@ -1,7 +1,7 @@
 import { toAgent } from '../schemas/agent.ts';
 import { requireFullAdmin } from './core/admin/admin.ts';
-import { requireAgent } from './core/admin/agent-endpoint.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { requireAgent } from './core/agents/agent-endpoint.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { countExecution, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';

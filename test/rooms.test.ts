@@ -14,9 +14,19 @@ const isOwn = (target: string) => /\.tsx?$/.test(target);
 const within = (...rooms: string[]) => new RegExp(`^(${rooms.join('|')})`);
 
 /** The base of everything in a Lambda: files of `functions/core` that are in no room and import no room. */
-const ground = ['api-error', 'aws-client', 'environment', 'invocation', 'json', 'json-error', 'log', 'receipt', 'ulid', 'zod-message'].map(
-  (name) => `functions/core/${name}.ts`,
-);
+const ground = [
+  'api-error',
+  'aws-client',
+  'edit-distance',
+  'environment',
+  'invocation',
+  'json',
+  'json-error',
+  'log',
+  'receipt',
+  'ulid',
+  'zod-message',
+].map((name) => `functions/core/${name}.ts`);
 
 /** The rooms of `functions/core`, and which other rooms each may import besides itself, the base and the schemas. */
 const coreRooms: Record<string, readonly string[]> = {
@@ -34,7 +44,8 @@ const coreRooms: Record<string, readonly string[]> = {
   relay: ['credentials', 'parameters'],
   pat: ['http', 'policy', 'store'],
   idempotency: ['http', 'limit', 'policy', 'relay', 'store'],
-  mcp: ['http', 'pat', 'policy', 'sign-in'],
+  agents: ['admin', 'http', 'store'],
+  mcp: ['http', 'pat', 'policy', 'search', 'sign-in'],
   'sign-in': ['admin', 'documents', 'http', 'policy', 'relay', 'store'],
 };
 

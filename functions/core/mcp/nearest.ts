@@ -6,11 +6,11 @@ import { editDistance } from '../edit-distance.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Action } from '../http/serve.ts';
 import { isObject } from '../json.ts';
-import { innerRequest } from '../mcp/inner-request.ts';
 import type { FindPolicy } from '../policy/policy.ts';
 import { isPermitted, isProhibited } from '../policy/scope.ts';
-import { questionWords } from './query.ts';
-import { wordsOf } from './text.ts';
+import { questionWords } from '../search/query.ts';
+import { wordsOf } from '../search/text.ts';
+import { innerRequest } from './inner-request.ts';
 
 /** How many uids are suggested at most. */
 const maxNearest = 3;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import type { Action } from '../../../../functions/core/http/serve.ts';
+import { withNearest } from '../../../../functions/core/mcp/nearest.ts';
 import { loadPolicyTemplate, openPolicy } from '../../../../functions/core/policy/policy.ts';
 import { parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
-import { withNearest } from '../../../../functions/core/search/nearest.ts';
 import { openSqliteEngine } from '../../../../functions/core/search/sqlite/engine.ts';
 import { openIntents } from '../../../../functions/core/store/intents.ts';
 import { openRegistry } from '../../../../functions/core/store/registry.ts';
