@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { listQuery } from './pagination.ts';
-import { characters, name } from './text.ts';
+import { characters, foldName, name } from './text.ts';
 
 /** What tells the keys of a shared id apart: the thumbprint. */
 const sharedSuffix = /~[\w-]{43}$/;
@@ -31,14 +31,14 @@ export const agentNames = z.object({
 export const signedInPrefix = 'signed-in:';
 
 /** What an agent_id is for those who compare it, and for programs that put it into a path: full-width letters and dots are like others. */
-const fold = (text: string): string => text.normalize('NFKC').trim().toUpperCase().toLowerCase();
+const fold = (text: string): string => foldName(text.normalize('NFKC'));
 
 /** How an agent calls itself. */
 export const agentId = name(256)
   .refine((text) => !fold(text).startsWith(signedInPrefix), `must not begin with ${signedInPrefix}, as the ids of signed-in people do`)
   .refine((text) => !/^\.{1,2}$/.test(fold(text)), 'must not be . or .., which clients take out of paths, nor look like one of them')
   .refine((text) => fold(text) !== noAgentId, `must not be ${noAgentId}, which stands for no agent_id in paths`)
-  .refine((text) => !sharedSuffix.test(text.trim()), 'must not end in ~ and a key thumbprint, as the ids of agents that share one do')
+  .refine((text) => !sharedSuffix.test(fold(text)), 'must not end in ~ and a key thumbprint, as the ids of agents that share one do')
   .refine(
     (text) => !/[\u2800\p{Co}\p{Cn}]/u.test(text),
     'must not contain braille blanks, or characters of private use or that Unicode has not assigned',

@@ -35,7 +35,9 @@ export async function loadFile(source: string, parts?: string): Promise<Loaded> 
       try {
         // links are resolved first, so that none leads out of the folder or to what its name hides
         const path = realpathSync.native(resolve(dirname(from), reference));
-        return path.startsWith(root.replace(/[\\/]?$/, sep)) && isPartName(relative(root, path)) ? path : undefined;
+        return path.startsWith(root.replace(/[\\/]?$/, sep)) && isPartName(relative(root, path)) && statSync(path).isFile()
+          ? path
+          : undefined;
       } catch {
         return undefined;
       }

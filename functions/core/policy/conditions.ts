@@ -1,4 +1,4 @@
-import { compareNumbers, isNumeric } from '../../../schemas/number.ts';
+import { compareNumbers, isNumeric, numberText } from '../../../schemas/number.ts';
 import { foldName, foldTag } from '../../../schemas/text.ts';
 import { formats } from '../parameters/formats.ts';
 import { clockSubjects, readClock } from './clock.ts';
@@ -97,7 +97,8 @@ export function holds({ subject, comparison, values }: Condition, call: Call): b
     case 'lte':
       return order <= 0;
     case 'within':
-      return orders.includes(0);
+      if (orders.includes(0)) return true;
+      return isNumeric(actual) && values.some((value, at) => isNumeric(value) && orders[at] === undefined) ? undefined : false;
   }
 }
 
@@ -125,7 +126,11 @@ function readSubject(subject: Exclude<Subject, { of: IntentSubject }>, { paramet
  * the same are the same, however they are composed.
  */
 function compare(actual: unknown, value: Scalar): number | undefined {
-  if (isNumeric(actual) && isNumeric(value)) return compareNumbers(actual, value);
+  if (isNumeric(actual) && isNumeric(value)) {
+    const order = compareNumbers(actual, value);
+    // An upstream may round what it reads to double precision: a number that then compares otherwise is judged for nobody's benefit.
+    return order === Math.sign(Number(numberText(actual)) - Number(numberText(value))) ? order : undefined;
+  }
   if (typeof actual !== typeof value) return undefined;
   if (isInstant(value)) return isInstant(actual) ? orderOfInstants(actual, value) : undefined;
   if (isDate(value)) return isDate(actual) ? orderOf(actual, value) : undefined;

@@ -14,25 +14,53 @@ const segmentsOf = (pointer: string): string[] =>
  * @param keepsPlaces - elements that numbers pass over become null, so that the same pointers select the same from the result
  */
 export const selectFields = (value: JsonValue, pointers: readonly string[] | undefined, keepsPlaces = false): JsonValue =>
-  pointers === undefined ? value : (select(value, pointers.map(segmentsOf), keepsPlaces) ?? (Array.isArray(value) ? [] : {}));
+  pointers === undefined ? value : (select(value, [treeOf(pointers)], keepsPlaces) ?? (Array.isArray(value) ? [] : {}));
 
 /** What may leave the gate of an answer. It may be applied again: to an answer that was kept, or after it has been applied already. */
 export const selectAllowed = (value: JsonValue, { fields }: { fields?: readonly string[] | undefined }): JsonValue =>
   selectFields(value, fields, true);
 
-const isNumber = (segment = ''): boolean => /^\d+$/.test(segment);
+/** Pointers by their segments, so that an answer is walked once, however many they are and however long. */
+interface Tree {
+  /** a pointer ends here */
+  isWhole: boolean;
+  members: Map<string, Tree>;
+  /** the same without members that are numbers: what holds for every element of an array; absent if there is none */
+  named?: Tree;
+}
 
-function select(value: JsonValue, paths: string[][], keepsPlaces: boolean): JsonValue | undefined {
-  if (paths.some((path) => path.length === 0)) return value;
+function treeOf(pointers: readonly string[]): Tree {
+  const root: Tree = { isWhole: false, members: new Map() };
+  for (const pointer of pointers) {
+    let at = root;
+    for (const segment of segmentsOf(pointer)) {
+      const next: Tree = at.members.get(segment) ?? { isWhole: false, members: new Map() };
+      at.members.set(segment, next);
+      at = next;
+    }
+    at.isWhole = true;
+  }
+  return root;
+}
+
+const isNumber = (segment: string): boolean => /^\d+$/.test(segment);
+
+function namedOf(tree: Tree): Tree {
+  tree.named ??= { isWhole: false, members: new Map([...tree.members].filter(([segment]) => !isNumber(segment))) };
+  return tree.named;
+}
+
+function select(value: JsonValue, trees: readonly Tree[], keepsPlaces: boolean): JsonValue | undefined {
+  if (trees.some(({ isWhole }) => isWhole)) return value;
+  const membersOf = (name: string) => trees.flatMap(({ members }) => members.get(name) ?? []);
   if (Array.isArray(value)) {
-    const chosen = value.map((element, at) =>
-      select(
-        element,
-        paths.flatMap(([first = '', ...rest]) => (first === String(at) ? [rest] : isNumber(first) ? [] : [[first, ...rest]])),
-        keepsPlaces,
-      ),
-    );
-    if (keepsPlaces && paths.some(([first]) => isNumber(first))) {
+    const named = trees.map(namedOf).filter(({ members }) => members.size > 0);
+    const isNumbered = trees.some((tree) => tree.members.size > namedOf(tree).members.size);
+    const chosen = value.map((element, at) => {
+      const further = isNumbered ? [...named, ...membersOf(String(at))] : named;
+      return further.length === 0 ? undefined : select(element, further, keepsPlaces);
+    });
+    if (keepsPlaces && isNumbered) {
       const last = chosen.findLastIndex((element) => element !== undefined);
       return last < 0 ? undefined : chosen.slice(0, last + 1).map((element) => element ?? null);
     }
@@ -40,7 +68,7 @@ function select(value: JsonValue, paths: string[][], keepsPlaces: boolean): Json
   }
   if (!isObject(value)) return undefined;
   const members = Object.entries(value).flatMap(([name, member]): [string, JsonValue][] => {
-    const further = paths.filter(([first]) => first === name).map(([, ...rest]) => rest);
+    const further = membersOf(name);
     const chosen = further.length === 0 ? undefined : select(member, further, keepsPlaces);
     return chosen === undefined ? [] : [[name, chosen]];
   });

@@ -47,3 +47,10 @@ describe('selectAllowed', () => {
     expect([allowed, selectAllowed(allowed, { fields })]).toEqual([expected, expected]);
   });
 });
+
+test('the work of a selection grows with the answer, not with the length of pointers that lead nowhere', () => {
+  const answer = { a: Array.from({ length: 20_000 }, () => ({ b: { c: 1 } })) };
+  const pointers = Array.from({ length: 50 }, (_, at) => `/a/b/c${'/x'.repeat(450)}${at}`);
+  expect(selectFields(answer, pointers)).toEqual({});
+  expect(selectFields(answer, [...pointers, '/a/b/c'])).toEqual(answer);
+});
