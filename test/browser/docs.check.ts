@@ -48,7 +48,7 @@ given('the reference page', () => {
   async function forward(path: string) {
     const answer = await fetch(`${serviceUrl}${path.replace(/^\/live(?=\/)/, '')}`);
     const headers = Object.fromEntries(
-      [...answer.headers].filter(([name]) => !['connection', 'keep-alive', 'content-length'].includes(name)),
+      [...answer.headers].filter(([name]) => !['connection', 'keep-alive', 'content-length', 'content-encoding'].includes(name)),
     );
     return { status: answer.status, headers, body: Buffer.from(await answer.arrayBuffer()) };
   }

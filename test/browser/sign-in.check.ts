@@ -107,7 +107,7 @@ given('the pages of sign-in', () => {
       expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
         code: expect.any(String),
         state: 'state-of-the-host',
-        iss: base,
+        iss: `${base}/oauth`,
       });
     },
     60_000,
@@ -141,7 +141,7 @@ given('the pages of sign-in', () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('button', { name: 'Accept' }).click();
     await page.waitForURL(`${callback}?*`);
-    expect(new URL(page.url()).searchParams.get('iss')).toBe(other);
+    expect(new URL(page.url()).searchParams.get('iss')).toBe(`${other}/oauth`);
   }, 60_000);
 
   test('say what is wrong, and axe finds nothing', async () => {

@@ -46,7 +46,7 @@ const details = {
   output_parameters: [],
   endpoint: `https://x.example/${attack}`,
   tags: [attack],
-  digest: `${'a'.repeat(43)}.${'b'.repeat(28)}`,
+  digest: `${'a'.repeat(43)}.${'b'.repeat(32)}`,
 };
 const full = {
   ...details,

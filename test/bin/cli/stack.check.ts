@@ -697,7 +697,9 @@ describe('credentials on this machine', () => {
     const [, command = ''] = /\nSet the credential of the service with: npx intent-gate (.+)\n$/.exec(stdout) ?? [];
     const set = await run([...command.split(' '), ...options], input);
     const uid = `home-${port}.example:ask-at-home:v1`;
-    const tried = await run(['try', '--intent', uid, '--accept-policy', '--json']);
+    // of an agent of its own: what it accepts, no later test has accepted
+    const someone = await openCommandLine(folder);
+    const tried = await someone.run(['try', '--intent', uid, '--accept-policy', '--json', '--url', stack.base_url]);
     upstream.close();
     return { command, set, seen, tried };
   };

@@ -61,7 +61,7 @@ describe('a deployment', () => {
 describe('a setting costs', () => {
   test.each<[Record<string, unknown>, Record<string, number>]>([
     [{ signingKeys: 'a,b' }, { KMS: 1 }],
-    [{ waf: true }, { WAF: 8 }],
+    [{ waf: true }, { WAF: 9 }],
     [{ tracing: false }, { 'X-Ray': -0.04 }],
     [{ machineClient: true }, { Cognito: 7.64 }],
     [{ requireProofOfPossession: true, requireFreshSignature: true }, {}],
