@@ -410,7 +410,7 @@ paths:
     await page.getByRole('heading', { name: 'What would be done to The first' }).waitFor();
     await expectAccessible(page);
     await page.getByLabel('Drop the document here').setInputFiles([file('b.yaml', part), file('c.yaml', part)]);
-    await page.getByRole('alert').getByText('None of the 2 files is an OpenAPI or Swagger document').waitFor();
+    await page.getByRole('alert').getByText('None of the 2 JSON and YAML files is an OpenAPI or Swagger document').waitFor();
   });
 
   test('reads files that are dropped', async () => {

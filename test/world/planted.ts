@@ -105,15 +105,15 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'another key may take an agent_id',
     file: `${store}/agent.ts`,
-    line: "'attribute_not_exists(#block) AND (attribute_not_exists(#thumbprint) OR #thumbprint = :thumbprint)'",
-    becomes: "'attribute_not_exists(#block)'",
+    line: "[\n          'attribute_not_exists(#block) AND (attribute_not_exists(#thumbprint) OR #thumbprint = :thumbprint)'",
+    becomes: "[\n          'attribute_not_exists(#block)'",
     caughtBy: 'two keys for one agent_id',
   },
   {
     name: 'a blocked agent may be bound',
     file: `${store}/agent.ts`,
-    line: "'attribute_not_exists(#block) AND (attribute_not_exists(#thumbprint) OR #thumbprint = :thumbprint)'",
-    becomes: "'(attribute_not_exists(#thumbprint) OR #thumbprint = :thumbprint)'",
+    line: "[\n          'attribute_not_exists(#block) AND (attribute_not_exists(#thumbprint) OR #thumbprint = :thumbprint)'",
+    becomes: "[\n          '(attribute_not_exists(#thumbprint) OR #thumbprint = :thumbprint)'",
     caughtBy: 'revoke and block beside issue and use',
   },
   {
