@@ -1,4 +1,5 @@
 import { acceptForm } from '../schemas/sign-in.ts';
+import { openSignIns, type SignIns } from './core/activity/sign-ins.ts';
 import { readEnvironment, splitList } from './core/environment.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
@@ -10,8 +11,7 @@ import { formToken, isFormToken } from './core/sign-in/cookie.ts';
 import { OAuthError } from './core/sign-in/oauth-error.ts';
 import { continuePage, showErrors } from './core/sign-in/pages.ts';
 import { findSession } from './core/sign-in/session.ts';
-import { openSignIns, type SignIns } from './core/store/sign-ins.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   clients: Clients;

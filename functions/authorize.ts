@@ -1,4 +1,5 @@
 import { authorizationParameters } from '../schemas/sign-in.ts';
+import { openSignIns, type SignIns } from './core/activity/sign-ins.ts';
 import { readEnvironment, splitList } from './core/environment.ts';
 import type { ApiRequest } from './core/http/request.ts';
 import type { ApiResponse } from './core/http/response.ts';
@@ -20,8 +21,7 @@ import { consentPage, showErrors } from './core/sign-in/pages.ts';
 import { isLoopback } from './core/sign-in/redirect-uri.ts';
 import { findSession, type Session } from './core/sign-in/session.ts';
 import { type UserPool, userPoolFromEnvironment } from './core/sign-in/user-pool.ts';
-import { openSignIns, type SignIns } from './core/store/sign-ins.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   clients: Clients;

@@ -1,12 +1,12 @@
 import { blockInput, toAgent } from '../schemas/agent.ts';
+import { type FoundAgent, openAgents } from './core/activity/agent.ts';
 import { adminVerifierFromEnvironment } from './core/admin/verify-admin.ts';
 import { type AgentDeps, changeAgent } from './core/agents/agent-endpoint.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { outwaitAdmissions } from './core/pat/admission.ts';
-import { type FoundAgent, openAgents } from './core/store/agent.ts';
-import { historyFromEnvironment } from './core/store/history.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { historyFromEnvironment } from './core/registry/history.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps extends AgentDeps {
   /** resolves once no execution can call any more that may have read the agent before it was blocked */

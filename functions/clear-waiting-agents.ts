@@ -1,11 +1,11 @@
 import { clearQuery } from '../schemas/agent.ts';
+import { type Agents, openAgents } from './core/activity/agent.ts';
 import { requireFullAdmin } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { noContent } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { type Agents, openAgents } from './core/store/agent.ts';
-import { type History, historyFromEnvironment } from './core/store/history.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { type History, historyFromEnvironment } from './core/registry/history.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;

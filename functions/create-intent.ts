@@ -2,12 +2,12 @@ import { intentInput, toSavedIntent } from '../schemas/intent.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { created } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { historyFromEnvironment } from './core/registry/history.ts';
+import { type Intents, openIntents } from './core/registry/intents.ts';
+import { noSuchService } from './core/registry/refusals.ts';
 import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
-import { historyFromEnvironment } from './core/store/history.ts';
-import { type Intents, openIntents } from './core/store/intents.ts';
-import { noSuchService } from './core/store/refusals.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;

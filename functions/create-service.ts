@@ -2,9 +2,9 @@ import { serviceInput, toSavedService } from '../schemas/service.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { created, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { historyFromEnvironment } from './core/store/history.ts';
-import { openServices, type Services } from './core/store/services.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { historyFromEnvironment } from './core/registry/history.ts';
+import { openServices, type Services } from './core/registry/services.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;

@@ -1,10 +1,10 @@
+import { type FoundAgent, openAgents } from './core/activity/agent.ts';
 import { adminVerifierFromEnvironment } from './core/admin/verify-admin.ts';
 import { type AgentDeps, changeAgent } from './core/agents/agent-endpoint.ts';
 import { noContent } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { type FoundAgent, openAgents } from './core/store/agent.ts';
-import { historyFromEnvironment } from './core/store/history.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { historyFromEnvironment } from './core/registry/history.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 /**
  * `DELETE /api/agents/{agent_id}`: frees the agent_id for another key; PATs that were issued to it are no longer accepted. If it waits for approval,

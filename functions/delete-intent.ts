@@ -1,10 +1,10 @@
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { noContent } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { historyFromEnvironment } from './core/store/history.ts';
-import { type Intents, intentTag, openIntents } from './core/store/intents.ts';
-import { noSuchIntent } from './core/store/refusals.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { historyFromEnvironment } from './core/registry/history.ts';
+import { type Intents, intentTag, openIntents } from './core/registry/intents.ts';
+import { noSuchIntent } from './core/registry/refusals.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;

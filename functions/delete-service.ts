@@ -2,10 +2,10 @@ import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/ver
 import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { adminTag, noContent, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { historyFromEnvironment } from './core/store/history.ts';
-import { noSuchService } from './core/store/refusals.ts';
-import { openServices, type Services } from './core/store/services.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { historyFromEnvironment } from './core/registry/history.ts';
+import { noSuchService } from './core/registry/refusals.ts';
+import { openServices, type Services } from './core/registry/services.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 import { isUlid } from './core/ulid.ts';
 
 export interface Deps {

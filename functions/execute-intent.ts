@@ -1,4 +1,7 @@
 import { executionRequest } from '../schemas/execution.ts';
+import { openPolicyArchive } from './core/activity/policy-archive.ts';
+import { type Execution, type ExecutionStats, openExecutionStats } from './core/activity/stats.ts';
+import { openUsedJtis } from './core/activity/used-jti.ts';
 import { ApiError } from './core/api-error.ts';
 import { credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { readEnvironment } from './core/environment.ts';
@@ -25,6 +28,8 @@ import { isRate, tightest } from './core/policy/limits.ts';
 import { loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
 import type { Rule } from './core/policy/reading.ts';
 import { openReceipt, type Receipt } from './core/receipt.ts';
+import { findMismatch, type Intents, openIntents } from './core/registry/intents.ts';
+import { requireIntent } from './core/registry/require-intent.ts';
 import { mapAnswer, narrowRefusal, refuseMismatch } from './core/relay/answer.ts';
 import { describeCut, describeIssues } from './core/relay/answer-headers.ts';
 import { type ConnectedCall, openRelay, type Relay } from './core/relay/call.ts';
@@ -34,12 +39,7 @@ import { cutAnswer } from './core/relay/cut.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { buildRequest } from './core/relay/request.ts';
 import { selectAllowed, selectFields } from './core/relay/select-fields.ts';
-import { findMismatch, type Intents, openIntents } from './core/store/intents.ts';
-import { openPolicyArchive } from './core/store/policy-archive.ts';
-import { requireIntent } from './core/store/require-intent.ts';
-import { type Execution, type ExecutionStats, openExecutionStats } from './core/store/stats.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
-import { openUsedJtis } from './core/store/used-jti.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   authorize: Authorize;

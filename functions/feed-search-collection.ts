@@ -1,11 +1,11 @@
 import { readEnvironment } from './core/environment.ts';
 import { serveSchedule } from './core/http/serve.ts';
 import { log } from './core/log.ts';
+import { openRegistry } from './core/registry/registry.ts';
 import { openOpenSearchEngine } from './core/search/opensearch/engine.ts';
 import { type FeedParts, openFeed } from './core/search/opensearch/feed.ts';
-import { openFeedState } from './core/store/feed-state.ts';
-import { openRegistry } from './core/store/registry.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { openFeedState } from './core/search/opensearch/feed-state.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 /** Runs every minute: fills the search collection, in as many runs as it takes, then writes to it what has changed. */
 export function createAction(parts: FeedParts): () => Promise<void> {

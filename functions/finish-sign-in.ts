@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { authorizationParameters } from '../schemas/sign-in.ts';
+import { openSignIns, type SignIns } from './core/activity/sign-ins.ts';
 import { readEnvironment } from './core/environment.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { toQuery } from './core/sign-in/authorization-request.ts';
@@ -7,8 +8,7 @@ import { readCookie, writeCookie } from './core/sign-in/cookie.ts';
 import { OAuthError } from './core/sign-in/oauth-error.ts';
 import { showErrors } from './core/sign-in/pages.ts';
 import { type UserPool, userPoolFromEnvironment } from './core/sign-in/user-pool.ts';
-import { openSignIns, type SignIns } from './core/store/sign-ins.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   signIns: Pick<SignIns, 'startSession'>;

@@ -1,4 +1,5 @@
 import { toAgent } from '../schemas/agent.ts';
+import { type Agents, noSuchAgent, openAgents, severalKeys, stateOf } from './core/activity/agent.ts';
 import { requireFullAdmin } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { requireAgent } from './core/agents/agent-endpoint.ts';
@@ -9,8 +10,7 @@ import { describeUsage } from './core/limit/usage.ts';
 import { toHolder } from './core/pat/holder.ts';
 import { chargesOf } from './core/policy/judge.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
-import { type Agents, noSuchAgent, openAgents, severalKeys, stateOf } from './core/store/agent.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;

@@ -9,9 +9,9 @@ import { parse } from './core/json.ts';
 import { judgedIntent } from './core/policy/conditions.ts';
 import { describeTerms } from './core/policy/describe.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
-import { type Intents, intentTag, openIntents } from './core/store/intents.ts';
-import { noSuchIntent } from './core/store/refusals.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { type Intents, intentTag, openIntents } from './core/registry/intents.ts';
+import { noSuchIntent } from './core/registry/refusals.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   /** without it, nobody sees drafts */

@@ -4,9 +4,9 @@ import { mayChange } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, findAdmin, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { adminTag, recordTag, revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { noSuchService } from './core/store/refusals.ts';
-import { openServices, type Services } from './core/store/services.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { noSuchService } from './core/registry/refusals.ts';
+import { openServices, type Services } from './core/registry/services.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;

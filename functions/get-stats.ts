@@ -1,12 +1,12 @@
 import { type Stats, statsQuery } from '../schemas/stats.ts';
+import { type ExecutionStats, openExecutionStats } from './core/activity/stats.ts';
 import { mayChange } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import type { ServiceRecord } from './core/store/records.ts';
-import { findServices } from './core/store/service-list.ts';
-import { type ExecutionStats, openExecutionStats } from './core/store/stats.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import type { ServiceRecord } from './core/registry/records.ts';
+import { findServices } from './core/registry/service-list.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;

@@ -1,4 +1,7 @@
 import { patRequest } from '../schemas/pat.ts';
+import { type Agents, openAgents } from './core/activity/agent.ts';
+import { openPolicyArchive, type PolicyArchive } from './core/activity/policy-archive.ts';
+import { openUsedJtis, type UsedJtis } from './core/activity/used-jti.ts';
 import { invalidParameter } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
 import { ok } from './core/http/response.ts';
@@ -15,10 +18,7 @@ import { requireFirstUse, verifySignedPolicy } from './core/pat/signed-policy.ts
 import { type SigningKeys, signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 import { signPat } from './core/pat/token.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
-import { type Agents, openAgents } from './core/store/agent.ts';
-import { openPolicyArchive, type PolicyArchive } from './core/store/policy-archive.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
-import { openUsedJtis, type UsedJtis } from './core/store/used-jti.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Settings extends BindingRules {
   protocol: string;

@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 import type * as z from 'zod';
 import { refreshForm, revocationForm, tokenForm } from '../schemas/sign-in.ts';
+import { type Agents, openAgents } from './core/activity/agent.ts';
+import { openPolicyArchive, type PolicyArchive } from './core/activity/policy-archive.ts';
+import { openRefreshTokens, type RefreshGrant, type RefreshTokens } from './core/activity/refresh-tokens.ts';
+import { type Grant, openSignIns, type SignIns } from './core/activity/sign-ins.ts';
+import { openUsedJtis, type UsedJtis } from './core/activity/used-jti.ts';
 import { ApiError } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
 import type { ApiRequest } from './core/http/request.ts';
@@ -17,12 +22,7 @@ import { signPat } from './core/pat/token.ts';
 import { type CurrentPolicy, type FindPolicy, loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
 import { isResource } from './core/sign-in/authorization-request.ts';
 import { answerInOAuth, OAuthError } from './core/sign-in/oauth-error.ts';
-import { type Agents, openAgents } from './core/store/agent.ts';
-import { openPolicyArchive, type PolicyArchive } from './core/store/policy-archive.ts';
-import { openRefreshTokens, type RefreshGrant, type RefreshTokens } from './core/store/refresh-tokens.ts';
-import { type Grant, openSignIns, type SignIns } from './core/store/sign-ins.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
-import { openUsedJtis, type UsedJtis } from './core/store/used-jti.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Settings {
   patLifeSeconds: number;

@@ -1,11 +1,11 @@
 import { agentQuery, toAgent } from '../schemas/agent.ts';
+import { type Agents, openAgents } from './core/activity/agent.ts';
 import { requireFullAdmin } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { nextLink } from './core/http/links.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { type Agents, openAgents } from './core/store/agent.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;

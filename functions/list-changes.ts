@@ -3,8 +3,8 @@ import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/ver
 import { nextLink } from './core/http/links.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { type History, historyFromEnvironment, selectEntries, toChange } from './core/store/history.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { type History, historyFromEnvironment, selectEntries, toChange } from './core/registry/history.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;

@@ -5,10 +5,10 @@ import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/ver
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { type Intents, openIntents } from './core/store/intents.ts';
-import { noSuchService } from './core/store/refusals.ts';
-import { openServices, type Services } from './core/store/services.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { type Intents, openIntents } from './core/registry/intents.ts';
+import { noSuchService } from './core/registry/refusals.ts';
+import { openServices, type Services } from './core/registry/services.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;

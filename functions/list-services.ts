@@ -5,10 +5,10 @@ import { adminVerifierFromEnvironment, findAdmin, type VerifyAdmin } from './cor
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { listServices as listStored, type ServicePage } from './core/registry/service-list.ts';
 import { wordsOf } from './core/search/text.ts';
-import { keys } from './core/store/keys.ts';
-import { listServices as listStored, type ServicePage } from './core/store/service-list.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { keys } from './core/table/keys.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;

@@ -6,14 +6,14 @@ import { invalidParameter } from './core/api-error.ts';
 import { type Credentials, credentialsFromEnvironment, describeCredential, makeCredential } from './core/credentials/credentials.ts';
 import { adminTag, ok, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { historyFromEnvironment } from './core/registry/history.ts';
+import type { ServiceRecord } from './core/registry/records.ts';
+import { noSuchService, recordChanged } from './core/registry/refusals.ts';
+import { openServices, type Services } from './core/registry/services.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { chooseOrigins } from './core/relay/origins.ts';
 import { describeShort } from './core/relay/redact.ts';
-import { historyFromEnvironment } from './core/store/history.ts';
-import type { ServiceRecord } from './core/store/records.ts';
-import { noSuchService, recordChanged } from './core/store/refusals.ts';
-import { openServices, type Services } from './core/store/services.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;

@@ -1,11 +1,11 @@
 import { toAgent } from '../schemas/agent.ts';
+import { type FoundAgent, openAgents, stateOf } from './core/activity/agent.ts';
 import { adminVerifierFromEnvironment } from './core/admin/verify-admin.ts';
 import { type AgentDeps, changeAgent } from './core/agents/agent-endpoint.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { type FoundAgent, openAgents, stateOf } from './core/store/agent.ts';
-import { historyFromEnvironment } from './core/store/history.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { historyFromEnvironment } from './core/registry/history.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 /** `POST /api/agents/{agent_id}/revoke`: PATs that were issued to the agent until now are no longer accepted. It may ask for a new one: a block is what keeps it out. */
 export const createAction =

@@ -9,14 +9,14 @@ import { isOfIntent, judgedIntent } from './core/policy/conditions.ts';
 import { mayBeExecuted } from './core/policy/judge.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
 import { isPermitted, isProhibited } from './core/policy/scope.ts';
+import { openRegistry } from './core/registry/registry.ts';
 import { toBriefIntent } from './core/search/brief.ts';
 import { openOpenSearchEngine } from './core/search/opensearch/engine.ts';
 import type { SearchEngine, SearchOptions } from './core/search/search-engine.ts';
 import { requireFullTextSearch } from './core/search/sqlite/database.ts';
 import { openSqliteEngine } from './core/search/sqlite/engine.ts';
 import { snapshotsFromEnvironment } from './core/search/sqlite/snapshot-stores.ts';
-import { openRegistry } from './core/store/registry.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   engine: SearchEngine;

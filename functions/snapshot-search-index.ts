@@ -1,12 +1,12 @@
 import { rm } from 'node:fs/promises';
 import { serveSchedule } from './core/http/serve.ts';
 import { log } from './core/log.ts';
+import { openRegistry } from './core/registry/registry.ts';
 import type { RegistrySource } from './core/search/registry-source.ts';
 import { buildIndex, temporaryIndexFile } from './core/search/sqlite/engine.ts';
 import { snapshotsFromEnvironment } from './core/search/sqlite/snapshot-stores.ts';
 import { isSnapshotDue, type SnapshotStore, saveSnapshot } from './core/search/sqlite/snapshots.ts';
-import { openRegistry } from './core/store/registry.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   source: Pick<RegistrySource, 'readAll' | 'changesSince'>;

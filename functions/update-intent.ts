@@ -7,12 +7,12 @@ import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { isObject } from './core/json.ts';
 import { canonicalText } from './core/policy/canonical.ts';
+import { historyFromEnvironment } from './core/registry/history.ts';
+import { type Intents, intentTag, type LiveIntent, openIntents } from './core/registry/intents.ts';
+import { noSuchIntent } from './core/registry/refusals.ts';
 import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
-import { historyFromEnvironment } from './core/store/history.ts';
-import { type Intents, intentTag, type LiveIntent, openIntents } from './core/store/intents.ts';
-import { noSuchIntent } from './core/store/refusals.ts';
-import { tableFromEnvironment } from './core/store/table.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;

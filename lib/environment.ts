@@ -1,5 +1,5 @@
 import { variables } from '../functions/core/environment.ts';
-import type { TableName } from '../functions/core/store/keys.ts';
+import type { TableName } from '../functions/core/table/keys.ts';
 import type { Endpoint, Needs } from './endpoints.ts';
 import type { Settings } from './settings.ts';
 import { version } from './version.ts';

@@ -2,7 +2,7 @@ import { ArnFormat, Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
-import { partitions, type RecordKind, type TableName } from '../functions/core/store/keys.ts';
+import { partitions, type RecordKind, type TableName } from '../functions/core/table/keys.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { Needs, TableOperation } from './endpoints.ts';

@@ -1,7 +1,7 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, Billing, type ITable, TableEncryptionV2, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
-import type { TableName } from '../functions/core/store/keys.ts';
+import type { TableName } from '../functions/core/table/keys.ts';
 import type { Settings } from './settings.ts';
 
 /** A table as the rest of the stack uses it. */
@@ -10,7 +10,7 @@ export type AnyTable = Omit<ITable, 'tableStreamArn'>;
 export type Tables = Record<TableName, AnyTable>;
 
 /**
- * The two tables; `functions/core/store/keys.ts` says which records each holds and makes their keys. They are global tables with a replica
+ * The two tables; `functions/core/table/keys.ts` says which records each holds and makes their keys. They are global tables with a replica
  * in one region, so that a second region needs no migration. Those that a deleted stack left are taken over as they are.
  */
 export const createTables = (scope: Construct, settings: Settings): Tables => {

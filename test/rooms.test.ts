@@ -34,19 +34,21 @@ const coreRooms: Record<string, readonly string[]> = {
   policy: ['parameters'],
   parameters: [],
   credentials: [],
-  store: ['admin', 'policy'],
+  table: [],
+  activity: ['admin', 'policy', 'table'],
+  registry: ['activity', 'admin', 'policy', 'table'],
   documents: ['policy'],
   admin: ['http'],
-  search: ['store'],
-  'search/opensearch': ['search', 'store'],
-  'search/sqlite': ['search', 'store'],
-  limit: ['policy', 'store'],
+  search: ['registry'],
+  'search/opensearch': ['registry', 'search', 'table'],
+  'search/sqlite': ['registry', 'search'],
+  limit: ['policy', 'table'],
   relay: ['credentials', 'parameters'],
-  pat: ['http', 'policy', 'store'],
-  idempotency: ['http', 'limit', 'policy', 'relay', 'store'],
-  agents: ['admin', 'http', 'store'],
+  pat: ['activity', 'http', 'policy', 'registry', 'table'],
+  idempotency: ['http', 'limit', 'policy', 'relay', 'table'],
+  agents: ['activity', 'admin', 'http', 'registry'],
   mcp: ['http', 'pat', 'policy', 'search', 'sign-in'],
-  'sign-in': ['admin', 'documents', 'http', 'policy', 'relay', 'store'],
+  'sign-in': ['activity', 'admin', 'documents', 'http', 'policy', 'relay', 'table'],
 };
 
 /** What the files of a room may import from this project. */
@@ -85,7 +87,7 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
       'schemas/',
       'functions/core/environment.ts',
       'functions/core/json.ts',
-      'functions/core/store/keys.ts',
+      'functions/core/table/keys.ts',
       'functions/core/policy/',
       'functions/core/pat/signatures.ts',
       'functions/core/documents/policy-page.ts',
@@ -101,7 +103,7 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
 
 /** Packages that belong to one room. */
 const belongsTo: [name: RegExp, room: RegExp][] = [
-  [/^@aws-sdk\/(client|lib|util)-dynamodb$/, within('functions/core/store/', 'bin/')],
+  [/^@aws-sdk\/(client|lib|util)-dynamodb$/, within('functions/core/table/', 'bin/')],
   [/^@aws-sdk\/client-kms$/, within('functions/core/pat/', 'bin/')],
   [/^@aws-sdk\/client-secrets-manager$/, within('functions/core/credentials/', 'bin/')],
   [
@@ -113,8 +115,8 @@ const belongsTo: [name: RegExp, room: RegExp][] = [
     within(
       'functions/core/search/',
       'functions/core/aws-client.ts',
-      'functions/core/store/dynamodb-client.ts',
-      'functions/core/store/table.ts',
+      'functions/core/table/dynamodb-client.ts',
+      'functions/core/table/table.ts',
     ),
   ],
   [/^node:sqlite$/, within('functions/core/search/sqlite/', 'bin/')],

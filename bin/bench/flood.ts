@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { BatchWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { readEnvironment } from '../../functions/core/environment.ts';
+import { toIntentItem } from '../../functions/core/registry/intent-item.ts';
+import { openRegistry } from '../../functions/core/registry/registry.ts';
 import { buildIndex } from '../../functions/core/search/sqlite/engine.ts';
-import { toIntentItem } from '../../functions/core/store/intent-item.ts';
-import { type Key, keys, tableOf } from '../../functions/core/store/keys.ts';
-import { openRegistry } from '../../functions/core/store/registry.ts';
-import { documentClient, type Item, openTable } from '../../functions/core/store/table.ts';
+import { type Key, keys, tableOf } from '../../functions/core/table/keys.ts';
+import { documentClient, type Item, openTable } from '../../functions/core/table/table.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
 import { benchmark } from './benchmark.ts';
 import { startGate } from './gate.ts';

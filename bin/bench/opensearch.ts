@@ -1,7 +1,7 @@
 import * as z from 'zod';
+import type { RegistryRecord } from '../../functions/core/registry/records.ts';
 import { indexName } from '../../functions/core/search/opensearch/documents.ts';
 import { openFeed } from '../../functions/core/search/opensearch/feed.ts';
-import type { RegistryRecord } from '../../functions/core/store/records.ts';
 import type { SearchQuery } from '../../schemas/search.ts';
 import { benchmark } from './benchmark.ts';
 import { type OpenSearchNode, startOpenSearch } from './opensearch-node.ts';

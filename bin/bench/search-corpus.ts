@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../functions/core/store/records.ts';
+import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../functions/core/registry/records.ts';
 import type { IntentEndpoint } from '../../schemas/intent.ts';
 import { DocumentError } from '../cli/import/document.ts';
 import { loadFile } from '../cli/import/load-document.ts';

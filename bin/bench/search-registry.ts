@@ -1,6 +1,6 @@
+import type { RegistryRecord } from '../../functions/core/registry/records.ts';
 import type { FeedParts, FeedSource } from '../../functions/core/search/opensearch/feed.ts';
-import type { FeedProgress } from '../../functions/core/store/feed-state.ts';
-import type { RegistryRecord } from '../../functions/core/store/records.ts';
+import type { FeedProgress } from '../../functions/core/search/opensearch/feed-state.ts';
 
 /**
  * A registry to fill a search collection from that needs no table. Nothing in it changes.

@@ -1,10 +1,10 @@
 import { ApiError } from '../../functions/core/api-error.ts';
-import type { IntentItem } from '../../functions/core/store/intent-item.ts';
-import { openIntents } from '../../functions/core/store/intents.ts';
-import { keys } from '../../functions/core/store/keys.ts';
-import type { ServiceRecord } from '../../functions/core/store/records.ts';
-import { openServices } from '../../functions/core/store/services.ts';
-import type { Item } from '../../functions/core/store/table.ts';
+import type { IntentItem } from '../../functions/core/registry/intent-item.ts';
+import { openIntents } from '../../functions/core/registry/intents.ts';
+import type { ServiceRecord } from '../../functions/core/registry/records.ts';
+import { openServices } from '../../functions/core/registry/services.ts';
+import { keys } from '../../functions/core/table/keys.ts';
+import type { Item } from '../../functions/core/table/table.ts';
 import { withProgress } from '../cli/registry/concurrently.ts';
 import type { Terminal } from '../cli/terminal.ts';
 import { type Obstacle, type Plan, type Step, toIntentInput, toServiceInput } from './plan.ts';

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type IntentItem, isLive, toIntentRecord } from '../../functions/core/store/intent-item.ts';
-import { type Key, keys } from '../../functions/core/store/keys.ts';
-import { allPages } from '../../functions/core/store/members.ts';
-import type { RegistryRecord, ServiceRecord } from '../../functions/core/store/records.ts';
-import { openRegistry } from '../../functions/core/store/registry.ts';
-import type { Item, Table } from '../../functions/core/store/table.ts';
+import { type IntentItem, isLive, toIntentRecord } from '../../functions/core/registry/intent-item.ts';
+import { allPages } from '../../functions/core/registry/members.ts';
+import type { RegistryRecord, ServiceRecord } from '../../functions/core/registry/records.ts';
+import { openRegistry } from '../../functions/core/registry/registry.ts';
+import { type Key, keys } from '../../functions/core/table/keys.ts';
+import type { Item, Table } from '../../functions/core/table/table.ts';
 import { isUlid } from '../../functions/core/ulid.ts';
 import type { IntentInput } from '../../schemas/intent.ts';
 import { isIntentUid } from '../../schemas/intent-uid.ts';

@@ -1,7 +1,7 @@
 import { DescribeTableCommand, DynamoDBClient, ScanCommand, type TableDescription } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { keys, type TableName, tableOf } from '../../functions/core/store/keys.ts';
-import { openTable, type Table } from '../../functions/core/store/table.ts';
+import { keys, type TableName, tableOf } from '../../functions/core/table/keys.ts';
+import { openTable, type Table } from '../../functions/core/table/table.ts';
 import { CliFailure, usageFailure } from '../cli/failure.ts';
 
 export interface TableChoice {

@@ -25,7 +25,7 @@ import { type Exchange, type ExchangeOptions, openHttp } from '../../client/http
 import { obtainNamedKey } from '../../client/keys.ts';
 import type { Signer } from '../../client/pats.ts';
 import { addressIn, fetchPolicy } from '../../client/policy.ts';
-import { keys } from '../../functions/core/store/keys.ts';
+import { keys } from '../../functions/core/table/keys.ts';
 import { backgroundFunctions, endpointsWith } from '../../lib/endpoints.ts';
 import type { Settings } from '../../lib/settings.ts';
 import { account, credentials, type Emulator, installEmulator, region, startEmulator } from './emulator.ts';

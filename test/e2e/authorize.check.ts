@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createAction as createAccept } from '../../functions/accept-policy.ts';
 import { createAction as createAuthorize } from '../../functions/authorize.ts';
+import { openSignIns } from '../../functions/core/activity/sign-ins.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { openClients } from '../../functions/core/sign-in/clients.ts';
 import { openUserPool } from '../../functions/core/sign-in/user-pool.ts';
-import { openSignIns } from '../../functions/core/store/sign-ins.ts';
 import { createAction as createFinish } from '../../functions/finish-sign-in.ts';
 import { invoke } from '../support/invoke.ts';
 import {

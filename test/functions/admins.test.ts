@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { log } from '../../functions/core/log.ts';
-import { selectEntries, toChange } from '../../functions/core/store/history.ts';
-import type { Table } from '../../functions/core/store/table.ts';
+import { selectEntries, toChange } from '../../functions/core/registry/history.ts';
+import type { Table } from '../../functions/core/table/table.ts';
 import { isUlid } from '../../functions/core/ulid.ts';
 import { adminEndpoints, caseOf, changingEndpoints, startAdminEndpoints } from '../support/admin-endpoints.ts';
 import { refusalOf } from '../support/invoke.ts';

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createAction as createApprove } from '../../functions/approve-agent.ts';
 import { createAction as createBlock } from '../../functions/block-agent.ts';
+import { openAgents } from '../../functions/core/activity/agent.ts';
 import type { VerifyAdmin } from '../../functions/core/admin/verify-admin.ts';
 import { ApiError } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { countExecution, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { chargesOf } from '../../functions/core/policy/judge.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
-import { openAgents } from '../../functions/core/store/agent.ts';
-import { openHistory } from '../../functions/core/store/history.ts';
+import { openHistory } from '../../functions/core/registry/history.ts';
 import { createAction as createDelete } from '../../functions/delete-agent.ts';
 import { createAction as createGet } from '../../functions/get-agent.ts';
 import { createAction as createRevoke } from '../../functions/revoke-agent.ts';

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals';
+import { openRegistry } from '../../functions/core/registry/registry.ts';
+import { requireIntent } from '../../functions/core/registry/require-intent.ts';
 import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
-import { openRegistry } from '../../functions/core/store/registry.ts';
-import { requireIntent } from '../../functions/core/store/require-intent.ts';
 import { createAction as createGet } from '../../functions/get-intent.ts';
 import { createAction as createList } from '../../functions/list-service-intents.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';

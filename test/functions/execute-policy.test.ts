@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import type { Execution } from '../../functions/core/activity/stats.ts';
 import { maxAdmissionMs } from '../../functions/core/pat/admission.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
-import type { Execution } from '../../functions/core/store/stats.ts';
 import type { PolicyPermission, Prohibition } from '../../schemas/policy.ts';
 import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';

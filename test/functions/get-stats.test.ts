@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals';
+import { type Execution, openExecutionStats } from '../../functions/core/activity/stats.ts';
 import { unavailable } from '../../functions/core/api-error.ts';
-import { findServices } from '../../functions/core/store/service-list.ts';
-import { type Execution, openExecutionStats } from '../../functions/core/store/stats.ts';
+import { findServices } from '../../functions/core/registry/service-list.ts';
 import { createAction } from '../../functions/get-stats.ts';
 import { stats } from '../../schemas/stats.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';

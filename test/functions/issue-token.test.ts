@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { openRefreshTokens } from '../../functions/core/activity/refresh-tokens.ts';
+import type { Grant } from '../../functions/core/activity/sign-ins.ts';
+import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { unavailable } from '../../functions/core/api-error.ts';
 import { signedInAgentId } from '../../functions/core/pat/holder.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
 import { signPat } from '../../functions/core/pat/token.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
-import { openRefreshTokens } from '../../functions/core/store/refresh-tokens.ts';
-import type { Grant } from '../../functions/core/store/sign-ins.ts';
-import { openUsedJtis } from '../../functions/core/store/used-jti.ts';
 import type { createAction } from '../../functions/issue-token.ts';
 import { agentId } from '../../schemas/agent.ts';
 import { type PatClaims, patClaims, personPatClaims } from '../../schemas/pat.ts';

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { openHistory } from '../../functions/core/store/history.ts';
+import { openHistory } from '../../functions/core/registry/history.ts';
 import { createAction } from '../../functions/list-changes.ts';
 import { changePage } from '../../schemas/changes.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { type Key, partitions } from '../../functions/core/store/keys.ts';
-import { listOf } from '../../functions/core/store/members.ts';
-import type { Item } from '../../functions/core/store/table.ts';
+import { listOf } from '../../functions/core/registry/members.ts';
+import { type Key, partitions } from '../../functions/core/table/keys.ts';
+import type { Item } from '../../functions/core/table/table.ts';
 import { createAction } from '../../functions/list-service-intents.ts';
 import { type FullIntent, intentList } from '../../schemas/intent.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { listServices } from '../../functions/core/store/service-list.ts';
+import { listServices } from '../../functions/core/registry/service-list.ts';
 import { createAction } from '../../functions/list-services.ts';
 import { serviceList } from '../../schemas/service.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
+import { announceChange } from '../../functions/core/registry/changes.ts';
+import { openIntents } from '../../functions/core/registry/intents.ts';
+import { openRegistry } from '../../functions/core/registry/registry.ts';
+import { openServices } from '../../functions/core/registry/services.ts';
 import type { SearchEngine } from '../../functions/core/search/search-engine.ts';
 import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
-import { announceChange } from '../../functions/core/store/changes.ts';
-import { openIntents } from '../../functions/core/store/intents.ts';
-import { keys } from '../../functions/core/store/keys.ts';
-import { openRegistry } from '../../functions/core/store/registry.ts';
-import { openServices } from '../../functions/core/store/services.ts';
+import { keys } from '../../functions/core/table/keys.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
 import { createAction } from '../../functions/search-intents.ts';
 import { briefPage, intentPage, toIntentDetails } from '../../schemas/intent.ts';

@@ -1,10 +1,10 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openIntents } from '../../functions/core/registry/intents.ts';
+import { openRegistry } from '../../functions/core/registry/registry.ts';
+import { openServices } from '../../functions/core/registry/services.ts';
 import type { SearchEngine } from '../../functions/core/search/search-engine.ts';
 import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
-import { openIntents } from '../../functions/core/store/intents.ts';
-import { openRegistry } from '../../functions/core/store/registry.ts';
-import { openServices } from '../../functions/core/store/services.ts';
 import { createAction as createOwn } from '../../functions/get-own-description.ts';
 import { createAction } from '../../functions/get-service-description.ts';
 import { type IntentInput, toIntentDetails } from '../../schemas/intent.ts';

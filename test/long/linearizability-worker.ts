@@ -1,9 +1,9 @@
 /** A process of {@link ./linearizability.ts}: an admin with a clock of its own, who writes and reads records at random and notes what it is told. */
 import { ApiError } from '../../functions/core/api-error.ts';
-import { openIntents } from '../../functions/core/store/intents.ts';
-import type { TableName } from '../../functions/core/store/keys.ts';
-import { listServices } from '../../functions/core/store/service-list.ts';
-import { openServices } from '../../functions/core/store/services.ts';
+import { openIntents } from '../../functions/core/registry/intents.ts';
+import { listServices } from '../../functions/core/registry/service-list.ts';
+import { openServices } from '../../functions/core/registry/services.ts';
+import type { TableName } from '../../functions/core/table/keys.ts';
 import { foldName } from '../../schemas/text.ts';
 import { connectTable } from '../support/connect-table.ts';
 import type { Operation } from '../support/linearizable.ts';

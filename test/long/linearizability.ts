@@ -7,10 +7,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
-import { digestOf, type HistoryItem } from '../../functions/core/store/history.ts';
-import { openIntents } from '../../functions/core/store/intents.ts';
-import { historyOf, type Key } from '../../functions/core/store/keys.ts';
-import { openServices } from '../../functions/core/store/services.ts';
+import { digestOf, type HistoryItem } from '../../functions/core/registry/history.ts';
+import { openIntents } from '../../functions/core/registry/intents.ts';
+import { openServices } from '../../functions/core/registry/services.ts';
+import { historyOf, type Key } from '../../functions/core/table/keys.ts';
 import { connectTable } from '../support/connect-table.ts';
 import { startFaultyProxy } from '../support/faulty-proxy.ts';
 import { isLinearizable, type Operation } from '../support/linearizable.ts';

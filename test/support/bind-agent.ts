@@ -1,5 +1,5 @@
-import { type BindRequest, openAgents } from '../../functions/core/store/agent.ts';
-import type { Table } from '../../functions/core/store/table.ts';
+import { type BindRequest, openAgents } from '../../functions/core/activity/agent.ts';
+import type { Table } from '../../functions/core/table/table.ts';
 
 /** Binds an agent_id to a key, as the issue of a PAT does. */
 export async function bindAgent(table: Table, agentId: string, thumbprint: string, nowMs: number, more: Partial<BindRequest> = {}) {

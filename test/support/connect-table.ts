@@ -1,7 +1,7 @@
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { LeanDynamoDBClient } from '../../functions/core/store/dynamodb-client.ts';
-import type { TableName } from '../../functions/core/store/keys.ts';
-import { openTable, type Table } from '../../functions/core/store/table.ts';
+import { LeanDynamoDBClient } from '../../functions/core/table/dynamodb-client.ts';
+import type { TableName } from '../../functions/core/table/keys.ts';
+import { openTable, type Table } from '../../functions/core/table/table.ts';
 
 /** Another client of existing tables, as another process would have. */
 export const connectTable = (endpoint: string, tableNames: Record<TableName, string>): Table =>

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { unavailable } from '../../functions/core/api-error.ts';
-import type { Table } from '../../functions/core/store/table.ts';
-import { openTableClock } from '../../functions/core/store/table-clock.ts';
+import type { Table } from '../../functions/core/table/table.ts';
+import { openTableClock } from '../../functions/core/table/table-clock.ts';
 import { openMemoryTable } from '../world/memory-table.ts';
 import type { Faults } from './faulty-proxy.ts';
 import { seededRandom } from './random.ts';

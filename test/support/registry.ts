@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { openIntents } from '../../functions/core/store/intents.ts';
-import { openServices } from '../../functions/core/store/services.ts';
+import { openIntents } from '../../functions/core/registry/intents.ts';
+import { openServices } from '../../functions/core/registry/services.ts';
 import { startAdmins } from './admins.ts';
 import { type Answer, refusalOf } from './invoke.ts';
 import { intentOf, serviceNamed } from './records.ts';

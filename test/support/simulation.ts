@@ -2,8 +2,8 @@
 import { unavailable } from '../../functions/core/api-error.ts';
 import { openClock } from '../../functions/core/limit/clock.ts';
 import { openRateLimiter, type RateLimiter } from '../../functions/core/limit/rate-limiter.ts';
-import type { Table } from '../../functions/core/store/table.ts';
-import { openTableClock } from '../../functions/core/store/table-clock.ts';
+import type { Table } from '../../functions/core/table/table.ts';
+import { openTableClock } from '../../functions/core/table/table-clock.ts';
 import { openMemoryTable } from '../world/memory-table.ts';
 import { seededRandom } from './random.ts';
 

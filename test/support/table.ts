@@ -2,8 +2,8 @@ import type { AddressInfo } from 'node:net';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import dynalite from 'dynalite';
-import type { TableName } from '../../functions/core/store/keys.ts';
-import { openTable, type Table } from '../../functions/core/store/table.ts';
+import type { TableName } from '../../functions/core/table/keys.ts';
+import { openTable, type Table } from '../../functions/core/table/table.ts';
 
 export interface TestTable {
   table: Table;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { type BindRequest, isBlocked, openAgents, type Presented } from '../../functions/core/store/agent.ts';
-import { openFeedState } from '../../functions/core/store/feed-state.ts';
-import { keys } from '../../functions/core/store/keys.ts';
-import type { Table } from '../../functions/core/store/table.ts';
+import { type BindRequest, isBlocked, openAgents, type Presented } from '../../functions/core/activity/agent.ts';
+import { openFeedState } from '../../functions/core/search/opensearch/feed-state.ts';
+import { keys } from '../../functions/core/table/keys.ts';
+import type { Table } from '../../functions/core/table/table.ts';
 import type { Caller, End, Scenario } from './explore.ts';
 import type { MemoryTable } from './memory-table.ts';
 import { answerOf, codeOf, times, valuesOf } from './outcomes.ts';

@@ -13,7 +13,14 @@ export interface Condition {
 }
 
 /** What decides by conditional writes. */
-const folders = ['functions/core/store', 'functions/core/limit', 'functions/core/idempotency'];
+const folders = [
+  'functions/core/table',
+  'functions/core/registry',
+  'functions/core/activity',
+  'functions/core/search/opensearch',
+  'functions/core/limit',
+  'functions/core/idempotency',
+];
 
 /** Holds for every item. */
 const nothing = 'attribute_not_exists(removed)';

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { unavailable } from '../../functions/core/api-error.ts';
-import type { Key } from '../../functions/core/store/keys.ts';
-import type { Table } from '../../functions/core/store/table.ts';
+import type { Key } from '../../functions/core/table/keys.ts';
+import type { Table } from '../../functions/core/table/table.ts';
 import { type MemoryTable, openMemoryTable } from './memory-table.ts';
 
 /** What may go wrong in one schedule, how often at most. */

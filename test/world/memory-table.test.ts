@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { keys } from '../../functions/core/store/keys.ts';
-import type { Item, Table } from '../../functions/core/store/table.ts';
+import { keys } from '../../functions/core/table/keys.ts';
+import type { Item, Table } from '../../functions/core/table/table.ts';
 import { startTable } from '../support/table.ts';
 import { type MemoryTable, openMemoryTable } from './memory-table.ts';
 

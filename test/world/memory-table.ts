@@ -1,5 +1,5 @@
-import type { Key } from '../../functions/core/store/keys.ts';
-import type { Item, Table } from '../../functions/core/store/table.ts';
+import type { Key } from '../../functions/core/table/keys.ts';
+import type { Item, Table } from '../../functions/core/table/table.ts';
 import { parseCondition, parseProjection, parseUpdate } from './expressions.ts';
 
 type Stored = Key & Item;

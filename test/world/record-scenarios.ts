@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { openHistory } from '../../functions/core/store/history.ts';
-import { openIntents } from '../../functions/core/store/intents.ts';
-import { keys } from '../../functions/core/store/keys.ts';
-import { countMembers, listMembers, listOf } from '../../functions/core/store/members.ts';
-import { openServices } from '../../functions/core/store/services.ts';
-import type { Table } from '../../functions/core/store/table.ts';
+import { openHistory } from '../../functions/core/registry/history.ts';
+import { openIntents } from '../../functions/core/registry/intents.ts';
+import { countMembers, listMembers, listOf } from '../../functions/core/registry/members.ts';
+import { openServices } from '../../functions/core/registry/services.ts';
+import { keys } from '../../functions/core/table/keys.ts';
+import type { Table } from '../../functions/core/table/table.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import type { Caller, End, Scenario } from './explore.ts';
 import { answerOf, codesOf, times, valuesOf } from './outcomes.ts';

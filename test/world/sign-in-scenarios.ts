@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { openRefreshTokens } from '../../functions/core/store/refresh-tokens.ts';
-import { openSignIns } from '../../functions/core/store/sign-ins.ts';
+import { openRefreshTokens } from '../../functions/core/activity/refresh-tokens.ts';
+import { openSignIns } from '../../functions/core/activity/sign-ins.ts';
 import type { Caller, Scenario } from './explore.ts';
 import { codesOf, times, valuesOf } from './outcomes.ts';
 

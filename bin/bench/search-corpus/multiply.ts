@@ -1,4 +1,4 @@
-import type { RegistryRecord } from '../../../functions/core/store/records.ts';
+import type { RegistryRecord } from '../../../functions/core/registry/records.ts';
 import { type Document, toRecords } from '../search-corpus.ts';
 
 /** The same numbers in each run (a linear congruential generator), from 0 to 1. */

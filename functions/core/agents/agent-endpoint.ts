@@ -1,12 +1,12 @@
 import type * as z from 'zod';
 import { agentNames, isAgentId, noAgentId } from '../../../schemas/agent.ts';
 import { foldName } from '../../../schemas/text.ts';
+import { type Agents, type FoundAgent, noSuchAgent } from '../activity/agent.ts';
 import { requireFullAdmin } from '../admin/admin.ts';
 import type { VerifyAdmin } from '../admin/verify-admin.ts';
 import { type ApiError, invalidParameter } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
-import { type Agents, type FoundAgent, noSuchAgent } from '../store/agent.ts';
-import type { AdminChange, History } from '../store/history.ts';
+import type { AdminChange, History } from '../registry/history.ts';
 
 /**
  * The agent that a request names: by the id in its path, or by the query parameters `agent_id` and `key_thumbprint` if the path has

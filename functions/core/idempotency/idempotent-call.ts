@@ -4,8 +4,8 @@ import type { ErrorCode } from '../../../schemas/errors.ts';
 import { parseExact } from '../../../schemas/number.ts';
 import { ApiError, type ApiErrorOptions, unavailable } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
-import { keys } from '../store/keys.ts';
-import type { Item, Table } from '../store/table.ts';
+import { keys } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 
 /** What a call ended with: an answer or a refusal that came after the upstream was called. */
 export type Outcome = ApiResponse | ApiError;

@@ -1,4 +1,4 @@
-import type { TableClock, TimeBounds } from '../store/table-clock.ts';
+import type { TableClock, TimeBounds } from '../table/table-clock.ts';
 import { bucketMs } from './window.ts';
 
 /** What a clock shows for counting in windows of one period. */

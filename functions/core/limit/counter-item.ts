@@ -1,6 +1,6 @@
 import type { Charge } from '../policy/limits.ts';
-import type { Key } from '../store/keys.ts';
-import type { Item, Table } from '../store/table.ts';
+import type { Key } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 import { digitsFor, digitsIn, packCounts, placeOf, unpackCounts } from './packed-counts.ts';
 import { clearAtMs, liveBuckets, slotOf, stillCounts, type Window } from './window.ts';
 

@@ -3,8 +3,8 @@ import QuickLRU from 'quick-lru';
 import type { RateLimit } from '../../../schemas/pat.ts';
 import { ApiError, unavailable } from '../api-error.ts';
 import { type Charge, isRate, unitOf } from '../policy/limits.ts';
-import { keys } from '../store/keys.ts';
-import type { Table } from '../store/table.ts';
+import { keys } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
 import { type Clock, maxDoubtMs, openClock, openRightClock, type Reading, WrongClock } from './clock.ts';
 import {
   type Buckets,

@@ -1,4 +1,5 @@
 import type { PatClaims } from '../../../schemas/pat.ts';
+import { agentBlocked, isBlocked, isRevoked, type Standing } from '../activity/agent.ts';
 import { ApiError } from '../api-error.ts';
 import { bearerToken, invalidToken } from '../http/bearer.ts';
 import type { ApiRequest } from '../http/request.ts';
@@ -8,7 +9,6 @@ import { judge } from '../policy/judge.ts';
 import type { CurrentPolicy, FindPolicy } from '../policy/policy.ts';
 import type { Rule } from '../policy/reading.ts';
 import { isPermitted, isProhibited } from '../policy/scope.ts';
-import { agentBlocked, isBlocked, isRevoked, type Standing } from '../store/agent.ts';
 import type { PolicyRefusals } from './policy-refusals.ts';
 import type { CheckedProof, Proofs } from './proof.ts';
 import type { VerifyPat } from './verify.ts';

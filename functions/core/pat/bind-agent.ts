@@ -1,5 +1,13 @@
+import {
+  type Agents,
+  agentBlockedAtIssue,
+  agentIdTaken,
+  type BoundAgent,
+  isBlocked,
+  type Standing,
+  sharedIdOf,
+} from '../activity/agent.ts';
 import { ApiError, unavailable } from '../api-error.ts';
-import { type Agents, agentBlockedAtIssue, agentIdTaken, type BoundAgent, isBlocked, type Standing, sharedIdOf } from '../store/agent.ts';
 import { invalidSignature } from './refusals.ts';
 
 type Binding = Pick<Agents, 'standingOf' | 'bind' | 'ask'>;

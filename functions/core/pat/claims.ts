@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { PatClaims } from '../../../schemas/pat.ts';
+import type { BoundAgent } from '../activity/agent.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
-import type { BoundAgent } from '../store/agent.ts';
 
 /** A PAT is valid from a little before its issue, because the clocks of two instances differ. */
 const clockDifferenceSeconds = 10;

@@ -1,8 +1,8 @@
+import type { PolicyArchive } from '../activity/policy-archive.ts';
 import { ApiError } from '../api-error.ts';
 import { describeChanges } from '../policy/describe.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
 import { PolicyError } from '../policy/reading.ts';
-import type { PolicyArchive } from '../store/policy-archive.ts';
 
 /** Refusals that make an agent sign again: what it agreed to is not, or no longer, the policy in force. */
 export interface PolicyRefusals {

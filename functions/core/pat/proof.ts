@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { PatClaims } from '../../../schemas/pat.ts';
+import type { UsedJtis } from '../activity/used-jti.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { isObject } from '../json.ts';
-import type { UsedJtis } from '../store/used-jti.ts';
 import { importJwk } from './agent-key.ts';
 import { checkIssuedAt, checkJti } from './freshness.ts';
 import { readJson, readJws } from './jws.ts';

@@ -1,7 +1,7 @@
+import type { UsedJtis } from '../activity/used-jti.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { canonicalDigest, signableTexts } from '../policy/canonical.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
-import type { UsedJtis } from '../store/used-jti.ts';
 import type { AgentKey } from './agent-key.ts';
 import { checkFreshness, checkSigner, type FreshnessOptions, type SingleUse } from './freshness.ts';
 import { type Jws, readJson, readJws } from './jws.ts';

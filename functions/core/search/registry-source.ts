@@ -1,4 +1,4 @@
-import type { Change, RegistryRecord } from '../store/records.ts';
+import type { Change, RegistryRecord } from '../registry/records.ts';
 
 /** The registry as search reads it. All reads are strongly consistent. */
 export interface RegistrySource {

@@ -1,6 +1,6 @@
 import type { IntentDetails, Match } from '../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../schemas/search.ts';
-import type { IntentRecord } from '../store/records.ts';
+import type { IntentRecord } from '../registry/records.ts';
 
 /** An intent that a search found. */
 export interface Hit {

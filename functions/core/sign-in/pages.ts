@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Policy } from '../../../schemas/policy.ts';
+import type { Person } from '../activity/sign-ins.ts';
 import { escapeHtml } from '../documents/policy-page.ts';
 import type { ApiResponse } from '../http/response.ts';
 import type { Action } from '../http/serve.ts';
 import { describePolicy } from '../policy/describe.ts';
-import type { Person } from '../store/sign-ins.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import type { Client } from './clients.ts';
 import { toOAuthError } from './oauth-error.ts';

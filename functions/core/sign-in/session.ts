@@ -1,5 +1,5 @@
+import type { Person, SignIns } from '../activity/sign-ins.ts';
 import type { ApiRequest } from '../http/request.ts';
-import type { Person, SignIns } from '../store/sign-ins.ts';
 import { readCookie } from './cookie.ts';
 
 export interface Session {

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import * as z from 'zod';
+import type { Person } from '../activity/sign-ins.ts';
 import { openAccessTokenVerifier } from '../admin/verify-admin.ts';
 import { unavailable } from '../api-error.ts';
 import { readEnvironment } from '../environment.ts';
 import { bounded } from '../invocation.ts';
-import type { Person } from '../store/sign-ins.ts';
 import { OAuthError } from './oauth-error.ts';
 
 /** What has to be remembered while a person is at the user pool's sign-in page. */

@@ -1,6 +1,6 @@
 import { splitIntentUid } from '../../../../schemas/intent-uid.ts';
 import { foldTag } from '../../../../schemas/text.ts';
-import type { IntentRecord, ServiceRecord } from '../../store/records.ts';
+import type { IntentRecord, ServiceRecord } from '../../registry/records.ts';
 import { fields, fieldWeights, type SearchDocument, toDocument } from '../document.ts';
 import { nameKey, wordsOf } from '../text.ts';
 

@@ -3,7 +3,7 @@ import { toIntentDetails } from '../../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
 import { unavailable } from '../../api-error.ts';
 import { bounded } from '../../invocation.ts';
-import type { IntentRecord } from '../../store/records.ts';
+import type { IntentRecord } from '../../registry/records.ts';
 import type { Hit, SearchResult } from '../search-engine.ts';
 import { type Entry, indexDefinition, indexName, toBulkBodies } from './documents.ts';
 import { toSearchRequest } from './search-request.ts';

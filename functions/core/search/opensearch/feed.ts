@@ -1,12 +1,12 @@
 import QuickLRU from 'quick-lru';
-import { changeLifeSeconds } from '../../store/changes.ts';
-import type { FeedProgress, FeedRun, FeedState } from '../../store/feed-state.ts';
-import type { Change, IntentRecord, RegistryRecord, ServiceRecord } from '../../store/records.ts';
-import type { RegistryPart } from '../../store/registry.ts';
+import { changeLifeSeconds } from '../../registry/changes.ts';
+import type { Change, IntentRecord, RegistryRecord, ServiceRecord } from '../../registry/records.ts';
+import type { RegistryPart } from '../../registry/registry.ts';
 import { ulidTimeMs } from '../../ulid.ts';
 import type { RegistrySource } from '../registry-source.ts';
 import { type Entry, toOpenSearchDocument } from './documents.ts';
 import type { OpenSearchEngine } from './engine.ts';
+import type { FeedProgress, FeedRun, FeedState } from './feed-state.ts';
 
 /** The registry as the feed reads it. All reads are strongly consistent. */
 export interface FeedSource extends Pick<RegistrySource, 'changesSince' | 'readChanged'> {

@@ -1,5 +1,5 @@
 import { beyondInvocation } from '../../invocation.ts';
-import type { Change, RegistryRecord } from '../../store/records.ts';
+import type { Change, RegistryRecord } from '../../registry/records.ts';
 import { ulidTimeMs } from '../../ulid.ts';
 import type { RegistrySource } from '../registry-source.ts';
 import type { SearchIndex } from './search-index.ts';

@@ -3,7 +3,7 @@ import { digestIntent } from '../../../../schemas/intent-digest.ts';
 import { splitIntentUid } from '../../../../schemas/intent-uid.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
 import { foldTag } from '../../../../schemas/text.ts';
-import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../store/records.ts';
+import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../registry/records.ts';
 import { minUlidAt } from '../../ulid.ts';
 import { meaningText, type SearchDocument, toDocument } from '../document.ts';
 import { type Gist, gistOf } from '../likeness.ts';

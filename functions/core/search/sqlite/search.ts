@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { type Match, toIntentDetails } from '../../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
 import { foldTag } from '../../../../schemas/text.ts';
-import type { IntentRecord } from '../../store/records.ts';
+import type { IntentRecord } from '../../registry/records.ts';
 import { listedTags, questionWords } from '../query.ts';
 import type { Hit, SearchOptions, SearchResult } from '../search-engine.ts';
 import { matchEvery } from './match.ts';

@@ -7,7 +7,7 @@ import {
   type Outcome,
   openIdempotentCalls,
 } from '../../../../functions/core/idempotency/idempotent-call.ts';
-import { keys } from '../../../../functions/core/store/keys.ts';
+import { keys } from '../../../../functions/core/table/keys.ts';
 import { connectTable } from '../../../support/connect-table.ts';
 import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-proxy.ts';
 import { startTable, type TestTable } from '../../../support/table.ts';

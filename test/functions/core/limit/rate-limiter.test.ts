@@ -14,8 +14,8 @@ import {
   slackMs,
 } from '../../../../functions/core/limit/rate-limiter.ts';
 import { bucketMs, callableUntilMs, longestCountMs } from '../../../../functions/core/limit/window.ts';
-import { keys } from '../../../../functions/core/store/keys.ts';
-import type { Table } from '../../../../functions/core/store/table.ts';
+import { keys } from '../../../../functions/core/table/keys.ts';
+import type { Table } from '../../../../functions/core/table/table.ts';
 import type { RateLimit } from '../../../../schemas/pat.ts';
 import { connectTable } from '../../../support/connect-table.ts';
 import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-proxy.ts';

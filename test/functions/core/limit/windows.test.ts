@@ -12,7 +12,7 @@ import {
 } from '../../../../functions/core/limit/rate-limiter.ts';
 import { bucketMs, liveBuckets, longestCountMs } from '../../../../functions/core/limit/window.ts';
 import type { Charge } from '../../../../functions/core/policy/limits.ts';
-import { keys } from '../../../../functions/core/store/keys.ts';
+import { keys } from '../../../../functions/core/table/keys.ts';
 import { connectTable } from '../../../support/connect-table.ts';
 import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-proxy.ts';
 import { seededRandom } from '../../../support/random.ts';

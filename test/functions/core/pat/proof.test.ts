@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Context } from 'aws-lambda';
+import { openUsedJtis } from '../../../../functions/core/activity/used-jti.ts';
 import { readRequest } from '../../../../functions/core/http/request.ts';
 import { openProofs } from '../../../../functions/core/pat/proof.ts';
-import { openUsedJtis } from '../../../../functions/core/store/used-jti.ts';
 import type { PatClaims } from '../../../../schemas/pat.ts';
 import { kinds, makeAgent, signJws, signProof, type TestAgent } from '../../../support/agents.ts';
 import { eventOf } from '../../../support/invoke.ts';

@@ -1,12 +1,12 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { openIntents } from '../../../../../functions/core/registry/intents.ts';
+import { openRegistry } from '../../../../../functions/core/registry/registry.ts';
+import { openServices } from '../../../../../functions/core/registry/services.ts';
 import { indexName, type OpenSearchDocument, toBulkBodies } from '../../../../../functions/core/search/opensearch/documents.ts';
 import { type OpenSearchEngine, openOpenSearchEngine } from '../../../../../functions/core/search/opensearch/engine.ts';
-import { openFeedState } from '../../../../../functions/core/store/feed-state.ts';
-import { openIntents } from '../../../../../functions/core/store/intents.ts';
-import { openRegistry } from '../../../../../functions/core/store/registry.ts';
-import { openServices } from '../../../../../functions/core/store/services.ts';
+import { openFeedState } from '../../../../../functions/core/search/opensearch/feed-state.ts';
 import { createAction } from '../../../../../functions/feed-search-collection.ts';
 import { toIntentDetails } from '../../../../../schemas/intent.ts';
 import { searchQuery } from '../../../../../schemas/search.ts';

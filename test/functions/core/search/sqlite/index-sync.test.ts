@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ulid } from 'ulid';
+import type { Change, RegistryRecord } from '../../../../../functions/core/registry/records.ts';
 import type { RegistrySource } from '../../../../../functions/core/search/registry-source.ts';
 import { followChanges, oneAtATime } from '../../../../../functions/core/search/sqlite/index-sync.ts';
 import type { SearchIndex } from '../../../../../functions/core/search/sqlite/search-index.ts';
-import type { Change, RegistryRecord } from '../../../../../functions/core/store/records.ts';
 import { ulidTimeMs } from '../../../../../functions/core/ulid.ts';
 
 /** A registry in memory whose delays and clocks the test controls. */

@@ -5,6 +5,9 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { type RunningS3, startS3 } from '../../../../../bin/local/s3.ts';
 import { log } from '../../../../../functions/core/log.ts';
+import { openIntents } from '../../../../../functions/core/registry/intents.ts';
+import { openRegistry } from '../../../../../functions/core/registry/registry.ts';
+import { openServices } from '../../../../../functions/core/registry/services.ts';
 import { openSqliteEngine } from '../../../../../functions/core/search/sqlite/engine.ts';
 import { bucketSnapshots, type S3Access } from '../../../../../functions/core/search/sqlite/snapshot-stores.ts';
 import {
@@ -14,9 +17,6 @@ import {
   saveSnapshot,
   UnusableSnapshot,
 } from '../../../../../functions/core/search/sqlite/snapshots.ts';
-import { openIntents } from '../../../../../functions/core/store/intents.ts';
-import { openRegistry } from '../../../../../functions/core/store/registry.ts';
-import { openServices } from '../../../../../functions/core/store/services.ts';
 import { createAction } from '../../../../../functions/snapshot-search-index.ts';
 import { searchQuery } from '../../../../../schemas/search.ts';
 import { intentOf, serviceNamed } from '../../../../support/records.ts';

@@ -1,6 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { expect, test } from '@jest/globals';
-import { LeanDynamoDBClient } from '../../../../functions/core/store/dynamodb-client.ts';
+import { LeanDynamoDBClient } from '../../../../functions/core/table/dynamodb-client.ts';
 
 test('the lean client does without three steps of the SDK, and with one signer', async () => {
   const settings = { region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };

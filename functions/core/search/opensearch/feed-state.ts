@@ -1,5 +1,5 @@
-import { keys } from './keys.ts';
-import type { Table } from './table.ts';
+import { keys } from '../../table/keys.ts';
+import type { Table } from '../../table/table.ts';
 
 /** How far a search collection has been filled and fed. Times are in milliseconds since the epoch. */
 export interface FeedProgress {

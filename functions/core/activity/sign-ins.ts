@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { unavailable } from '../api-error.ts';
-import { keys } from './keys.ts';
-import type { Item, Table } from './table.ts';
+import { keys } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 
 /** Who has signed in at the user pool. */
 export interface Person {

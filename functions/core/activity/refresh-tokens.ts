@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { keys } from './keys.ts';
-import type { Item, Table } from './table.ts';
+import { keys } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 
 /** What a family of refresh tokens stands for: one acceptance of the policy, by a person for a client. */
 export interface RefreshGrant {

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { ApiError } from '../api-error.ts';
+import { type Key, keys, partitions } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 import type { History } from './history.ts';
 import { type IntentItem, isLive, toIntentRecord } from './intent-item.ts';
-import { type Key, keys, partitions } from './keys.ts';
-import type { Item, Table } from './table.ts';
 
 /** What a list shows of an intent. */
 export type ListedIntent = Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags' | 'deprecated' | 'draft'>;

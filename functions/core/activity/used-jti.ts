@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { keys } from './keys.ts';
-import type { Table } from './table.ts';
+import { keys } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
 
 /** How long a record stays after its document has expired, in case clocks differ. */
 const sweepAfterSeconds = 3_600;

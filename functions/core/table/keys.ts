@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { foldName } from '../../../schemas/text.ts';
 import { ulidTimeMs } from '../ulid.ts';
-import type { Change } from './records.ts';
 
 /** The two tables: what admins register, and what agents cause to be written. */
 export type TableName = 'registry' | 'activity';
@@ -79,7 +78,10 @@ export const keys = {
   /** @param list - one of a service's, see `listOf` in `members.ts` */
   member: (list: string, intentUid: string): Key => key('member', list, intentUid),
   roster: (list: string): Key => key('roster', list, 'ROSTER'),
-  change: ({ rev, kind, id }: Change): Key => ({ pk: changesOf(ulidTimeMs(rev)), sk: `${rev}#${kind}#${id}` }),
+  change: ({ rev, kind, id }: { rev: string; kind: string; id: string }): Key => ({
+    pk: changesOf(ulidTimeMs(rev)),
+    sk: `${rev}#${kind}#${id}`,
+  }),
   /** @param rev - that the change wrote */
   history: (rev: string): Key => ({ pk: historyOf(ulidTimeMs(rev)), sk: rev }),
   /** a policy that PATs were issued under, to show what has changed since */

@@ -1,8 +1,8 @@
 import type { AgentState } from '../../../schemas/agent.ts';
 import { ApiError, unavailable } from '../api-error.ts';
+import { type Key, keys } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 import { newUlid } from '../ulid.ts';
-import { type Key, keys } from './keys.ts';
-import type { Item, Table } from './table.ts';
 import { openWaitingAgents, type WaitingItem } from './waiting-agents.ts';
 
 /** What is known under an agent_id: whose it is, and that it is blocked. Those who wait for approval have records of their own. */

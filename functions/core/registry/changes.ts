@@ -1,7 +1,7 @@
+import { changesOf, type Key, keys } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
 import { minUlidAt } from '../ulid.ts';
-import { changesOf, type Key, keys } from './keys.ts';
 import type { Change } from './records.ts';
-import type { Table } from './table.ts';
 
 /** Pointers outlive every snapshot that search may start from. */
 export const changeLifeSeconds = 3 * 24 * 3600;

@@ -2,8 +2,8 @@ import { type ErrorCode, errorTable } from '../../../schemas/errors.ts';
 import { latencyLimits, type ServiceStats, type StatsPeriod } from '../../../schemas/stats.ts';
 import { ApiError } from '../api-error.ts';
 import { log } from '../log.ts';
-import { type Key, keys } from './keys.ts';
-import type { Item, Table } from './table.ts';
+import { type Key, keys } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 
 /** What became of one request to execute an intent. */
 export interface Execution {

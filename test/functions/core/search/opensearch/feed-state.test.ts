@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { maxRunMs, openFeedState } from '../../../../functions/core/store/feed-state.ts';
-import { backgroundWithCollection } from '../../../../lib/endpoints.ts';
-import { startTable, type TestTable } from '../../../support/table.ts';
+import { maxRunMs, openFeedState } from '../../../../../functions/core/search/opensearch/feed-state.ts';
+import { backgroundWithCollection } from '../../../../../lib/endpoints.ts';
+import { startTable, type TestTable } from '../../../../support/table.ts';
 
 let started: TestTable;
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { foldName } from '../../../schemas/text.ts';
 import { ApiError } from '../api-error.ts';
+import { keys } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
 import { newUlid } from '../ulid.ts';
-import { keys } from './keys.ts';
 import type { ServiceRecord } from './records.ts';
-import type { Table } from './table.ts';
 
 /** No request lives this long, so a claim that is older and still unused will never be used. */
 const claimLifeMs = 60_000;

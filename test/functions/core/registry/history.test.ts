@@ -1,11 +1,11 @@
 import { BatchWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { encodeTime } from 'ulid';
-import { type HistoryQuery, openHistory, selectEntries, toChange } from '../../../../functions/core/store/history.ts';
-import { openIntents } from '../../../../functions/core/store/intents.ts';
-import { keys } from '../../../../functions/core/store/keys.ts';
-import { openServices } from '../../../../functions/core/store/services.ts';
-import type { Table } from '../../../../functions/core/store/table.ts';
+import { type HistoryQuery, openHistory, selectEntries, toChange } from '../../../../functions/core/registry/history.ts';
+import { openIntents } from '../../../../functions/core/registry/intents.ts';
+import { openServices } from '../../../../functions/core/registry/services.ts';
+import { keys } from '../../../../functions/core/table/keys.ts';
+import type { Table } from '../../../../functions/core/table/table.ts';
 import { newUlid } from '../../../../functions/core/ulid.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';
 import { startTable, type TestTable } from '../../../support/table.ts';

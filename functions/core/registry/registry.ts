@@ -1,10 +1,10 @@
+import { type Key, keys, partitions } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 import { ulidTimeMs } from '../ulid.ts';
 import { changesSince } from './changes.ts';
 import { type IntentItem, isLive, toIntentRecord } from './intent-item.ts';
-import { type Key, keys, partitions } from './keys.ts';
 import { listOf, pages } from './members.ts';
 import type { Change, RegistryRecord } from './records.ts';
-import type { Item, Table } from './table.ts';
 
 /** How many reads are under way at once while the whole registry is read. */
 const parallelReads = 16;

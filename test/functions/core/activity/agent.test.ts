@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { isRevoked, openAgents } from '../../../../functions/core/store/agent.ts';
-import type { Table } from '../../../../functions/core/store/table.ts';
-import { openUsedJtis } from '../../../../functions/core/store/used-jti.ts';
+import { isRevoked, openAgents } from '../../../../functions/core/activity/agent.ts';
+import { openUsedJtis } from '../../../../functions/core/activity/used-jti.ts';
+import type { Table } from '../../../../functions/core/table/table.ts';
 import { bindAgent } from '../../../support/bind-agent.ts';
 import { connectTable } from '../../../support/connect-table.ts';
 import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-proxy.ts';

@@ -1,11 +1,11 @@
 import { BatchWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Intents, openIntents } from '../../../../functions/core/store/intents.ts';
-import { keys } from '../../../../functions/core/store/keys.ts';
-import type { RegistryRecord } from '../../../../functions/core/store/records.ts';
-import { openRegistry } from '../../../../functions/core/store/registry.ts';
-import { openServices, type Services } from '../../../../functions/core/store/services.ts';
-import type { Table } from '../../../../functions/core/store/table.ts';
+import { type Intents, openIntents } from '../../../../functions/core/registry/intents.ts';
+import type { RegistryRecord } from '../../../../functions/core/registry/records.ts';
+import { openRegistry } from '../../../../functions/core/registry/registry.ts';
+import { openServices, type Services } from '../../../../functions/core/registry/services.ts';
+import { keys } from '../../../../functions/core/table/keys.ts';
+import type { Table } from '../../../../functions/core/table/table.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';
 import { startTable, type TestTable } from '../../../support/table.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';

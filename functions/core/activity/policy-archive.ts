@@ -1,6 +1,6 @@
 import type { Policy } from '../../../schemas/policy.ts';
-import { keys } from './keys.ts';
-import type { Table } from './table.ts';
+import { keys } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
 
 /** The policies that PATs were issued under, so that a refusal can say what has changed since. */
 export interface PolicyArchive {

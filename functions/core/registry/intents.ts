@@ -3,14 +3,15 @@ import type { IntentInput } from '../../../schemas/intent.ts';
 import { digestIntent } from '../../../schemas/intent-digest.ts';
 import { compareVersions, isIntentUid, splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { parseExact } from '../../../schemas/number.ts';
+import { readStanding, type Standing, standingKeys } from '../activity/agent.ts';
 import { type Admin, operator, requireIntentNamespace } from '../admin/admin.ts';
 import { ApiError } from '../api-error.ts';
+import { type Key, keys } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 import { isUlid, newUlid } from '../ulid.ts';
-import { readStanding, type Standing, standingKeys } from './agent.ts';
 import { announceChange } from './changes.ts';
 import { type AdminChange, digestOf, type History, openHistory } from './history.ts';
 import { type IntentItem, isLive, toIntentItem, toIntentRecord } from './intent-item.ts';
-import { type Key, keys } from './keys.ts';
 import {
   createRoster,
   type ListedIntent,
@@ -25,7 +26,6 @@ import {
 } from './members.ts';
 import type { IntentRecord, ServiceRecord } from './records.ts';
 import { intentChanged, recordChanged } from './refusals.ts';
-import type { Item, Table } from './table.ts';
 
 /** An intent is live when its own record and its service's record are. */
 export interface LiveIntent {

@@ -3,15 +3,15 @@ import { type ServiceInput, toService } from '../../../schemas/service.ts';
 import { foldName } from '../../../schemas/text.ts';
 import { type Admin, operator, requireNamespace } from '../admin/admin.ts';
 import { invalidParameter } from '../api-error.ts';
+import { keys } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 import { isUlid, newUlid } from '../ulid.ts';
 import { announceChange } from './changes.ts';
 import { type AdminChange, digestOf, type History, openHistory } from './history.ts';
-import { keys } from './keys.ts';
 import { createRoster, findMemberOutside, removeMembers } from './members.ts';
 import type { ServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
 import { claimName, releaseName } from './service-name.ts';
-import type { Item, Table } from './table.ts';
 
 /** Before a service was put back it had been deleted for longer than this, whatever the clocks say. */
 const emptiedAgoMs = 30_000;

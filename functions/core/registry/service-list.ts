@@ -1,8 +1,8 @@
+import { type Key, keys, partitions } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 import { isLive } from './intent-item.ts';
-import { type Key, keys, partitions } from './keys.ts';
 import { countMembers, maxSkipped, tooFarIn } from './members.ts';
 import type { ServiceRecord } from './records.ts';
-import type { Item, Table } from './table.ts';
 
 /** A service, and how many live intents it has. */
 export interface ListedService {

@@ -1,8 +1,8 @@
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { parseExact } from '../../../schemas/number.ts';
-import { type Key, keys } from './keys.ts';
+import { type Key, keys } from '../table/keys.ts';
+import type { Item } from '../table/table.ts';
 import type { IntentRecord } from './records.ts';
-import type { Item } from './table.ts';
 
 /** What the table holds of an intent: the definition as JSON text, because DynamoDB's numbers are narrower than JSON's. */
 export interface IntentItem extends Item {

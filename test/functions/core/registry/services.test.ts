@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openIntents } from '../../../../functions/core/store/intents.ts';
-import { keys } from '../../../../functions/core/store/keys.ts';
-import { openServices } from '../../../../functions/core/store/services.ts';
-import { openTable, type Table } from '../../../../functions/core/store/table.ts';
+import { openIntents } from '../../../../functions/core/registry/intents.ts';
+import { openServices } from '../../../../functions/core/registry/services.ts';
+import { keys } from '../../../../functions/core/table/keys.ts';
+import { openTable, type Table } from '../../../../functions/core/table/table.ts';
 import { newUlid } from '../../../../functions/core/ulid.ts';
 import { foldName } from '../../../../schemas/text.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';

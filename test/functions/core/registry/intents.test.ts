@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Intents, openIntents } from '../../../../functions/core/store/intents.ts';
-import { keys } from '../../../../functions/core/store/keys.ts';
-import { openServices, type Services } from '../../../../functions/core/store/services.ts';
+import { type Intents, openIntents } from '../../../../functions/core/registry/intents.ts';
+import { openServices, type Services } from '../../../../functions/core/registry/services.ts';
+import { keys } from '../../../../functions/core/table/keys.ts';
 import { newUlid } from '../../../../functions/core/ulid.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';
 import { startTable, type TestTable } from '../../../support/table.ts';

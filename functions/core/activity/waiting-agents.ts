@@ -1,5 +1,5 @@
-import { keys } from './keys.ts';
-import type { Item, Table } from './table.ts';
+import { keys } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 
 /** How many agents may wait for approval at a time: one more takes the place of the one that has waited longest. */
 export const maxWaiting = 1_000;

@@ -4,9 +4,9 @@ import { ApiError } from '../api-error.ts';
 import { readEnvironment } from '../environment.ts';
 import { log } from '../log.ts';
 import { canonicalDigest } from '../policy/canonical.ts';
+import { historyOf, type Key, keys } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 import { isUlid, minUlidAt, newUlid, ulidTimeMs } from '../ulid.ts';
-import { historyOf, type Key, keys } from './keys.ts';
-import type { Item, Table } from './table.ts';
 
 /** A change that an admin is about to make. */
 export interface AdminChange {
