@@ -6,6 +6,7 @@ import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/poli
 import { openClients } from '../../functions/core/sign-in/clients.ts';
 import { openUserPool } from '../../functions/core/sign-in/user-pool.ts';
 import { createAction as createFinish } from '../../functions/finish-sign-in.ts';
+import { published } from '../support/client-documents.ts';
 import { invoke } from '../support/invoke.ts';
 import {
   decide,
@@ -281,6 +282,18 @@ describe('redirect URIs are compared character by character', () => {
     for (const redirect_uri of unusable) expectRefused(await open(browser, { client_id, redirect_uri }), /^The redirect_uri must be/);
   });
 });
+
+test.each(published)(
+  '%s signs in with the description that it publishes, and executes',
+  async (client_name, { client_id: _, ...document }, redirects) => {
+    const client_id = clientHost.publish([], document);
+    for (const redirect_uri of redirects) {
+      expect((await open(browser, { client_id, redirect_uri })).text).toContain(`Let ${client_name} act for you?`);
+      const executed = await api.execute(await obtainPat({ client_id, redirect_uri }), 'world.example:get-country:v1', { code: 'JP' });
+      expect(executed).toMatchObject({ status: 200, body: { name: 'Japan' } });
+    }
+  },
+);
 
 test('the root of the gate may be named as a resource with the slash that clients put there', async () => {
   expect(await obtainPat({ resource: `${base}/` })).toMatch(/^ey/);

@@ -8,7 +8,7 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import type { FullIntent } from '../../schemas/intent.ts';
 import { parseExact } from '../../schemas/number.ts';
-import type { Parameter } from '../../schemas/parameter.ts';
+import type { NestedSchema, Parameter } from '../../schemas/parameter.ts';
 import { openCommandLine } from '../bin/cli/command-line.ts';
 import { startApi } from '../e2e/api.ts';
 import { installRequirements } from '../support/python.ts';
@@ -142,7 +142,9 @@ const known: Record<string, unknown> = {
   price: exact('1.10000000000000000003'),
 };
 
-function sampleOf({ name, type, enum: allowed, default: fallback, minimum }: Parameter): unknown {
+const takesText = (schema: NestedSchema | boolean | undefined): boolean => typeof schema === 'object' && schema.type === 'string';
+
+function sampleOf({ name, type, enum: allowed, default: fallback, minimum, schema }: Parameter): unknown {
   const isWord = typeof known[name] === 'string';
   if (type === 'string' && name in known) return String(known[name]);
   if (name in known && (type === 'any' || (isWord ? false : type === 'integer' || type === 'number'))) return known[name];
@@ -157,7 +159,7 @@ function sampleOf({ name, type, enum: allowed, default: fallback, minimum }: Par
     case 'array':
       return [];
     case 'object':
-      return { a: 'b', exact: exact('9007199254740993.10') };
+      return { a: 'b', exact: takesText(schema?.additionalProperties) ? '9007199254740993.10' : exact('9007199254740993.10') };
     case 'null':
       return null;
     default:

@@ -1,0 +1,106 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { afterAll, expect, test } from '@jest/globals';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { startApi } from '../e2e/api.ts';
+import { decide, openAuthorization, openBrowser } from '../support/sign-in.ts';
+
+// Programs that nobody here wrote sign a person in, and are given nothing but the address of the gate's sign-in.
+
+const packages = ['mcp-remote@0.15.1', '@modelcontextprotocol/inspector@2.12.0'];
+// stays, so that the next run finds them there
+const installed = resolve('node_modules/.cache/intent-gate/sign-in');
+const options = ['--prefix', installed, '--no-save', '--ignore-scripts', '--no-audit', '--no-fund'];
+const isInstalled = await promisify(execFile)('npm', ['install', ...options, ...packages]).then(
+  () => true,
+  (error: Error) => void console.warn(`Not tested: ${packages.join(', ')}. ${error.message.split('\n').slice(0, 3).join(' ')}`),
+);
+const folder = mkdtempSync(join(tmpdir(), 'sign-in-'));
+const { stack, stop } = await startApi({ demo: true });
+afterAll(async () => {
+  await stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const address = `${stack.base_url}/mcp/sign-in`;
+const country = { intent_uid: 'world.example:get-country:v1', parameters: { code: 'JP' } };
+const program = (path: string) => join(installed, 'node_modules', path);
+
+/** What a program finds on the machine of somebody who reads the address to open off the terminal. */
+const environment = { PATH: process.env.PATH ?? '', HOME: folder, BROWSER: 'true' };
+
+/** The person at a terminal: opens every address that a program asks to open, signs in, accepts, and lets the browser follow the answer. Returns the pages seen. */
+function watch(terminal: Readable): string[] {
+  const pages: string[] = [];
+  createInterface({ input: terminal }).on('line', async (line) => {
+    const [, asked] = /(http:\S+\/oauth\/authorize\?\S+)/.exec(line) ?? [];
+    if (asked === undefined) return;
+    const browser = openBrowser();
+    const page = await openAuthorization(browser, stack, asked);
+    pages.push(page.text.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' '));
+    const { next = '' } = await decide(browser, stack, page);
+    // some begin to listen only after they have opened the browser
+    for (let times = 0; times < 50 && !(await fetch(next).catch(() => undefined)); times++) await new Promise((go) => setTimeout(go, 100));
+  });
+  return pages;
+}
+
+const onlyIfInstalled = isInstalled ? test : test.skip;
+
+onlyIfInstalled(
+  'mcp-remote signs in when a call needs it, answers that call, and does not ask again when it is started again',
+  async () => {
+    const asked: string[][] = [];
+    for (let times = 0; times < 2; times++) {
+      const transport = new StdioClientTransport({
+        command: process.execPath,
+        args: [program('mcp-remote/dist/proxy.js'), address, '--allow-http'],
+        env: { ...environment, MCP_REMOTE_CONFIG_DIR: folder },
+        stderr: 'pipe',
+      });
+      asked.push(watch(transport.stderr as Readable));
+      const client = new Client({ name: 'host', version: '1' });
+      await client.connect(transport);
+      const found = await client.callTool({ name: 'search_intents', arguments: { query: 'which country has this code' } });
+      expect(found.isError).toBe(false);
+      expect(await client.callTool({ name: 'execute_intent', arguments: country })).toMatchObject({
+        isError: false,
+        structuredContent: { name: 'Japan' },
+      });
+      await client.close();
+    }
+    expect(asked).toEqual([[expect.stringContaining('a program on your machine that calls itself “MCP CLI Proxy”')], []]);
+  },
+  120_000,
+);
+
+onlyIfInstalled(
+  'the Inspector signs in when a call needs it, answers that call, and does not ask again when it is started again',
+  async () => {
+    const asked: string[][] = [];
+    for (let times = 0; times < 2; times++) {
+      const call = ['--method', 'tools/call', '--tool-name', 'execute_intent', '--tool-args-json', JSON.stringify(country)];
+      const launcher = program('@modelcontextprotocol/inspector/clients/launcher/build/index.js');
+      const child = spawn(process.execPath, [launcher, '--cli', address, '--transport', 'http', ...call], {
+        cwd: folder,
+        // it asks for a terminal otherwise, and for a keyring
+        env: { ...environment, MCP_AUTO_OPEN_ENABLED: 'true', MCP_INSPECTOR_SECRET_STORE: 'file' },
+        stdio: ['ignore', 'pipe', 'pipe'],
+        timeout: 60_000,
+      });
+      asked.push(watch(child.stderr));
+      const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+      expect({ code, result: JSON.parse(output) }).toMatchObject({ code: 0, result: { structuredContent: { name: 'Japan' } } });
+    }
+    expect(asked).toEqual([[expect.stringContaining('a program on your machine that calls itself “MCP Inspector”')], []]);
+  },
+  120_000,
+);
