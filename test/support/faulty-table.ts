@@ -84,5 +84,6 @@ export function connectFaultyTable(send: Send): Table {
     delete: call('delete'),
     query: unknown,
     deleteAll: unknown,
+    transact: unknown,
   };
 }

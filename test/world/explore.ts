@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { unavailable } from '../../functions/core/api-error.ts';
 import type { Key } from '../../functions/core/table/keys.ts';
 import type { Table } from '../../functions/core/table/table.ts';
-import { type MemoryTable, openMemoryTable } from './memory-table.ts';
+import { keyOf, type MemoryTable, openMemoryTable } from './memory-table.ts';
 
 /** What may go wrong in one schedule, how often at most. */
 export interface Budget {
@@ -207,6 +207,13 @@ class Play {
         put: (item, condition) => one('put', item, true, () => base.put(item, condition)),
         update: (key, input) => one('update', key, true, () => base.update(key, input)),
         delete: (key, condition) => one('delete', key, true, () => base.delete(key, condition)),
+        transact: (writes, token) => {
+          // sent again by the client of the table, it has the same token
+          const sameToken = token ?? `${caller}.${this.#issued[caller]}`;
+          const touches = writes.map((write) => ({ key: nameOf(keyOf(write)), writes: !('check' in write) }));
+          return this.#step(caller, `transact ${touches.length}`, touches, () => base.transact(writes, sameToken), unreachable);
+        },
+        pause: base.pause,
         deleteAll: async (keys) => {
           await Promise.all(keys.map((key) => one('delete', key, true, () => base.deleteAll([key]))));
         },

@@ -1,6 +1,6 @@
 import type { Key } from '../../functions/core/table/keys.ts';
-import type { Item, Table } from '../../functions/core/table/table.ts';
-import { parseCondition, parseProjection, parseUpdate } from './expressions.ts';
+import type { Item, Query, Table, Write } from '../../functions/core/table/table.ts';
+import { allHold, applyUpdate, holds } from './evaluate.ts';
 
 type Stored = Key & Item;
 
@@ -23,9 +23,17 @@ function clone<T>(value: T): T {
 const withoutUndefined = (item: Stored): Stored =>
   Object.fromEntries(Object.entries(clone(item)).filter(([, value]) => value !== undefined)) as Stored;
 
+/** The item that a write of a transaction concerns. */
+export const keyOf = (write: Write): Key => {
+  if ('put' in write) return write.put;
+  if ('update' in write) return write.update;
+  return 'delete' in write ? write.delete : write.check;
+};
+
 /** @param pageSize - how many items a query returns at most: a table engine ends a page where it wants */
 export function openMemoryTable(pageSize = Number.POSITIVE_INFINITY): MemoryTable {
   const partitions = new Map<string, Map<string, Stored>>();
+  const transactions = new Set<string>();
   const find = ({ pk, sk }: Key): Stored | undefined => partitions.get(pk)?.get(sk);
   const read = <T extends Item>(key: Key): T | undefined => clone(find(key)) as T | undefined;
 
@@ -35,7 +43,24 @@ export function openMemoryTable(pageSize = Number.POSITIVE_INFINITY): MemoryTabl
     partition.set(item.sk, withoutUndefined(item));
   }
 
+  const isAllowed = (write: Write): boolean => allHold(write.when, find(keyOf(write)) ?? {});
+
+  function execute(write: Write): void {
+    const { pk, sk } = keyOf(write);
+    if ('put' in write) store(write.put);
+    else if ('update' in write) store(applyUpdate(write, find({ pk, sk }) ?? { pk, sk }) as Stored);
+    else if ('delete' in write) partitions.get(pk)?.delete(sk);
+  }
+
+  function writeOne(write: Write): boolean {
+    if (!isAllowed(write)) return false;
+    execute(write);
+    return true;
+  }
+
   return {
+    pause: async () => {},
+
     items: () =>
       [...partitions.keys()].sort(compareKeys).flatMap((pk) => {
         const partition = partitions.get(pk) ?? new Map<string, Stored>();
@@ -45,44 +70,41 @@ export function openMemoryTable(pageSize = Number.POSITIVE_INFINITY): MemoryTabl
     get: async (key) => read(key),
     getAll: async (keys) => keys.map((key) => read(key)),
 
-    async query<T extends Item>(pk: string, input: Parameters<Table['query']>[1] = {}) {
-      const { range, ScanIndexForward: isForward = true, ExclusiveStartKey: start } = input;
-      const limit = Math.min(input.Limit ?? pageSize, pageSize);
-      const isWanted = parseCondition(range, input);
-      const project = parseProjection(input.ProjectionExpression, input);
-      const keys = [...(partitions.get(pk)?.keys() ?? [])].sort((left, right) => compareKeys(left, right) * (isForward ? 1 : -1));
-      const from = start === undefined ? keys : keys.filter((sk) => compareKeys(sk, String(start.sk)) * (isForward ? 1 : -1) > 0);
-      const found = from.filter((sk) => isWanted({ sk }));
+    async query<T extends Item>(pk: string, { range, isBackward, start, only, ...input }: Query = {}) {
+      const sign = isBackward ? -1 : 1;
+      const limit = Math.min(input.limit ?? pageSize, pageSize);
+      const keys = [...(partitions.get(pk)?.keys() ?? [])].sort((left, right) => compareKeys(left, right) * sign);
+      const from = start === undefined ? keys : keys.filter((sk) => compareKeys(sk, start.sk) * sign > 0);
+      const found = range ? from.filter((sk) => holds([range[0], 'sk', range[1]], { sk })) : from;
       const shown = found.slice(0, limit);
-      const items = shown.map((sk) => project(read({ pk, sk }) as Stored) as T);
+      const show = (item: Stored): Item => (only ? Object.fromEntries(Object.entries(item).filter(([name]) => only.includes(name))) : item);
+      const items = shown.map((sk) => show(read({ pk, sk }) as Stored) as T);
       const last = shown.at(-1);
       return { items, lastKey: shown.length === limit && last !== undefined ? { pk, sk: last } : undefined };
     },
 
-    async put(item, condition = {}) {
-      if (!parseCondition(condition.ConditionExpression, condition)(find(item) ?? {})) return false;
-      store(item);
-      return true;
+    put: async (item, condition) => writeOne({ put: item, ...condition }),
+
+    async update<T extends Item>(key: Key, { isQuiet, ...update }: Parameters<Table['update']>[1]) {
+      if (!writeOne({ update: key, ...update })) return false;
+      return (isQuiet ? {} : read(key)) as T;
     },
 
-    async update<T extends Item>(key: Key, input: Parameters<Table['update']>[1]) {
-      const before = find(key);
-      if (!parseCondition(input.ConditionExpression, input)(before ?? {})) return false;
-      const next = parseUpdate(input.UpdateExpression ?? '', input)(before ?? { pk: key.pk, sk: key.sk });
-      store(next as Stored);
-      const shown = input.ReturnValues === 'ALL_NEW' ? read(key) : input.ReturnValues === 'ALL_OLD' ? clone(before) : undefined;
-      return (shown ?? {}) as T;
-    },
-
-    async delete(key, condition = {}) {
-      const held = find(key);
-      if (!parseCondition(condition.ConditionExpression, condition)(held ?? {})) return false;
-      partitions.get(key.pk)?.delete(key.sk);
-      return true;
-    },
+    delete: async (key, condition) => writeOne({ delete: key, ...condition }),
 
     async deleteAll(keys) {
       for (const { pk, sk } of keys) partitions.get(pk)?.delete(sk);
+    },
+
+    async transact(writes, token) {
+      if (token !== undefined && transactions.has(token)) return true;
+      const names = new Set(writes.map(keyOf).map(({ pk, sk }) => `${pk}\n${sk}`));
+      if (names.size < writes.length || writes.length > 100) throw new Error('a transaction has at most 100 writes, of distinct items');
+      const failed = writes.flatMap((write, at) => (isAllowed(write) ? [] : [at]));
+      if (failed.length > 0) return failed;
+      for (const write of writes) execute(write);
+      if (token !== undefined) transactions.add(token);
+      return true;
     },
   };
 }

@@ -76,12 +76,11 @@ export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 
      */
     async rotate({ family, digest }: FoundToken): Promise<string | undefined> {
       const secret = newSecret();
+      const next = digestOf(secret);
       const isRotated = await table.update(keyOf(family), {
-        UpdateExpression: 'SET #current = :next',
+        set: { current: next },
         // a write that took effect and whose answer was lost is sent again, and must recognise itself
-        ConditionExpression: '#current = :digest OR #current = :next',
-        ExpressionAttributeNames: { '#current': 'current' },
-        ExpressionAttributeValues: { ':digest': digest, ':next': digestOf(secret) },
+        when: [['any', ['=', 'current', digest], ['=', 'current', next]]],
       });
       if (isRotated) return `${family}.${secret}`;
       await end(family);

@@ -76,23 +76,16 @@ export function openSignIns(table: Pick<Table, 'get' | 'put' | 'update' | 'delet
       const key = keys.session(digestOf(`reading for ${subject}`));
       const by = randomUUID();
       const now = Math.floor(nowMs / 1_000);
-      const names = { '#by': 'reading_by', '#until': 'expires_at' };
       const isFree = await table.update(key, {
-        UpdateExpression: 'SET #by = :by, #until = :until',
+        set: { reading_by: by, expires_at: now + readingSeconds },
         // a write that took effect and whose answer was lost is sent again, and must recognise itself
-        ConditionExpression: 'attribute_not_exists(#until) OR #until <= :now OR #by = :by',
-        ExpressionAttributeNames: names,
-        ExpressionAttributeValues: { ':by': by, ':until': now + readingSeconds, ':now': now },
+        when: [['any', ['absent', 'expires_at'], ['<=', 'expires_at', now], ['=', 'reading_by', by]]],
       });
       if (!isFree) throw unavailable('Another program is being looked up for you. Try again after Retry-After.', undefined, readingSeconds);
       try {
         return await work();
       } finally {
-        await table.delete(key, {
-          ConditionExpression: '#by = :by',
-          ExpressionAttributeNames: { '#by': 'reading_by' },
-          ExpressionAttributeValues: { ':by': by },
-        });
+        await table.delete(key, { when: [['=', 'reading_by', by]] });
       }
     },
 

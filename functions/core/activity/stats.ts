@@ -133,27 +133,14 @@ export function openExecutionStats(table: Table, now: () => number = Date.now): 
 
 /** Adds to the counters of one slot. */
 async function add(table: Table, key: Key, { counters, failure }: Counted, expiresAt: number): Promise<void> {
-  const names = [...counters.keys()];
-  await table.update(key, {
-    UpdateExpression: `ADD ${names.map((_, at) => `#n${at} :v${at}`).join(', ')} SET #expires_at = :expires_at${failure ? ', #failure = :failure' : ''}`,
-    ExpressionAttributeNames: {
-      ...Object.fromEntries(names.map((name, at) => [`#n${at}`, name])),
-      '#expires_at': 'expires_at',
-      ...(failure && { '#failure': 'last_failure' }),
-    },
-    ExpressionAttributeValues: {
-      ...Object.fromEntries(names.map((name, at) => [`:v${at}`, counters.get(name) ?? 0])),
-      ':expires_at': expiresAt,
-      ...(failure && { ':failure': failure }),
-    },
-  });
+  await table.update(key, { add: [...counters], set: { expires_at: expiresAt, last_failure: failure || undefined }, isQuiet: true });
 }
 
 async function readPartition(table: Table, pk: string): Promise<(Key & Item)[]> {
   const items: (Key & Item)[] = [];
   let from: Key | undefined;
   do {
-    const page = await table.query<Key & Item>(pk, from ? { ExclusiveStartKey: from } : {});
+    const page = await table.query<Key & Item>(pk, { start: from });
     items.push(...page.items);
     from = page.lastKey;
   } while (from);

@@ -22,9 +22,7 @@ export const openUsedJtis = (table: Table): UsedJtis => ({
     return table.put(
       { ...keys.jti(signer, jti), by, expires_at: expiresAt + sweepAfterSeconds },
       {
-        ConditionExpression: 'attribute_not_exists(pk) OR #by = :by',
-        ExpressionAttributeNames: { '#by': 'by' },
-        ExpressionAttributeValues: { ':by': by },
+        when: [['any', ['absent', 'pk'], ['=', 'by', by]]],
       },
     );
   },

@@ -4,6 +4,7 @@ import type { ErrorCode } from '../../../schemas/errors.ts';
 import { parseExact } from '../../../schemas/number.ts';
 import { ApiError, type ApiErrorOptions, unavailable } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
+import type { Condition } from '../table/expression.ts';
 import { keys } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 
@@ -78,11 +79,10 @@ const maxAttempts = 3;
 const maxOutcomeBytes = 400_000;
 
 /** Only the execution that took the key may end it, and only once. */
-const isOwn = (executionId: string) => ({
-  condition: 'execution_id = :own AND #state = :running',
-  names: { '#state': 'state' },
-  values: { ':own': executionId, ':running': 'running' },
-});
+const isOwn = (executionId: string): Condition[] => [
+  ['=', 'execution_id', executionId],
+  ['=', 'state', 'running'],
+];
 
 export function openIdempotentCalls(table: Table): IdempotentCalls {
   async function findItem({ thumbprint, key, nowMs }: KeyedRequest): Promise<CallItem | undefined> {
@@ -100,12 +100,9 @@ export function openIdempotentCalls(table: Table): IdempotentCalls {
       started_at: nowMs,
       expires_at: Math.ceil(nowMs / 1000) + lifeSeconds,
     };
-    const isFree = {
-      ConditionExpression: 'attribute_not_exists(pk) OR expires_at <= :now',
-      ExpressionAttributeValues: { ':now': nowMs / 1000 },
-    };
+    const when: Condition[] = [['any', ['absent', 'pk'], ['<=', 'expires_at', nowMs / 1000]]];
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      if (await table.put(item, isFree)) return { state: 'started' };
+      if (await table.put(item, { when })) return { state: 'started' };
       const held = await findItem(request);
       if (held?.execution_id === executionId) return { state: 'started' };
       if (held) return describe(held, request);
@@ -121,14 +118,9 @@ export function openIdempotentCalls(table: Table): IdempotentCalls {
   async function finish({ thumbprint, key, executionId }: KeyedCall, outcome: Outcome): Promise<boolean> {
     const packed = await pack(outcome);
     const isKept = packed.length <= maxOutcomeBytes;
-    const { condition, names, values } = isOwn(executionId);
     try {
-      await table.update(keys.call(thumbprint, key), {
-        UpdateExpression: isKept ? 'SET #state = :done, outcome = :outcome' : 'SET #state = :done',
-        ConditionExpression: condition,
-        ExpressionAttributeNames: names,
-        ExpressionAttributeValues: { ...values, ':done': 'done', ...(isKept && { ':outcome': packed }) },
-      });
+      const set = { state: 'done', outcome: isKept ? packed : undefined };
+      await table.update(keys.call(thumbprint, key), { set, when: isOwn(executionId), isQuiet: true });
       return true;
     } catch (error) {
       if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') return false;
@@ -137,12 +129,7 @@ export function openIdempotentCalls(table: Table): IdempotentCalls {
   }
 
   async function abandon({ thumbprint, key, executionId }: KeyedCall): Promise<void> {
-    const { condition, names, values } = isOwn(executionId);
-    await table.delete(keys.call(thumbprint, key), {
-      ConditionExpression: condition,
-      ExpressionAttributeNames: names,
-      ExpressionAttributeValues: values,
-    });
+    await table.delete(keys.call(thumbprint, key), { when: isOwn(executionId) });
   }
 
   return { begin, find, finish, abandon };

@@ -1,4 +1,5 @@
 import type { Charge } from '../policy/limits.ts';
+import type { Condition, Path, Update } from '../table/expression.ts';
 import type { Key } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { digitsFor, digitsIn, packCounts, placeOf, unpackCounts } from './packed-counts.ts';
@@ -84,22 +85,27 @@ const store = (windows: CounterItem['windows']): StoredItem['w'] =>
   );
 
 /** No two states of an item have the same newest token. */
-const isUnchanged = (token: string) => ({
-  ConditionExpression: 'l[0] = :seen',
-  ExpressionAttributeValues: { ':seen': token },
-});
-
-const isAbsent = { ConditionExpression: 'attribute_not_exists(pk)' };
+const isUnchanged = (token: string): Condition => ['=', ['l', 0], token];
 
 /** Puts a token at the front, and moves each of the others by one place. */
-const pushToken = [...Array.from({ length: keptTokens - 1 }, (_, at) => `l[${at + 1}] = l[${at}]`).reverse(), 'l[0] = :token'];
+const pushToken = (token: string): Update => ({
+  set: [[['l', 0], token]],
+  copy: Array.from(
+    { length: keptTokens - 1 },
+    (_, at) =>
+      [
+        ['l', at + 1],
+        ['l', at],
+      ] as const,
+  ),
+});
 
 /**
  * What is added to which elements of a window to move a call between buckets: one number may hold the counts of both.
  * @param to - none if it is taken out of the window
  * @param from - none if it is new to the window
  */
-function addends(charge: Charge, to: number | undefined, from: number | undefined): Map<number, number> {
+function toAdd(charge: Charge, to: number | undefined, from: number | undefined): [Path, number][] {
   const { cost } = charge;
   const digits = digitsOf(charge);
   const sums = new Map<number, number>();
@@ -110,7 +116,7 @@ function addends(charge: Charge, to: number | undefined, from: number | undefine
   };
   add(to, cost);
   add(from, -cost);
-  return sums;
+  return [...sums].map(([element, amount]) => [['w', charge.id, element], amount]);
 }
 
 export const openCounterItems = (table: Table): CounterItems => ({
@@ -120,47 +126,32 @@ export const openCounterItems = (table: Table): CounterItems => ({
   },
 
   count: async (key, { charges, buckets, token, late }) => {
-    const paths = charges.map((charge, at) => {
+    const changes = charges.map((charge) => {
       const { id, rate, cost } = charge;
       const bucket = buckets[id] ?? 0;
-      const window = `w.#id${at}`;
       const from = late?.[id];
       const isMoved = from !== undefined && stillCounts(from, bucket);
-      const added = [...addends(charge, bucket, isMoved ? from : undefined)];
       return {
-        set: added.map(([element]) => `${window}[${element}] = ${window}[${element}] + :add${at}_${element}`),
-        condition: `${window}[${bucketAt}] = :bucket${at} AND ${window}[${totalAt}] <= :most${at}`,
-        names: { [`#id${at}`]: id },
-        values: {
-          ...Object.fromEntries(added.map(([element, amount]) => [`:add${at}_${element}`, amount])),
-          [`:bucket${at}`]: bucket,
-          [`:most${at}`]: isMoved ? rate : rate - cost,
-        },
+        add: toAdd(charge, bucket, isMoved ? from : undefined),
+        when: [
+          ['=', ['w', id, bucketAt], bucket],
+          ['<=', ['w', id, totalAt], isMoved ? rate : rate - cost],
+        ] satisfies Condition[],
       };
     });
-    const written = await table.update<StoredItem>(key, {
-      UpdateExpression: `SET ${[...paths.flatMap(({ set }) => set), ...pushToken].join(', ')}`,
-      ConditionExpression: [...paths.map(({ condition }) => condition), 'NOT contains(l, :token)'].join(' AND '),
-      ExpressionAttributeNames: Object.assign({}, ...paths.map(({ names }) => names)),
-      ExpressionAttributeValues: Object.assign({ ':token': token }, ...paths.map(({ values }) => values)),
-      ReturnValues: 'ALL_NEW',
-    });
+    const add = changes.flatMap((change) => change.add);
+    const when = [...changes.flatMap((change) => change.when), ['lacks', 'l', token] as const];
+    const written = await table.update<StoredItem>(key, { ...pushToken(token), add, when });
     return written && read(written);
   },
 
   giveBack: async (key, { charge, bucket, token }) => {
-    const taken = [...addends(charge, undefined, bucket)];
-    const written = await table.update<StoredItem>(key, {
-      UpdateExpression: `SET ${[...taken.map(([element]) => `w.#id[${element}] = w.#id[${element}] + :add${element}`), ...pushToken].join(', ')}`,
-      ConditionExpression: `w.#id[${bucketAt}] < :gone AND NOT contains(l, :token)`,
-      ExpressionAttributeNames: { '#id': charge.id },
-      ExpressionAttributeValues: {
-        ...Object.fromEntries(taken.map(([element, amount]) => [`:add${element}`, amount])),
-        ':gone': bucket + liveBuckets,
-        ':token': token,
-      },
-      ReturnValues: 'ALL_NEW',
-    });
+    const add = toAdd(charge, undefined, bucket);
+    const when: Condition[] = [
+      ['<', ['w', charge.id, bucketAt], bucket + liveBuckets],
+      ['lacks', 'l', token],
+    ];
+    const written = await table.update<StoredItem>(key, { ...pushToken(token), add, when });
     return written && read(written);
   },
 
@@ -173,6 +164,6 @@ export const openCounterItems = (table: Table): CounterItems => ({
       ...(Number.isFinite(clearMs) && { expires_at: Math.ceil(clearMs / 1000) + sweepDelaySeconds }),
     };
     const seen = previous?.last[0];
-    return table.put(item, seen === undefined ? isAbsent : isUnchanged(seen));
+    return table.put(item, { when: [seen === undefined ? ['absent', 'pk'] : isUnchanged(seen)] });
   },
 });

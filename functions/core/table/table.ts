@@ -1,4 +1,6 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ConditionalCheckFailedException, TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import {
   BatchGetCommand,
   type BatchGetCommandInput,
@@ -7,36 +9,44 @@ import {
   type BatchWriteCommandInput,
   type BatchWriteCommandOutput,
   DeleteCommand,
-  type DeleteCommandInput,
   DynamoDBDocumentClient,
   GetCommand,
   PutCommand,
-  type PutCommandInput,
   QueryCommand,
-  type QueryCommandInput,
+  TransactWriteCommand,
+  type TransactWriteCommandInput,
   UpdateCommand,
-  type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import { HttpResponse } from '@smithy/core/protocols';
-import { unavailable } from '../api-error.ts';
+import { type ApiError, unavailable } from '../api-error.ts';
 import { awsClientSettings } from '../aws-client.ts';
 import { readEnvironment } from '../environment.ts';
 import { bounded, currentSignal } from '../invocation.ts';
 import { LeanDynamoDBClient } from './dynamodb-client.ts';
+import { type Conditional, compileConditions, compileProjection, compileUpdate, type Update } from './expression.ts';
 import { type Key, type TableName, tableOf } from './keys.ts';
 import { openTableClock, type TableClock } from './table-clock.ts';
 
 export type Item = Record<string, unknown>;
 
-type WithoutTable<T> = Omit<T, 'TableName'>;
-
-/** A query of one partition. */
-interface Query extends WithoutTable<Omit<QueryCommandInput, 'KeyConditionExpression'>> {
-  /** condition on `sk`; all of the partition without it */
-  range?: string;
+/** A query of one partition: in the order of `sk`, in UTF-8. */
+export interface Query {
+  /** the whole partition without it */
+  range?: readonly ['<' | '<=' | '>' | '>=', string];
+  isBackward?: boolean;
+  limit?: number | undefined;
+  /** the last key of the page before */
+  start?: Key | undefined;
+  /** the members to read, if not all */
+  only?: readonly string[];
 }
 
-type Condition = Pick<PutCommandInput, 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'>;
+/** One write of a transaction. `check` writes nothing: its conditions have to hold for the others to take place. */
+export type Write =
+  | ({ put: Key & Item } & Conditional)
+  | ({ update: Key } & Update)
+  | ({ delete: Key } & Conditional)
+  | ({ check: Key } & Conditional);
 
 /** Longest that one operation may take with all its retries unless told otherwise, so that a request can say 503 within 3 seconds. */
 const operationTimeoutMs = 2_500;
@@ -44,25 +54,37 @@ const operationTimeoutMs = 2_500;
 /** How often a batch is sent again for what the table did not get to, while it gets nowhere. */
 const batchAttempts = 3;
 
+/** How long writes that meet a transaction on their items are tried again (contract section 18). */
+export const conflictMs = 5_000;
+
 const unprocessed = <T extends object>(left: T | undefined): T | undefined => (left && Object.keys(left).length > 0 ? left : undefined);
 
 /**
- * Both tables; a key says which one holds it. Reads are strongly consistent; a write whose condition does not hold returns false instead
- * of throwing; a table that cannot be reached is ApiError SERVICE_UNAVAILABLE.
+ * Both tables; a key says which one holds it. Reads are strongly consistent; a write whose conditions do not hold returns false instead of
+ * throwing; a table that cannot be reached is ApiError SERVICE_UNAVAILABLE, and so are five seconds of conflicts with transactions.
  */
 export interface Table {
   /** what its answers tell of its time; none if it does not tell the time */
   readonly clock?: TableClock;
+  /** waits before a change is tried again that another one came before; default: {@link backOff} */
+  readonly pause?: (attempt: number) => Promise<void>;
   get<T extends Item>(key: Key): Promise<T | undefined>;
   /** up to 100 items in one round trip, in the order of the keys */
-  getAll<T extends Item>(keys: Key[]): Promise<(T | undefined)[]>;
-  /** a page of a partition, in the order of `sk` */
+  getAll<T extends Item>(keys: readonly Key[]): Promise<(T | undefined)[]>;
+  /** a page of a partition */
   query<T extends Item>(pk: string, input?: Query): Promise<{ items: T[]; lastKey: Key | undefined }>;
-  put(item: Key & Item, condition?: Condition): Promise<boolean>;
-  update<T extends Item>(key: Key, input: Omit<WithoutTable<UpdateCommandInput>, 'Key'>): Promise<T | false>;
-  delete(key: Key, condition?: Omit<WithoutTable<DeleteCommandInput>, 'Key'>): Promise<boolean>;
+  put(item: Key & Item, condition?: Conditional): Promise<boolean>;
+  /** @returns the item as the update left it */
+  update<T extends Item>(key: Key, update: Update & { isQuiet?: true }): Promise<T | false>;
+  delete(key: Key, condition?: Conditional): Promise<boolean>;
   /** any number of items, 25 in a round trip */
-  deleteAll(keys: Key[]): Promise<void>;
+  deleteAll(keys: readonly Key[]): Promise<void>;
+  /**
+   * All of up to 100 writes of distinct items of both tables, or none.
+   * @param token - up to 36 characters: the same transaction sent again with it within ten minutes takes place once
+   * @returns true, or the indexes of the writes whose conditions do not hold
+   */
+  transact(writes: readonly Write[], token?: string): Promise<true | number[]>;
 }
 
 /** The document client with bounded waits: a hung connection costs at most 2.5 seconds. `AWS_ENDPOINT_URL_DYNAMODB` redirects it. */
@@ -85,17 +107,17 @@ export function openTable(
   const clock = openTableClock();
   readDates(client, clock);
 
-  /** `true` or the output where the write took place, `false` where its condition did not hold. */
+  /** The output where the write took place, `false` where its conditions did not hold. */
   async function conditional<T>(write: () => Promise<T>): Promise<T | false> {
     try {
-      return await reach(write);
+      return await pastConflicts(() => reach(write));
     } catch (error) {
       if (error instanceof ConditionalCheckFailedException) return false;
       throw error;
     }
   }
 
-  async function getBatch(requested: Key[]): Promise<Item[]> {
+  async function getBatch(requested: readonly Key[]): Promise<Item[]> {
     const found: Item[] = [];
     const byTable = Map.groupBy(requested, nameOf);
     let left: BatchGetCommandInput['RequestItems'] = Object.fromEntries(
@@ -113,7 +135,7 @@ export function openTable(
     return found;
   }
 
-  async function deleteBatch(requested: Key[]): Promise<void> {
+  async function deleteBatch(requested: readonly Key[]): Promise<void> {
     let left: BatchWriteCommandInput['RequestItems'] = Object.fromEntries(
       [...Map.groupBy(requested, nameOf)].map(([name, some]) => [name, some.map((Key) => ({ DeleteRequest: { Key } }))]),
     );
@@ -131,37 +153,108 @@ export function openTable(
       const output = await reach(() => client.send(new GetCommand({ TableName: nameOf(key), Key: key, ConsistentRead: true })));
       return output.Item as T | undefined;
     },
-    async getAll<T extends Item>(requested: Key[]) {
+    async getAll<T extends Item>(requested: readonly Key[]) {
       if (requested.length === 0) return [];
       const distinct = [...new Map(requested.map((key) => [`${key.pk}\n${key.sk}`, key])).values()];
       const found = new Map((await getBatch(distinct)).map((item) => [`${item.pk}\n${item.sk}`, item]));
       return requested.map(({ pk, sk }) => found.get(`${pk}\n${sk}`) as T | undefined);
     },
-    async query<T extends Item>(pk: string, { range, ExpressionAttributeValues, ...input }: Query = {}) {
+    async query<T extends Item>(pk: string, { range, isBackward, limit, start, only }: Query = {}) {
+      const { ExpressionAttributeNames, ...projection } = compileProjection(only);
       const command = new QueryCommand({
         TableName: names[tableOf(pk)],
         ConsistentRead: true,
-        KeyConditionExpression: `pk = :pk${range === undefined ? '' : ` AND ${range}`}`,
-        ExpressionAttributeValues: { ':pk': pk, ...ExpressionAttributeValues },
-        ...input,
+        KeyConditionExpression: `pk = :pk${range ? ` AND sk ${range[0]} :sk` : ''}`,
+        ExpressionAttributeValues: { ':pk': pk, ...(range && { ':sk': range[1] }) },
+        ...projection,
+        ...(ExpressionAttributeNames && { ExpressionAttributeNames }),
+        ...(isBackward && { ScanIndexForward: false }),
+        Limit: limit,
+        ExclusiveStartKey: start,
       });
       const output = await reach(() => client.send(command));
       return { items: (output.Items ?? []) as T[], lastKey: output.LastEvaluatedKey as Key | undefined };
     },
     async put(item, condition = {}) {
-      return Boolean(await conditional(() => client.send(new PutCommand({ TableName: nameOf(item), Item: item, ...condition }))));
+      const command = new PutCommand({ TableName: nameOf(item), Item: item, ...compileConditions(condition) });
+      return Boolean(await conditional(() => client.send(command)));
     },
-    async update<T extends Item>(key: Key, input: Omit<WithoutTable<UpdateCommandInput>, 'Key'>) {
-      const output = await conditional(() => client.send(new UpdateCommand({ TableName: nameOf(key), Key: key, ...input })));
+    async update<T extends Item>(key: Key, { isQuiet, ...update }: Update & { isQuiet?: true }) {
+      const returned = isQuiet ? 'NONE' : 'ALL_NEW';
+      const command = new UpdateCommand({ TableName: nameOf(key), Key: key, ...compileUpdate(update), ReturnValues: returned });
+      const output = await conditional(() => client.send(command));
       return output && ((output.Attributes ?? {}) as T);
     },
     async delete(key, condition = {}) {
-      return Boolean(await conditional(() => client.send(new DeleteCommand({ TableName: nameOf(key), Key: key, ...condition }))));
+      const command = new DeleteCommand({ TableName: nameOf(key), Key: key, ...compileConditions(condition) });
+      return Boolean(await conditional(() => client.send(command)));
     },
     async deleteAll(requested) {
-      for (let start = 0; start < requested.length; start += 25) await deleteBatch(requested.slice(start, start + 25));
+      for (let start = 0; start < requested.length; start += 25) await pastConflicts(() => deleteBatch(requested.slice(start, start + 25)));
+    },
+    async transact(writes, token = randomUUID()) {
+      const command = new TransactWriteCommand({
+        TransactItems: writes.map((write) => toTransactItem(write, nameOf)),
+        ClientRequestToken: token,
+      });
+      try {
+        await pastConflicts(() => reach(() => client.send(command)));
+        return true;
+      } catch (error) {
+        if (!(error instanceof TransactionCanceledException)) throw error;
+        const reasons = error.CancellationReasons ?? [];
+        const failed = reasons.flatMap(({ Code }, at) => (Code === 'ConditionalCheckFailed' ? [at] : []));
+        if (failed.length === 0) throw error;
+        return failed;
+      }
     },
   };
+}
+
+function toTransactItem(write: Write, nameOf: (key: Key) => string): NonNullable<TransactWriteCommandInput['TransactItems']>[number] {
+  if ('put' in write) return { Put: { TableName: nameOf(write.put), Item: write.put, ...compileConditions(write) } };
+  if ('delete' in write) return { Delete: { TableName: nameOf(write.delete), Key: write.delete, ...compileConditions(write) } };
+  if ('update' in write) {
+    const { UpdateExpression = '', ...compiled } = compileUpdate(write);
+    return { Update: { TableName: nameOf(write.update), Key: write.update, UpdateExpression, ...compiled } };
+  }
+  const { ConditionExpression = '', ...compiled } = compileConditions(write);
+  return { ConditionCheck: { TableName: nameOf(write.check), Key: write.check, ConditionExpression, ...compiled } };
+}
+
+/** Reasons of a cancelled transaction that say nothing about its conditions. */
+const passing = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
+
+/** Whether a write met a transaction on one of its items, or too many writes: it wrote nothing, and may be sent again. */
+function isConflict(error: unknown): boolean {
+  if (error instanceof TransactionCanceledException) return (error.CancellationReasons ?? []).some(({ Code = '' }) => passing.has(Code));
+  return error instanceof Error && (error.name === 'TransactionConflictException' || error.name === 'TransactionInProgressException');
+}
+
+/** Tries again, after random waits, what meets transactions on its items. */
+async function pastConflicts<T>(send: () => Promise<T>): Promise<T> {
+  const endMs = performance.now() + conflictMs;
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      if (performance.now() >= endMs) throw tooManyChanges(error);
+      await backOff(attempt);
+    }
+  }
+}
+
+/** 503 after five seconds of conflicts. */
+export const tooManyChanges = (cause?: unknown): ApiError =>
+  unavailable('Too many changes are made at once. Try again after Retry-After.', cause);
+
+/** A random wait before the next attempt, of up to 10 ms after the first, doubling up to 320 ms ("full jitter"); it ends with the invocation. */
+export async function backOff(attempt: number): Promise<void> {
+  const waitMs = Math.random() * Math.min(10 * 2 ** attempt, 320);
+  await delay(waitMs, undefined, { signal: currentSignal() }).catch((error) => {
+    throw tooManyChanges(error);
+  });
 }
 
 /** Shows the clock every answer, also those that are errors. */
@@ -179,7 +272,16 @@ function readDates({ middlewareStack }: DynamoDBDocumentClient, clock: TableCloc
 }
 
 /** Errors that say that the request itself is wrong: a fault of ours, not of the table. */
-const ours = new Set(['ValidationException', 'AccessDeniedException', 'ResourceNotFoundException', 'ConditionalCheckFailedException']);
+const ours = new Set([
+  'ValidationException',
+  'AccessDeniedException',
+  'ResourceNotFoundException',
+  'ConditionalCheckFailedException',
+  'IdempotentParameterMismatchException',
+]);
+
+/** Errors that say that nothing was written, and why. */
+const telling = new Set(['TransactionCanceledException', 'TransactionConflictException', 'TransactionInProgressException']);
 
 /** Whether a request has gone out: the SDK adds `$metadata` to whatever came of it. What fails before, such as a value that no item can hold, is ours. */
 const wasSent = (error: unknown): boolean =>
@@ -190,7 +292,7 @@ async function reachWithin<T>(timeoutMs: number, send: () => Promise<T>): Promis
     return await bounded(timeoutMs, send);
   } catch (error) {
     const isOver = currentSignal()?.aborted ?? false;
-    if (!isOver && (!wasSent(error) || (error instanceof Error && ours.has(error.name)))) throw error;
+    if (!isOver && (!wasSent(error) || (error instanceof Error && (ours.has(error.name) || telling.has(error.name))))) throw error;
     throw unavailable('The registry cannot be reached. Try again after Retry-After.', error);
   }
 }

@@ -1,0 +1,142 @@
+/** A place in an item: the name of a member, or the names and indexes that lead to it from the outside in. */
+export type Path = string | readonly [string, ...(string | number)[]];
+
+/** What has to hold for an item; one that is not there has no members. */
+export type Condition =
+  | readonly ['exists' | 'absent', Path]
+  | readonly ['=' | '<>' | '<' | '<=' | '>' | '>=' | 'contains' | 'lacks', Path, unknown]
+  | readonly ['any', ...Condition[]];
+
+/** A write takes place only if all of this holds for the item as it stands. */
+export interface Conditional {
+  when?: readonly Condition[];
+}
+
+/**
+ * What is written over an item, as data, so that whatever reads it (DynamoDB, the table in memory, a test that omits a condition) reads
+ * the same. What is read is the item before the update; a member that is `undefined` is left out.
+ */
+export interface Update extends Conditional {
+  /** by the names of outermost members, or by their places */
+  set?: Readonly<Record<string, unknown>> | readonly (readonly [Path, unknown])[];
+  /** set unless the item has the member */
+  setOnce?: Readonly<Record<string, unknown>>;
+  /** the place `to` gets what stands at `from` */
+  copy?: readonly (readonly [to: Path, from: Path])[];
+  /** numbers to add, and members to put in a set; an outermost member that is not there begins with 0, or empty */
+  add?: readonly (readonly [Path, number | Set<string>])[];
+  /** members to take out of a set, which goes with its last one */
+  take?: Readonly<Record<string, Set<string>>>;
+  remove?: readonly string[];
+}
+
+/** DynamoDB's form of a condition, an update or a projection. */
+export interface Compiled {
+  ConditionExpression?: string;
+  UpdateExpression?: string;
+  ProjectionExpression?: string;
+  ExpressionAttributeNames?: Record<string, string>;
+  ExpressionAttributeValues?: Record<string, unknown>;
+}
+
+/** Gives names and values of one request their placeholders: none of them is ever part of an expression. */
+class Placeholders {
+  readonly #names = new Map<string, string>();
+  readonly #values: Record<string, unknown> = {};
+  #valueCount = 0;
+
+  name(name: string): string {
+    const known = this.#names.get(name) ?? `#${this.#names.size}`;
+    this.#names.set(name, known);
+    return known;
+  }
+
+  path(path: Path): string {
+    if (typeof path === 'string') return this.name(path);
+    return path.map((step, at) => (typeof step === 'number' ? `[${step}]` : `${at > 0 ? '.' : ''}${this.name(step)}`)).join('');
+  }
+
+  value(value: unknown): string {
+    const name = `:${this.#valueCount++}`;
+    this.#values[name] = value;
+    return name;
+  }
+
+  get all(): Pick<Compiled, 'ExpressionAttributeNames' | 'ExpressionAttributeValues'> {
+    return {
+      ...(this.#names.size > 0 && {
+        ExpressionAttributeNames: Object.fromEntries([...this.#names].map(([name, placeholder]) => [placeholder, name])),
+      }),
+      ...(this.#valueCount > 0 && { ExpressionAttributeValues: this.#values }),
+    };
+  }
+}
+
+function writeCondition(condition: Condition, to: Placeholders): string {
+  switch (condition[0]) {
+    case 'exists':
+      return `attribute_exists(${to.path(condition[1])})`;
+    case 'absent':
+      return `attribute_not_exists(${to.path(condition[1])})`;
+    case 'contains':
+      return `contains(${to.path(condition[1])}, ${to.value(condition[2])})`;
+    case 'lacks':
+      return `NOT contains(${to.path(condition[1])}, ${to.value(condition[2])})`;
+    case 'any': {
+      const [, ...conditions] = condition;
+      return `(${conditions.map((one) => writeCondition(one, to)).join(' OR ')})`;
+    }
+    default:
+      return `${to.path(condition[1])} ${condition[0]} ${to.value(condition[2])}`;
+  }
+}
+
+const writeConditions = (when: readonly Condition[] | undefined, to: Placeholders): Pick<Compiled, 'ConditionExpression'> =>
+  when && when.length > 0 ? { ConditionExpression: when.map((condition) => writeCondition(condition, to)).join(' AND ') } : {};
+
+/** What an update sets, without what is `undefined`. */
+export const given = <P extends Path = string>(
+  members: Readonly<Record<string, unknown>> | readonly (readonly [P, unknown])[] = {},
+): (readonly [P | string, unknown])[] =>
+  (Array.isArray(members) ? members : Object.entries(members)).filter(([, value]) => value !== undefined);
+
+/** The conditions of a put, a delete or a check. */
+export function compileConditions({ when }: Conditional): Compiled {
+  const to = new Placeholders();
+  return { ...writeConditions(when, to), ...to.all };
+}
+
+export function compileUpdate({ set, setOnce, copy = [], add = [], take, remove = [], when }: Update): Compiled {
+  const to = new Placeholders();
+  // ADD is for outermost members only
+  const isOutermost = ([path, value]: readonly [Path, unknown]) => typeof path === 'string' || typeof value !== 'number';
+  const clauses: [verb: string, changes: string[]][] = [
+    [
+      'SET',
+      [
+        ...given(set).map(([path, value]) => `${to.path(path)} = ${to.value(value)}`),
+        ...given(setOnce).map(([name, value]) => `${to.name(name)} = if_not_exists(${to.name(name)}, ${to.value(value)})`),
+        ...copy.map(([target, from]) => `${to.path(target)} = ${to.path(from)}`),
+        ...add.filter((one) => !isOutermost(one)).map(([path, value]) => `${to.path(path)} = ${to.path(path)} + ${to.value(value)}`),
+      ],
+    ],
+    ['ADD', add.filter(isOutermost).map(([path, value]) => `${to.path(path)} ${to.value(value)}`)],
+    ['DELETE', given(take).map(([name, value]) => `${to.name(name)} ${to.value(value)}`)],
+    ['REMOVE', remove.map((name) => to.name(name))],
+  ];
+  const conditions = writeConditions(when, to);
+  return {
+    UpdateExpression: clauses
+      .filter(([, changes]) => changes.length > 0)
+      .map(([verb, changes]) => `${verb} ${changes.join(', ')}`)
+      .join(' '),
+    ...conditions,
+    ...to.all,
+  };
+}
+
+export function compileProjection(only: readonly string[] | undefined): Compiled {
+  if (!only) return {};
+  const to = new Placeholders();
+  return { ProjectionExpression: only.map((name) => to.name(name)).join(', '), ...to.all };
+}
