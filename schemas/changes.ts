@@ -13,54 +13,67 @@ export const changeActions = [
   'unbind',
   'clear',
 ] as const;
-export const changedKinds = ['service', 'intent', 'agent', 'key'] as const;
-export const outcomes = ['applied', 'not_applied', 'open', 'unknown'] as const;
+export const changedKinds = ['service', 'intent', 'agent'] as const;
 
-/** What a page of the history is asked for. */
+/** What a page of the log is asked for. */
 export const changesQuery = z.object({
   since: z.iso
     .datetime({ offset: true, error: 'must be a date and time as in 2027-03-01T09:30:00Z' })
     .optional()
     .describe('leaves out older entries'),
-  kind: z.enum(changedKinds).optional().describe('only changes of records of this kind'),
-  id: z.string().max(256).optional().describe('only changes of the record with this service_id, intent_uid, agent_id or key thumbprint'),
+  kind: z.enum(changedKinds).optional().describe('only entries that changed a record of this kind'),
+  id: z.string().max(256).optional().describe('only entries that changed the record with this service_id, intent_uid or agent_id'),
   actor: z.string().max(256).optional().describe('only changes by the admin of this user name, client id or token subject'),
   page_size: pageQuery.shape.page_size,
-  after: z
-    .string()
-    .regex(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/, 'must be as the next link gives it')
+  before: z.coerce
+    .number({ error: 'must be as the next link gives it' })
+    .int()
+    .min(1)
+    .max(999_999_999_999)
     .optional()
-    .describe('the entry that the page follows, as the next link gives it'),
+    .describe('only entries with a smaller `seq`, as the next link gives it'),
 });
 
-/** One entry of the history of changes by admins. */
-export const change = z
+const digest = z.string().describe('`sha-256=` and the digest of a canonical form (RFC 8785), base64url');
+
+/** What happened to one record. */
+export const loggedChange = z.strictObject({
+  kind: z.enum(changedKinds),
+  id: z.string().describe('service_id, intent_uid or agent_id; `pending` for all agents that waited for approval'),
+  action: z.enum(changeActions),
+  digest_before: digest.optional().describe('of what the record said before; of a credential, of what is known of it'),
+  digest_after: digest.optional().describe('of what it says since'),
+});
+
+export type LoggedChange = z.infer<typeof loggedChange>;
+
+/** One entry of the registry's log: one transaction, which took place. */
+export const logEntry = z
   .strictObject({
-    changed_at: z.iso.datetime(),
+    seq: z.int().min(1).describe('entries are numbered from 1, without gaps; a record that the entry wrote has this as its `rev`'),
+    at: z.iso.datetime().describe('never before that of the entry before it'),
     actor: z.strictObject({
       subject: z.string().describe('`sub` of the access token; `operator` for a program that works on the tables themselves'),
       user_name: z.string().optional().describe('of a person'),
       client_id: z.string().optional().describe('of a machine'),
     }),
-    action: z.enum(changeActions),
-    kind: z.enum(changedKinds),
-    id: z.string().describe('service_id, intent_uid, agent_id or thumbprint of a key'),
-    rev: z.string().describe('of the record that the change wrote'),
-    namespace: z.string().optional().describe('that the record belongs to'),
-    digest_before: z.string().optional().describe('what the record said before: `sha-256=` and the digest of its canonical form'),
-    digest_after: z.string().optional().describe('what it says since'),
-    request_id: z.string().optional(),
-    outcome: z
-      .enum(outcomes)
-      .describe(
-        'whether the change took place; `open`: the request may still be at work; `unknown`: it was cut short, and no record tells (agents)',
-      ),
+    request_id: z.string(),
+    namespace: z.string().optional().describe('that the records belong to'),
+    changes: z.array(loggedChange).min(1),
+    previous: digest.nullable().describe('of the entry before this one, in the form that this endpoint shows; null in the first'),
   })
-  .meta({ id: 'Change', description: 'A change by an admin.' });
+  .meta({ id: 'LogEntry', description: 'One change of the registry or of its agents by an admin, whole.' });
 
-export type Change = z.infer<typeof change>;
+export type LogEntry = z.infer<typeof logEntry>;
 
-export const changePage = z.strictObject({ changes: z.array(change) }).meta({
-  id: 'ChangePage',
-  description: 'A page of the history, newest first. A page of a selection may be short, or empty, though a next one follows.',
-});
+export const changePage = z
+  .strictObject({
+    entries: z.array(logEntry),
+    head: z
+      .strictObject({ seq: z.int().min(0), digest: digest.nullable() })
+      .describe('the number of the newest entry, 0 if there is none, and its digest, which the next entry will hold as `previous`'),
+  })
+  .meta({
+    id: 'ChangePage',
+    description: 'A page of the log, newest first. A page of a selection may be short, or empty, though a next one follows.',
+  });

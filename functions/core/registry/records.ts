@@ -2,33 +2,28 @@ import type { StoredCredential } from '../../../schemas/credential.ts';
 import type { Intent } from '../../../schemas/intent.ts';
 import type { Service } from '../../../schemas/service.ts';
 
-/** What every record of the registry carries besides its own members. */
-interface Revisioned {
-  /** time-ordered, new with every write */
-  rev: string;
-  /** a tombstone: milliseconds since the epoch */
-  deleted_at?: number;
-}
-
-export interface ServiceRecord extends Service, Revisioned {
+export interface ServiceRecord extends Service {
   kind: 'service';
-  /** which claim of its name the service holds, see `service-name.ts` */
-  name_claim: string;
+  /** the number of the log entry that wrote the record */
+  rev: number;
   /** calls of its intents carry a credential, and are not made without it; absent if the service has none */
   credential?: StoredCredential;
-  /** of a service that was put back: intents written before this went when it was deleted; milliseconds since the epoch */
-  emptied_at?: number;
+  /** how many intents it has, besides its drafts; changes of this leave `rev` as it is */
+  intents: number;
+  drafts: number;
 }
 
-export interface IntentRecord extends Intent, Revisioned {
+export interface IntentRecord extends Intent {
   kind: 'intent';
+  /** the number of the log entry that wrote the record */
+  rev: number;
 }
 
 export type RegistryRecord = ServiceRecord | IntentRecord;
 
-/** Says that a record is about to be written as revision `rev`, or has been. `id` is a service_id or an intent_uid. */
-export interface Change {
-  rev: string;
+/** Names a record of the registry. */
+export interface RecordName {
   kind: RegistryRecord['kind'];
+  /** service_id or intent_uid */
   id: string;
 }

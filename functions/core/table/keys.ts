@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { foldName } from '../../../schemas/text.ts';
-import { ulidTimeMs } from '../ulid.ts';
 
 /** The two tables: what admins register, and what agents cause to be written. */
 export type TableName = 'registry' | 'activity';
@@ -14,12 +13,12 @@ export const partitions = {
   service: { table: 'registry', prefix: 'SERVICE#' },
   serviceName: { table: 'registry', prefix: 'NAMES#' },
   intent: { table: 'registry', prefix: 'INTENT#' },
-  member: { table: 'registry', prefix: 'MEMBERS#' },
-  roster: { table: 'registry', prefix: 'ROSTER#' },
-  change: { table: 'registry', prefix: 'CHANGES#' },
-  history: { table: 'registry', prefix: 'HISTORY#' },
-  policy: { table: 'registry', prefix: 'POLICY#' },
+  listEntry: { table: 'registry', prefix: 'LIST#' },
+  namespace: { table: 'registry', prefix: 'NAMESPACE#' },
+  head: { table: 'registry', prefix: 'HEAD#' },
+  log: { table: 'registry', prefix: 'LOG#' },
   feed: { table: 'registry', prefix: 'FEED#' },
+  policy: { table: 'activity', prefix: 'POLICY#' },
   agent: { table: 'activity', prefix: 'AGENT#' },
   agentKey: { table: 'activity', prefix: 'KEY#' },
   agentList: { table: 'activity', prefix: 'AGENTS#' },
@@ -59,12 +58,6 @@ function toSortKey(text: string, prefixBytes = 0): string {
   return `${text.slice(0, 200)}#${createHash('sha256').update(text).digest('hex')}`;
 }
 
-/** The partition of the changes of one day (UTC). */
-export const changesOf = (timeMs: number): string => `${partitions.change.prefix}${new Date(timeMs).toISOString().slice(0, 10)}`;
-
-/** The partition of the history of one month (UTC). */
-export const historyOf = (timeMs: number): string => `${partitions.history.prefix}${new Date(timeMs).toISOString().slice(0, 7)}`;
-
 const key = (kind: RecordKind, rest: string, sk: string): Key => ({ pk: partitions[kind].prefix + rest, sk });
 
 export const keys = {
@@ -75,15 +68,14 @@ export const keys = {
     const { namespace, slug, version } = splitIntentUid(intentUid);
     return key('intent', `${namespace}:${slug}`, version);
   },
-  /** @param list - one of a service's, see `listOf` in `members.ts` */
-  member: (list: string, intentUid: string): Key => key('member', list, intentUid),
-  roster: (list: string): Key => key('roster', list, 'ROSTER'),
-  change: ({ rev, kind, id }: { rev: string; kind: string; id: string }): Key => ({
-    pk: changesOf(ulidTimeMs(rev)),
-    sk: `${rev}#${kind}#${id}`,
-  }),
-  /** @param rev - that the change wrote */
-  history: (rev: string): Key => ({ pk: historyOf(ulidTimeMs(rev)), sk: rev }),
+  /** @param list - one of a service's, see `listOf` in `lists.ts` */
+  listEntry: (list: string, intentUid: string): Key => key('listEntry', list, intentUid),
+  /** how much stands in a namespace */
+  namespace: (namespace: string): Key => key('namespace', namespace, 'NAMESPACE'),
+  /** how far the registry has come */
+  head: (): Key => key('head', '', 'HEAD'),
+  /** an entry of the log; all stand in one partition, in their order */
+  log: (seq: number): Key => key('log', '', String(seq).padStart(12, '0')),
   /** a policy that PATs were issued under, to show what has changed since */
   policy: (reference: string): Key => key('policy', reference, 'POLICY'),
   /** how far the feed of a search collection has come */
