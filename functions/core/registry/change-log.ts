@@ -66,7 +66,8 @@ const toEntry = ({ pk, sk, expires_at, ...entry }: Item): LogEntry => entry as L
  * @param days - how long entries are kept
  */
 export function openChangeLog(table: Table, days: number = usualDays) {
-  const toHead = (item: Item | undefined): Head => (item ? { seq: Number(item.seq), digest: String(item.digest), at: String(item.at) } : noHead);
+  const toHead = (item: Item | undefined): Head =>
+    item ? { seq: Number(item.seq), digest: String(item.digest), at: String(item.at) } : noHead;
 
   const head = async (): Promise<Head> => toHead(await table.get(keys.head()));
 
@@ -75,7 +76,12 @@ export function openChangeLog(table: Table, days: number = usualDays) {
     return item && toEntry(item);
   };
 
-  function enter(by: Admin, { seq, digest, at: earliest = '' }: Head, request_id: string, { changes, namespace }: Planned<unknown>): LogEntry {
+  function enter(
+    by: Admin,
+    { seq, digest, at: earliest = '' }: Head,
+    request_id: string,
+    { changes, namespace }: Planned<unknown>,
+  ): LogEntry {
     const now = new Date().toISOString();
     return {
       seq: seq + 1,
@@ -122,7 +128,7 @@ export function openChangeLog(table: Table, days: number = usualDays) {
       const endMs = performance.now() + conflictMs;
       for (let attempt = 0; ; attempt++) {
         let before: Head | undefined;
-        // the head is read no later than the records, so a change of theirs that was not seen has moved it
+        // a batch is no snapshot: the head may be newer than a record that was read with it, so each has a condition of its own
         const read: Read = async (wanted) => {
           if (before) return table.getAll(wanted);
           const [item, ...items] = await table.getAll([keys.head(), ...wanted]);
@@ -163,7 +169,10 @@ export function openChangeLog(table: Table, days: number = usualDays) {
      * A page of the log, newest first. It reads no more entries than it shows; if only some are wanted, at most 1,000.
      * @returns `next` if more may follow: the `before` of the next page
      */
-    async list({ count, since = '', before, isWanted }: LogQuery, nowMs: number = Date.now()): Promise<{ entries: LogEntry[]; next?: number }> {
+    async list(
+      { count, since = '', before, isWanted }: LogQuery,
+      nowMs: number = Date.now(),
+    ): Promise<{ entries: LogEntry[]; next?: number }> {
       const oldest = new Date(nowMs - days * 24 * 3600 * 1000).toISOString();
       const entries: LogEntry[] = [];
       let examined = 0;

@@ -6,24 +6,23 @@ import type { IntentRecord } from './records.ts';
 
 /** What the table holds of an intent: the definition as JSON text, because DynamoDB's numbers are narrower than JSON's. */
 export interface IntentItem extends Item {
-  kind: 'intent';
   intent_uid: string;
   service_id: string;
-  rev: string;
-  definition?: string;
-  deleted_at?: number;
+  rev: number;
+  definition: string;
 }
 
-export const toIntentRecord = ({ definition = '{}', intent_uid, service_id, rev, deleted_at }: IntentItem): IntentRecord => ({
-  ...(parseExact(definition) as IntentInput),
+export const readDefinition = ({ definition }: IntentItem): IntentInput => parseExact(definition) as IntentInput;
+
+export const toIntentRecord = (item: IntentItem): IntentRecord => ({
+  ...readDefinition(item),
   kind: 'intent',
-  intent_uid,
-  service_id,
-  rev,
-  ...(deleted_at !== undefined && { deleted_at }),
+  intent_uid: item.intent_uid,
+  service_id: item.service_id,
+  rev: item.rev,
 });
 
-export const toIntentItem = (intent: IntentInput, serviceId: string, rev: string): Key & IntentItem => ({
+export const toIntentItem = (intent: IntentInput, serviceId: string, rev: number): Key & IntentItem => ({
   ...keys.intent(intent.intent_uid),
   kind: 'intent',
   intent_uid: intent.intent_uid,
@@ -31,7 +30,3 @@ export const toIntentItem = (intent: IntentInput, serviceId: string, rev: string
   rev,
   definition: JSON.stringify(intent),
 });
-
-/** Whether a record is there and no tombstone. */
-export const isLive = <T extends { deleted_at?: number }>(record: T | undefined): record is T =>
-  record !== undefined && record.deleted_at === undefined;

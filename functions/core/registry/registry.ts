@@ -1,10 +1,10 @@
 import { type Key, keys, partitions } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-import { ulidTimeMs } from '../ulid.ts';
-import { changesSince } from './changes.ts';
-import { type IntentItem, isLive, toIntentRecord } from './intent-item.ts';
-import { listOf, pages } from './members.ts';
-import type { Change, RegistryRecord } from './records.ts';
+import { openChangeLog } from './change-log.ts';
+import { type IntentItem, toIntentRecord } from './intent-item.ts';
+import { listOf, pages } from './lists.ts';
+import type { RecordName, RegistryRecord } from './records.ts';
+import { type ServiceItem, toServiceRecord } from './services.ts';
 
 /** How many reads are under way at once while the whole registry is read. */
 const parallelReads = 16;
@@ -12,11 +12,8 @@ const parallelReads = 16;
 /** How many records one read fetches. */
 const batchSize = 100;
 
-const toRecord = (item: Item): RegistryRecord => (item.kind === 'intent' ? toIntentRecord(item as IntentItem) : item) as RegistryRecord;
-
-/** A draft is to a search what a deleted intent is. */
-const hideDraft = (record: RegistryRecord): RegistryRecord =>
-  record.kind === 'intent' && record.draft ? { ...record, deleted_at: record.deleted_at ?? ulidTimeMs(record.rev) } : record;
+const toRecord = (item: Item): RegistryRecord =>
+  item.kind === 'intent' ? toIntentRecord(item as IntentItem) : toServiceRecord(item as ServiceItem);
 
 /** Where a reading of the whole registry has come to: the last service by its name's key, and the last of its intents. */
 interface Position {
@@ -32,19 +29,24 @@ export interface RegistryPart {
 }
 
 /**
- * The registry as search follows it: what has changed since a moment, what stands now, and all of it.
- * @param isWithDrafts - reads drafts as well, which no search finds; a reading of all of it cannot be continued then
+ * The registry as search follows it: its log, what stands now, and all of it.
+ * @param isWithDrafts - reads drafts as well, which to a search are not there; a reading of all of it cannot be continued then
  */
 export function openRegistry(table: Table, isWithDrafts = false) {
-  const show = (item: Item): RegistryRecord => (isWithDrafts ? toRecord(item) : hideDraft(toRecord(item)));
+  const changeLog = openChangeLog(table);
 
-  /** The ids of services, in the order of their names, from one on. A service that is being renamed has two names. */
+  const show = (item: Item | undefined): RegistryRecord | undefined => {
+    const record = item && toRecord(item);
+    return record?.kind === 'intent' && record.draft && !isWithDrafts ? undefined : record;
+  };
+
+  /** The ids of services, in the order of their names, from one on. */
   async function* servicesFrom(name: string | undefined): AsyncGenerator<{ name: string; serviceId: string }> {
     let start: Key | undefined;
     do {
       const { items, lastKey } = await table.query<Key & Item & { service_id: string }>(partitions.serviceName.prefix, {
-        ...(name !== undefined && { range: 'sk >= :name', ExpressionAttributeValues: { ':name': name } }),
-        ExclusiveStartKey: start,
+        ...(name !== undefined && { range: ['>=', name] }),
+        start,
       });
       for (const { sk, service_id } of items) yield { name: sk, serviceId: service_id };
       start = lastKey;
@@ -70,33 +72,33 @@ export function openRegistry(table: Table, isWithDrafts = false) {
   }
 
   return {
-    /** Changes announced at or after a moment, oldest first, page by page. */
-    changesSince: (timeMs: number) => changesSince(table, timeMs),
+    head: changeLog.head,
+    findEntry: changeLog.find,
+    entriesAfter: changeLog.after,
 
-    /** The records that changes speak of, in their order; undefined if there is none (yet). */
-    async readChanged(changes: Pick<Change, 'kind' | 'id'>[]): Promise<(RegistryRecord | undefined)[]> {
+    /** The records of these names, in their order; undefined where none stands. */
+    async readRecords(names: readonly RecordName[]): Promise<(RegistryRecord | undefined)[]> {
       const records: (RegistryRecord | undefined)[] = [];
-      for (let start = 0; start < changes.length; start += batchSize) {
-        const some = changes.slice(start, start + batchSize);
-        const items = await table.getAll<Item>(some.map(({ kind, id }) => keys[kind](id)));
-        records.push(...items.map((item) => item && show(item)));
+      for (let start = 0; start < names.length; start += batchSize) {
+        const some = names.slice(start, start + batchSize);
+        records.push(...(await table.getAll<Item>(some.map(({ kind, id }) => keys[kind](id)))).map(show));
       }
       return records;
     },
 
-    /** The uids of a live service's intents. */
-    membersOf: async (serviceId: string): Promise<string[]> =>
+    /** The uids of a service's intents. */
+    uidsOf: async (serviceId: string): Promise<string[]> =>
       (await Array.fromAsync(pages(table, serviceId))).flat().map(({ intent_uid }) => intent_uid),
 
     /**
-     * Every live service and intent, some at a time: names lead to services, these to the pointers of their intents. The cost is that of
-     * the registry alone, whatever else the tables hold.
+     * Every service and intent, some at a time: names lead to services, these to the lists of their intents. The cost is that of the registry alone,
+     * whatever else the tables hold.
      * @param cursor - of an earlier reading, which this one continues
      */
     readAll: (cursor?: string): AsyncGenerator<RegistryPart> =>
       inParallel(inBatches(keysFrom(cursor === undefined ? {} : JSON.parse(cursor))), async (batch) => {
         const items = await table.getAll<Item>(batch.map(({ key }) => key));
-        return { records: items.filter(isLive).map(show).filter(isLive), cursor: JSON.stringify(batch.at(-1)?.at) };
+        return { records: items.map(show).filter((record) => record !== undefined), cursor: JSON.stringify(batch.at(-1)?.at) };
       }),
   };
 }

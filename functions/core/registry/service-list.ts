@@ -1,17 +1,11 @@
 import { type Key, keys, partitions } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-import { isLive } from './intent-item.ts';
-import { countMembers, maxSkipped, tooFarIn } from './members.ts';
+import { maxSkipped, tooFarIn } from './lists.ts';
 import type { ServiceRecord } from './records.ts';
-
-/** A service, and how many live intents it has. */
-export interface ListedService {
-  service: ServiceRecord;
-  intents: number;
-}
+import { type ServiceItem, toServiceRecord } from './services.ts';
 
 export interface ServicePage {
-  services: ListedService[];
+  services: ServiceRecord[];
   /** what the next page comes after; none if there is no next page */
   next?: string;
 }
@@ -20,8 +14,8 @@ export interface ServicePage {
 const maxSearched = 1_000;
 
 /**
- * A page of the live services in the order of their folded names. It takes `count` names; a name that no live service has (any more) leaves
- * the page shorter.
+ * A page of the services in the order of their folded names. A service that is renamed or
+ * deleted meanwhile leaves the page shorter.
  * @param from - how many names come before the page, or the folded name that it comes after
  * @param matches - which folded names to list, if not all: then the page ends at the latest after {@link maxSearched} names
  * @throws ApiError INVALID_PARAMETER if too many names come before the page
@@ -38,40 +32,34 @@ export async function listServices(
   const names = await readNames(table, typeof from === 'string' ? from : undefined, matches ? maxSearched : wanted + 1);
   const listed = matches ? names.filter(({ sk }) => matches(sk)) : names;
   const page = listed.slice(skipped, wanted);
-  const services = await table.getAll<ServiceRecord & Item>(page.map(({ service_id }) => keys.service(service_id)));
-  const live = services.filter(
-    (service, index): service is ServiceRecord & Item => isLive(service) && keys.serviceName(service.service_name).sk === page[index]?.sk,
-  );
-  const counts = await countMembers(
-    table,
-    live.map(({ service_id }) => service_id),
-  );
+  const items = await table.getAll<ServiceItem>(page.map(({ service_id }) => keys.service(service_id)));
+  const services = items
+    .filter((item): item is ServiceItem => item !== undefined)
+    .map(toServiceRecord)
+    .filter(({ service_name }) => page.some(({ sk }) => sk === keys.serviceName(service_name).sk));
   const next = listed.length > wanted ? page.at(-1)?.sk : matches && names.length === maxSearched ? names.at(-1)?.sk : undefined;
-  return {
-    services: live.map((service, index) => ({ service, intents: counts[index] ?? 0 })),
-    ...(next !== undefined && { next }),
-  };
+  return { services, ...(next !== undefined && { next }) };
 }
 
-/** The live services among these, in no order. */
+/** The services among these, in no order. */
 export async function findServices(table: Table, serviceIds: readonly string[]): Promise<ServiceRecord[]> {
   const found: ServiceRecord[] = [];
   for (let at = 0; at < serviceIds.length; at += 100) {
-    const records = await table.getAll<ServiceRecord & Item>(serviceIds.slice(at, at + 100).map(keys.service));
-    found.push(...records.filter((record): record is ServiceRecord & Item => isLive(record)));
+    const items = await table.getAll<ServiceItem>(serviceIds.slice(at, at + 100).map(keys.service));
+    found.push(...items.filter((item): item is ServiceItem => item !== undefined).map(toServiceRecord));
   }
   return found;
 }
 
-/** Up to `count` names and the ids of the services that have or had them, in order. */
+/** Up to `count` names and the ids of the services that have them, in order. */
 async function readNames(table: Table, after: string | undefined, count: number): Promise<(Key & { service_id: string })[]> {
   const names: (Key & { service_id: string })[] = [];
   let start: Key | undefined;
   do {
     const { items, lastKey } = await table.query<Key & Item & { service_id: string }>(partitions.serviceName.prefix, {
-      ...(after !== undefined && { range: 'sk > :after', ExpressionAttributeValues: { ':after': after } }),
-      Limit: count - names.length,
-      ExclusiveStartKey: start,
+      ...(after !== undefined && { range: ['>', after] }),
+      limit: count - names.length,
+      start,
     });
     names.push(...items);
     start = lastKey;

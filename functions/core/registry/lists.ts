@@ -1,0 +1,138 @@
+import type { IntentInput } from '../../../schemas/intent.ts';
+import { ApiError } from '../api-error.ts';
+import { type Key, keys, partitions } from '../table/keys.ts';
+import type { Item, Table, Write } from '../table/table.ts';
+import type { ServiceRecord } from './records.ts';
+
+/** What a list shows of an intent. */
+export type ListedIntent = Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags' | 'deprecated' | 'draft'>;
+
+/**
+ * An entry is written and removed in the transaction that writes or removes its intent, so a list needs neither the records nor the partitions
+ * that executions read.
+ */
+type ListItem = Key & ListedIntent & Item & { rev: number };
+
+/**
+ * The name of one of a service's two lists: its intents, and its drafts, which only admins see. An intent is in one of them, and each can be
+ * counted and paged without the other.
+ */
+export const listOf = (serviceId: string, isDraft: boolean | undefined): string => (isDraft ? `${serviceId}#drafts` : serviceId);
+
+/** The entry of an intent as its record has it. */
+export function putListEntry(serviceId: string, intent: ListedIntent, rev: number): Write {
+  const { intent_uid, intent_name, description, tags = [], deprecated = false, draft = false } = intent;
+  const entry = { intent_uid, intent_name, description, tags, deprecated, draft, rev };
+  return { put: { ...keys.listEntry(listOf(serviceId, draft), intent_uid), ...entry } };
+}
+
+/** A list may be entered by number this many entries from either end; beyond that, cursors lead. */
+export const maxSkipped = 5_000;
+
+export const tooFarIn = () =>
+  new ApiError(
+    'INVALID_PARAMETER',
+    'The page is too far from both ends of the list. Follow the Link header (rel="next") from a page nearer by.',
+    {
+      details: {
+        issues: [{ path: '/page', problem: `must begin within ${maxSkipped} entries of either end of the list, or come with after` }],
+      },
+    },
+  );
+
+/**
+ * A page of a service's intents in uid order, and how many there are.
+ * @param from - index of the first one, or the uid that it comes after
+ * @param isWithDrafts - lists drafts as well
+ * @throws ApiError INVALID_PARAMETER if the index is far from both ends
+ */
+export async function listIntents(
+  table: Table,
+  service: Pick<ServiceRecord, 'service_id' | 'intents' | 'drafts'>,
+  from: number | string,
+  count: number,
+  isWithDrafts = false,
+): Promise<{ intents: ListedIntent[]; total: number }> {
+  const lists = [listOf(service.service_id, false), ...(isWithDrafts ? [listOf(service.service_id, true)] : [])];
+  const total = service.intents + (isWithDrafts ? service.drafts : 0);
+  if (typeof from === 'string') return { intents: await take(table, lists, { after: from }, 0, count), total };
+  const expected = Math.max(0, Math.min(count, total - from));
+  const behind = total - from - expected;
+  if (expected === 0) return { intents: [], total };
+  if (Math.min(from, behind) > maxSkipped) throw tooFarIn();
+  if (from <= behind) {
+    // more than were counted: one that was registered since must not take the place of another
+    const intents = await take(table, lists, {}, from, count);
+    return { intents, total: Math.max(total, from + intents.length) };
+  }
+  return { intents: (await take(table, lists, { isBackward: true }, behind, expected)).reverse(), total };
+}
+
+interface Walk {
+  after?: string;
+  isBackward?: true;
+}
+
+/** The first entries of the lists together, in the order of the walk, after so many are skipped. */
+async function take(table: Table, lists: string[], walk: Walk, skipped: number, count: number): Promise<ListItem[]> {
+  const found = (await Promise.all(lists.map((list) => first(table, list, walk, skipped + count)))).flat();
+  const sign = walk.isBackward ? -1 : 1;
+  if (lists.length > 1) found.sort((left, right) => (left.intent_uid < right.intent_uid ? -sign : sign));
+  return found.slice(skipped, skipped + count);
+}
+
+async function first(table: Table, list: string, walk: Walk, count: number): Promise<ListItem[]> {
+  const found: ListItem[] = [];
+  for await (const entries of pages(table, list, walk, count)) {
+    found.push(...entries);
+    if (found.length >= count) break;
+  }
+  return found;
+}
+
+/** The entries of a list, page by page. */
+export async function* pages(
+  table: Table,
+  list: string,
+  { after, isBackward = undefined }: Walk = {},
+  limit?: number,
+): AsyncGenerator<ListItem[]> {
+  let start: Key | undefined;
+  do {
+    const { items, lastKey } = await table.query<ListItem>(partitions.listEntry.prefix + list, {
+      ...(after !== undefined && { range: ['>', after] }),
+      ...(isBackward && { isBackward }),
+      limit,
+      start,
+    });
+    yield items;
+    start = lastKey;
+  } while (start);
+}
+
+/** The entries of both lists of a service, page by page. */
+export async function* allPages(table: Table, serviceId: string): AsyncGenerator<ListItem[]> {
+  for (const isDraft of [false, true]) yield* pages(table, listOf(serviceId, isDraft));
+}
+
+/** How many intents of a deleted service are removed at a time. */
+const removedAtOnce = 25;
+
+/**
+ * Removes what the deletion of a service has left: its intents, which nobody finds without it, and its lists. Each goes only as it was seen, and
+ * its record before its entry, so whoever is interrupted can begin again.
+ * @param untilMs - when to stop, in milliseconds since the epoch
+ */
+export async function removeLeftovers(table: Table, serviceId: string, untilMs = Number.POSITIVE_INFINITY): Promise<void> {
+  for await (const entries of allPages(table, serviceId)) {
+    for (let start = 0; start < entries.length; start += removedAtOnce) {
+      if (Date.now() >= untilMs) return;
+      await Promise.all(
+        entries.slice(start, start + removedAtOnce).map(async ({ pk, sk, intent_uid, rev }) => {
+          await table.delete(keys.intent(intent_uid), { when: [['=', 'rev', rev]] });
+          await table.delete({ pk, sk }, { when: [['=', 'rev', rev]] });
+        }),
+      );
+    }
+  }
+}
