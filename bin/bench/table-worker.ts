@@ -4,11 +4,11 @@
  */
 import type { ServerResponse } from 'node:http';
 import { parentPort } from 'node:worker_threads';
-import dynalite from 'dynalite';
 import { listen } from '../local/http.ts';
+import { serveTables } from '../local/transactions.ts';
 import { addOperation, newTableWork } from './table-work.ts';
 
-const server = dynalite({ createTableMs: 0 });
+const server = serveTables({});
 let work = newTableWork();
 
 server.prependListener('request', (request, response: ServerResponse) => {

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import dynalite from 'dynalite';
+import { serveTables } from '../../bin/local/transactions.ts';
 import type { TableName } from '../../functions/core/table/keys.ts';
 import { openTable, type Table } from '../../functions/core/table/table.ts';
 
@@ -22,7 +22,7 @@ const patienceMs = 60_000;
 
 /** A fresh, real table (dynalite, in memory) on a loopback port of its own. */
 export async function startTable(): Promise<TestTable> {
-  const server = dynalite({ createTableMs: 0 });
+  const server = serveTables({});
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const operations: string[] = [];

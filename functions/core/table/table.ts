@@ -139,12 +139,13 @@ export function openTable(
     let left: BatchWriteCommandInput['RequestItems'] = Object.fromEntries(
       [...Map.groupBy(requested, nameOf)].map(([name, some]) => [name, some.map((Key) => ({ DeleteRequest: { Key } }))]),
     );
-    for (let attempt = 0; left; attempt++) {
-      if (attempt === batchAttempts) throw unavailable('The registry is overloaded. Try again after Retry-After.');
-      const requestItems: BatchWriteCommandInput['RequestItems'] = left;
-      const output: BatchWriteCommandOutput = await reach(() => client.send(new BatchWriteCommand({ RequestItems: requestItems })));
+    // what a transaction holds is left unprocessed
+    await pastConflicts(async () => {
+      const RequestItems: BatchWriteCommandInput['RequestItems'] = left;
+      const output: BatchWriteCommandOutput = await reach(() => client.send(new BatchWriteCommand({ RequestItems })));
       left = unprocessed(output.UnprocessedItems);
-    }
+      if (left) throw new Unprocessed();
+    });
   }
 
   return {
@@ -190,7 +191,7 @@ export function openTable(
       return Boolean(await conditional(() => client.send(command)));
     },
     async deleteAll(requested) {
-      for (let start = 0; start < requested.length; start += 25) await pastConflicts(() => deleteBatch(requested.slice(start, start + 25)));
+      for (let start = 0; start < requested.length; start += 25) await deleteBatch(requested.slice(start, start + 25));
     },
     async transact(writes, token = randomUUID()) {
       const command = new TransactWriteCommand({
@@ -225,9 +226,13 @@ function toTransactItem(write: Write, nameOf: (key: Key) => string): NonNullable
 /** Reasons of a cancelled transaction that say nothing about its conditions. */
 const passing = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
+/** A batch of which the table has left something undone. */
+class Unprocessed extends Error {}
+
 /** Whether a write met a transaction on one of its items, or too many writes: it wrote nothing, and may be sent again. */
 function isConflict(error: unknown): boolean {
   if (error instanceof TransactionCanceledException) return (error.CancellationReasons ?? []).some(({ Code = '' }) => passing.has(Code));
+  if (error instanceof Unprocessed) return true;
   return error instanceof Error && (error.name === 'TransactionConflictException' || error.name === 'TransactionInProgressException');
 }
 

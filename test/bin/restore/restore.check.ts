@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import dynalite from 'dynalite';
 import { CliFailure } from '../../../bin/cli/failure.ts';
+import { serveTables } from '../../../bin/local/transactions.ts';
 import { applyPlan, type Result } from '../../../bin/restore/apply.ts';
 import { makePlan, type Plan, type Selection } from '../../../bin/restore/plan.ts';
 import { explain, openTables, requireClock, requireWriting } from '../../../bin/restore/tables.ts';
@@ -359,7 +359,7 @@ describe('before anything is changed, it refuses', () => {
       new (await import('@aws-sdk/lib-dynamodb')).PutCommand({ TableName: 'foreign-items', Item: { pk: 'user#1', sk: '1' } }),
     );
     await registry.table.put({ ...keys.agent('a'), agent_id: 'a' });
-    const server = dynalite({ createTableMs: 3_000 });
+    const server = serveTables({ createTableMs: 3_000 });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     slow = Object.assign(server, { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
   });
