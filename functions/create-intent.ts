@@ -2,12 +2,11 @@ import { intentInput, toSavedIntent } from '../schemas/intent.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { created } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { historyFromEnvironment } from './core/registry/history.ts';
-import { type Intents, openIntents } from './core/registry/intents.ts';
+import type { Intents } from './core/registry/intents.ts';
 import { noSuchService } from './core/registry/refusals.ts';
+import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
-import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
@@ -23,17 +22,15 @@ export const createAction =
     const input = request.body(intentInput);
     checkIntent(input, egress, request.baseUrl);
     const serviceId = request.pathParameter('service_id');
-    const intent = await intents.as(admin).create(serviceId, input, (service) => checkInService(input, service));
+    const intent = await intents.as(admin).create(serviceId, input, checkInService);
     if (!intent) throw noSuchService();
     return created(toSavedIntent(intent), { Location: `${request.baseUrl}/api/intents/${intent.intent_uid}` });
   };
 
-const table = tableFromEnvironment();
-
 export const handler = serve(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
-    intents: openIntents(table, historyFromEnvironment(table)),
+    intents: registryFromEnvironment().intents,
     egress: egressRulesFromEnvironment(),
   }),
 );

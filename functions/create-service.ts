@@ -2,9 +2,8 @@ import { serviceInput, toSavedService } from '../schemas/service.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { created, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { historyFromEnvironment } from './core/registry/history.ts';
-import { openServices, type Services } from './core/registry/services.ts';
-import { tableFromEnvironment } from './core/table/table.ts';
+import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
+import type { Services } from './core/registry/services.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
@@ -23,8 +22,4 @@ export const createAction =
     });
   };
 
-const table = tableFromEnvironment();
-
-export const handler = serve(
-  createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: openServices(table, historyFromEnvironment(table)) }),
-);
+export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: registryFromEnvironment().services }));

@@ -1,10 +1,9 @@
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { noContent } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { historyFromEnvironment } from './core/registry/history.ts';
-import { type Intents, intentTag, openIntents } from './core/registry/intents.ts';
+import { type Intents, intentTag } from './core/registry/intents.ts';
 import { noSuchIntent } from './core/registry/refusals.ts';
-import { tableFromEnvironment } from './core/table/table.ts';
+import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
@@ -23,8 +22,4 @@ export const createAction =
     return noContent();
   };
 
-const table = tableFromEnvironment();
-
-export const handler = serve(
-  createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents: openIntents(table, historyFromEnvironment(table)) }),
-);
+export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents: registryFromEnvironment().intents }));

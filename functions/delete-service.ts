@@ -2,10 +2,9 @@ import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/ver
 import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { adminTag, noContent, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { historyFromEnvironment } from './core/registry/history.ts';
 import { noSuchService } from './core/registry/refusals.ts';
-import { openServices, type Services } from './core/registry/services.ts';
-import { tableFromEnvironment } from './core/table/table.ts';
+import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
+import type { Services } from './core/registry/services.ts';
 import { isUlid } from './core/ulid.ts';
 
 export interface Deps {
@@ -32,12 +31,10 @@ export const createAction =
     return noContent();
   };
 
-const table = tableFromEnvironment();
-
 export const handler = serve(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
-    services: openServices(table, historyFromEnvironment(table)),
+    services: registryFromEnvironment().services,
     credentials: credentialsFromEnvironment(),
   }),
 );

@@ -1,4 +1,5 @@
 import { executionRequest } from '../schemas/execution.ts';
+import { readStanding, standingKeys } from './core/activity/agent.ts';
 import { openPolicyArchive } from './core/activity/policy-archive.ts';
 import { type Execution, type ExecutionStats, openExecutionStats } from './core/activity/stats.ts';
 import { openUsedJtis } from './core/activity/used-jti.ts';
@@ -43,7 +44,7 @@ import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   authorize: Authorize;
-  intents: Pick<Intents, 'findForAgent' | 'versions'>;
+  intents: Pick<Intents, 'findWith' | 'versions'>;
   calls: IdempotentCalls;
   limits: RateLimiter;
   relay: Pick<Relay, 'connect'>;
@@ -79,8 +80,8 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
     const execute = async (): Promise<ApiResponse> => {
       const { intent_uid, parameters, fields, max_bytes } = parse(executionRequest, body);
       const find = async () => {
-        const { found, standing } = await intents.findForAgent(intent_uid, claims.sub, thumbprint);
-        requireStanding(standing, claims);
+        const { found, others } = await intents.findWith(intent_uid, standingKeys(claims.sub, thumbprint));
+        requireStanding(readStanding(others), claims);
         return found;
       };
       const confirm = openAdmission(async () => void (await find()));

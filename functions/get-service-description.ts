@@ -7,13 +7,16 @@ import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { publicKeyPem, type SigningKeys, signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 import { type Intents, openIntents } from './core/registry/intents.ts';
+import { type ListedIntent, listIntents } from './core/registry/lists.ts';
+import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { openServices, type Services } from './core/registry/services.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   services: Pick<Services, 'find'>;
-  intents: Pick<Intents, 'list' | 'read'>;
+  intents: Pick<Intents, 'read'>;
+  listIntents: (service: ServiceRecord, from: number | string, count: number) => Promise<{ intents: ListedIntent[]; total: number }>;
   signingKeys: Pick<SigningKeys, 'newest'>;
   protocol: string;
 }
@@ -23,13 +26,13 @@ export interface Deps {
  * signs PATs, because the intents are executed through this gate.
  */
 export const createAction =
-  ({ services, intents, signingKeys, protocol }: Deps): Action =>
+  ({ services, intents, listIntents, signingKeys, protocol }: Deps): Action =>
   async (request) => {
     const { page, page_size: pageSize, after } = request.query(descriptionQuery);
     const service = await services.find(request.pathParameter('service_id'));
     if (!service) throw noSuchService();
     const [{ intents: listed, total }, publicKey] = await Promise.all([
-      intents.list(service.service_id, after ?? (page - 1) * pageSize, pageSize),
+      listIntents(service, after ?? (page - 1) * pageSize, pageSize),
       publicKeyPem(signingKeys),
     ]);
     const found = await intents.read(listed.map(({ intent_uid }) => intent_uid));
@@ -45,6 +48,7 @@ export const handler = serve(
   createAction({
     services: openServices(table),
     intents: openIntents(table),
+    listIntents: (...page) => listIntents(table, ...page),
     signingKeys: signingKeysFromEnvironment(),
     protocol: readEnvironment(['protocol']).protocol,
   }),

@@ -3,25 +3,27 @@ import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/ver
 import { nextLink } from './core/http/links.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { type History, historyFromEnvironment, selectEntries, toChange } from './core/registry/history.ts';
+import { type ChangeLog, changeLogFromEnvironment, selectEntries } from './core/registry/change-log.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
-  history: Pick<History, 'list'>;
+  changeLog: Pick<ChangeLog, 'head' | 'list'>;
 }
 
 /** `GET /api/changes`: who changed what, newest first. An admin of certain namespaces sees what belongs to them. */
 export const createAction =
-  ({ verifyAdmin, history }: Deps): Action =>
+  ({ verifyAdmin, changeLog }: Deps): Action =>
   async (request) => {
     const { namespaces } = await verifyAdmin(request);
-    const { since, page_size: count, after, ...selection } = request.query(changesQuery);
-    const sinceMs = since === undefined ? undefined : Date.parse(since);
-    const { entries, next } = await history.list({ count, sinceMs, after, isWanted: selectEntries({ ...selection, namespaces }) });
-    return ok({ changes: entries.map(toChange) }, nextLink(request, { after: next }));
+    const { since, page_size: count, before, ...selection } = request.query(changesQuery);
+    const isWanted = selectEntries({ ...selection, namespaces });
+    // the head first: entries that come in between only make the page newer than it
+    const { seq, digest } = await changeLog.head();
+    const { entries, next } = await changeLog.list({ count, since, before, isWanted });
+    return ok({ entries, head: { seq, digest } }, nextLink(request, { before: next === undefined ? undefined : String(next) }));
   };
 
 export const handler = serve(
-  createAction({ verifyAdmin: adminVerifierFromEnvironment(), history: historyFromEnvironment(tableFromEnvironment()) }),
+  createAction({ verifyAdmin: adminVerifierFromEnvironment(), changeLog: changeLogFromEnvironment(tableFromEnvironment()) }),
 );

@@ -5,7 +5,8 @@ import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/ver
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { type Intents, openIntents } from './core/registry/intents.ts';
+import { type ListedIntent, listIntents } from './core/registry/lists.ts';
+import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { openServices, type Services } from './core/registry/services.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
@@ -13,22 +14,25 @@ import { tableFromEnvironment } from './core/table/table.ts';
 export interface Deps {
   verifyAdmin: VerifyAdmin;
   services: Pick<Services, 'find'>;
-  intents: Pick<Intents, 'list'>;
+  listIntents: (
+    service: ServiceRecord,
+    from: number | string,
+    count: number,
+    isWithDrafts: boolean,
+  ) => Promise<{ intents: ListedIntent[]; total: number }>;
 }
 
 /** `GET /api/services/{service_id}/intents` (endpoint 10): ordered by intent_uid. With the token of an admin of the service, drafts are in it. */
 export const createAction =
-  ({ verifyAdmin, services, intents }: Deps): Action =>
+  ({ verifyAdmin, services, listIntents }: Deps): Action =>
   async (request) => {
     const { page, page_size: pageSize, after } = request.query(listQuery);
     const serviceId = request.pathParameter('service_id');
     const admin = request.header('authorization') === undefined ? undefined : await verifyAdmin(request);
-    const isWithDrafts = admin !== undefined && mayChange(admin, (await services.find(serviceId))?.namespace);
-    const [service, { intents: found, total }] = await Promise.all([
-      services.find(serviceId),
-      intents.list(serviceId, after ?? (page - 1) * pageSize, pageSize, isWithDrafts),
-    ]);
+    const service = await services.find(serviceId);
     if (!service) throw noSuchService();
+    const isWithDrafts = admin !== undefined && mayChange(admin, service.namespace);
+    const { intents: found, total } = await listIntents(service, after ?? (page - 1) * pageSize, pageSize, isWithDrafts);
     const body = { intents: found.map(listIntent), pagination: paginate(total, page, pageSize) };
     return revalidated(body, undefined, pageLinks(request, body.pagination, { after: found.at(-1)?.intent_uid }));
   };
@@ -36,5 +40,9 @@ export const createAction =
 const table = tableFromEnvironment();
 
 export const handler = serve(
-  createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: openServices(table), intents: openIntents(table) }),
+  createAction({
+    verifyAdmin: adminVerifierFromEnvironment(),
+    services: openServices(table),
+    listIntents: (...page) => listIntents(table, ...page),
+  }),
 );

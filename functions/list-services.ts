@@ -25,9 +25,7 @@ export const createAction =
       findAdmin(request, verifyAdmin),
     ]);
     const body = {
-      services: services.map(({ service, intents }) =>
-        toListedService(service, intents, admin !== undefined && mayChange(admin, service.namespace)),
-      ),
+      services: services.map((service) => toListedService(service, admin !== undefined && mayChange(admin, service.namespace))),
       pagination: { current_page: page, page_size },
     };
     const pages = { ...body.pagination, total_pages: next === undefined ? page : page + 1 };

@@ -6,14 +6,13 @@ import { invalidParameter } from './core/api-error.ts';
 import { type Credentials, credentialsFromEnvironment, describeCredential, makeCredential } from './core/credentials/credentials.ts';
 import { adminTag, ok, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { historyFromEnvironment } from './core/registry/history.ts';
 import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService, recordChanged } from './core/registry/refusals.ts';
-import { openServices, type Services } from './core/registry/services.ts';
+import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
+import type { Services } from './core/registry/services.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { chooseOrigins } from './core/relay/origins.ts';
 import { describeShort } from './core/relay/redact.ts';
-import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
@@ -67,12 +66,10 @@ function checkFields(names: string[], { headers = {} }: ServiceRecord): void {
     throw invalidParameter([{ path: '/headers', problem: "must not hold one of the service's own headers; remove it there first" }]);
 }
 
-const table = tableFromEnvironment();
-
 export const handler = serve(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
-    services: openServices(table, historyFromEnvironment(table)),
+    services: registryFromEnvironment().services,
     credentials: credentialsFromEnvironment(),
     egress: egressRulesFromEnvironment(),
   }),

@@ -7,12 +7,11 @@ import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { isObject } from './core/json.ts';
 import { canonicalText } from './core/policy/canonical.ts';
-import { historyFromEnvironment } from './core/registry/history.ts';
-import { type Intents, intentTag, type LiveIntent, openIntents } from './core/registry/intents.ts';
+import { type Intents, intentTag, type LiveIntent } from './core/registry/intents.ts';
 import { noSuchIntent } from './core/registry/refusals.ts';
+import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
-import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
@@ -88,12 +87,10 @@ function requireSame(given: Record<string, string | undefined>, record: Record<s
   );
 }
 
-const table = tableFromEnvironment();
-
 export const handler = serve(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
-    intents: openIntents(table, historyFromEnvironment(table)),
+    intents: registryFromEnvironment().intents,
     egress: egressRulesFromEnvironment(),
   }),
 );

@@ -7,11 +7,10 @@ import { adminTag, ok, recordTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { pointer } from './core/json.ts';
 import { canonicalDigest } from './core/policy/canonical.ts';
-import { historyFromEnvironment } from './core/registry/history.ts';
 import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService } from './core/registry/refusals.ts';
-import { openServices, type Services } from './core/registry/services.ts';
-import { tableFromEnvironment } from './core/table/table.ts';
+import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
+import type { Services } from './core/registry/services.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
@@ -55,8 +54,4 @@ function requireSameCredential(shown: ShownService['credential'], service: Servi
   throw invalidParameter([{ path: '/credential', problem: 'must be as a read shows it, or be left out; PUT .../credential changes it' }]);
 }
 
-const table = tableFromEnvironment();
-
-export const handler = serve(
-  createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: openServices(table, historyFromEnvironment(table)) }),
-);
+export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: registryFromEnvironment().services }));

@@ -2,7 +2,7 @@ import type { RecordKind } from '../functions/core/table/keys.ts';
 import type { ErrorCode } from '../schemas/errors.ts';
 
 /** What a function does to items of the table: the operations of `functions/core/table/table.ts`. */
-export type TableOperation = 'get' | 'getAll' | 'query' | 'put' | 'update' | 'delete' | 'deleteAll';
+export type TableOperation = 'get' | 'getAll' | 'query' | 'put' | 'update' | 'delete' | 'deleteAll' | 'check';
 
 /** Everything that a function may touch: its permissions and its environment are derived from it. */
 export interface Needs {
@@ -73,13 +73,22 @@ const open = { credential: 'none', timeoutSeconds: 10, memoryMb: 512 } as const;
 const forSignIn = { ...open, onlyWith: 'signIn' } as const;
 
 /** What reading the whole registry takes, as an index is built. */
-const wholeRegistry = { serviceName: ['query'], member: ['query'], service: ['getAll'], intent: ['getAll'] } as const;
+const wholeRegistry = { serviceName: ['query'], listEntry: ['query'], service: ['getAll'], intent: ['getAll'] } as const;
 
-/** What listing intents takes, with those that are being written. */
-const members = { member: ['query'], roster: ['getAll'], intent: ['getAll'] } as const;
+/** What following the log of the registry takes. */
+const followed = { head: ['get'], log: ['get', 'query'] } as const;
 
-/** What entering a change in the history takes. */
-const history = ['put', 'update', 'delete'] as const;
+/** What a change takes besides what it changes. */
+const changes = { head: ['get', 'getAll', 'update'], log: ['get', 'put'] } as const;
+
+/** What changing intents takes. */
+const intentChanges = {
+  ...changes,
+  service: ['get', 'getAll', 'update', 'check'],
+  intent: ['getAll', 'put', 'delete'],
+  listEntry: ['put', 'delete'],
+  namespace: ['getAll', 'update'],
+} as const;
 
 const rows = [
   {
@@ -92,7 +101,7 @@ const rows = [
     summary: 'Find intents by question, words and filters',
     success: 200,
     errors: ['INVALID_PARAMETER'],
-    needs: { table: { ...wholeRegistry, change: ['query'] }, snapshots: 'read', policy: true, wordVectors: true },
+    needs: { table: { ...wholeRegistry, ...followed }, snapshots: 'read', policy: true, wordVectors: true },
     needsWithCollection: { collection: 'read', policy: true },
     memoryMb: 1024,
   },
@@ -194,7 +203,7 @@ const rows = [
     summary: 'Register a service',
     success: 201,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'CONFLICT'],
-    needs: { table: { serviceName: ['get', 'put'], service: ['get', 'put'], roster: ['put'], change: ['put'], history } },
+    needs: { table: { ...changes, serviceName: ['getAll', 'put'], service: ['getAll', 'put'], namespace: ['getAll', 'update'] } },
   },
   {
     ...admin,
@@ -207,12 +216,11 @@ const rows = [
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
     needs: {
       table: {
-        serviceName: ['get', 'put', 'delete'],
-        service: ['get', 'put'],
-        member: ['query'],
-        intent: ['getAll'],
-        change: ['put'],
-        history,
+        ...changes,
+        serviceName: ['getAll', 'put', 'delete'],
+        service: ['getAll', 'put'],
+        listEntry: ['query'],
+        namespace: ['getAll', 'update'],
       },
     },
   },
@@ -227,13 +235,12 @@ const rows = [
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
     needs: {
       table: {
+        ...changes,
         serviceName: ['delete'],
-        service: ['get', 'put'],
-        member: ['query', 'deleteAll'],
-        roster: ['delete'],
-        intent: ['getAll', 'delete'],
-        change: ['put'],
-        history,
+        service: ['getAll', 'delete'],
+        listEntry: ['query', 'delete'],
+        intent: ['delete'],
+        namespace: ['getAll', 'update'],
       },
       credentials: 'write',
     },
@@ -259,7 +266,7 @@ const rows = [
     summary: "List a service's intents",
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { ...members, service: ['get'] }, adminTokens: true },
+    needs: { table: { listEntry: ['query'], service: ['get'] }, adminTokens: true },
   },
   {
     ...admin,
@@ -271,16 +278,19 @@ const rows = [
     success: 201,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
     needs: {
-      table: {
-        service: ['get', 'getAll'],
-        intent: ['get', 'getAll', 'put', 'delete'],
-        member: ['update', 'delete'],
-        roster: ['get', 'put', 'update'],
-        change: ['put'],
-        history,
-      },
+      table: intentChanges,
       addressRules: true,
     },
+  },
+  {
+    ...admin,
+    name: 'change-intents',
+    method: 'POST',
+    path: '/api/services/{service_id}/changes',
+    summary: "Create, replace and delete up to 30 of a service's intents, all or none",
+    success: 200,
+    errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
+    needs: { table: intentChanges, addressRules: true },
   },
   {
     ...admin,
@@ -292,14 +302,7 @@ const rows = [
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
     needs: {
-      table: {
-        service: ['get', 'getAll'],
-        intent: ['get', 'getAll', 'put'],
-        member: ['update', 'delete'],
-        roster: ['get', 'put', 'update'],
-        change: ['put'],
-        history,
-      },
+      table: intentChanges,
       addressRules: true,
     },
   },
@@ -313,14 +316,7 @@ const rows = [
     success: 204,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
     needs: {
-      table: {
-        service: ['get', 'getAll'],
-        intent: ['get', 'getAll', 'put'],
-        member: ['update', 'delete'],
-        roster: ['get', 'update'],
-        change: ['put'],
-        history,
-      },
+      table: intentChanges,
     },
   },
   {
@@ -331,7 +327,7 @@ const rows = [
     summary: 'List the services',
     success: 200,
     errors: ['INVALID_PARAMETER'],
-    needs: { table: { serviceName: ['query'], service: ['getAll'], roster: ['getAll'], intent: ['getAll'] }, adminTokens: true },
+    needs: { table: { serviceName: ['query'], service: ['getAll'] }, adminTokens: true },
   },
   {
     ...admin,
@@ -429,7 +425,7 @@ const rows = [
     summary: 'Set the credential that calls of a service carry, and get the key that they are signed with',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { service: ['get', 'put'], change: ['put'], history }, credentials: 'write', addressRules: true },
+    needs: { table: { ...changes, service: ['get', 'getAll', 'put'] }, credentials: 'write', addressRules: true },
   },
   {
     ...admin,
@@ -439,7 +435,7 @@ const rows = [
     summary: 'Remove the credential of a service',
     success: 204,
     errors: ['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { service: ['get', 'put'], change: ['put'], history }, credentials: 'write' },
+    needs: { table: { ...changes, service: ['get', 'getAll', 'put'] }, credentials: 'write' },
   },
   {
     ...admin,
@@ -449,7 +445,7 @@ const rows = [
     summary: 'Read who changed what',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN'],
-    needs: { table: { history: ['query', 'getAll'], service: ['getAll'], intent: ['getAll'] } },
+    needs: { table: { head: ['get'], log: ['query'] } },
   },
   {
     ...admin,
@@ -483,7 +479,7 @@ const rows = [
     summary: 'Read what a service publishes for agents',
     success: 200,
     errors: ['INVALID_PARAMETER', 'NOT_FOUND'],
-    needs: { table: { ...members, service: ['get'] }, kms: ['publicKey'] },
+    needs: { table: { listEntry: ['query'], service: ['get'], intent: ['getAll'] }, kms: ['publicKey'] },
   },
   {
     ...open,

@@ -58,7 +58,8 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...(needs.adminSignIn && settings.localUpstreams.length > 0 && { [variables.localUpstreams]: settings.localUpstreams.join(',') }),
     ...(needs.adminSignIn &&
       parts.console && { [variables.signInDomain]: parts.console.domain, [variables.consoleClient]: parts.console.clientId }),
-    ...(needs.table?.history && { [variables.historyDays]: String(settings.historyDays) }),
+    ...(needs.table?.log && { [variables.historyDays]: String(settings.historyDays) }),
+    ...(needs.table?.log && { [variables.maxPerNamespace]: String(settings.maxPerNamespace) }),
     ...((needs.egress || needs.addressRules) && egressEnvironment(settings)),
   };
 }

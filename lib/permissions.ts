@@ -17,6 +17,7 @@ const actionOf: Record<TableOperation, string> = {
   update: 'dynamodb:UpdateItem',
   delete: 'dynamodb:DeleteItem',
   deleteAll: 'dynamodb:BatchWriteItem',
+  check: 'dynamodb:ConditionCheckItem',
 };
 
 const tableNames = ['registry', 'activity'] as const satisfies readonly TableName[];
@@ -31,16 +32,16 @@ const recordKinds = Object.keys(partitions) as RecordKind[];
 const kindNames: Record<RecordKind, string> = {
   service: 'services',
   serviceName: 'names of services',
-  member: 'lists of intents',
-  roster: 'counts of intents',
+  listEntry: 'lists of intents',
+  namespace: 'counts of namespaces',
   intent: 'intents',
-  change: 'changes for the search index',
+  head: 'head of the log',
+  log: 'log of changes',
   agent: 'agents',
   agentKey: 'keys of agents',
   agentList: 'lists of agents',
   limit: 'limit counters',
   call: 'idempotent calls',
-  history: 'history of changes',
   policy: 'earlier policies',
   feed: 'progress of the feed of a search collection',
   jti: 'used documents',
@@ -59,6 +60,7 @@ const verbs: Record<TableOperation, string> = {
   update: 'changes',
   delete: 'deletes',
   deleteAll: 'deletes several at once',
+  check: 'checks',
 };
 
 /** The prefix of snapshots in their bucket. */

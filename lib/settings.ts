@@ -224,7 +224,10 @@ const settingsObject = z.strictObject({
   machineNamespaces: list(namespace)
     .default([])
     .describe('namespaces that get a machine client of their own, which may change only what belongs to them; needs `machineClient`'),
-  historyDays: wholeNumber(1, 3_650).default(400).describe('how long the history of changes by admins is kept, in days'),
+  maxPerNamespace: wholeNumber(1, 1_000_000)
+    .default(20_000)
+    .describe('how many services, and how many intents with their drafts, one namespace may hold'),
+  historyDays: wholeNumber(1, 3_650).default(400).describe('how long the log of changes by admins is kept, in days'),
   tracing: flag.default(true).describe('X-Ray traces of the API and the functions'),
   logRetentionDays: wholeNumber(1, 3_653)
     .refine((days) => days in RetentionDays, `must be one of ${retentionDays.join(', ')}`)

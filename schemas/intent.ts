@@ -73,6 +73,56 @@ export const intentInput = z
 
 export type IntentInput = z.infer<typeof intentInput>;
 
+/** The most intents that one request changes: a transaction holds 100 items, and each intent takes up to three. */
+export const maxChangedIntents = 30;
+
+/** The body that changes several intents of a service at once. */
+export const intentChanges = z
+  .strictObject({
+    create: z.array(intentInput).default([]),
+    replace: z.array(intentInput).default([]).describe('the whole records, by their uids'),
+    delete: z.array(intentUid).default([]),
+    if_match: z
+      .record(z.string(), intentDigest)
+      .default({})
+      .describe('digests by uid: what is replaced or deleted has to be as it was when they were read'),
+  })
+  .superRefine((changes, context) => {
+    const uids = [
+      ...changes.create.map(({ intent_uid }, at) => ({ uid: intent_uid, path: ['create', at, 'intent_uid'] })),
+      ...changes.replace.map(({ intent_uid }, at) => ({ uid: intent_uid, path: ['replace', at, 'intent_uid'] })),
+      ...changes.delete.map((uid, at) => ({ uid, path: ['delete', at] })),
+    ];
+    if (uids.length > maxChangedIntents) {
+      context.addIssue({
+        code: 'custom',
+        path: [],
+        message: `must hold at most ${maxChangedIntents} changes; send the others in further requests`,
+      });
+    }
+    for (const [at, { uid, path }] of uids.entries()) {
+      if (uids.findIndex((other) => other.uid === uid) < at)
+        context.addIssue({ code: 'custom', path, message: 'must not be the uid of another change in the same request' });
+    }
+    for (const uid of Object.keys(changes.if_match)) {
+      if (!uids.some((other) => other.uid === uid && other.path[0] !== 'create'))
+        context.addIssue({ code: 'custom', path: ['if_match', uid], message: 'must be the uid of an intent that is replaced or deleted' });
+    }
+  })
+  .meta({ id: 'IntentChanges', description: 'Up to 30 changes of intents of one service. All of them are made, or none.' });
+
+export type IntentChanges = z.infer<typeof intentChanges>;
+
+/** What several changes at once are answered with. */
+export const intentsChanged = z
+  .strictObject({
+    seq: z.int().describe('the number of the entry of the log (`GET /api/changes`) that holds them'),
+    intents: z
+      .array(z.strictObject({ intent_uid: intentUid, digest: intentDigest }))
+      .describe('those that were created or replaced, in the order of the request, with their new digests'),
+  })
+  .meta({ id: 'IntentsChanged', description: 'The changes that were made.' });
+
 /** What the policy says about one intent in particular. */
 const terms = z.array(z.string()).describe('what the usage policy says about this intent in particular, in plain sentences');
 

@@ -120,12 +120,11 @@ export const serviceList = z
   .meta({ id: 'ServiceList', description: 'A page of the services, in the order of their names.' });
 
 export const toListedService = (
-  record: Service & { credential?: StoredCredential | undefined },
-  intents: number,
+  record: Service & { credential?: StoredCredential | undefined; intents: number },
   isForAdmin: boolean,
 ): z.infer<typeof listedService> => ({
   ...toSavedService(record),
-  intents,
+  intents: record.intents,
   ...(record.limit && { limit: record.limit }),
   ...(isForAdmin && { credential: record.credential ? toCredentialFacts(record.credential) : null }),
 });

@@ -49,8 +49,10 @@ export const variables = {
   signInSeconds: 'SIGN_IN_SECONDS',
   /** id of the app client with which admins sign in on the console; only if they may */
   consoleClient: 'CONSOLE_CLIENT_ID',
-  /** how long the history of changes is kept, in days */
+  /** how long the log of changes is kept, in days */
   historyDays: 'HISTORY_DAYS',
+  /** how many services, and how many intents, one namespace may hold */
+  maxPerNamespace: 'MAX_PER_NAMESPACE',
   /** additional ports besides 443 at which intents may be called, separated by commas */
   egressPorts: 'EGRESS_PORTS',
   /** `true`: intents may be called at loopback addresses, over http (local stack only) */

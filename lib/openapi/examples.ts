@@ -265,21 +265,31 @@ export function listExamples(protocol: string, policyText: string): Record<Endpo
     'list-changes': {
       query: { page_size: '1' },
       answer: {
-        changes: [
+        entries: [
           {
-            changed_at: '2027-03-01T11:05:00.000Z',
+            seq: 1712,
+            at: '2027-03-01T11:05:00.000Z',
             actor: { subject: 'd2c5f4a4-6091-70c2-8d1f-3a5b9e7c1f20', user_name: 'admin' },
-            action: 'update',
-            kind: 'intent',
-            id: intentUid,
-            rev: '01KD3C9W7N4G2T6Y8Z1B3D5F7H',
-            digest_before: digestOf({ ...intent, endpoint: { ...intent.endpoint, content_type: 'application/json' } }),
-            digest_after: digestOf({ ...revised, endpoint: { ...revised.endpoint, content_type: 'application/json' } }),
             request_id: '2f6c1f0e-8d0b-4f5e-9a57-6c1f8a2b7d3e',
-            outcome: 'applied',
+            changes: [
+              {
+                kind: 'intent',
+                id: intentUid,
+                action: 'update',
+                digest_before: digestOf({ ...intent, endpoint: { ...intent.endpoint, content_type: 'application/json' } }),
+                digest_after: digestOf({ ...revised, endpoint: { ...revised.endpoint, content_type: 'application/json' } }),
+              },
+            ],
+            previous: 'sha-256=4Uq1ZzPmN0s8o7b1w1c3dYQeQm8i7Zc0n8m1p2q3r4s',
           },
         ],
+        head: { seq: 1712, digest: 'sha-256=Zk0yV1m2b8d3c5e7f9a1q2w3e4r5t6y7u8i9o0p1a2s' },
       },
+    },
+    'change-intents': {
+      path: { service_id: serviceId },
+      body: { create: [intent] },
+      answer: { seq: 1713, intents: [{ intent_uid: intentUid, digest: digestIntent(intent) }] },
     },
     'get-stats': {
       query: { period: 'day' },

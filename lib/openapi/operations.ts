@@ -9,9 +9,11 @@ import {
   briefPage,
   describedDetails,
   fullIntent,
+  intentChanges,
   intentInput,
   intentList,
   intentPage,
+  intentsChanged,
   intentUpdate,
   savedIntent,
   viewQuery,
@@ -189,6 +191,13 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
     answer: savedIntent,
     headers: ['Location'],
   },
+  'change-intents': {
+    tag: 'Intents',
+    description:
+      'All of the changes are made, or none: a refusal names the places in `details.issues`, as in `/create/3/endpoint/url`. A client that was interrupted between two requests looks at what stands, and sends what is missing.',
+    body: intentChanges,
+    answer: intentsChanged,
+  },
   'update-intent': {
     tag: 'Intents',
     description:
@@ -266,7 +275,7 @@ export const describeOperations = (protocol: string): Record<EndpointName, Opera
   'list-changes': {
     tag: 'Services',
     description:
-      'The history of what admins have changed, newest first; an admin of a namespace sees what belongs to it. An entry is written before its record; `outcome` says whether the record came. With `kind`, `id` or `actor`, a page looks at no more than 1,000 entries, so it may be short or empty: follow `Link` until there is none.',
+      'The log of what admins have changed, newest first; an admin of a namespace sees what belongs to it. An entry is one transaction, which took place as a whole, and holds the digest of the one before it. With `kind`, `id` or `actor`, a page looks at no more than 1,000 entries, so it may be short or empty: follow `Link` until there is none.',
     query: changesQuery,
     answer: changePage,
     headers: ['Link'],

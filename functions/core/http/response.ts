@@ -22,10 +22,10 @@ export const noContent = (): ApiResponse => ({ status: 204 });
 export const entityTag = (text: string): string => `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
 
 /** The entity tag of a record: its revision. */
-export const recordTag = ({ rev }: { rev: string }): string => `"${rev}"`;
+export const recordTag = ({ rev }: { rev: number }): string => `"${rev}"`;
 
 /** The entity tag of what admins alone see of a record. */
-export const adminTag = ({ rev }: { rev: string }): string => `"${rev}.admin"`;
+export const adminTag = ({ rev }: { rev: number }): string => `"${rev}.admin"`;
 
 /**
  * The answer to a cacheable read: carries `ETag` and `Cache-Control: no-cache` (store it, but ask before using it),

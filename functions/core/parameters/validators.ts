@@ -6,7 +6,7 @@ import { compileParameters } from './compile.ts';
 /** Compiled validators that an instance keeps. */
 const maxKept = 1_000;
 
-type RevisedIntent = Pick<Intent, 'intent_uid' | 'input_parameters'> & { rev: string };
+type RevisedIntent = Pick<Intent, 'intent_uid' | 'input_parameters'> & { rev: number };
 
 /**
  * Validators of intents' input parameters, compiled once for each revision.

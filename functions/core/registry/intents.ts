@@ -1,5 +1,6 @@
 import QuickLRU from 'quick-lru';
 import type { LoggedChange } from '../../../schemas/changes.ts';
+import type { Issue } from '../../../schemas/errors.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { digestIntent } from '../../../schemas/intent-digest.ts';
 import { compareVersions, isIntentUid, splitIntentUid } from '../../../schemas/intent-uid.ts';
@@ -11,7 +12,7 @@ import { isUlid } from '../ulid.ts';
 import { type ChangeLog, digestOf, openChangeLog, type Planned } from './change-log.ts';
 import { type IntentItem, readDefinition, toIntentItem, toIntentRecord } from './intent-item.ts';
 import { listOf, putListEntry } from './lists.ts';
-import { countInNamespace, type NamespaceLimits, namespaceKeys, usualLimits } from './namespaces.ts';
+import { countInNamespace, namespaceKeys, usualMost } from './namespaces.ts';
 import type { IntentRecord, ServiceRecord } from './records.ts';
 import { intentChanged, noSuchIntent, recordChanged } from './refusals.ts';
 import { type ServiceItem, toServiceRecord } from './services.ts';
@@ -36,15 +37,19 @@ export function findMismatch(
 }
 
 /** One of the changes that are made to a service's intents at once. */
-export type IntentStep =
+export type IntentStep = (
   | { action: 'create'; intent: IntentInput }
   | { action: 'update'; intent: IntentInput; isKnown?: (seen: LiveIntent) => boolean }
-  | { action: 'delete'; uid: string; isKnown?: (seen: LiveIntent) => boolean };
+  | { action: 'delete'; uid: string; isKnown?: (seen: LiveIntent) => boolean }
+) & {
+  /** where the request holds it, as a JSON pointer: refusals name it */
+  place?: string;
+};
+
+/** Throws if an intent cannot stand in a service. */
+type Check = (intent: IntentInput, service: ServiceRecord) => void;
 
 const uidOf = (step: IntentStep): string => (step.action === 'delete' ? step.uid : step.intent.intent_uid);
-
-/** The most intents that one transaction changes: each takes up to three of its hundred items. */
-export const maxSteps = 30;
 
 const uidTaken = () =>
   new ApiError('CONFLICT', 'An intent with this intent_uid exists. Update that one, or choose another slug or version.', {
@@ -77,6 +82,34 @@ function logged(step: IntentStep, seen: IntentItem | undefined): LoggedChange {
   };
 }
 
+function refusalOf(attempt: () => void): ApiError | undefined {
+  try {
+    attempt();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}
+
+const issuesOf = ({ details }: ApiError): Issue[] => (details.issues ?? []) as Issue[];
+
+/** A refusal that names the place of its step in the request. */
+function placed(refusal: ApiError, { place }: IntentStep): ApiError {
+  if (place === undefined) return refusal;
+  const { code, message, status, details } = refusal;
+  const own = issuesOf(refusal).map(({ path, ...issue }) => ({ ...issue, path: place + path }));
+  const issues = own.length > 0 ? own : [{ path: place, problem: message.split('. ', 1)[0] ?? message }];
+  return new ApiError(code, message, { status, details: { ...details, issues } });
+}
+
+/** One refusal that names the places of all that are of its kind. */
+function together(first: ApiError, others: readonly ApiError[]): ApiError {
+  const { code, message, status, details } = first;
+  const issues = [first, ...others.filter((other) => other.code === code)].flatMap(issuesOf);
+  return others.length === 0 ? first : new ApiError(code, message, { status, details: { ...details, issues: issues.slice(0, 100) } });
+}
+
 /** How many more intents and drafts a service has after some steps. */
 function growthOf(steps: readonly { step: IntentStep; seen: IntentItem | undefined }[]): Record<'intents' | 'drafts', number> {
   const growth = { intents: 0, drafts: 0 };
@@ -91,7 +124,7 @@ function growthOf(steps: readonly { step: IntentStep; seen: IntentItem | undefin
 export function openIntents(
   table: Table,
   changeLog: Pick<ChangeLog, 'change'> = openChangeLog(table),
-  limits: NamespaceLimits = usualLimits,
+  mostPerNamespace: number = usualMost,
 ) {
   /** Which service an intent was last seen in: lets a read ask for both records at once. What it says is always checked. */
   const lastService = new QuickLRU<string, string>({ maxSize: 10_000 });
@@ -117,17 +150,15 @@ export function openIntents(
   /** The changes that an admin makes: each is one transaction, and is refused outside of the admin's namespaces. */
   function changesBy(by: Admin) {
     /**
-     * Makes up to {@link maxSteps} changes of intents of one service, all or none.
-     * @param check - throws if the service does not suit what is to stand in it
+     * Makes changes of intents of one service, at most `maxChangedIntents`: all or none.
      * @returns the number of the log entry, and what stands since, `undefined` where an intent was deleted; undefined if there is no such service
      * @throws ApiError CONFLICT if a uid is taken or the writer knew another revision, NOT_FOUND if there is no such intent in the service,
-     * FORBIDDEN if the service is not the admin's or has another namespace; what the refusal of a step says comes through `place`
+     * FORBIDDEN if the service is not the admin's or has another namespace, and what `check` throws
      */
     async function apply(
       serviceId: string,
       steps: readonly IntentStep[],
-      check: (service: ServiceRecord) => void = () => {},
-      place: (refusal: ApiError, at: number) => ApiError = (refusal) => refusal,
+      check: Check = () => {},
     ): Promise<{ seq: number; service: ServiceRecord; intents: (IntentRecord | undefined)[] } | undefined> {
       if (!isUlid(serviceId)) return undefined;
       return changeLog.change(by, async (read): Promise<Planned<Awaited<ReturnType<typeof apply>>>> => {
@@ -139,17 +170,21 @@ export function openIntents(
         const elsewhere = items.flatMap((one) => (one && one.service_id !== serviceId ? [keys.service(one.service_id)] : []));
         const standing = new Set((await read<ServiceItem>(elsewhere)).map((one) => one?.service_id));
         const known = steps.map((step, at) => ({ step, seen: items[at] }));
-        for (const [at, { step, seen }] of known.entries()) {
-          const isTaken = seen !== undefined && (seen.service_id === serviceId || standing.has(seen.service_id));
+        const refusals = known.flatMap(({ step, seen }) => {
           const isHere = seen?.service_id === serviceId;
-          const refusal = refuse(step, service, { isTaken, seen: isHere ? seen : undefined });
-          if (refusal) throw place(refusal, at);
-        }
-        check(service);
+          const isTaken = isHere || (seen !== undefined && standing.has(seen.service_id));
+          const refusal = refusalOf(() => {
+            require(step, service, { isTaken, seen: isHere ? seen : undefined });
+            if (step.action !== 'delete') check(step.intent, service);
+          });
+          return refusal ? [placed(refusal, step)] : [];
+        });
+        const [first, ...others] = refusals;
+        if (first) throw together(first, others);
         const growth = growthOf(known);
         const { namespace } = service;
         const [counted] = await read<Item>(namespaceKeys(namespace));
-        const inNamespace = countInNamespace(namespace, counted, { intents: growth.intents + growth.drafts }, limits);
+        const inNamespace = countInNamespace(namespace, counted, { intents: growth.intents + growth.drafts }, mostPerNamespace);
         const add = Object.entries(growth).filter(([, more]) => more !== 0) as [string, number][];
         const isUnchanged = [['=', 'rev', service.rev] as const];
         const counts: Write =
@@ -171,15 +206,18 @@ export function openIntents(
       });
     }
 
-    function refuse(
+    function require(
       step: IntentStep,
       service: ServiceRecord,
       { isTaken, seen }: { isTaken: boolean; seen: IntentItem | undefined },
-    ): ApiError | undefined {
+    ): void {
       requireIntentNamespace(by, service, uidOf(step));
-      if (step.action === 'create') return isTaken ? uidTaken() : undefined;
-      if (!seen) return noSuchIntent();
-      return (step.isKnown ?? (() => true))({ intent: toIntentRecord(seen), service }) ? undefined : recordChanged();
+      if (step.action === 'create') {
+        if (isTaken) throw uidTaken();
+        return;
+      }
+      if (!seen) throw noSuchIntent();
+      if (!(step.isKnown ?? (() => true))({ intent: toIntentRecord(seen), service })) throw recordChanged();
     }
 
     /** Changes an intent in whichever service it is. */
@@ -209,7 +247,7 @@ export function openIntents(
        * @returns undefined if there is no such service
        * @throws ApiError CONFLICT if the uid is taken, FORBIDDEN if the service is not the admin's or has another namespace
        */
-      create: async (serviceId: string, intent: IntentInput, check?: (service: ServiceRecord) => void): Promise<IntentRecord | undefined> =>
+      create: async (serviceId: string, intent: IntentInput, check?: Check): Promise<IntentRecord | undefined> =>
         (await apply(serviceId, [{ action: 'create', intent }], check))?.intents[0],
 
       /**

@@ -8,7 +8,7 @@ import type { Item, Table, Write } from '../table/table.ts';
 import { isUlid, newUlid } from '../ulid.ts';
 import { type ChangeLog, digestOf, openChangeLog, type Planned, type Read } from './change-log.ts';
 import { allPages, removeLeftovers } from './lists.ts';
-import { countInNamespace, type NamespaceLimits, namespaceKeys, usualLimits } from './namespaces.ts';
+import { countInNamespace, namespaceKeys, usualMost } from './namespaces.ts';
 import type { ServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
 
@@ -58,7 +58,7 @@ const deleteName = (name: string, serviceId: string): Write => ({
 export function openServices(
   table: Table,
   changeLog: Pick<ChangeLog, 'change'> = openChangeLog(table),
-  limits: NamespaceLimits = usualLimits,
+  mostPerNamespace: number = usualMost,
 ) {
   async function find(serviceId: string): Promise<ServiceRecord | undefined> {
     const item = isUlid(serviceId) ? await table.get<ServiceItem>(keys.service(serviceId)) : undefined;
@@ -100,7 +100,7 @@ export function openServices(
         if (name) throw nameTaken(String(name.service_id));
         const toRecord = (rev: number): ServiceRecord =>
           without({ kind: 'service' as const, service_id: serviceId, ...input, rev, intents: 0, drafts: 0 });
-        const inNamespace = countInNamespace(namespace, counted, { services: 1 }, limits);
+        const inNamespace = countInNamespace(namespace, counted, { services: 1 }, mostPerNamespace);
         return {
           result: toRecord,
           changes: [{ kind: 'service', id: serviceId, action: 'create', digest_after: definitionDigest(toRecord(0)) }],
@@ -171,7 +171,7 @@ export function openServices(
               drafts,
             }) as ServiceRecord;
           const growth = { services: 1, intents: intents + drafts };
-          const inNamespace = isMoved ? countInNamespace(namespace, counted, growth, limits) : [];
+          const inNamespace = isMoved ? countInNamespace(namespace, counted, growth, mostPerNamespace) : [];
           return {
             result: toRecord,
             changes: [
@@ -242,7 +242,7 @@ export function openServices(
             writes: () => [
               { delete: keys.service(serviceId), when: [['=', 'rev', seen.rev]] },
               deleteName(seen.service_name, serviceId),
-              ...countInNamespace(seen.namespace, counted, growth, limits),
+              ...countInNamespace(seen.namespace, counted, growth, mostPerNamespace),
             ],
           };
         });

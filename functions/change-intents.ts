@@ -1,0 +1,55 @@
+import { type IntentInput, intentChanges } from '../schemas/intent.ts';
+import { digestIntent } from '../schemas/intent-digest.ts';
+import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { ok } from './core/http/response.ts';
+import { type Action, serve } from './core/http/serve.ts';
+import { pointer } from './core/json.ts';
+import type { IntentStep, Intents, LiveIntent } from './core/registry/intents.ts';
+import { noSuchService } from './core/registry/refusals.ts';
+import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
+import { checkInService, checkIntent } from './core/relay/check-intent.ts';
+import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
+
+export interface Deps {
+  verifyAdmin: VerifyAdmin;
+  intents: Pick<Intents, 'as'>;
+  egress: EgressRules;
+}
+
+/** `POST /api/services/{service_id}/changes`: creates, replaces and deletes intents of a service, all or none (contract section 18). */
+export const createAction =
+  ({ verifyAdmin, intents, egress }: Deps): Action =>
+  async (request) => {
+    const admin = await verifyAdmin(request);
+    const { if_match: known, ...changes } = request.body(intentChanges);
+    const isKnown =
+      (uid: string) =>
+      ({ intent }: LiveIntent) =>
+        known[uid] === undefined || known[uid] === digestIntent(intent);
+    const steps: (IntentStep & { place: string })[] = [
+      ...changes.create.map((intent, at) => ({ action: 'create' as const, intent, place: pointer(['create', at]) })),
+      ...changes.replace.map((intent, at) => ({
+        action: 'update' as const,
+        intent,
+        isKnown: isKnown(intent.intent_uid),
+        place: pointer(['replace', at]),
+      })),
+      ...changes.delete.map((uid, at) => ({ action: 'delete' as const, uid, isKnown: isKnown(uid), place: pointer(['delete', at]) })),
+    ];
+    const check = (intent: IntentInput, service: LiveIntent['service']) => {
+      checkIntent(intent, egress, request.baseUrl);
+      checkInService(intent, service);
+    };
+    const done = await intents.as(admin).apply(request.pathParameter('service_id'), steps, check);
+    if (!done) throw noSuchService();
+    const standing = done.intents.filter((intent) => intent !== undefined);
+    return ok({ seq: done.seq, intents: standing.map((intent) => ({ intent_uid: intent.intent_uid, digest: digestIntent(intent) })) });
+  };
+
+export const handler = serve(
+  createAction({
+    verifyAdmin: adminVerifierFromEnvironment(),
+    intents: registryFromEnvironment().intents,
+    egress: egressRulesFromEnvironment(),
+  }),
+);

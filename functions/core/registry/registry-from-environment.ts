@@ -1,0 +1,18 @@
+import { readEnvironment } from '../environment.ts';
+import { tableFromEnvironment } from '../table/table.ts';
+import { openChangeLog } from './change-log.ts';
+import { openIntents } from './intents.ts';
+import { openServices } from './services.ts';
+
+/** The registry of this deployment, for those who change it. */
+export function registryFromEnvironment() {
+  const { historyDays, maxPerNamespace } = readEnvironment(['historyDays', 'maxPerNamespace']);
+  const table = tableFromEnvironment();
+  const changeLog = openChangeLog(table, Number(historyDays));
+  return {
+    table,
+    changeLog,
+    services: openServices(table, changeLog, Number(maxPerNamespace)),
+    intents: openIntents(table, changeLog, Number(maxPerNamespace)),
+  };
+}
