@@ -20,7 +20,7 @@ export const createAction =
     const isWanted = selectEntries({ ...selection, namespaces });
     // the head first: entries that come in between only make the page newer than it
     const { seq, digest } = await changeLog.head();
-    const { entries, next } = await changeLog.list({ count, since, before, isWanted });
+    const { entries, next } = await changeLog.list({ count, since, before: before === undefined ? undefined : Number(before), isWanted });
     return ok({ entries, head: { seq, digest } }, nextLink(request, { before: next === undefined ? undefined : String(next) }));
   };
 

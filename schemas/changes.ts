@@ -25,11 +25,9 @@ export const changesQuery = z.object({
   id: z.string().max(256).optional().describe('only entries that changed the record with this service_id, intent_uid or agent_id'),
   actor: z.string().max(256).optional().describe('only changes by the admin of this user name, client id or token subject'),
   page_size: pageQuery.shape.page_size,
-  before: z.coerce
-    .number({ error: 'must be as the next link gives it' })
-    .int()
-    .min(1)
-    .max(999_999_999_999)
+  before: z
+    .string()
+    .regex(/^[1-9][0-9]{0,11}$/, 'must be as the next link gives it')
     .optional()
     .describe('only entries with a smaller `seq`, as the next link gives it'),
 });

@@ -33,7 +33,7 @@ test('creates an intent with all its members, and answers with its address', asy
   savedIntent.parse(body);
   expect(headers).toMatchObject({ Location: `https://api.example/test/api/intents/${uid}`, 'Cache-Control': 'no-store' });
   const found = await registry.intents.find(uid);
-  expect(found?.intent).toEqual({ ...input, kind: 'intent', service_id: serviceId, rev: expect.any(String) });
+  expect(found?.intent).toEqual({ ...input, kind: 'intent', service_id: serviceId, rev: expect.any(Number) });
   expect(found?.service.service_id).toBe(serviceId);
 });
 

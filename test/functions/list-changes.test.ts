@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { openHistory } from '../../functions/core/registry/history.ts';
+import { digestOf, openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { createAction } from '../../functions/list-changes.ts';
-import { changePage } from '../../schemas/changes.ts';
+import { changePage, type LogEntry } from '../../schemas/changes.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { serviceNamed } from '../support/records.ts';
 import { type Headers, refusals, startRegistry, testAdminsAlone } from '../support/registry.ts';
@@ -10,7 +10,7 @@ const registry = await startRegistry();
 afterAll(() => registry.stop());
 
 const list = (query: Record<string, string> = {}, headers: Headers = registry.asAdmin) =>
-  invoke(createAction({ verifyAdmin: registry.verifyAdmin, history: openHistory(registry.table) }), {
+  invoke(createAction({ verifyAdmin: registry.verifyAdmin, changeLog: openChangeLog(registry.table) }), {
     path: '/api/changes',
     query,
     headers,
@@ -24,29 +24,24 @@ const { uid } = await registry.createIntent();
 
 test('shows who changed what, newest first, with a link to the next page', async () => {
   const { status, headers, body } = await list({ page_size: '2' });
-  expect({ status, changes: body.changes.map(({ kind, action }: { kind: string; action: string }) => [kind, action]) }).toEqual({
+  expect({ status, changes: body.entries.map((entry: LogEntry) => entry.changes.map(({ kind, action }) => [kind, action])) }).toEqual({
     status: 200,
-    changes: [
-      ['intent', 'create'],
-      ['service', 'create'],
-    ],
+    changes: [[['intent', 'create']], [['service', 'create']]],
   });
+  expect(body.head).toEqual({ seq: 3, digest: digestOf(body.entries[0]) });
   changePage.parse(body);
   const [, query = ''] = /^<https:\/\/api\.example\/test\/api\/changes\?([^>]+)>; rel="next"$/.exec(String(headers.Link)) ?? [];
   expect(headers).toMatchObject({ 'Cache-Control': 'no-store' });
   const next = await list(Object.fromEntries(new URLSearchParams(query)));
-  expect(next.body.changes).toEqual([
+  expect(next.body.entries).toEqual([
     {
-      changed_at: expect.any(String),
+      seq: 1,
+      at: expect.any(String),
       actor: by.actor,
-      action: 'create',
-      kind: 'service',
-      id: service.service_id,
-      rev: service.rev,
-      namespace: 'pay.example',
-      digest_after: expect.stringMatching(/^sha-256=/),
       request_id: 'request-2',
-      outcome: 'applied',
+      namespace: 'pay.example',
+      changes: [{ kind: 'service', id: service.service_id, action: 'create', digest_after: expect.stringMatching(/^sha-256=/) }],
+      previous: null,
     },
   ]);
   expect(next.headers).not.toHaveProperty('Link');
@@ -64,16 +59,16 @@ test.each<[Record<string, string>, number]>([
   [{ since: '2020-01-01T00:00:00Z' }, 3],
   [{ since: '2199-01-01T00:00:00+02:00' }, 0],
 ])('with %j shows only those', async (query, count) => {
-  expect((await list(query)).body.changes).toHaveLength(count);
+  expect((await list(query)).body.entries).toHaveLength(count);
 });
 
 test('names every parameter that is wrong', async () => {
-  expect(refusalOf(await list({ since: 'yesterday', kind: 'name', page_size: '0', after: 'x' }))).toEqual(
+  expect(refusalOf(await list({ since: 'yesterday', kind: 'name', page_size: '0', before: 'x' }))).toEqual(
     refusals.invalid(
       ['/since', 'must be a date and time as in 2027-03-01T09:30:00Z'],
-      ['/kind', 'must be one of "service", "intent", "agent", "key"'],
+      ['/kind', 'must be one of "service", "intent", "agent"'],
       ['/page_size', 'must be a whole number from 1 to 100'],
-      ['/after', 'must be as the next link gives it'],
+      ['/before', 'must be as the next link gives it'],
     ),
   );
 });

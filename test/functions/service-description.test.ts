@@ -1,6 +1,7 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openIntents } from '../../functions/core/registry/intents.ts';
+import { listIntents } from '../../functions/core/registry/lists.ts';
 import { openRegistry } from '../../functions/core/registry/registry.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import type { SearchEngine } from '../../functions/core/search/search-engine.ts';
@@ -39,7 +40,7 @@ describe('the description of a service', () => {
   afterAll(() => started.stop());
 
   const ask = (query: Record<string, string> = {}, service_id = serviceId, protocol = 'proto'): Promise<Answer> =>
-    invoke(createAction({ services, intents, signingKeys, protocol }), {
+    invoke(createAction({ services, intents, listIntents: (...page) => listIntents(started.table, ...page), signingKeys, protocol }), {
       path: `/api/services/${service_id}/description`,
       pathParameters: { service_id },
       query,

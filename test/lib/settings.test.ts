@@ -7,6 +7,7 @@ const defaults = {
   aliases: true,
   policyFile: 'policy.json',
   patLifeSeconds: 3_600,
+  maxPerNamespace: 20_000,
   historyDays: 400,
   issueLimitPerHour: 60,
   voidPats: false,

@@ -2,6 +2,7 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { startSecrets } from '../../bin/local/secrets.ts';
 import { createAction as approveAgent } from '../../functions/approve-agent.ts';
 import { createAction as blockAgent } from '../../functions/block-agent.ts';
+import { createAction as changeIntents } from '../../functions/change-intents.ts';
 import { createAction as clearWaitingAgents } from '../../functions/clear-waiting-agents.ts';
 import { openAgents } from '../../functions/core/activity/agent.ts';
 import { openExecutionStats } from '../../functions/core/activity/stats.ts';
@@ -10,7 +11,7 @@ import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
-import { openHistory } from '../../functions/core/registry/history.ts';
+import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { findServices } from '../../functions/core/registry/service-list.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
@@ -31,7 +32,7 @@ import { createAction as unblockAgent } from '../../functions/unblock-agent.ts';
 import { createAction as updateIntent } from '../../functions/update-intent.ts';
 import { createAction as updateService } from '../../functions/update-service.ts';
 import { type Endpoint, endpoints } from '../../lib/endpoints.ts';
-import type { Change } from '../../schemas/changes.ts';
+import type { LoggedChange } from '../../schemas/changes.ts';
 import { startAdmins } from './admins.ts';
 import { bindAgent } from './bind-agent.ts';
 import { type Answer, invoke } from './invoke.ts';
@@ -59,8 +60,8 @@ export interface Case {
   open(world: World): Action;
   /** makes what the endpoint works on, in this namespace */
   prepare(world: World, namespace: string | undefined): Promise<Prepared>;
-  /** what its entry in the history says; absent if it changes nothing */
-  entry?: Pick<Change, 'kind' | 'action'>;
+  /** what its entry in the log says; absent if it changes nothing */
+  entry?: Pick<LoggedChange, 'kind' | 'action'>;
   /** its records belong to nobody's namespace: to full admins alone */
   isFullAdminsOnly?: true;
 }
@@ -110,6 +111,14 @@ export const cases: Partial<Record<Endpoint['name'], Case>> = {
     prepare: async (world, namespace) => ({
       path: { service_id: await newService(world, namespace) },
       body: intentOf(nextUid(namespace)),
+    }),
+    entry: { kind: 'intent', action: 'create' },
+  },
+  'change-intents': {
+    open: changeIntents,
+    prepare: async (world, namespace) => ({
+      path: { service_id: await newService(world, namespace) },
+      body: { create: [intentOf(nextUid(namespace))] },
     }),
     entry: { kind: 'intent', action: 'create' },
   },
@@ -201,7 +210,7 @@ const openWorld = (table: Table, credentials: ReturnType<typeof openCredentials>
   services: openServices(table),
   intents: openIntents(table),
   agents: openAgents(table),
-  history: openHistory(table),
+  changeLog: openChangeLog(table),
   stats: openExecutionStats(table),
   findServices: (ids: string[]) => findServices(table, ids),
   credentials,

@@ -127,6 +127,7 @@ export function openChangeLog(table: Table, days: number = usualDays) {
       const { pause = backOff } = table;
       const endMs = performance.now() + conflictMs;
       for (let attempt = 0; ; attempt++) {
+        const startMs = performance.now();
         let before: Head | undefined;
         // a batch is no snapshot: the head may be newer than a record that was read with it, so each has a condition of its own
         const read: Read = async (wanted) => {
@@ -143,7 +144,7 @@ export function openChangeLog(table: Table, days: number = usualDays) {
           .transact([...writesOf(before, entry), ...planned.writes(entry.seq)])
           .catch(async (error: unknown): Promise<true> => {
             // the answer was lost, or the table has not been reached: the log tells
-            if (!(error instanceof ApiError) || (await find(entry.seq))?.request_id !== requestId) throw error;
+            if (!(error instanceof ApiError) || digestOf((await find(entry.seq)) ?? null) !== digestOf(entry)) throw error;
             return true;
           });
         if (outcome === true) {
@@ -151,7 +152,7 @@ export function openChangeLog(table: Table, days: number = usualDays) {
           return planned.result(entry.seq);
         }
         if (performance.now() >= endMs) throw tooManyChanges();
-        await pause(attempt);
+        await pause(attempt, performance.now() - startMs);
       }
     },
 

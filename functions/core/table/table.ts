@@ -67,7 +67,7 @@ export interface Table {
   /** what its answers tell of its time; none if it does not tell the time */
   readonly clock?: TableClock;
   /** waits before a change is tried again that another one came before; default: {@link backOff} */
-  readonly pause?: (attempt: number) => Promise<void>;
+  readonly pause?: (attempt: number, tookMs: number) => Promise<void>;
   get<T extends Item>(key: Key): Promise<T | undefined>;
   /** up to 100 items in one round trip, in the order of the keys */
   getAll<T extends Item>(keys: readonly Key[]): Promise<(T | undefined)[]>;
@@ -240,12 +240,13 @@ function isConflict(error: unknown): boolean {
 async function pastConflicts<T>(send: () => Promise<T>): Promise<T> {
   const endMs = performance.now() + conflictMs;
   for (let attempt = 0; ; attempt++) {
+    const startMs = performance.now();
     try {
       return await send();
     } catch (error) {
       if (!isConflict(error)) throw error;
       if (performance.now() >= endMs) throw tooManyChanges(error);
-      await backOff(attempt);
+      await backOff(attempt, performance.now() - startMs);
     }
   }
 }
@@ -254,9 +255,13 @@ async function pastConflicts<T>(send: () => Promise<T>): Promise<T> {
 export const tooManyChanges = (cause?: unknown): ApiError =>
   unavailable('Too many changes are made at once. Try again after Retry-After.', cause);
 
-/** A random wait before the next attempt, of up to 10 ms after the first, doubling up to 320 ms ("full jitter"); it ends with the invocation. */
-export async function backOff(attempt: number): Promise<void> {
-  const waitMs = Math.random() * Math.min(10 * 2 ** attempt, 320);
+/**
+ * A random wait before the next attempt ("full jitter"), of up to four times what the first one took, doubling with each; it ends with the invocation.
+ * A table that is slow because many try at once makes them wait longer.
+ * @param tookMs - how long the attempt took that came to nothing
+ */
+export async function backOff(attempt: number, tookMs: number): Promise<void> {
+  const waitMs = Math.random() * Math.min(Math.max(tookMs, 5) * 2 ** (attempt + 2), conflictMs / 2);
   await delay(waitMs, undefined, { signal: currentSignal() }).catch((error) => {
     throw tooManyChanges(error);
   });

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Intents, openIntents } from '../../../../functions/core/registry/intents.ts';
+import { openChangeLog } from '../../../../functions/core/registry/change-log.ts';
+import { type IntentStep, type Intents, openIntents } from '../../../../functions/core/registry/intents.ts';
+import { listIntents } from '../../../../functions/core/registry/lists.ts';
 import { openServices, type Services } from '../../../../functions/core/registry/services.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import { newUlid } from '../../../../functions/core/ulid.ts';
@@ -23,6 +25,13 @@ beforeEach(async () => {
   serviceId = (await services.create(serviceNamed(`Service ${slug}`))).service_id;
 });
 
+/** A page of a service's intents. */
+async function list(id: string, from: number | string, count: number) {
+  const service = await services.find(id);
+  if (!service) throw new Error('there is no such service');
+  return listIntents(database.table, service, from, count);
+}
+
 const anyRevision = () => true;
 const uid = (version = 1, name = 'intent') => `test.example:${name}-${slug}:v${version}`;
 const conflict = (message: string) => expect.objectContaining({ code: 'CONFLICT', status: 409, message });
@@ -40,7 +49,7 @@ test('what was created is found whole, with its service', async () => {
     ...input,
     kind: 'intent',
     service_id: serviceId,
-    rev: expect.any(String),
+    rev: expect.any(Number),
     input_parameters: [{ name: 'x', type: 'any', default: { big: 1e300, small: 5e-324, zero: 0, nested: [[[{}]]], none: null } }],
   });
   expect(found?.service).toMatchObject({ service_id: serviceId, service_name: `Service ${slug}` });
@@ -50,7 +59,7 @@ test('an intent and its service take one round trip once the service is known', 
   await intents.create(serviceId, intentOf(uid()));
   await intents.find(uid());
   database.operations.length = 0;
-  await intents.findForAgent(uid(), 'Somebody', 'thumbprint');
+  await intents.findWith(uid(), [keys.agent('Somebody')]);
   expect(database.operations).toEqual(['BatchGetItem']);
 });
 
@@ -65,14 +74,14 @@ describe('create', () => {
     await intents.create(serviceId, intentOf(uid()));
     await expect(intents.create(serviceId, intentOf(uid()))).rejects.toEqual(conflict(uidTaken));
     await expect(intents.create(other.service_id, intentOf(uid()))).rejects.toEqual(conflict(uidTaken));
-    await expect(intents.list(other.service_id, 0, 10)).resolves.toEqual({ intents: [], total: 0 });
+    await expect(list(other.service_id, 0, 10)).resolves.toEqual({ intents: [], total: 0 });
   });
 
   test('lets one of 50 at once through', async () => {
     const results = await Promise.allSettled(Array.from({ length: 50 }, () => intents.create(serviceId, intentOf(uid()))));
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     for (const result of results) if (result.status === 'rejected') expect(result.reason).toEqual(conflict(uidTaken));
-    await expect(intents.list(serviceId, 0, 10)).resolves.toMatchObject({ total: 1, intents: [{ intent_uid: uid() }] });
+    await expect(list(serviceId, 0, 10)).resolves.toMatchObject({ total: 1, intents: [{ intent_uid: uid() }] });
   });
 
   test('knows no unknown or deleted service', async () => {
@@ -94,8 +103,8 @@ describe('create', () => {
 
   test('takes over the uid of an intent whose service is dead', async () => {
     await intents.create(serviceId, intentOf(uid()));
-    const dead = await database.table.get(keys.service(serviceId));
-    await database.table.put({ ...keys.service(serviceId), ...dead, deleted_at: 1 });
+    // it has no time to remove its intents
+    await services.remove(serviceId, anyRevision, 0);
     const heir = await services.create(serviceNamed(`Heir ${slug}`));
     await intents.create(heir.service_id, intentOf(uid()));
     await expect(intents.find(uid())).resolves.toMatchObject({ service: { service_id: heir.service_id } });
@@ -112,14 +121,14 @@ describe('remove', () => {
     await expect(intents.remove(uid(), anyRevision)).resolves.toBe(false);
     await expect(intents.replace(uid(), intentOf(uid()), anyRevision)).resolves.toBeUndefined();
     await expect(intents.create(serviceId, intentOf(uid()))).resolves.toMatchObject({ intent_uid: uid() });
-    await expect(intents.list(serviceId, 0, 10)).resolves.toMatchObject({ total: 1 });
+    await expect(list(serviceId, 0, 10)).resolves.toMatchObject({ total: 1 });
   });
 
   test('of many at once happens once', async () => {
     await intents.create(serviceId, intentOf(uid()));
     const results = await Promise.all(Array.from({ length: 10 }, () => intents.remove(uid(), anyRevision)));
     expect(results.filter(Boolean)).toHaveLength(1);
-    await expect(intents.list(serviceId, 0, 10)).resolves.toEqual({ intents: [], total: 0 });
+    await expect(list(serviceId, 0, 10)).resolves.toEqual({ intents: [], total: 0 });
   });
 });
 
@@ -138,18 +147,82 @@ describe('list', () => {
     for (const one of uids) await intents.create(serviceId, intentOf(one));
     const ordered = [...uids].sort();
     const page = async (from: number | string, count: number) =>
-      (await intents.list(serviceId, from, count)).intents.map(({ intent_uid }) => intent_uid);
+      (await list(serviceId, from, count)).intents.map(({ intent_uid }) => intent_uid);
     await expect(page(0, 10)).resolves.toEqual(ordered);
     await expect(page(2, 2)).resolves.toEqual(ordered.slice(2));
     await expect(page(ordered[0] ?? '', 2)).resolves.toEqual(ordered.slice(1, 3));
-    await expect(intents.list(serviceId, 100, 10)).resolves.toEqual({ intents: [], total: 4 });
+    await expect(list(serviceId, 100, 10)).resolves.toEqual({ intents: [], total: 4 });
+  });
+});
+
+describe('several changes at once', () => {
+  const steps: IntentStep[] = [
+    { action: 'create', intent: intentOf('test.example:bulk-new:v1') },
+    { action: 'update', intent: intentOf('test.example:bulk-old:v1', { draft: true }) },
+    { action: 'delete', uid: 'test.example:bulk-gone:v1' },
+  ];
+  const prepare = async () => {
+    for (const { name, draft } of [
+      { name: 'old', draft: false },
+      { name: 'gone', draft: true },
+    ])
+      await intents.create(serviceId, intentOf(`test.example:bulk-${name}:v1`, draft ? { draft } : {}));
+  };
+  const clear = async () => {
+    for (const name of ['new', 'old', 'gone']) await intents.remove(`test.example:bulk-${name}:v1`, anyRevision);
+  };
+
+  test('are one entry of the log, one transaction, and counted', async () => {
+    await prepare();
+    database.operations.length = 0;
+    const done = await intents.apply(serviceId, steps);
+    expect(database.operations).toEqual(['BatchGetItem', 'TransactWriteItems']);
+    expect(done?.intents.map((intent) => intent?.rev)).toEqual([done?.seq, done?.seq, undefined]);
+    const entry = await openChangeLog(database.table).find(done?.seq ?? 0);
+    expect(
+      entry?.changes.map(({ action, id, digest_before, digest_after }) => [
+        action,
+        id,
+        digest_before !== undefined,
+        digest_after !== undefined,
+      ]),
+    ).toEqual([
+      ['create', 'test.example:bulk-new:v1', false, true],
+      ['update', 'test.example:bulk-old:v1', true, true],
+      ['delete', 'test.example:bulk-gone:v1', true, false],
+    ]);
+    await expect(services.find(serviceId)).resolves.toMatchObject({ intents: 1, drafts: 1 });
+    await expect(list(serviceId, 0, 10)).resolves.toMatchObject({ total: 1, intents: [{ intent_uid: 'test.example:bulk-new:v1' }] });
+    await clear();
   });
 
-  test('skips a pointer whose record never came or has gone', async () => {
-    await intents.create(serviceId, intentOf(uid(1)));
-    await database.table.put({ ...keys.member(serviceId, uid(2)), intent_uid: uid(2), rev: newUlid(), pending: true });
-    await expect(intents.list(serviceId, 0, 10)).resolves.toMatchObject({ total: 1, intents: [{ intent_uid: uid(1) }] });
+  test.each<[string, IntentStep, object]>([
+    ['a uid that is taken', { action: 'create', intent: intentOf('test.example:bulk-old:v1') }, { code: 'CONFLICT', message: uidTaken }],
+    ['an intent that is not there', { action: 'delete', uid: 'test.example:bulk-nothing:v1' }, { code: 'NOT_FOUND' }],
+    ['a writer that knew another state', { action: 'delete', uid: 'test.example:bulk-old:v1', isKnown: () => false }, { code: 'CONFLICT' }],
+  ])('are not made at all with %s', async (_, step, expected) => {
+    await prepare();
+    const before = await openChangeLog(database.table).head();
+    await expect(intents.apply(serviceId, [steps[0] as IntentStep, step])).rejects.toMatchObject(expected);
+    await expect(openChangeLog(database.table).head()).resolves.toEqual(before);
+    await expect(intents.find('test.example:bulk-new:v1')).resolves.toBeUndefined();
+    await clear();
   });
+
+  test('of sixteen writers in one service lose nothing', async () => {
+    const uids = Array.from({ length: 16 }, (_, writer) => Array.from({ length: 5 }, (_, at) => uid(at + 1, `writer-${writer}`)));
+    await Promise.all(
+      uids.map((own) =>
+        intents.apply(
+          serviceId,
+          own.map((one) => ({ action: 'create' as const, intent: intentOf(one) })),
+        ),
+      ),
+    );
+    await expect(services.find(serviceId)).resolves.toMatchObject({ intents: 80 });
+    const { intents: listed } = await list(serviceId, 0, 100);
+    expect(listed.map(({ intent_uid }) => intent_uid)).toEqual(uids.flat().sort());
+  }, 60_000);
 });
 
 test('versions are those of the same namespace and slug, by number', async () => {

@@ -24,7 +24,6 @@ afterAll(() => database.stop());
 const anyRevision = () => true;
 const conflict = (message: string) => expect.objectContaining({ code: 'CONFLICT', status: 409, message });
 const nameTaken = 'Another service has this name (letter case and surrounding white space do not count). Choose another service_name.';
-const claimedJustNow = 'Another request is claiming this name, or one was cut short less than a minute ago. Choose another service_name.';
 const recordChanged =
   'The record has changed since you read it. Read it again, apply your change to what it is now, and send that with its new ETag.';
 
@@ -73,16 +72,7 @@ describe('a name', () => {
     await expect(services.create(serviceNamed('loud'))).rejects.toEqual(conflict(nameTaken));
   });
 
-  test('claimed by a writer that died is held for a minute, then free', async () => {
-    const claim = { service_id: newUlid(), claim: newUlid() };
-    await table.put({ ...keys.serviceName('Half done'), ...claim, claimed_at: Date.now() - 30_000 });
-    await expect(services.create(serviceNamed('Half done'))).rejects.toEqual(conflict(claimedJustNow));
-    await table.put({ ...keys.serviceName('Half done'), ...claim, claimed_at: Date.now() - 61_000 });
-    const results = await Promise.allSettled(Array.from({ length: 10 }, () => services.create(serviceNamed('Half done'))));
-    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-  });
-
-  test('renamed to and fro by many at once is held by exactly one claim in the end', async () => {
+  test('renamed to and fro by many at once has one name in the end, and the others are free', async () => {
     const { service_id } = await services.create(serviceNamed('Ping'));
     const names = ['Ping', 'Pong', 'Pang'];
     await Promise.allSettled(
@@ -91,8 +81,6 @@ describe('a name', () => {
     const final = (await services.find(service_id))?.service_name ?? '';
     await expect(services.create(serviceNamed(final))).rejects.toEqual(conflict(nameTaken));
     for (const name of names.filter((name) => name !== final)) {
-      const claim = await table.get(keys.serviceName(name));
-      if (claim) await table.put({ ...keys.serviceName(name), ...claim, claimed_at: 0 });
       await expect(services.create(serviceNamed(name))).resolves.toMatchObject({ service_name: name });
     }
   });
@@ -126,12 +114,15 @@ describe('remove', () => {
   test('takes every intent along', async () => {
     const { service_id } = await services.create(serviceNamed('Big'));
     const uids = Array.from({ length: 60 }, (_, index) => `big.example:intent-${index}:v1`);
-    await Promise.all(uids.map((uid) => intents.create(service_id, intentOf(uid))));
+    for (const half of [uids.slice(0, 30), uids.slice(30)])
+      await intents.apply(
+        service_id,
+        half.map((uid) => ({ action: 'create', intent: intentOf(uid) })),
+      );
     await services.remove(service_id, anyRevision);
     for (const uid of uids) await expect(intents.find(uid)).resolves.toBeUndefined();
-    await expect(table.get(keys.service(service_id))).resolves.toMatchObject({ deleted_at: expect.any(Number) });
-    await expect(table.query(keys.member(service_id, '').pk)).resolves.toMatchObject({ items: [] });
-    await expect(table.get(keys.roster(service_id))).resolves.toBeUndefined();
+    await expect(table.get(keys.service(service_id))).resolves.toBeUndefined();
+    await expect(table.query(keys.listEntry(service_id, '').pk)).resolves.toMatchObject({ items: [] });
   });
 
   test('that has no time left makes every intent dead all the same, and the next one removes them', async () => {
@@ -165,26 +156,55 @@ describe('remove', () => {
   });
 });
 
-test('a rename cut short at any write keeps the service findable and both names held or free, never lost', async () => {
-  for (let writesBeforeTheEnd = 0; writesBeforeTheEnd < 5; writesBeforeTheEnd++) {
-    const [before, after] = [`Before ${writesBeforeTheEnd}`, `After ${writesBeforeTheEnd}`];
-    const { service_id } = await services.create(serviceNamed(before));
-    await openServices(dyingTable(table, writesBeforeTheEnd))
-      .replace(service_id, serviceNamed(after), anyRevision)
-      .catch(() => undefined);
-    const name = (await services.find(service_id))?.service_name ?? 'lost';
-    expect([before, after]).toContain(name);
-    await expect(services.create(serviceNamed(name))).rejects.toEqual(conflict(nameTaken));
-    const other = name === before ? after : before;
-    const claim = await table.get(keys.serviceName(other));
-    if (claim) await table.put({ ...keys.serviceName(other), ...claim, claimed_at: 0 });
-    await expect(services.create(serviceNamed(other))).resolves.toMatchObject({ service_name: other });
-  }
+test('a service that is put back has none of the intents that it had', async () => {
+  const service = await services.create(serviceNamed('Back again'));
+  const { service_id } = service;
+  await intents.create(service_id, intentOf('back.example:intent:v1'));
+  await services.remove(service_id, anyRevision, Date.now());
+  await expect(services.putBack(service_id, serviceNamed('Back again'))).resolves.toMatchObject({ service_id, intents: 0 });
+  await expect(intents.find('back.example:intent:v1')).resolves.toBeUndefined();
+  await expect(services.putBack(service_id, serviceNamed('Back twice'))).resolves.toBeUndefined();
 });
 
-test('a create whose answer was lost after it took effect is not a conflict', async () => {
+describe('a namespace', () => {
+  const inSmall = (name: string) => ({ ...serviceNamed(name), namespace: 'small.example' });
+  const isFull = (what: string) =>
+    conflict(`A namespace holds at most 2 ${what}. Delete some, or ask the operators to raise the setting maxPerNamespace.`);
+
+  test('holds no more than it may, however many are registered at once, and has room again after deletions', async () => {
+    const small = openServices(table, undefined, 2);
+    const created = await Promise.allSettled(Array.from({ length: 8 }, (_, index) => small.create(inSmall(`Small ${index}`))));
+    const done = created.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    expect(done).toHaveLength(2);
+    for (const one of created) if (one.status === 'rejected') expect(one.reason).toEqual(isFull('services'));
+    const smallIntents = openIntents(table, undefined, 2);
+    const uid = (index: number) => `small.example:intent-${index}:v1`;
+    const made = await Promise.allSettled(
+      Array.from({ length: 6 }, (_, index) => smallIntents.create(done[index % 2]?.service_id ?? '', intentOf(uid(index)))),
+    );
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+    for (const one of made) if (one.status === 'rejected') expect(one.reason).toEqual(isFull('intents'));
+    for (const { service_id } of done) await small.remove(service_id, anyRevision);
+    await expect(table.get(keys.namespace('small.example'))).resolves.toMatchObject({ services: 0, intents: 0 });
+    await expect(small.create(inSmall('Small again'))).resolves.toBeDefined();
+  }, 30_000);
+
+  test('that a service is given counts what it has', async () => {
+    const { service_id } = await services.create(serviceNamed('Given'));
+    await intents.create(service_id, intentOf('given.example:intent:v1'));
+    await intents.create(service_id, intentOf('given.example:draft:v1', { draft: true }));
+    await services.replace(service_id, { ...serviceNamed('Given'), namespace: 'given.example' }, anyRevision);
+    await expect(table.get(keys.namespace('given.example'))).resolves.toMatchObject({ services: 1, intents: 2 });
+  });
+});
+
+test('a change whose answer was lost after it took effect is no conflict, and is made once', async () => {
   const lossy = openServices(openTable(database.tableNames, retryingClient(database)));
   await expect(lossy.create(serviceNamed('Heard twice'))).resolves.toMatchObject({ service_name: 'Heard twice' });
+  const { seq = 0 } = (await table.get<{ seq: number }>(keys.head())) ?? {};
+  const { service_id } = await lossy.create(serviceNamed('Heard twice as well'));
+  await lossy.remove(service_id, anyRevision);
+  await expect(table.get(keys.head())).resolves.toMatchObject({ seq: seq + 2 });
 });
 
 /** A table whose process dies before its (n + 1)th write. */
@@ -202,16 +222,17 @@ function dyingTable(real: Table, writes: number): Table {
     update: mortal(real.update) as Table['update'],
     delete: mortal(real.delete),
     deleteAll: mortal(real.deleteAll),
+    transact: mortal(real.transact),
   };
 }
 
-/** A client that sends every put twice, as the SDK does when the first answer is lost. */
+/** A client that sends every transaction twice, as the SDK does when the first answer is lost. */
 function retryingClient({ client }: TestTable): TestTable['client'] {
   return new Proxy(client, {
     get: (target, property) =>
       property === 'send'
         ? async (command: { constructor: { name: string } }) => {
-            if (command.constructor.name === 'PutCommand') await target.send(command as never);
+            if (command.constructor.name === 'TransactWriteCommand') await target.send(command as never);
             return target.send(command as never);
           }
         : Reflect.get(target, property),

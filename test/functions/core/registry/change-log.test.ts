@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { unavailable } from '../../../../functions/core/api-error.ts';
+import { digestOf, type LogQuery, openChangeLog, selectEntries } from '../../../../functions/core/registry/change-log.ts';
+import { openIntents } from '../../../../functions/core/registry/intents.ts';
+import { openServices } from '../../../../functions/core/registry/services.ts';
+import { keys } from '../../../../functions/core/table/keys.ts';
+import type { Table } from '../../../../functions/core/table/table.ts';
+import type { LogEntry } from '../../../../schemas/changes.ts';
+import { intentOf, serviceNamed } from '../../../support/records.ts';
+import { startTable, type TestTable } from '../../../support/table.ts';
+import { openMemoryTable } from '../../../world/memory-table.ts';
+
+let database: TestTable;
+let table: Table;
+beforeAll(async () => {
+  database = await startTable();
+  table = database.table;
+});
+afterAll(() => database.stop());
+
+const anyRevision = () => true;
+const dayMs = 24 * 60 * 60_000;
+const by = (subject: string) => ({ actor: { subject } });
+let made = 0;
+const newService = (store = table) => openServices(store).create(serviceNamed(`Recorded ${++made}`));
+
+async function entriesOf(id: string): Promise<LogEntry[]> {
+  const { entries } = await openChangeLog(table).list({ count: 1_000, isWanted: selectEntries({ id }) });
+  return entries.reverse();
+}
+
+/** Enters a change of nothing but the log. */
+const enter = (log: ReturnType<typeof openChangeLog>, subject: string, id = 'one') =>
+  log.change(by(subject), async () => ({ result: (seq) => seq, changes: [{ kind: 'agent', id, action: 'block' }], writes: () => [] }));
+
+test('the changes of a record link its digests: each begins with what the one before has left', async () => {
+  const { service_id } = await newService();
+  const uid = `chain.example:number-${made}:v1`;
+  const intents = openIntents(table);
+  await intents.create(service_id, intentOf(uid));
+  await intents.replace(uid, intentOf(uid, { tags: ['changed'] }), anyRevision);
+  await intents.replace(uid, intentOf(uid), anyRevision);
+  await intents.remove(uid, anyRevision);
+  const [created, changed, back, deleted] = (await entriesOf(uid)).map(({ changes }) => changes[0]);
+  expect([created, changed, back, deleted].map((one) => one?.action)).toEqual(['create', 'update', 'update', 'delete']);
+  expect(created?.digest_before).toBeUndefined();
+  expect(changed?.digest_before).toBe(created?.digest_after);
+  expect(back).toMatchObject({ digest_before: changed?.digest_after, digest_after: created?.digest_after });
+  expect(changed?.digest_after).not.toBe(created?.digest_after);
+  expect(deleted).toEqual({ kind: 'intent', id: uid, action: 'delete', digest_before: created?.digest_after });
+});
+
+test('entries are numbered without gaps, in the order of time, and each holds the digest of the one before', async () => {
+  const log = openChangeLog(table);
+  await Promise.all(Array.from({ length: 5 }, () => newService()));
+  const entries = (await Array.fromAsync(log.after(0))).flat();
+  expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, at) => at + 1));
+  expect(entries.map(({ previous }) => previous)).toEqual([null, ...entries.slice(0, -1).map(digestOf)]);
+  expect(entries.map(({ at }) => at)).toEqual(entries.map(({ at }) => at).sort());
+  const last = entries.at(-1) as LogEntry;
+  await expect(log.head()).resolves.toMatchObject({ seq: last.seq, digest: digestOf(last) });
+});
+
+test('of many writers at once, each that succeeds has one entry, and those that fail have none', async () => {
+  const { service_id } = await newService();
+  const uid = `contended.example:number-${made}:v1`;
+  const intents = openIntents(table);
+  const creations = await Promise.allSettled(Array.from({ length: 8 }, () => intents.create(service_id, intentOf(uid))));
+  const replacements = await Promise.allSettled(
+    Array.from({ length: 8 }, (_, index) => intents.replace(uid, intentOf(uid, { intent_name: `Writer ${index}` }), anyRevision)),
+  );
+  expect(creations.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  expect(replacements.filter(({ status }) => status === 'fulfilled')).toHaveLength(8);
+  expect(await entriesOf(uid)).toHaveLength(9);
+}, 60_000);
+
+test('a change takes one batch and one transaction, and what changes nothing writes nothing', async () => {
+  const { service_id } = await newService();
+  const services = openServices(table);
+  database.operations.length = 0;
+  await services.replace(service_id, serviceNamed(`Recorded ${made}`), anyRevision);
+  expect(database.operations).toEqual(['BatchGetItem', 'BatchGetItem', 'TransactWriteItems']);
+  database.operations.length = 0;
+  await expect(services.replace(service_id, serviceNamed('Never'), () => false)).rejects.toMatchObject({ code: 'CONFLICT' });
+  expect(database.operations).toEqual(['BatchGetItem']);
+});
+
+/** The table, whose first transaction takes effect or not, and whose answer is lost. */
+function losing(takesEffect: boolean, store: Table, meanwhile: () => Promise<unknown> = async () => {}): Table {
+  let isFirst = true;
+  return {
+    ...store,
+    transact: async (writes, token) => {
+      if (!isFirst) return store.transact(writes, token);
+      isFirst = false;
+      if (takesEffect) await store.transact(writes, token);
+      await meanwhile();
+      throw unavailable('The registry cannot be reached. Try again after Retry-After.');
+    },
+  };
+}
+
+test('a change whose answer was lost is recognised in the log, also if others followed it', async () => {
+  const memory = openMemoryTable();
+  const heard = losing(true, memory, () => openServices(memory).create(serviceNamed('Meanwhile')));
+  await expect(openServices(heard).create(serviceNamed('Heard'))).resolves.toMatchObject({ service_name: 'Heard', rev: 1 });
+  await expect(openChangeLog(memory).head()).resolves.toMatchObject({ seq: 2 });
+  await expect(openServices(losing(false, memory)).create(serviceNamed('Unheard'))).rejects.toMatchObject({
+    code: 'SERVICE_UNAVAILABLE',
+    status: 503,
+  });
+  await expect(openChangeLog(memory).head()).resolves.toMatchObject({ seq: 2 });
+});
+
+test('a head that moves all the time is 503 in the end, with Retry-After, and nothing is changed', async () => {
+  const memory = openMemoryTable();
+  const never: Table = { ...memory, transact: async () => [0] };
+  const nowMs = performance.now;
+  let ticks = 0;
+  performance.now = () => nowMs.call(performance) + 1_000 * ticks++;
+  try {
+    await expect(openServices(never).create(serviceNamed('Late'))).rejects.toMatchObject({
+      status: 503,
+      message: 'Too many changes are made at once. Try again after Retry-After.',
+      headers: { 'Retry-After': '1' },
+    });
+  } finally {
+    performance.now = nowMs;
+  }
+  expect(memory.items()).toEqual([]);
+});
+
+test('entries are kept as long as the setting says', async () => {
+  const log = openChangeLog(table, 30);
+  const seq = await enter(log, 'somebody');
+  const { expires_at } = (await table.get<{ expires_at: number }>(keys.log(seq))) ?? { expires_at: 0 };
+  expect(Math.abs(expires_at * 1_000 - Date.now() - 30 * dayMs)).toBeLessThan(60_000);
+});
+
+test('pages lead back through the log, and read no more than they show', async () => {
+  const { table, readUnits, operations, stop } = await startTable();
+  try {
+    const log = openChangeLog(table);
+    for (let at = 0; at < 40; at++) await enter(log, at % 2 ? 'odd' : 'even', `id-${at}`);
+    const walk = async (query: Omit<LogQuery, 'before'>) => {
+      const pages: number[][] = [];
+      for (let before: number | undefined, isMore = true; isMore; ) {
+        const { entries, next } = await log.list({ ...query, before });
+        pages.push(entries.map(({ seq }) => seq));
+        before = next;
+        isMore = next !== undefined;
+      }
+      return pages;
+    };
+    const all = Array.from({ length: 40 }, (_, at) => 40 - at);
+    const pages = await walk({ count: 7 });
+    expect(pages.flat()).toEqual(all);
+    expect(pages.slice(0, 5).map(({ length }) => length)).toEqual([7, 7, 7, 7, 7]);
+    expect((await walk({ count: 3, isWanted: selectEntries({ actor: 'odd' }) })).flat()).toEqual(all.filter((seq) => seq % 2 === 0));
+    expect((await log.list({ count: 5, since: new Date(Date.now() + 60_000).toISOString() })).entries).toEqual([]);
+    expect((await log.list({ count: 5 }, Date.now() + 500 * dayMs)).entries).toEqual([]);
+    readUnits.length = operations.length = 0;
+    await log.list({ count: 3 });
+    expect({ operations, readUnits }).toEqual({ operations: ['Query'], readUnits: [1] });
+  } finally {
+    await stop();
+  }
+}, 30_000);
+
+test('a page of a selection looks at 1,000 entries, and the next one goes on', async () => {
+  const memory = openMemoryTable();
+  const log = openChangeLog(memory);
+  for (let at = 1; at <= 1_300; at++) await enter(log, 'somebody', `id-${at}`);
+  const isWanted = selectEntries({ id: 'id-1' });
+  const first = await log.list({ count: 10, isWanted });
+  expect(first).toEqual({ entries: [], next: 301 });
+  const second = await log.list({ count: 10, isWanted, before: first.next });
+  expect(second.entries.map(({ seq }) => seq)).toEqual([1]);
+});

@@ -1,0 +1,138 @@
+import { BatchWriteCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Intents, openIntents } from '../../../../functions/core/registry/intents.ts';
+import { listIntents, putListEntry } from '../../../../functions/core/registry/lists.ts';
+import type { RegistryRecord } from '../../../../functions/core/registry/records.ts';
+import { openRegistry } from '../../../../functions/core/registry/registry.ts';
+import { openServices, type Services } from '../../../../functions/core/registry/services.ts';
+import type { Item } from '../../../../functions/core/table/table.ts';
+import { intentOf, serviceNamed } from '../../../support/records.ts';
+import { startTable, type TestTable } from '../../../support/table.ts';
+
+let database: TestTable;
+let services: Services;
+let intents: Intents;
+
+beforeAll(async () => {
+  database = await startTable();
+  services = openServices(database.table);
+  intents = openIntents(database.table);
+});
+afterAll(() => database.stop());
+
+const anyRevision = () => true;
+const uidOf = (index: number) => `list.example:intent-${String(index).padStart(5, '0')}:v1`;
+
+let made = 0;
+const newService = async () => (await services.create(serviceNamed(`Listed ${++made}`))).service_id;
+
+describe('a service with 2,000 intents', () => {
+  const size = 2_000;
+  let serviceId: string;
+  const service = (intents = size) => ({ service_id: serviceId, intents, drafts: 0 });
+
+  beforeAll(async () => {
+    serviceId = await newService();
+    const entries = Array.from({ length: size }, (_, index) => {
+      const description = 'Tells something that is worth knowing, in a sentence or two, as descriptions of operations do.';
+      const shown = { intent_uid: uidOf(index), intent_name: `Intent ${index}`, description, tags: ['some', 'tags'] };
+      return (putListEntry(serviceId, shown, 1) as { put: Item }).put;
+    });
+    for (let start = 0; start < size; start += 25) {
+      const puts = entries.slice(start, start + 25).map((Item) => ({ PutRequest: { Item } }));
+      await database.client.send(new BatchWriteCommand({ RequestItems: { [database.tableNames.registry]: puts } }));
+    }
+  });
+
+  const namesOf = (from: number, count: number) => Array.from({ length: count }, (_, index) => `Intent ${from + index}`);
+
+  test.each<[string, number | string, number, number]>([
+    ['page 1', 0, 0, 3],
+    ['page 200 by its cursor', uidOf(1_989), 1_990, 3],
+    ['page 100 by its cursor', uidOf(989), 990, 3],
+    ['page 200 by its number', 1_990, 1_990, 3],
+    ['page 11 by its number', 100, 100, 10],
+  ])('%s takes few read units', async (_, from, first, most) => {
+    database.readUnits.length = 0;
+    const page = await listIntents(database.table, service(), from, 10);
+    expect({ total: page.total, names: page.intents.map(({ intent_name }) => intent_name) }).toEqual({
+      total: size,
+      names: namesOf(first, 10),
+    });
+    expect(database.readUnits.reduce((sum, units) => sum + units, 0)).toBeLessThanOrEqual(most);
+  });
+
+  test('a page past the end is empty, and reads nothing', async () => {
+    database.readUnits.length = 0;
+    await expect(listIntents(database.table, service(), size, 10)).resolves.toEqual({ intents: [], total: size });
+    expect(database.readUnits).toEqual([]);
+  });
+
+  test('an intent that was registered since it was counted takes the place of no other', async () => {
+    const { intents: listed, total } = await listIntents(database.table, service(size - 1), 0, size);
+    expect([listed.length, total]).toEqual([size, size]);
+  });
+
+  test('pages by number end where too much would have to be skipped', async () => {
+    await expect(listIntents(database.table, service(20_000), 9_000, 10)).rejects.toMatchObject({
+      code: 'INVALID_PARAMETER',
+      message: 'The page is too far from both ends of the list. Follow the Link header (rel="next") from a page nearer by.',
+    });
+  });
+});
+
+test('many writers at once leave lists and counts that are what the records are', async () => {
+  const serviceId = await newService();
+  const uids = Array.from({ length: 6 }, (_, index) => `busy.example:intent-${index}:v1`);
+  let turn = 0;
+  const change = async (uid: string) => {
+    const draft = turn % 2 === 0;
+    const kind = turn++ % 3;
+    if (kind === 0) await intents.create(serviceId, intentOf(uid, { intent_name: `Created ${turn}`, draft }));
+    if (kind === 1) await intents.replace(uid, intentOf(uid, { intent_name: `Replaced ${turn}`, draft }), anyRevision);
+    if (kind === 2) await intents.remove(uid, anyRevision);
+  };
+  for (let round = 0; round < 3; round++) {
+    await Promise.allSettled(Array.from({ length: 30 }, (_, index) => change(uids[(index * 7) % uids.length] ?? '')));
+    const service = await services.find(serviceId);
+    const records = (await Promise.all(uids.map((uid) => intents.find(uid)))).flatMap((found) => found?.intent ?? []);
+    const [shown, drafts] = [records.filter(({ draft }) => !draft), records.filter(({ draft }) => draft)];
+    expect(service).toMatchObject({ intents: shown.length, drafts: drafts.length });
+    for (const isWithDrafts of [false, true]) {
+      const { intents: listed } = await listIntents(database.table, service as never, 0, 100, isWithDrafts);
+      const truth = (isWithDrafts ? records : shown).map(({ intent_uid, intent_name }) => [intent_uid, intent_name]).sort();
+      expect(listed.map(({ intent_uid, intent_name }) => [intent_uid, intent_name])).toEqual(truth);
+    }
+  }
+}, 90_000);
+
+test('the whole registry is read by way of names, lists and batches, without a scan', async () => {
+  const { table, operations, stop } = await startTable();
+  try {
+    const store = openIntents(table);
+    const ids = await Promise.all(['One', 'Two'].map(async (name) => (await openServices(table).create(serviceNamed(name))).service_id));
+    const uids = Array.from({ length: 120 }, (_, index) => `whole.example:intent-${index}:v1`);
+    for (let start = 0; start < uids.length; start += 30) {
+      const some = uids.slice(start, start + 30);
+      await store.apply(
+        ids[(start / 30) % 2] ?? '',
+        some.map((uid) => ({ action: 'create', intent: intentOf(uid) })),
+      );
+    }
+    await store.remove('whole.example:intent-0:v1', anyRevision);
+    operations.length = 0;
+    const registry = openRegistry(table);
+    const idOf = (record: RegistryRecord) => (record.kind === 'intent' ? record.intent_uid : record.service_id);
+    const parts = (await Array.fromAsync(registry.readAll())).map(({ records, cursor }) => ({ ids: records.map(idOf), cursor }));
+    expect(parts.flatMap((part) => part.ids).sort()).toEqual([...ids, ...uids.slice(1)].sort());
+    expect(operations).toEqual(['Query', 'Query', 'Query', 'BatchGetItem', 'BatchGetItem']);
+
+    // a reading that was cut short goes on where it was, at most with that service once more
+    const rest = (await Array.fromAsync(registry.readAll(parts[0]?.cursor))).flatMap(({ records }) => records.map(idOf));
+    const later = parts.slice(1).flatMap((part) => part.ids);
+    expect(rest.slice(-later.length)).toEqual(later);
+    expect(rest.length - later.length).toBeLessThanOrEqual(1);
+  } finally {
+    await stop();
+  }
+});
