@@ -45,16 +45,25 @@ export function openMemoryTable(pageSize = Number.POSITIVE_INFINITY): MemoryTabl
 
   const isAllowed = (write: Write): boolean => allHold(write.when, find(keyOf(write)) ?? {});
 
-  function execute(write: Write): void {
+  /** What a write makes of its item. @throws Error if its update cannot be made */
+  function resultOf(write: Write): Stored | undefined {
+    if ('put' in write) return write.put;
     const { pk, sk } = keyOf(write);
-    if ('put' in write) store(write.put);
-    else if ('update' in write) store(applyUpdate(write, find({ pk, sk }) ?? { pk, sk }) as Stored);
-    else if ('delete' in write) partitions.get(pk)?.delete(sk);
+    if ('update' in write) return applyUpdate(write, find({ pk, sk }) ?? { pk, sk }) as Stored;
+    return 'delete' in write ? undefined : find({ pk, sk });
+  }
+
+  /** All of the writes, or none. */
+  function execute(writes: readonly Write[]): void {
+    for (const [{ pk, sk }, item] of writes.map((write) => [keyOf(write), resultOf(write)] as const)) {
+      if (item) store(item);
+      else partitions.get(pk)?.delete(sk);
+    }
   }
 
   function writeOne(write: Write): boolean {
     if (!isAllowed(write)) return false;
-    execute(write);
+    execute([write]);
     return true;
   }
 
@@ -102,7 +111,7 @@ export function openMemoryTable(pageSize = Number.POSITIVE_INFINITY): MemoryTabl
       if (names.size < writes.length || writes.length > 100) throw new Error('a transaction has at most 100 writes, of distinct items');
       const failed = writes.flatMap((write, at) => (isAllowed(write) ? [] : [at]));
       if (failed.length > 0) return failed;
-      for (const write of writes) execute(write);
+      execute(writes);
       if (token !== undefined) transactions.add(token);
       return true;
     },

@@ -1,0 +1,92 @@
+import { ConditionalCheckFailedException, DynamoDBClient, TransactionCanceledException } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { expect, test } from '@jest/globals';
+import { ApiError } from '../../../../functions/core/api-error.ts';
+import { openTable, type Table, type Write } from '../../../../functions/core/table/table.ts';
+
+const metadata = { message: '', $metadata: {} };
+const cancelled = (...codes: string[]) =>
+  new TransactionCanceledException({ ...metadata, CancellationReasons: codes.map((Code) => ({ Code })) });
+const named = (name: string) => Object.assign(new Error(name), { name, $metadata: {} });
+
+/** A table that answers with these, and then with the last of them for ever: an error is thrown. */
+function answering(...answers: object[]): { table: Table; sent: { input: object }[] } {
+  const client = DynamoDBDocumentClient.from(new DynamoDBClient({ region: 'eu-west-1' }));
+  const sent: { input: object }[] = [];
+  const send = async (command: { input: object }) => {
+    const answer = answers[Math.min(sent.length, answers.length - 1)];
+    sent.push(command);
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  return { table: openTable({ registry: 'r', activity: 'a' }, Object.assign(client, { send })), sent };
+}
+
+const key = { pk: 'AGENT#a', sk: 'AGENT' };
+const writes: Write[] = [{ put: key }, { check: { ...key, sk: 'b' }, when: [['exists', 'pk']] }, { delete: { ...key, sk: 'c' } }];
+const [none, failed, conflict] = ['None', 'ConditionalCheckFailed', 'TransactionConflict'];
+
+test.each<[string, object[], unknown, number]>([
+  ['conditions that do not hold', [cancelled(failed, none, failed)], [0, 2], 1],
+  ['a conflict', [cancelled(none, conflict, none), {}], true, 2],
+  ['a conflict before a condition', [cancelled(conflict, failed, none), cancelled(none, failed, none)], [1], 2],
+  ['a conflict after a condition', [cancelled(failed, none, conflict), {}], true, 2],
+  ['too many requests', [cancelled(none, 'ThrottlingError', none), {}], true, 2],
+  ['no capacity', [cancelled('ProvisionedThroughputExceeded', failed, none), {}], true, 2],
+  ['one of these after the other', [cancelled(none, none, 'ThrottlingError'), cancelled(conflict, none, none), {}], true, 3],
+  ['the same transaction under way', [named('TransactionInProgressException'), {}], true, 2],
+])('a transaction meets %s', async (_, answers, outcome, times) => {
+  const { table, sent } = answering(...answers);
+  expect(await table.transact(writes)).toEqual(outcome);
+  expect(sent).toHaveLength(times);
+  expect(new Set(sent.map(({ input }) => JSON.stringify(input))).size).toBe(1);
+});
+
+test.each([
+  ['an update that cannot be made', cancelled('ValidationError', none, none)],
+  ['a token of another transaction', named('IdempotentParameterMismatchException')],
+])('a transaction with %s is a fault of ours', async (_, error) => {
+  const { table, sent } = answering(error);
+  await expect(table.transact(writes)).rejects.toBe(error);
+  expect(sent).toHaveLength(1);
+});
+
+const met = named('TransactionConflictException');
+test.each<[string, (table: Table) => Promise<unknown>, object, unknown]>([
+  ['put', (table) => table.put(key), {}, true],
+  ['update', (table) => table.update(key, { set: { a: 1 } }), { Attributes: { a: 1 } }, { a: 1 }],
+  ['delete', (table) => table.delete(key), new ConditionalCheckFailedException(metadata), false],
+])('a plain %s that meets a transaction is sent again', async (_, write, answer, outcome) => {
+  const { table, sent } = answering(met, met, answer);
+  expect(await write(table)).toEqual(outcome);
+  expect(sent).toHaveLength(3);
+});
+
+test('what a batch leaves unprocessed is sent again, and nothing else', async () => {
+  const left = { a: [{ DeleteRequest: { Key: key } }] };
+  const { table, sent } = answering({ UnprocessedItems: left }, met, {});
+  await table.deleteAll([key, { ...key, sk: 'b' }]);
+  expect(sent.map(({ input }) => input)).toEqual([
+    { RequestItems: { a: [expect.anything(), expect.anything()] } },
+    { RequestItems: left },
+    { RequestItems: left },
+  ]);
+});
+
+test('five seconds of conflicts are a 503 with Retry-After', async () => {
+  const startedMs = performance.now();
+  const tables = [
+    answering(cancelled(none, conflict)).table.transact(writes),
+    answering(cancelled('ThrottlingError', failed)).table.transact(writes),
+    answering(met).table.put(key),
+    answering({ UnprocessedItems: { a: [{ DeleteRequest: { Key: key } }] } }).table.deleteAll([key]),
+  ];
+  for (const outcome of await Promise.allSettled(tables)) {
+    const { reason } = outcome as PromiseRejectedResult;
+    expect(reason).toBeInstanceOf(ApiError);
+    expect(reason).toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE', headers: { 'Retry-After': '1' } });
+    expect(reason.message).toBe('Too many changes are made at once. Try again after Retry-After.');
+  }
+  expect(performance.now() - startedMs).toBeGreaterThan(4_900);
+  expect(performance.now() - startedMs).toBeLessThan(7_000);
+}, 15_000);
