@@ -7,7 +7,6 @@ import '../environment.js';
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs, promisify } from 'node:util';
-import { listConditions, withoutCondition } from '../world/conditions.ts';
 import { replay } from '../world/explore.ts';
 import { type Lane, openLane } from '../world/lane.ts';
 import { plantedBugs, withBug } from '../world/planted.ts';
@@ -50,13 +49,18 @@ interface Need {
 
 /** Who needs which condition, as it was found out last. */
 const neededFile = new URL('../world/needed.json', import.meta.url);
-const needs: Record<string, Need> = JSON.parse(readFileSync(neededFile, 'utf8'));
+const needs: Record<string, Need> = Object.fromEntries(
+  Object.entries<Need>(JSON.parse(readFileSync(neededFile, 'utf8'))).filter(([, need]) => scenarios.some(({ name }) => name === need.scenario)),
+);
+/** The scenarios that meet a condition, by its id, as far as they have been played. */
+const meeting = new Map<string, Set<string>>();
 const triesOf = new Map<string, number>();
 
 const played = ({ name, promise }: { name: string; promise: string }, isTrial: boolean): Job => ({
   name,
   run: async (lane) => {
-    const { count, isComplete, violation } = await lane.play({ name, seconds: isTrial ? full(1.5, 20) : full(0.5, 6), seed });
+    const { count, isComplete, conditions, violation } = await lane.play({ name, seconds: isTrial ? full(1.5, 20) : full(0.5, 6), seed });
+    if (!isTrial) for (const id of conditions) meet(id, name);
     const tried = isTrial ? `random ${name}` : `schedules${isComplete ? ' (all)' : ''} of "${name}"`;
     return { promise, tried, n: count, violation };
   },
@@ -77,34 +81,43 @@ const planted = (bug: (typeof plantedBugs)[number]): Job => ({
 });
 
 /**
- * Each condition of a conditional write is left out in turn: some scenario has to need it. The schedule that needed it last is played
+ * Each condition that some scenario meets is left out in turn: some scenario has to need it. The schedule that needed it last is played
  * first; if it does not any more, another is looked for, in the long form anew in any case.
  */
-const needed = (condition: ReturnType<typeof listConditions>[number]): Job => ({
-  name: `condition: ${condition.id}`,
+const needed = (omit: string): Job => ({
+  name: `condition: ${omit}`,
   run: async (lane) => {
-    const change = { file: condition.file, source: withoutCondition(condition) };
-    const promise = `a condition is needed: ${condition.id}`;
-    const known = needs[condition.id];
+    const promise = `a condition is needed: ${omit}`;
+    const known = needs[omit];
     let n = 0;
     if (known && !isLong) {
       n++;
-      const { violation } = await lane.play({ name: known.scenario, seconds: 30, seed, change, script: known.script.join('\n') });
+      const { conditions, violation } = await lane.play({ name: known.scenario, seconds: 30, seed, omit, script: known.script.join('\n') });
+      for (const id of conditions) meet(id, known.scenario);
       if (violation) return { promise, tried: `schedule of "${known.scenario}" in which it was missed`, n };
     }
-    for (const name of new Set([...(known ? [known.scenario] : []), ...scenarios.map(({ name }) => name)])) {
-      const { count, violation } = await lane.play({ name, seconds: name === known?.scenario ? 30 : 3, seed, change });
+    const candidates = meeting.get(omit) ?? (only === '' ? [] : scenarios.map(({ name }) => name));
+    for (const name of new Set([...(known ? [known.scenario] : []), ...candidates])) {
+      const { count, conditions, violation } = await lane.play({ name, seconds: name === known?.scenario ? 30 : 3, seed, omit });
       n += count;
+      for (const id of conditions) meet(id, name);
       if (!violation) continue;
       const { violation: broken } = await lane.play({ name, seconds: 30, seed, script: violation.script });
       if (broken) return { promise, tried: `schedule of "${name}" that fails with the condition, too`, n, violation: broken };
-      needs[condition.id] = { scenario: name, script: violation.script.split('\n').map((line) => line.replace(/ \(.*$/, '')) };
+      needs[omit] = { scenario: name, script: violation.script.split('\n').map((line) => line.replace(/ \(.*$/, '')) };
       return { promise, tried: `tries of "${name}" until it was missed`, n };
     }
-    const message = `No scenario needs the condition "${condition.id}".`;
-    return { promise, tried: 'tries without it', n, violation: { message, script: condition.file } };
+    if (!meeting.has(omit) && values.write) return { promise, tried: 'tries that do not meet it any more', n };
+    const message = `No scenario ${meeting.has(omit) ? 'needs' : 'meets'} the condition "${omit}".`;
+    return { promise, tried: 'tries without it', n, violation: { message, script: `met by ${[...(meeting.get(omit) ?? [])].join(', ')}` } };
   },
 });
+
+/** Notes that a scenario meets a condition. One that was not known is left out in turn, too. */
+function meet(id: string, scenario: string): void {
+  if (!meeting.has(id) && needs[id] === undefined && 'condition: '.includes(only)) addJob(needed(id));
+  meeting.set(id, (meeting.get(id) ?? new Set()).add(scenario));
+}
 
 /** The schedules in which some condition is missed, with all conditions in place: without one, this breaks. */
 const narrow: Job = {
@@ -237,7 +250,7 @@ const jobs = [
   ...trials.map((trial) => played(trial, true)),
   narrow,
   ...plantedBugs.map(planted),
-  ...listConditions().map(needed),
+  ...Object.keys(needs).map(needed),
 ].filter(({ name }) => name.includes(only));
 
 if (jobs.length === 0) {
@@ -251,6 +264,10 @@ const startedMs = performance.now();
 const rows: Row[] = [];
 const left = [...jobs.entries()];
 let done = 0;
+
+function addJob(job: Job): void {
+  left.push([jobs.push(job) - 1, job]);
+}
 
 async function work(lane: Lane): Promise<void> {
   for (let next = left.shift(); next !== undefined; next = left.shift()) {
@@ -294,8 +311,8 @@ console.log(
 process.exitCode = broken.length > 0 ? 1 : 0;
 
 function writeFindings(): void {
-  const known = listConditions().flatMap(({ id }) => (needs[id] === undefined ? [] : [[id, needs[id]]]));
-  writeFileSync(neededFile, `${JSON.stringify(Object.fromEntries(known))}\n`);
+  const known = only === '' ? Object.entries(needs).filter(([id]) => meeting.has(id)) : Object.entries(needs);
+  writeFileSync(neededFile, `${JSON.stringify(Object.fromEntries(known.toSorted()))}\n`);
   const path = new URL('../../docs/proofs.md', import.meta.url);
   const table = plantedBugs.map(({ name }) => `| ${name} | ${triesOf.get(name)?.toLocaleString('en') ?? ''} |`).join('\n');
   const head = '| planted bug | tries until it was caught |\n|---|---|\n';

@@ -1,115 +1,62 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import type { Condition, Path } from '../../functions/core/table/expression.ts';
+import type { Key } from '../../functions/core/table/keys.ts';
 
-/** One condition of a conditional write in the sources: what stands between two ANDs. */
-export interface Condition {
-  /** the same as long as neither the condition nor those before it in its file change */
-  id: string;
-  file: string;
-  text: string;
-  /** where it stands in the file */
-  from: number;
-  to: number;
+/** A write as far as it names its conditions. */
+interface Asked {
+  key: Key;
+  verb: string;
+  isInTransaction: boolean;
+  when: readonly Condition[];
 }
 
-/** What decides by conditional writes. */
-const folders = [
-  'functions/core/table',
-  'functions/core/registry',
-  'functions/core/activity',
-  'functions/core/search/opensearch',
-  'functions/core/limit',
-  'functions/core/idempotency',
-];
+let observed = new Set<string>();
+let omitted: string | undefined;
 
-/** Holds for every item. */
-const nothing = 'attribute_not_exists(removed)';
+/** A path without what differs from item to item: the names of members in maps. */
+const pathText = (path: Path): string =>
+  typeof path === 'string' ? path : path.map((step, at) => (typeof step === 'number' ? `[${step}]` : at === 0 ? step : '.*')).join('');
 
-interface Span {
-  from: number;
-  to: number;
+/** A condition without its value. */
+function textOf(condition: Condition): string {
+  if (condition[0] === 'any')
+    return condition
+      .slice(1)
+      .map((one) => textOf(one as Condition))
+      .join(' or ');
+  const [verb, path] = condition as Exclude<Condition, readonly ['any', ...Condition[]]>;
+  return `${verb} ${pathText(path)}`;
 }
 
-/** The index after the literal or the brackets that begin at `at`; `at + 1` if neither does. */
-function skip(source: string, at: number): number {
-  const first = source[at] ?? '';
-  if (source.startsWith('//', at)) return source.indexOf('\n', at);
-  if (source.startsWith('/*', at)) return source.indexOf('*/', at) + 2;
-  if (first === "'" || first === '"' || first === '`') {
-    for (let end = at + 1; ; end++) {
-      if (source[end] === '\\') end++;
-      else if (first === '`' && source.startsWith('${', end)) end = skip(source, end + 1) - 1;
-      else if (source[end] === first || end >= source.length) return end + 1;
-    }
+/** The kind of a record: what its partition key begins with, and its sort key, if several kinds share partitions. */
+const kindOf = ({ pk, sk }: Key): string => [pk.slice(0, pk.indexOf('#')), ...(/^[A-Z]+(?=#)/.exec(sk) ?? [])].join(' ');
+
+/**
+ * What is left of the conditions of a write. They are known by the kind of the record, the operation, their text without values and that of
+ * the others beside them: those that agree in all of this are one condition, which is omitted in every place at once.
+ */
+export function asked({ key, verb, isInTransaction, when }: Asked): readonly Condition[] {
+  const texts = when.map(textOf);
+  const all = [...new Set(texts)].toSorted();
+  const place = `${kindOf(key)} ${verb}${isInTransaction ? ' in a transaction' : ''}`;
+  return when.filter((_, at) => {
+    const others = all.filter((text) => text !== texts[at]);
+    const id = `${place}: ${texts[at]}${others.length > 0 ? ` (beside ${others.join(', ')})` : ''}`;
+    observed.add(id);
+    return id !== omitted;
+  });
+}
+
+/**
+ * Runs something that uses the table in memory, without one condition if one is named.
+ * @returns what came of it, and the ids of the conditions that were asked for
+ */
+export async function observing<T>(run: () => Promise<T>, without?: string): Promise<{ value: T; conditions: string[] }> {
+  observed = new Set();
+  omitted = without;
+  try {
+    const value = await run();
+    return { value, conditions: [...observed] };
+  } finally {
+    omitted = undefined;
   }
-  if (!'([{'.includes(first)) return at + 1;
-  let end = at + 1;
-  while (end < source.length && !')]}'.includes(source[end] ?? '')) end = skip(source, end);
-  return end + 1;
-}
-
-/** From `at` to the first of these signs that stands outside of brackets and literals. */
-function upTo(source: string, at: number, signs: string): Span {
-  let to = at;
-  while (to < source.length && !signs.includes(source[to] ?? '')) to = skip(source, to);
-  return { from: at, to };
-}
-
-/** What stands between the ANDs of the text literals in a part of a source. What a placeholder alone stands for is found where it is made. */
-function conjunctsIn(source: string, { from, to }: Span): Span[] {
-  const found: Span[] = [];
-  for (let at = from; at < to; at = skip(source, at)) {
-    const first = source[at] ?? '';
-    if ('([{'.includes(first)) found.push(...conjunctsIn(source, { from: at + 1, to: skip(source, at) - 1 }));
-    if (!'\'"`'.includes(first)) continue;
-    const end = skip(source, at) - 1;
-    for (let start = at + 1, inside = start; inside <= end; ) {
-      if (inside === end || source.startsWith(' AND ', inside)) {
-        found.push({ from: start, to: inside });
-        start = inside + ' AND '.length;
-        inside = start;
-      } else if (source.startsWith('${', inside)) inside = skip(source, inside + 1);
-      else inside = source[inside] === '(' ? skip(source, inside) : inside + 1;
-    }
-  }
-  return found.filter((span) => /[=<>(]/.test(source.slice(span.from, span.to).replace(/\$\{[^}]*\}/g, '')));
-}
-
-/** Every condition of the conditional writes: in what is called `condition`, is passed to it, or is made by a function that is called there. */
-export function listConditions(): Condition[] {
-  return folders.flatMap((folder) =>
-    readdirSync(folder).flatMap((name) => {
-      const file = join(folder, name);
-      const source = readFileSync(file, 'utf8');
-      const given = [...source.matchAll(/\b(?:ConditionExpression|condition): /g)].map(({ 0: found, index }) =>
-        upTo(source, index + found.length, ',}'),
-      );
-      const passed = [...source.matchAll(/\bcondition(?=\()/g)].map(({ 0: found, index }) => {
-        const from = index + found.length;
-        return { from, to: skip(source, from) };
-      });
-      const made = new Set(given.flatMap(({ from, to }) => [...source.slice(from, to).matchAll(/\b(\w+)\(/g)].map(([, called]) => called)));
-      const definitions = [...made].flatMap((called) =>
-        [...source.matchAll(new RegExp(`\\bconst ${called} = `, 'g'))].map(({ 0: found, index }) =>
-          upTo(source, index + found.length, ';'),
-        ),
-      );
-      const spans = [...given, ...passed, ...definitions].flatMap((span) => conjunctsIn(source, span));
-      const seen = new Map<string, number>();
-      return [...new Map(spans.map((span) => [span.from, span])).values()]
-        .toSorted((left, right) => left.from - right.from)
-        .map(({ from, to }) => {
-          const text = source.slice(from, to);
-          const nth = (seen.get(text) ?? 0) + 1;
-          seen.set(text, nth);
-          return { id: `${name}: ${text}${nth > 1 ? ` (${nth})` : ''}`, file, text, from, to };
-        });
-    }),
-  );
-}
-
-/** The source without the condition. */
-export function withoutCondition({ file, from, to }: Condition): string {
-  const source = readFileSync(file, 'utf8');
-  return source.slice(0, from) + nothing + source.slice(to);
 }

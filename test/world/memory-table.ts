@@ -1,5 +1,6 @@
 import type { Key } from '../../functions/core/table/keys.ts';
 import type { Item, Query, Table, Write } from '../../functions/core/table/table.ts';
+import { asked } from './conditions.ts';
 import { allHold, applyUpdate, holds } from './evaluate.ts';
 
 type Stored = Key & Item;
@@ -43,7 +44,11 @@ export function openMemoryTable(pageSize = Number.POSITIVE_INFINITY): MemoryTabl
     partition.set(item.sk, withoutUndefined(item));
   }
 
-  const isAllowed = (write: Write): boolean => allHold(write.when, find(keyOf(write)) ?? {});
+  function isAllowed(write: Write, isInTransaction: boolean): boolean {
+    const key = keyOf(write);
+    const [verb = ''] = (['put', 'update', 'delete', 'check'] as const).filter((name) => name in write);
+    return allHold(asked({ key, verb, isInTransaction, when: write.when ?? [] }), find(key) ?? {});
+  }
 
   /** What a write makes of its item. @throws Error if its update cannot be made */
   function resultOf(write: Write): Stored | undefined {
@@ -62,7 +67,7 @@ export function openMemoryTable(pageSize = Number.POSITIVE_INFINITY): MemoryTabl
   }
 
   function writeOne(write: Write): boolean {
-    if (!isAllowed(write)) return false;
+    if (!isAllowed(write, false)) return false;
     execute([write]);
     return true;
   }
@@ -109,7 +114,7 @@ export function openMemoryTable(pageSize = Number.POSITIVE_INFINITY): MemoryTabl
       if (token !== undefined && transactions.has(token)) return true;
       const names = new Set(writes.map(keyOf).map(({ pk, sk }) => `${pk}\n${sk}`));
       if (names.size < writes.length || writes.length > 100) throw new Error('a transaction has at most 100 writes, of distinct items');
-      const failed = writes.flatMap((write, at) => (isAllowed(write) ? [] : [at]));
+      const failed = writes.flatMap((write, at) => (isAllowed(write, true) ? [] : [at]));
       if (failed.length > 0) return failed;
       execute(writes);
       if (token !== undefined) transactions.add(token);

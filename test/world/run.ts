@@ -1,4 +1,5 @@
 import { seededRandom } from '../support/random.ts';
+import { observing } from './conditions.ts';
 import { exploreAll, exploreOne, replay } from './explore.ts';
 import { scenarios } from './scenarios.ts';
 import { trials } from './trials.ts';
@@ -9,6 +10,8 @@ export interface Result {
   count: number;
   /** no schedule was left out */
   isComplete: boolean;
+  /** the ids of the conditions that its writes had */
+  conditions: string[];
   violation?: { message: string; script: string };
 }
 
@@ -23,10 +26,17 @@ export interface RunOptions {
   seed: number;
   /** of a scenario, the one schedule that is to be played */
   script?: string;
+  /** the id of a condition to do without */
+  omit?: string;
 }
 
 /** Plays a scenario through its schedules, or a trial through its cases, until a promise is broken or so many seconds of the processor are used. */
-export async function run(name: string, { seconds, seed, script }: RunOptions): Promise<Result> {
+export async function run(name: string, { omit, ...options }: RunOptions): Promise<Result> {
+  const { value, conditions } = await observing(() => runAll(name, options), omit);
+  return { ...value, conditions };
+}
+
+async function runAll(name: string, { seconds, seed, script }: RunOptions): Promise<Omit<Result, 'conditions'>> {
   const until = usedSeconds() + seconds;
   const isOver = () => usedSeconds() > until;
   const random = seededRandom(seed);
