@@ -17,20 +17,21 @@ type WireItem = Record<string, AttributeValue>;
 /** The members of requests and answers that hold items. */
 interface WireBody {
   Item?: WireItem;
+  TransactItems?: { Put?: { Item: WireItem } }[];
   Items?: WireItem[];
   Responses?: Record<string, WireItem[]>;
   Attributes?: WireItem;
 }
 
-/** Adds one operation, from the JSON of its request and its answer. An update counts as it is answered with `ReturnValues: 'ALL_NEW'`. */
+/** Adds one operation, from the JSON of its request and its answer. An update counts as it is answered with `ReturnValues: 'ALL_NEW'`: not in a transaction. */
 export function addOperation(work: TableWork, operation: string, request: string, answer: string, durationMs: number): void {
   work.operations[operation] = (work.operations[operation] ?? 0) + 1;
   work.busyMs += durationMs;
-  const { Item: put }: WireBody = JSON.parse(request || '{}');
+  const { Item: put, TransactItems = [] }: WireBody = JSON.parse(request || '{}');
   const { Item, Items = [], Responses = {}, Attributes }: WireBody = JSON.parse(answer || '{}');
   const read = [...(Item ? [Item] : []), ...Items, ...Object.values(Responses).flat()];
   for (const item of read) work.readBytes += itemBytes(item);
-  for (const item of [put, Attributes]) if (item) work.writtenBytes += itemBytes(item);
+  for (const item of [put, Attributes, ...TransactItems.map(({ Put }) => Put?.Item)]) if (item) work.writtenBytes += itemBytes(item);
 }
 
 /** Size of an item as DynamoDB counts it, to within its rounding of numbers. */

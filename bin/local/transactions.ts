@@ -178,7 +178,7 @@ function addTransactions(store: Store): Record<string, (request: Request) => Pro
         ...expired.map((old) => ({ type: 'del', key: `token~${old}` }) as const),
         { type: 'put', key: `token~${token}`, value: kept },
       ]);
-      for (const old of expired) known.delete(old);
+      for (const old of [...expired, token]) known.delete(old);
       known.set(token, kept);
       return {};
     } finally {

@@ -50,7 +50,9 @@ interface Need {
 /** Who needs which condition, as it was found out last. */
 const neededFile = new URL('../world/needed.json', import.meta.url);
 const needs: Record<string, Need> = Object.fromEntries(
-  Object.entries<Need>(JSON.parse(readFileSync(neededFile, 'utf8'))).filter(([, need]) => scenarios.some(({ name }) => name === need.scenario)),
+  Object.entries<Need>(JSON.parse(readFileSync(neededFile, 'utf8'))).filter(([, need]) =>
+    scenarios.some(({ name }) => name === need.scenario),
+  ),
 );
 /** The scenarios that meet a condition, by its id, as far as they have been played. */
 const meeting = new Map<string, Set<string>>();

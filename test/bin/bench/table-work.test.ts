@@ -20,14 +20,15 @@ test('adds up the work of a table', () => {
     ['BatchGetItem', {}, { Responses: { table: [item, item] } }],
     ['Query', {}, { Items: [item] }],
     ['PutItem', { Item: item }, {}],
+    ['TransactWriteItems', { TransactItems: [{ Put: { Item: item } }, { Delete: { Key: item } }] }, {}],
     ['UpdateItem', { Key: item }, { Attributes: item }],
     ['UpdateItem', { Key: item }, { __type: 'ConditionalCheckFailedException' }],
   ];
   for (const [name, request, answer] of operations) addOperation(work, name, JSON.stringify(request), JSON.stringify(answer), 2);
   expect(work).toEqual({
-    operations: { GetItem: 2, BatchGetItem: 1, Query: 1, PutItem: 1, UpdateItem: 2 },
+    operations: { GetItem: 2, BatchGetItem: 1, Query: 1, PutItem: 1, TransactWriteItems: 1, UpdateItem: 2 },
     readBytes: 4 * 7,
-    writtenBytes: 2 * 7,
-    busyMs: 14,
+    writtenBytes: 3 * 7,
+    busyMs: 16,
   });
 });
