@@ -245,8 +245,9 @@ async function pastConflicts<T>(send: () => Promise<T>): Promise<T> {
       return await send();
     } catch (error) {
       if (!isConflict(error)) throw error;
-      if (performance.now() >= endMs) throw tooManyChanges(error);
-      await backOff(attempt, performance.now() - startMs);
+      const nowMs = performance.now();
+      if (nowMs >= endMs) throw tooManyChanges(error);
+      await backOff(attempt, nowMs - startMs, endMs - nowMs);
     }
   }
 }
@@ -259,9 +260,10 @@ export const tooManyChanges = (cause?: unknown): ApiError =>
  * A random wait before the next attempt ("full jitter"), of up to four times what the first one took, doubling with each; it ends with the invocation.
  * A table that is slow because many try at once makes them wait longer.
  * @param tookMs - how long the attempt took that came to nothing
+ * @param leftMs - the longest wait
  */
-export async function backOff(attempt: number, tookMs: number): Promise<void> {
-  const waitMs = Math.random() * Math.min(Math.max(tookMs, 5) * 2 ** (attempt + 2), conflictMs / 2);
+export async function backOff(attempt: number, tookMs: number, leftMs = conflictMs): Promise<void> {
+  const waitMs = Math.random() * Math.min(Math.max(tookMs, 5) * 2 ** (attempt + 2), conflictMs / 2, leftMs);
   await delay(waitMs, undefined, { signal: currentSignal() }).catch((error) => {
     throw tooManyChanges(error);
   });
