@@ -1,11 +1,13 @@
 import { blockInput, toAgent } from '../schemas/agent.ts';
-import { type FoundAgent, openAgents } from './core/activity/agent.ts';
+import type { FoundAgent } from './core/activity/agent.ts';
+import { openAgents } from './core/activity/agents.ts';
+import type { Admin } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment } from './core/admin/verify-admin.ts';
 import { type AgentDeps, changeAgent } from './core/agents/agent-endpoint.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { outwaitAdmissions } from './core/pat/admission.ts';
-import { historyFromEnvironment } from './core/registry/history.ts';
+import { changeLogFromEnvironment } from './core/registry/change-log.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps extends AgentDeps {
@@ -20,9 +22,8 @@ export interface Deps extends AgentDeps {
 export const createAction =
   (deps: Deps): Action =>
   async (request) => {
-    const change = ({ agentId, thumbprint }: FoundAgent, { reason }: { reason: string }) =>
-      deps.agents.block(agentId, reason, Date.now(), thumbprint);
-    const agent = await changeAgent(deps, request, { action: 'block', input: blockInput, change });
+    const change = (by: Admin, agent: FoundAgent, { reason }: { reason: string }) => deps.agents.block(by, agent, reason);
+    const agent = await changeAgent(deps, request, { input: blockInput, mayBeNew: 'key', change });
     await deps.outwait();
     return ok(toAgent(agent, 'blocked'));
   };
@@ -32,8 +33,7 @@ const table = tableFromEnvironment();
 export const handler = serve(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
-    agents: openAgents(table),
-    history: historyFromEnvironment(table),
+    agents: openAgents(table, changeLogFromEnvironment(table)),
     outwait: outwaitAdmissions,
   }),
 );

@@ -1,9 +1,9 @@
-import { type FoundAgent, openAgents } from './core/activity/agent.ts';
+import { openAgents } from './core/activity/agents.ts';
 import { adminVerifierFromEnvironment } from './core/admin/verify-admin.ts';
 import { type AgentDeps, changeAgent } from './core/agents/agent-endpoint.ts';
 import { noContent } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { historyFromEnvironment } from './core/registry/history.ts';
+import { changeLogFromEnvironment } from './core/registry/change-log.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 /**
@@ -13,13 +13,12 @@ import { tableFromEnvironment } from './core/table/table.ts';
 export const createAction =
   (deps: AgentDeps): Action =>
   async (request) => {
-    const change = ({ agentId, thumbprint }: FoundAgent) => deps.agents.unbind(agentId, Date.now(), thumbprint);
-    await changeAgent(deps, request, { action: 'unbind', change });
+    await changeAgent(deps, request, { change: deps.agents.unbind });
     return noContent();
   };
 
 const table = tableFromEnvironment();
 
 export const handler = serve(
-  createAction({ verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(table), history: historyFromEnvironment(table) }),
+  createAction({ verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(table, changeLogFromEnvironment(table)) }),
 );

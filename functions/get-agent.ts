@@ -1,5 +1,7 @@
 import { toAgent } from '../schemas/agent.ts';
-import { type Agents, noSuchAgent, openAgents, severalKeys, stateOf } from './core/activity/agent.ts';
+import { isOfAnother, stateOf } from './core/activity/agent.ts';
+import { noSuchAgent, onlyOne } from './core/activity/agent-refusals.ts';
+import { type Agents, openAgents } from './core/activity/agents.ts';
 import { requireFullAdmin } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { requireAgent } from './core/agents/agent-endpoint.ts';
@@ -28,11 +30,10 @@ export const createAction =
   async (request) => {
     requireFullAdmin(await verifyAdmin(request));
     const { agentId, thumbprint: named } = await requireAgent(request, agents);
-    const [known, waiting] = await Promise.all([agents.find(agentId), agents.findWaiting(agentId, Date.now())]);
-    const knownState = stateOf(known);
+    const [known, waiting] = await Promise.all([agents.find(agentId), agents.findWaiting(agentId)]);
+    const knownState = isOfAnother(known, named) ? undefined : stateOf(known);
     const asked = waiting.filter((one) => named === undefined || one.thumbprint === named);
-    if (!knownState && asked.length > 1) throw severalKeys(asked);
-    const [agent, state] = known && knownState ? [known, knownState] : [asked[0], 'pending' as const];
+    const [agent, state] = known && knownState ? [known, knownState] : [onlyOne(asked), 'pending' as const];
     if (!agent) throw noSuchAgent();
     const charges = chargesOf(findPolicy(request.baseUrl).grants.rules);
     const { agent_id, thumbprint } = agent;

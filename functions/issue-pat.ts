@@ -1,5 +1,5 @@
 import { patRequest } from '../schemas/pat.ts';
-import { type Agents, openAgents } from './core/activity/agent.ts';
+import { type Agents, openAgents } from './core/activity/agents.ts';
 import { openPolicyArchive, type PolicyArchive } from './core/activity/policy-archive.ts';
 import { openUsedJtis, type UsedJtis } from './core/activity/used-jti.ts';
 import { invalidParameter } from './core/api-error.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type * as z from 'zod';
 import { refreshForm, revocationForm, tokenForm } from '../schemas/sign-in.ts';
-import { type Agents, openAgents } from './core/activity/agent.ts';
+import { type Agents, openAgents } from './core/activity/agents.ts';
 import { openPolicyArchive, type PolicyArchive } from './core/activity/policy-archive.ts';
 import { openRefreshTokens, type RefreshGrant, type RefreshTokens } from './core/activity/refresh-tokens.ts';
 import { type Grant, openSignIns, type SignIns } from './core/activity/sign-ins.ts';

@@ -1,5 +1,5 @@
 import { agentQuery, toAgent } from '../schemas/agent.ts';
-import { type Agents, openAgents } from './core/activity/agent.ts';
+import { type Agents, openAgents } from './core/activity/agents.ts';
 import { requireFullAdmin } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { nextLink } from './core/http/links.ts';
@@ -18,8 +18,9 @@ export const createAction =
   async (request) => {
     requireFullAdmin(await verifyAdmin(request));
     const { state, page_size: pageSize, after } = request.query(agentQuery);
-    const { agents: found, next } = await agents.list(state, after, pageSize, Date.now());
-    return ok({ agents: found.map((agent) => toAgent(agent, state)) }, nextLink(request, { after: next }));
+    const { agents: found, displaced, next } = await agents.list(state, after, pageSize, Date.now());
+    const page = { agents: found.map((agent) => toAgent(agent, state)), ...(displaced !== undefined && { displaced }) };
+    return ok(page, nextLink(request, { after: next }));
   };
 
 export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(tableFromEnvironment()) }));

@@ -183,9 +183,9 @@ const rows = [
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'INVALID_SIGNATURE', 'POLICY_REJECTED', 'TOO_MANY_REQUESTS'],
     needs: {
       table: {
-        agent: ['get', 'getAll', 'put', 'update', 'delete'],
-        agentKey: ['getAll', 'put', 'update'],
-        agentList: ['get', 'put', 'update'],
+        agent: ['getAll', 'put', 'update', 'delete', 'check'],
+        agentKey: ['getAll', 'put', 'update', 'delete', 'check'],
+        agentList: ['get', 'getAll', 'put', 'update', 'delete'],
         limit: ['get', 'put', 'update'],
         jti: ['put'],
         policy: ['get', 'put'],
@@ -337,7 +337,7 @@ const rows = [
     summary: 'List agents: active ones, those that wait for approval, or blocked ones',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN'],
-    needs: { table: { agent: ['getAll'], agentList: ['query'] } },
+    needs: { table: { agent: ['getAll'], agentList: ['get', 'query'] } },
   },
   {
     ...admin,
@@ -347,7 +347,7 @@ const rows = [
     summary: 'Remove every request for approval',
     success: 204,
     errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN'],
-    needs: { table: { agent: ['getAll', 'deleteAll'], agentList: ['query', 'deleteAll'], history } },
+    needs: { table: { ...changes, agentList: ['getAll', 'query', 'update'] } },
   },
   {
     ...admin,
@@ -357,7 +357,10 @@ const rows = [
     summary: 'Read the key that an agent id is bound to, whether it is blocked, and what it has used of its limits',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { agent: ['get', 'getAll', 'query'], agentKey: ['query'], limit: ['get'] }, policy: true },
+    needs: {
+      table: { agent: ['get', 'getAll', 'query'], agentKey: ['query'], agentList: ['get', 'getAll'], limit: ['get'] },
+      policy: true,
+    },
   },
   {
     ...admin,
@@ -367,7 +370,7 @@ const rows = [
     summary: "Revoke an agent's PATs",
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
-    needs: { table: { agent: ['get', 'getAll', 'update'], agentKey: ['query'], history } },
+    needs: { table: { ...changes, agent: ['getAll', 'update'], agentKey: ['query'], agentList: ['getAll'] } },
   },
   {
     ...admin,
@@ -378,7 +381,12 @@ const rows = [
     success: 204,
     errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
     needs: {
-      table: { agent: ['get', 'getAll', 'query', 'update', 'delete', 'deleteAll'], agentKey: ['query', 'update'], history },
+      table: {
+        ...changes,
+        agent: ['getAll', 'query', 'update', 'delete'],
+        agentKey: ['getAll', 'query', 'update', 'delete'],
+        agentList: ['get', 'getAll', 'delete'],
+      },
     },
   },
   {
@@ -390,7 +398,12 @@ const rows = [
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
     needs: {
-      table: { agent: ['get', 'getAll', 'query', 'update', 'delete'], agentKey: ['query', 'put'], agentList: ['put'], history },
+      table: {
+        ...changes,
+        agent: ['getAll', 'query', 'update', 'delete', 'check'],
+        agentKey: ['query', 'put'],
+        agentList: ['get', 'getAll', 'put', 'delete'],
+      },
     },
   },
   {
@@ -402,7 +415,12 @@ const rows = [
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
     needs: {
-      table: { agent: ['get', 'getAll', 'query', 'update', 'delete'], agentKey: ['query', 'update'], agentList: ['put'], history },
+      table: {
+        ...changes,
+        agent: ['getAll', 'query', 'update', 'delete', 'check'],
+        agentKey: ['query', 'put', 'update', 'delete'],
+        agentList: ['get', 'getAll', 'put', 'delete'],
+      },
     },
   },
   {
@@ -414,7 +432,12 @@ const rows = [
     success: 204,
     errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
     needs: {
-      table: { agent: ['get', 'getAll', 'update', 'delete'], agentKey: ['query', 'update', 'put'], agentList: ['put'], history },
+      table: {
+        ...changes,
+        agent: ['getAll', 'update', 'delete'],
+        agentKey: ['getAll', 'query', 'put', 'update', 'delete'],
+        agentList: ['getAll', 'put', 'delete'],
+      },
     },
   },
   {
@@ -653,9 +676,9 @@ const rows = [
       table: {
         signInCode: ['get'],
         refreshFamily: ['get', 'put', 'update', 'delete'],
-        agent: ['get', 'getAll', 'put', 'update', 'delete'],
-        agentKey: ['getAll', 'put'],
-        agentList: ['get', 'put', 'update'],
+        agent: ['getAll', 'put', 'update', 'delete', 'check'],
+        agentKey: ['getAll', 'put', 'delete', 'check'],
+        agentList: ['get', 'getAll', 'put', 'update', 'delete'],
         limit: ['get', 'put', 'update'],
         jti: ['put'],
         policy: ['put'],

@@ -91,7 +91,15 @@ export const agentWithUsage = agent
 
 export type AgentWithUsage = z.infer<typeof agentWithUsage>;
 
-export const agentPage = z.strictObject({ agents: z.array(agent) }).meta({ id: 'AgentPage' });
+export const agentPage = z
+  .strictObject({
+    agents: z.array(agent),
+    displaced: z
+      .int()
+      .optional()
+      .describe('of those who wait: how many requests had to make room for later ones since the queue was last cleared'),
+  })
+  .meta({ id: 'AgentPage' });
 
 export const agentQuery = listQuery.pick({ page_size: true }).extend({
   state: agentState

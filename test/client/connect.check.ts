@@ -15,6 +15,7 @@ import {
   UnexpectedAnswer,
   Unreachable,
 } from '../../client/connect.ts';
+import { operator } from '../../functions/core/admin/admin.ts';
 import { baseUrl, type Gate, startGate } from '../support/gate.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -217,7 +218,7 @@ describe('an agreement that is kept', () => {
     await run(await next());
     await run(await next());
     expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`)]).toEqual([1, 1]);
-    await gate.agents.revoke(agentId, Date.now());
+    await gate.agents.revoke(operator, { agentId });
     await run(await next());
     expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`)]).toEqual([1, 2]);
     service.setPolicy(policyWithRate(30));
@@ -284,7 +285,7 @@ describe('the PAT', () => {
     const agentId = `agent-${randomUUID()}`;
     const client = await open({ agentId });
     await run(client);
-    await gate.agents.revoke(agentId, Date.now());
+    await gate.agents.revoke(operator, { agentId });
     expect(await Promise.all([run(client), run(client), run(client)])).toEqual(Array.from({ length: 3 }, () => ({ name: 'France' })));
     expect(service.count(`POST ${issuePath}`)).toBe(2);
   });

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createAction as createApprove } from '../../functions/approve-agent.ts';
 import { createAction as createBlock } from '../../functions/block-agent.ts';
-import { openAgents } from '../../functions/core/activity/agent.ts';
+import { openAgents } from '../../functions/core/activity/agents.ts';
+import { operator } from '../../functions/core/admin/admin.ts';
 import type { VerifyAdmin } from '../../functions/core/admin/verify-admin.ts';
 import { ApiError } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { countExecution, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { chargesOf } from '../../functions/core/policy/judge.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
-import { openHistory } from '../../functions/core/registry/history.ts';
 import { createAction as createDelete } from '../../functions/delete-agent.ts';
 import { createAction as createGet } from '../../functions/get-agent.ts';
 import { createAction as createRevoke } from '../../functions/revoke-agent.ts';
@@ -31,7 +31,7 @@ const agentId = 'Ágent #1/x';
 
 beforeEach(async () => {
   const agents = openAgents(store.table);
-  await agents.unbind(agentId);
+  await agents.unbind(operator, { agentId });
   await bindAgent(store.table, agentId, 'thumbprint', firstSeen);
   await bindAgent(store.table, agentId, 'thumbprint', lastIssue);
 });
@@ -47,7 +47,6 @@ const call = (
   const deps = {
     verifyAdmin,
     agents: openAgents(store.table),
-    history: openHistory(store.table),
     findPolicy: openPolicy(loadPolicyTemplate()),
     limits: openRateLimiter(store.table),
   };
@@ -103,7 +102,6 @@ describe.each(['.', '..', '~', 'a/b', '%2e%2e', '100%', 'a?b#c', '\u2800', '\uff
     const deps = () => ({
       verifyAdmin: async () => someAdmin,
       agents: openAgents(store.table),
-      history: openHistory(store.table),
       findPolicy: openPolicy(loadPolicyTemplate()),
       limits: openRateLimiter(store.table),
       outwait: async () => {},
@@ -127,8 +125,8 @@ describe.each(['.', '..', '~', 'a/b', '%2e%2e', '100%', 'a?b#c', '\u2800', '\uff
     };
 
     beforeEach(async () => {
-      await openAgents(store.table).unblock(odd, Date.now());
-      await openAgents(store.table).unbind(odd);
+      await openAgents(store.table).unblock(operator, { agentId: odd });
+      await openAgents(store.table).unbind(operator, { agentId: odd });
       await bindAgent(store.table, odd, key, firstSeen);
     });
 
@@ -160,7 +158,7 @@ describe.each(['.', '..', '~', 'a/b', '%2e%2e', '100%', 'a?b#c', '\u2800', '\uff
 
 test('a key with several ids is told to name one', async () => {
   for (const id of ['one', 'two']) await bindAgent(store.table, id, 'key-of-two', firstSeen);
-  const deps = { verifyAdmin: async () => someAdmin, agents: openAgents(store.table), history: openHistory(store.table) };
+  const deps = { verifyAdmin: async () => someAdmin, agents: openAgents(store.table) };
   const answer = await invoke(createRevoke(deps), {
     path: '/api/agents/~',
     pathParameters: { agent_id: '~' },

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { operator } from '../../functions/core/admin/admin.ts';
 import { unavailable } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/policy.ts';
@@ -256,7 +257,7 @@ describe('refuses, and calls no upstream:', () => {
 
   test('a revoked PAT, while one that is issued afterwards passes', async () => {
     await register();
-    await gate.agents.revoke(agent.agentId, Date.now());
+    await gate.agents.revoke(operator, { agentId: agent.agentId });
     const refused = await run();
     expectRefusal(refused, {
       status: 401,

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Execution } from '../../functions/core/activity/stats.ts';
+import { operator } from '../../functions/core/admin/admin.ts';
 import { maxAdmissionMs } from '../../functions/core/pat/admission.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
@@ -397,7 +398,7 @@ describe('a call whose upstream is connected late', () => {
   test('is not made for an agent that has been blocked since', async () => {
     const { world, run } = await underSlow({});
     world.meanwhile = async () => {
-      await gate.agents.block(agent.agentId, 'misuse', Date.now());
+      await gate.agents.block(operator, { agentId: agent.agentId }, 'misuse');
       outlastReading();
     };
     expect(refusalOf(await run(lookup))).toMatchObject({ status: 403, code: 'FORBIDDEN', details: { reason: 'agent_blocked' } });

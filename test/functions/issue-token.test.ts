@@ -4,6 +4,7 @@ import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { openRefreshTokens } from '../../functions/core/activity/refresh-tokens.ts';
 import type { Grant } from '../../functions/core/activity/sign-ins.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
+import { operator } from '../../functions/core/admin/admin.ts';
 import { unavailable } from '../../functions/core/api-error.ts';
 import { signedInAgentId } from '../../functions/core/pat/holder.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
@@ -305,16 +306,16 @@ describe('refresh tokens', () => {
   test('end with a block of the person, with whatever client, and do not come back with its end', async () => {
     const { refresh_token } = await signIn();
     const sub = signedInAgentId(grant.person.subject, grant.clientId);
-    await gate.agents.block(sub, 'a test', Date.now());
+    await gate.agents.block(operator, { agentId: sub }, 'a test');
     expect(refusalOf(await renew(refresh_token))).toEqual(refused);
-    await gate.agents.unblock(sub, Date.now());
+    await gate.agents.unblock(operator, { agentId: sub });
     expect(refusalOf(await renew(refresh_token))).toEqual(refused);
     expect((await signIn()).refresh_token).toBeTruthy();
   });
 
   test('end with a revocation by an admin', async () => {
     const { refresh_token } = await signIn();
-    await gate.agents.revoke(signedInAgentId(grant.person.subject, grant.clientId), Date.now());
+    await gate.agents.revoke(operator, { agentId: signedInAgentId(grant.person.subject, grant.clientId) });
     const answer = await renew(refresh_token);
     expect(refusalOf(answer)).toEqual(refused);
     expect(answer.body.error_description).toMatch(/^The operators of this gate have revoked/);
@@ -352,7 +353,7 @@ describe('refresh tokens', () => {
 describe('agents', () => {
   test('a block of one of them holds for the person, with whatever client', async () => {
     const { sub } = await claimsOf(await send(formOf(await keepCode())));
-    await gate.agents.block(sub, 'a test', Date.now());
+    await gate.agents.block(operator, { agentId: sub }, 'a test');
     expect(refusalOf(await send(formOf(await keepCode())))).toEqual([400, 'invalid_grant']);
     grant.clientId = 'https://another.example/client.json';
     const answer = await send(formOf(await keepCode()));
@@ -367,7 +368,7 @@ describe('agents', () => {
     const answer = await send(formOf(await keepCode()), {}, steps);
     expect(refusalOf(answer)).toEqual([400, 'invalid_grant']);
     expect(answer.body.error_description).toContain('approve each agent');
-    await gate.agents.approve(signedInAgentId(grant.person.subject, grant.clientId), undefined, Date.now());
+    await gate.agents.approve(operator, { agentId: signedInAgentId(grant.person.subject, grant.clientId) });
     expect((await send(formOf(await keepCode()), {}, steps)).status).toBe(200);
   });
 

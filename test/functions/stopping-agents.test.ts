@@ -4,9 +4,9 @@ import { calculateJwkThumbprint } from 'jose';
 import { createAction as createApprove } from '../../functions/approve-agent.ts';
 import { createAction as createBlock } from '../../functions/block-agent.ts';
 import { createAction as createClear } from '../../functions/clear-waiting-agents.ts';
-import { openAgents } from '../../functions/core/activity/agent.ts';
-import { maxWaiting, openWaitingAgents } from '../../functions/core/activity/waiting-agents.ts';
-import type { Admin } from '../../functions/core/admin/admin.ts';
+import { openAgents } from '../../functions/core/activity/agents.ts';
+import { maxWaiting } from '../../functions/core/activity/waiting-agents.ts';
+import { operator } from '../../functions/core/admin/admin.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { log } from '../../functions/core/log.ts';
 import { outwaitAdmissions } from '../../functions/core/pat/admission.ts';
@@ -43,9 +43,7 @@ beforeEach(() => {
   gate.database.operations.length = 0;
 });
 
-/** Entries of the history are tried elsewhere. */
-const history = { around: <T>(_by: Admin, _change: object, effect: (rev: string) => Promise<T>): Promise<T> => effect('') };
-const admin = { verifyAdmin: async () => someAdmin, history };
+const admin = { verifyAdmin: async () => someAdmin };
 const pathOf = (agentId: string, more = '') => ({
   path: `/api/agents/${encodeURIComponent(agentId)}${more}`,
   pathParameters: { agent_id: encodeURIComponent(agentId) },
@@ -68,6 +66,10 @@ const show = (agentId: string) =>
     pathOf(agentId),
   );
 const list = (query: Record<string, string>) => invoke(createList({ ...admin, agents: gate.agents }), { path: '/api/agents', query });
+const nextQuery = (headers: Answer['headers']): Record<string, string> | undefined => {
+  const [, next] = /<([^>]*)>; rel="next"/.exec(String(headers.Link)) ?? [];
+  return next === undefined ? undefined : Object.fromEntries(new URL(next).searchParams);
+};
 const run = (pat: string, steps = gate.openExecute(), headers = {}) => execute(steps, pat, uid, { code: 'FR' }, headers);
 const thumbprintOf = async (agentId: string) => (await gate.agents.find(agentId))?.thumbprint;
 
@@ -104,7 +106,7 @@ describe('a blocked agent', () => {
     gate.database.operations.length = 0;
     expect(refusalOf(await requestPat(gate.openIssue(), presented))).toEqual(blockedAtIssue);
     expect(gate.database.operations).toEqual(['BatchGetItem']);
-    expect(await gate.agents.unbind(agent.agentId)).toBe(true);
+    expect(await gate.agents.unbind(operator, { agentId: agent.agentId })).toBe(true);
     expect(refusalOf(await requestPat(gate.openIssue(), presented))).toEqual(blockedAtIssue);
     expect((await unblock(agent.agentId)).status).toBe(204);
     expect((await requestPat(gate.openIssue(), presented)).status).toBe(200);
@@ -248,7 +250,7 @@ describe('with approval', () => {
     const agent = await newAgent();
     await obtainPat(gate, agent);
     expect((await ask(agent)).status).toBe(200);
-    await gate.agents.unbind(agent.agentId);
+    await gate.agents.unbind(operator, { agentId: agent.agentId });
     expect(refusalOf(await ask(agent))).toEqual(pending);
   });
 
@@ -319,7 +321,7 @@ describe('with approval', () => {
     const agent = await newAgent();
     await ask(agent);
     const { table } = gate.database;
-    const past = { UpdateExpression: 'SET expires_at = :past', ExpressionAttributeValues: { ':past': Math.floor(Date.now() / 1000) } };
+    const past = { set: { expires_at: Math.floor(Date.now() / 1000) } };
     await table.update(keys.waiting(agent.agentId, await keyOf(agent)), past);
     expect((await show(agent.agentId)).status).toBe(404);
     expect((await approve(agent.agentId)).status).toBe(404);
@@ -332,28 +334,28 @@ describe('with approval', () => {
     const clear = () =>
       invoke(createClear({ ...admin, agents: gate.agents }), { method: 'DELETE', path: '/api/agents', query: { state: 'pending' } });
     expect((await clear()).status).toBe(204);
-    const waiting = openWaitingAgents(table);
     const queued = async () => {
       const found: string[] = [];
-      for (let after: string | undefined = ''; after !== undefined; ) {
-        const page: { agents: { agent_id: string }[]; next?: string } = await waiting.list(after || undefined, 100, Date.now());
-        found.push(...page.agents.map(({ agent_id }) => agent_id));
-        after = page.next;
+      let displaced: number | undefined;
+      for (let query: Record<string, string> | undefined = { state: 'pending', page_size: '100' }; query; ) {
+        const { body, headers }: Answer = await list(query);
+        agentPage.parse(body);
+        found.push(...body.agents.map(({ agent_id }: { agent_id: string }) => agent_id));
+        displaced = body.displaced;
+        query = nextQuery(headers);
       }
-      return found;
+      return { found, displaced };
     };
-    for (const id of ['oldest', 'next']) await waiting.ask(id, 'key', Date.now());
+    const ask = (agentId: string) => gate.agents.ask({ agentId, thumbprint: 'key', nowMs: Date.now() });
+    for (const id of ['oldest', 'next']) await ask(id);
     // as many have asked since as there are places
-    await table.update(keys.waitingAgents(), {
-      UpdateExpression: 'ADD asked :more',
-      ExpressionAttributeValues: { ':more': maxWaiting - 2 },
-    });
-    await waiting.ask('newest', 'key', Date.now());
-    expect((await queued()).sort()).toEqual(['newest', 'next']);
+    await table.update(keys.waitingAgents(), { add: [['asked', maxWaiting - 2]] });
+    await ask('newest');
+    expect(await queued()).toEqual({ found: ['newest', 'next'], displaced: 1 });
     expect((await show('oldest')).status).toBe(404);
     expect((await show('newest')).status).toBe(200);
     expect((await clear()).status).toBe(204);
-    expect(await queued()).toEqual([]);
+    expect(await queued()).toEqual({ found: [], displaced: 0 });
     expect((await show('newest')).status).toBe(404);
     expect((await clear()).status).toBe(204);
   });
@@ -373,8 +375,7 @@ test('agents are listed by state, page by page', async () => {
     agentPage.parse(answer.body);
     expect(gate.database.operations).toEqual(answer.body.agents.length > 0 ? ['Query', 'BatchGetItem'] : ['Query']);
     seen.push(...answer.body.agents.map(({ agent_id }: { agent_id: string }) => agent_id));
-    const [, next] = /<([^>]*)>; rel="next"/.exec(String(answer.headers.Link)) ?? [];
-    query = next === undefined ? undefined : Object.fromEntries(new URL(next).searchParams);
+    query = nextQuery(answer.headers);
   }
   expect(seen.filter((id) => id.startsWith(prefix))).toEqual(['a', 'B', 'C'].map((name) => `${prefix}-${name}`));
   const { body } = await list({ state: 'blocked', after });
@@ -439,7 +440,7 @@ describe('a proof of possession', () => {
     expect(refusalOf(await ask({ agent_id: 'another name' }))).toEqual(missing);
     expect((await show(agent.thumbprint)).body.proof_required).toBe(true);
     expect((await ask({}, { DPoP: await signProof(agent, { url: `${baseUrl}/api/pat/issue` }) })).status).toBe(200);
-    await gate.agents.unbind(agent.thumbprint);
+    await gate.agents.unbind(operator, { agentId: agent.thumbprint });
     expect((await ask()).status).toBe(200);
   });
 
@@ -506,7 +507,7 @@ describe('an agent_id that several keys use', () => {
     for (const pat of pats) expect((await run(pat, steps)).status).toBe(200);
     expect(agentWithUsage.parse((await show(names[1])).body)).toMatchObject({ agent_id: names[1], state: 'active' });
 
-    await gate.agents.revoke(names[1], Date.now());
+    await gate.agents.revoke(operator, { agentId: names[1] });
     expect(await Promise.all(pats.map(async (pat) => (await run(pat, steps)).status))).toEqual([200, 401, 200, 200, 401, 200]);
     expect((await run(await issued(second), steps)).status).toBe(200);
   });

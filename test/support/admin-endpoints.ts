@@ -4,8 +4,9 @@ import { createAction as approveAgent } from '../../functions/approve-agent.ts';
 import { createAction as blockAgent } from '../../functions/block-agent.ts';
 import { createAction as changeIntents } from '../../functions/change-intents.ts';
 import { createAction as clearWaitingAgents } from '../../functions/clear-waiting-agents.ts';
-import { openAgents } from '../../functions/core/activity/agent.ts';
+import { openAgents } from '../../functions/core/activity/agents.ts';
 import { openExecutionStats } from '../../functions/core/activity/stats.ts';
+import { operator } from '../../functions/core/admin/admin.ts';
 import { openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
@@ -171,7 +172,7 @@ export const cases: Partial<Record<Endpoint['name'], Case>> = {
     open: unblockAgent,
     prepare: async (world) => {
       const prepared = await newAgent(world);
-      await world.agents.block(prepared.path?.agent_id ?? '', 'Too many calls', Date.now());
+      await world.agents.block(operator, { agentId: prepared.path?.agent_id ?? '' }, 'Too many calls');
       return prepared;
     },
     entry: { kind: 'agent', action: 'unblock' },
@@ -180,7 +181,10 @@ export const cases: Partial<Record<Endpoint['name'], Case>> = {
   'clear-waiting-agents': {
     open: clearWaitingAgents,
     // what the entry is about
-    prepare: async () => ({ path: { agent_id: 'pending' }, query: { state: 'pending' } }),
+    prepare: async ({ agents }) => {
+      await agents.ask({ agentId: `agent-${++count}`, thumbprint: `thumbprint-${count}`, nowMs: Date.now() });
+      return { path: { agent_id: 'pending' }, query: { state: 'pending' } };
+    },
     entry: { kind: 'agent', action: 'clear' },
     isFullAdminsOnly: true,
   },

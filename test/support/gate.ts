@@ -4,7 +4,7 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { CompactSign, exportJWK, generateKeyPair } from 'jose';
 import { startKms } from '../../bin/local/kms.ts';
 import { startSecrets } from '../../bin/local/secrets.ts';
-import { openAgents } from '../../functions/core/activity/agent.ts';
+import { openAgents } from '../../functions/core/activity/agents.ts';
 import { openPolicyArchive } from '../../functions/core/activity/policy-archive.ts';
 import { openRefreshTokens } from '../../functions/core/activity/refresh-tokens.ts';
 import { openSignIns } from '../../functions/core/activity/sign-ins.ts';

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
-import { type BindRequest, isBlocked, openAgents, type Presented } from '../../functions/core/activity/agent.ts';
+import { isBlocked, type Presented } from '../../functions/core/activity/agent.ts';
+import { openAgents } from '../../functions/core/activity/agents.ts';
+import type { BindRequest } from '../../functions/core/activity/bind.ts';
+import { operator } from '../../functions/core/admin/admin.ts';
 import { openFeedState } from '../../functions/core/search/opensearch/feed-state.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import type { Table } from '../../functions/core/table/table.ts';
@@ -18,11 +21,9 @@ async function issue(table: Table, { thumbprint, hasProof = false, mustBeKnown =
   return (await agents.bind(request, seen))?.generation;
 }
 
-/** Where in the order of what took effect a caller's first or last operation of this kind stands. */
+/** Where in the order of what took effect a caller's first operation of this kind stands: a transaction is named by how many items it writes. */
 const firstOf = ({ log }: End, caller: number, label: string) =>
   log.findIndex((one) => one.caller === caller && one.label.startsWith(label));
-const lastOf = ({ log }: End, caller: number, label: string) =>
-  log.findLastIndex((one) => one.caller === caller && one.label.startsWith(label));
 
 const records = (table: MemoryTable, prefix: string) => table.items().filter(({ pk }) => pk.startsWith(prefix));
 
@@ -65,9 +66,9 @@ const among = (
 });
 
 const find = (end: End) => openAgents(end.table).find('agent');
-const block: Act = async (table) => (await openAgents(table).block('agent', 'why', Date.now())).block;
-const unblock: Act = (table) => openAgents(table).unblock('agent', Date.now());
-const unbind: Act = (table) => openAgents(table).unbind('agent');
+const block: Act = async (table) => (await openAgents(table).block(operator, { agentId: 'agent' }, 'why')).block;
+const unblock: Act = (table) => openAgents(table).unblock(operator, { agentId: 'agent' });
+const unbind: Act = (table) => openAgents(table).unbind(operator, { agentId: 'agent' });
 const ask =
   (thumbprint = 'key'): Act =>
   async (table) => {
@@ -77,7 +78,7 @@ const ask =
 const approve =
   (thumbprint = 'key'): Act =>
   async (table) =>
-    (await openAgents(table).approve('agent', thumbprint, Date.now()))?.generation;
+    (await openAgents(table).approve(operator, { agentId: 'agent', thumbprint }))?.generation;
 
 /** An agent waits, and another one, so that a place that is given back twice is missed. */
 const askedBeside: Act = async (table) => {
@@ -103,7 +104,7 @@ const proofs = among(
     before: issue,
     callers: [(table) => issue(table, { hasProof: true }), (table) => issue(table)],
     check: (end) => {
-      const [withProof, without] = [lastOf(end, 0, 'update AGENT#'), lastOf(end, 1, 'update AGENT#')];
+      const [withProof, without] = [firstOf(end, 0, 'transact'), firstOf(end, 1, 'update AGENT#')];
       if (answerOf(end.outcomes[0]) && answerOf(end.outcomes[1]))
         assert.ok(without < withProof, 'a PAT was issued without a proof after one with a proof');
     },
@@ -117,10 +118,9 @@ const twoNames = among(
   {
     before: async (table) => {
       const agents = openAgents(table);
-      for (const agentId of ['agent', 'other']) {
+      for (const agentId of ['agent', 'other'])
         await agents.bind({ ...presented('key', agentId), hasProof: false, mustBeKnown: false }, { agent: undefined, key: undefined });
-        await agents.block(agentId, 'why', Date.now());
-      }
+      for (const agentId of ['agent', 'other']) await agents.block(operator, { agentId }, 'why');
     },
     callers: [unblock],
     check: async ({ table }) =>
@@ -144,7 +144,7 @@ const blockedAgain = among(
     check: async (end) => {
       const agent = await find(end);
       const seen = firstOf(end, 0, 'get AGENT#');
-      const blocking = firstOf(end, 1, 'put AGENTS#blocked');
+      const blocking = firstOf(end, 1, 'transact 5');
       if (answerOf(end.outcomes[1]) && seen < blocking) assert.ok(agent?.block, 'a block that came later was lifted');
       if (end.isUndisturbed && agent) assert.ok(agent.block, 'something is left of an agent that had no PAT');
     },
@@ -252,7 +252,7 @@ const revokedWaiting = among(
   'I1: nobody is approved by a revocation',
   { faults: 1 },
   {
-    callers: [ask(), async (table) => (await openAgents(table).revoke('agent', Date.now()))?.generation],
+    callers: [ask(), async (table) => (await openAgents(table).revoke(operator, { agentId: 'agent' }))?.generation],
     check: async (end) => assert.equal((await find(end))?.generation, undefined, 'an agent that waits was approved by its revocation'),
   },
 );
@@ -319,7 +319,7 @@ const removedTwice = among(
     ],
     check: async (end) => {
       const issued = answerOf(end.outcomes[1]);
-      const isSeenBefore = firstOf(end, 0, 'get AGENT#') < firstOf(end, 1, 'update AGENT#');
+      const isSeenBefore = firstOf(end, 0, 'get AGENT#') < firstOf(end, 1, 'transact 5');
       if (issued && isSeenBefore) assert.equal((await find(end))?.generation, issued, 'a removal took the id from another key');
     },
   },

@@ -6,7 +6,7 @@ import { p256 } from '@noble/curves/nist.js';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { Context } from 'aws-lambda';
-import { openAgents } from '../../functions/core/activity/agent.ts';
+import { openAgents } from '../../functions/core/activity/agents.ts';
 import { openPolicyArchive } from '../../functions/core/activity/policy-archive.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { type Action, serve } from '../../functions/core/http/serve.ts';

@@ -1,5 +1,9 @@
-import { keys } from '../table/keys.ts';
-import type { Item, Table } from '../table/table.ts';
+import type { Admin } from '../admin/admin.ts';
+import type { ChangeLog, Read } from '../registry/change-log.ts';
+import type { Condition } from '../table/expression.ts';
+import { type Key, keys } from '../table/keys.ts';
+import { backOff, conflictMs, type Item, type Table, tooManyChanges, type Write } from '../table/table.ts';
+import { type AgentItem, changeOf, idOfKey, noChange, type Presented, type WaitingItem } from './agent.ts';
 
 /** How many agents may wait for approval at a time: one more takes the place of the one that has waited longest. */
 export const maxWaiting = 1_000;
@@ -7,88 +11,129 @@ export const maxWaiting = 1_000;
 /** How long an agent waits for approval before it is forgotten, in seconds. */
 export const waitSeconds = 7 * 24 * 3_600;
 
-/** An agent_id and a key that wait for approval. Several keys may wait under one id: waiting binds nothing. */
-export interface WaitingItem extends Item {
-  agent_id: string;
-  /** RFC 7638 thumbprint of the key */
-  thumbprint: string;
-  /** milliseconds since the epoch */
-  first_seen: number;
-  /** its place in the queue */
-  place: number;
-  /** seconds since the epoch */
-  expires_at: number;
+/** What is known of the queue as a whole. */
+interface QueueItem extends Item {
+  /** how many have ever asked */
+  asked?: number;
+  /** those with smaller numbers do not wait any more */
+  cleared?: number;
+  /** how many of those who waited had to make room since then */
+  displaced?: number;
 }
 
-/** The queue of agents that wait for approval: a ring of {@link maxWaiting} places, so that nobody who asks can make it grow. */
-export function openWaitingAgents(table: Table) {
-  const alive = (items: (WaitingItem | undefined)[], nowMs: number) =>
-    items.filter((item): item is WaitingItem => item !== undefined && item.expires_at > nowMs / 1000);
+const placeOf = (number: number): Key => keys.waitingPlace(number % maxWaiting);
 
-  /** A page of places, and who is still waiting there. */
-  async function readPlaces(after: string | undefined, count: number, nowMs: number) {
-    const { items, lastKey } = await table.query<WaitingItem>(keys.waitingPlace(0).pk, {
-      ...(after !== undefined && { range: 'sk > :after', ExpressionAttributeValues: { ':after': after } }),
-      Limit: count,
-    });
-    const found =
-      items.length > 0 ? await table.getAll<WaitingItem>(items.map((item) => keys.waiting(item.agent_id, item.thumbprint))) : [];
-    const agents = alive(found, nowMs).filter(({ place }) => items.some((item) => item.sk === keys.waitingPlace(place).sk));
-    return { items, agents, next: lastKey?.sk };
+const places = placeOf(0).pk;
+
+/** Whether a request for approval still counts. */
+export const isWaiting = (wait: WaitingItem | undefined, queue: QueueItem | undefined, nowMs: number): boolean =>
+  wait !== undefined && wait.expires_at > nowMs / 1000 && wait.number >= (queue?.cleared ?? 0);
+
+/**
+ * What ends the waiting of a key under an id, or makes sure that it does not wait. Its place goes with it, as long as it counts: later,
+ * somebody else may have that.
+ */
+export function endWaiting(agentId: string, thumbprint: string, wait: WaitingItem | undefined, counts = false): Write[] {
+  const key = keys.waiting(agentId, thumbprint);
+  if (!wait) return [{ check: key, when: [['absent', 'pk']] }];
+  const when: Condition[] = [['=', 'number', wait.number]];
+  return [{ delete: key, when }, ...(counts ? [{ delete: placeOf(wait.number), when }] : [])];
+}
+
+/**
+ * The queue of agents that wait for approval: a ring of {@link maxWaiting} places, so that nobody who asks can make it grow. Who waits has
+ * a record and, as a copy of it, a place.
+ */
+export function openWaitingAgents(table: Table, log: Pick<ChangeLog, 'change'>) {
+  const readQueue = () => table.get<QueueItem>(keys.waitingAgents());
+
+  /** Puts an agent in the queue. @returns whether that is settled: if not, others came before it */
+  async function tryToAsk({ agentId, thumbprint, nowMs }: Presented): Promise<boolean> {
+    const key = keys.waiting(agentId, thumbprint);
+    const [agent, wait, queue] = await table.getAll<AgentItem & WaitingItem & QueueItem>([keys.agent(agentId), key, keys.waitingAgents()]);
+    if (agent?.generation !== undefined || agent?.block !== undefined || isWaiting(wait, queue, nowMs)) return true;
+    const number = queue?.asked ?? 0;
+    const before = await table.get<WaitingItem>(placeOf(number));
+    const displaced = before && isWaiting(before, queue, nowMs) ? before : undefined;
+    // it has been given that place meanwhile
+    if (displaced?.thumbprint === thumbprint && keys.agent(displaced.agent_id).pk === key.pk) return true;
+    const asked = { agent_id: agentId, thumbprint, first_seen: nowMs, number, expires_at: Math.floor(nowMs / 1000) + waitSeconds };
+    const outcome = await table.transact([
+      {
+        update: keys.waitingAgents(),
+        set: { asked: number + 1 },
+        add: displaced ? [['displaced', 1]] : [],
+        when: [queue ? ['=', 'asked', number] : ['absent', 'asked']],
+      },
+      {
+        check: keys.agent(agentId),
+        when: [
+          ['absent', 'generation'],
+          ['absent', 'block'],
+        ],
+      },
+      { put: { ...key, ...asked }, when: [wait ? ['=', 'number', wait.number] : ['absent', 'pk']] },
+      { put: { ...placeOf(number), ...asked } },
+      idOfKey(thumbprint, agentId, asked.expires_at),
+      ...(displaced ? leave(displaced) : []),
+    ]);
+    return outcome === true;
   }
+
+  /** What is left of somebody whose place is taken. */
+  const leave = ({ agent_id, thumbprint, number }: WaitingItem): Write[] => [
+    { delete: keys.waiting(agent_id, thumbprint), when: [['=', 'number', number]] },
+    { delete: keys.idOfKey(thumbprint, agent_id) },
+  ];
 
   return {
     /** Puts an agent in the queue, at the cost of the one that has waited longest if the queue is full. One that waits already stays where it is. */
-    async ask(agentId: string, thumbprint: string, nowMs: number): Promise<void> {
-      const key = keys.waiting(agentId, thumbprint);
-      if (alive([await table.get<WaitingItem>(key)], nowMs).length > 0) return;
-      const counted = await table.update<{ asked: number }>(keys.waitingAgents(), {
-        UpdateExpression: 'ADD asked :one',
-        ExpressionAttributeValues: { ':one': 1 },
-        ReturnValues: 'ALL_NEW',
-      });
-      const place = (counted ? counted.asked : 0) % maxWaiting;
-      const agent = { agent_id: agentId, thumbprint, first_seen: nowMs, place, expires_at: Math.floor(nowMs / 1000) + waitSeconds };
-      const before = await table.get<WaitingItem>(keys.waitingPlace(place));
-      await table.put({ ...keys.idOfKey(thumbprint, agentId), agent_id: agentId, expires_at: agent.expires_at });
-      await table.put({ ...keys.waitingPlace(place), ...agent });
-      if (before) await table.delete(keys.waiting(before.agent_id, before.thumbprint));
-      await table.put({ ...key, ...agent });
+    async ask(presented: Presented): Promise<void> {
+      const { pause = backOff } = table;
+      const endMs = performance.now() + conflictMs;
+      for (let attempt = 0; ; attempt++) {
+        const startMs = performance.now();
+        if (await tryToAsk(presented)) return;
+        if (performance.now() >= endMs) throw tooManyChanges();
+        await pause(attempt, performance.now() - startMs);
+      }
     },
 
     /** The keys that wait under an agent_id. */
-    async find(agentId: string, nowMs: number): Promise<WaitingItem[]> {
+    async find(agentId: string, nowMs = Date.now()): Promise<WaitingItem[]> {
       const { pk, sk } = keys.waiting(agentId, '');
-      const { items } = await table.query<WaitingItem>(pk, {
-        range: 'sk > :waits',
-        ExpressionAttributeValues: { ':waits': sk },
-        Limit: 100,
-      });
-      return alive(items, nowMs);
+      const [queue, { items }] = await Promise.all([readQueue(), table.query<WaitingItem>(pk, { range: ['>', sk], limit: 100 })]);
+      return items.filter((wait) => isWaiting(wait, queue, nowMs));
     },
 
-    /** Ends the waiting of one agent. */
-    remove: (agentId: string, thumbprint: string): Promise<boolean> => table.delete(keys.waiting(agentId, thumbprint)),
+    /** Whether a key waits under an id, and what ends that: part of the plan of a change. */
+    async end(read: Read, agentId: string, thumbprint: string): Promise<{ wait: WaitingItem | undefined; writes: Write[] }> {
+      const [wait, queue] = await read<WaitingItem & QueueItem>([keys.waiting(agentId, thumbprint), keys.waitingAgents()]);
+      const counts = isWaiting(wait, queue, Date.now());
+      return { wait: counts ? wait : undefined, writes: endWaiting(agentId, thumbprint, wait, counts) };
+    },
 
-    /** A page of those who wait; it may hold fewer than `count` although more follow. */
+    /**
+     * A page of those who wait; it may hold fewer than `count` although more follow.
+     * @returns `displaced`: how many had to make room for others since the queue was last cleared
+     */
     async list(after: string | undefined, count: number, nowMs: number) {
-      const { agents, next } = await readPlaces(after, count, nowMs);
-      return { agents, ...(next !== undefined && { next }) };
+      const range = after === undefined ? {} : ({ range: ['>', after] } as const);
+      const [queue, { items, lastKey }] = await Promise.all([readQueue(), table.query<WaitingItem>(places, { ...range, limit: count })]);
+      const agents = items.filter((wait) => isWaiting(wait, queue, nowMs));
+      return { agents, displaced: queue?.displaced ?? 0, ...(lastKey && { next: lastKey.sk }) };
     },
 
-    /** Removes everybody who waits. */
-    async clear(nowMs: number): Promise<number> {
-      let removed = 0;
-      for (let after: string | undefined = ''; after !== undefined; ) {
-        const page = await readPlaces(after || undefined, 100, nowMs);
-        const waiting = page.items.map((item) => keys.waiting(item.agent_id, item.thumbprint));
-        // one that has asked again may have had two places
-        const distinct = new Map(waiting.map((key) => [`${key.pk} ${key.sk}`, key])).values();
-        await table.deleteAll([...distinct, ...page.items.map(({ place }) => keys.waitingPlace(place))]);
-        removed += page.agents.length;
-        after = page.next;
-      }
-      return removed;
-    },
+    /** Ends the waiting of everybody who has asked, all at once: what is kept of them counts no more, and expires. */
+    clear: (by: Admin): Promise<void> =>
+      log.change(by, async (read) => {
+        const [queue] = await read<QueueItem>([keys.waitingAgents()]);
+        const { items, lastKey } = await table.query<WaitingItem>(places);
+        if (!lastKey && !items.some((wait) => isWaiting(wait, queue, Date.now()))) return noChange(undefined);
+        const start = { update: keys.waitingAgents(), set: { cleared: queue?.asked, displaced: 0 } };
+        return changeOf('clear', 'pending', undefined, [start]);
+      }),
   };
 }
+
+export type WaitingAgents = ReturnType<typeof openWaitingAgents>;

@@ -1,12 +1,14 @@
 import type * as z from 'zod';
 import { agentNames, isAgentId, noAgentId } from '../../../schemas/agent.ts';
 import { foldName } from '../../../schemas/text.ts';
-import { type Agents, type FoundAgent, noSuchAgent } from '../activity/agent.ts';
-import { requireFullAdmin } from '../admin/admin.ts';
+import type { FoundAgent } from '../activity/agent.ts';
+import { noSuchAgent } from '../activity/agent-refusals.ts';
+import type { Agents } from '../activity/agents.ts';
+import type { NamedAgent } from '../activity/find-agents.ts';
+import { type Admin, requireFullAdmin } from '../admin/admin.ts';
 import type { VerifyAdmin } from '../admin/verify-admin.ts';
 import { type ApiError, invalidParameter } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
-import type { AdminChange, History } from '../registry/history.ts';
 
 /**
  * The agent that a request names: by the id in its path, or by the query parameters `agent_id` and `key_thumbprint` if the path has
@@ -16,7 +18,7 @@ import type { AdminChange, History } from '../registry/history.ts';
 export async function requireAgent(
   request: ApiRequest,
   agents: Pick<Agents, 'resolve'>,
-  { thumbprint: inBody, mayBeNew }: { thumbprint?: string | undefined; mayBeNew?: true | undefined } = {},
+  { thumbprint: inBody, mayBeNew }: Omit<NamedAgent, 'agentId'> = {},
 ): Promise<FoundAgent> {
   const inPath = request.pathParameter('agent_id');
   const { agent_id: inQuery, key_thumbprint: thumbprint = inBody } = request.query(agentNames);
@@ -33,32 +35,29 @@ export async function requireAgent(
 export interface AgentDeps {
   verifyAdmin: VerifyAdmin;
   agents: Agents;
-  history: Pick<History, 'around'>;
 }
 
 interface AgentChange<T, B> {
-  action: AdminChange['action'];
   /** of the body, if there is one */
   input?: z.ZodType<B & { key_thumbprint?: string | undefined }>;
-  /** whether the agent may be one that has not asked for anything yet */
-  mayBeNew?: true;
+  mayBeNew?: NamedAgent['mayBeNew'];
   /** what is done; returns something falsy if there was nothing to change */
-  change(agent: FoundAgent, body: B): Promise<T>;
+  change(by: Admin, agent: FoundAgent, body: B): Promise<T>;
   /** the refusal in that case */
   missing?: () => ApiError;
 }
 
-/** Changes an agent for an admin, and enters that in the history. */
+/** Changes an agent for an admin. */
 export async function changeAgent<T, B = object>(
-  { verifyAdmin, agents, history }: AgentDeps,
+  { verifyAdmin, agents }: AgentDeps,
   request: ApiRequest,
-  { action, input, mayBeNew, change, missing = noSuchAgent }: AgentChange<T, B>,
+  { input, mayBeNew, change, missing = noSuchAgent }: AgentChange<T, B>,
 ): Promise<NonNullable<T>> {
   const admin = await verifyAdmin(request);
   requireFullAdmin(admin);
   const body = input && request.body(input);
   const agent = await requireAgent(request, agents, { thumbprint: body?.key_thumbprint, mayBeNew });
-  const result = await history.around(admin, { kind: 'agent', id: agent.agentId, action }, () => change(agent, body as B));
+  const result = await change(admin, agent, body as B);
   if (!result) throw missing();
   return result;
 }

@@ -1,5 +1,6 @@
 import type { PatClaims } from '../../../schemas/pat.ts';
-import { agentBlocked, isBlocked, isRevoked, type Standing } from '../activity/agent.ts';
+import { isBlocked, isRevoked, type Standing } from '../activity/agent.ts';
+import { agentBlocked } from '../activity/agent-refusals.ts';
 import { ApiError } from '../api-error.ts';
 import { bearerToken, invalidToken } from '../http/bearer.ts';
 import type { ApiRequest } from '../http/request.ts';

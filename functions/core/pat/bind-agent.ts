@@ -1,12 +1,6 @@
-import {
-  type Agents,
-  agentBlockedAtIssue,
-  agentIdTaken,
-  type BoundAgent,
-  isBlocked,
-  type Standing,
-  sharedIdOf,
-} from '../activity/agent.ts';
+import { type BoundAgent, isBlocked, type Standing, sharedIdOf } from '../activity/agent.ts';
+import { agentBlockedAtIssue, agentIdTaken } from '../activity/agent-refusals.ts';
+import type { Agents } from '../activity/agents.ts';
 import { ApiError, unavailable } from '../api-error.ts';
 import { invalidSignature } from './refusals.ts';
 

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { isRevoked, openAgents } from '../../../../functions/core/activity/agent.ts';
+import { isRevoked } from '../../../../functions/core/activity/agent.ts';
+import { openAgents } from '../../../../functions/core/activity/agents.ts';
 import { openUsedJtis } from '../../../../functions/core/activity/used-jti.ts';
+import { operator } from '../../../../functions/core/admin/admin.ts';
 import type { Table } from '../../../../functions/core/table/table.ts';
 import { bindAgent } from '../../../support/bind-agent.ts';
 import { connectTable } from '../../../support/connect-table.ts';
@@ -45,7 +47,7 @@ describe.each(['dropBefore', 'dropAfter', 'duplicate'] as const)('with the fault
     const agents = openAgents(distant);
     const { generation: gen } = (await bindAgent(distant, `revoked ${fault}`, 'key', 1)) ?? { generation: '' };
     proxy.next.push(fault);
-    expect(isRevoked(await agents.revoke(`revoked ${fault}`, 2), { gen })).toBe(true);
+    expect(isRevoked(await agents.revoke(operator, { agentId: `revoked ${fault}` }), { gen })).toBe(true);
     expect(isRevoked(await agents.find(`revoked ${fault}`), { gen })).toBe(true);
   });
 });

@@ -1,0 +1,56 @@
+import { ApiError } from '../api-error.ts';
+import type { WaitingItem } from './agent.ts';
+
+export const agentIdTaken = () =>
+  new ApiError('POLICY_REJECTED', 'The agent_id belongs to another key. Sign with that key, or choose another agent_id.', {
+    details: { reason: 'agent_id_bound' },
+  });
+
+const blockedMessage =
+  'The operators of this gate have blocked this agent, under every agent_id and PAT of its key. Only they can lift the block: stop, and ask them.';
+
+/** 403 at issue. */
+export const agentBlockedAtIssue = () => new ApiError('POLICY_REJECTED', blockedMessage, { details: { reason: 'agent_blocked' } });
+
+/** 403 at execution. */
+export const agentBlocked = () => new ApiError('FORBIDDEN', blockedMessage, { details: { reason: 'agent_blocked' } });
+
+export const isBlockedAlready = () =>
+  new ApiError('CONFLICT', 'The agent is blocked. Lift the block first: DELETE /api/agents/{agent_id}/block.', {
+    details: { reason: 'agent_blocked' },
+  });
+
+export const otherKey = () =>
+  new ApiError('CONFLICT', 'The agent_id belongs to another key. Leave out key_thumbprint, or name the agent_id of that key.', {
+    details: { reason: 'other_key' },
+  });
+
+export const severalIds = (ids: string[]) =>
+  new ApiError('CONFLICT', 'This key has several agent_ids, see details.agent_ids. Name one of them in the query parameter agent_id.', {
+    details: { reason: 'several_ids', agent_ids: ids },
+  });
+
+const severalKeys = (asked: WaitingItem[]) =>
+  new ApiError(
+    'CONFLICT',
+    'Several keys wait for approval under this agent_id, see details.key_thumbprints. Name one of them in the query parameter key_thumbprint.',
+    { details: { reason: 'several_keys', key_thumbprints: asked.map(({ thumbprint }) => thumbprint) } },
+  );
+
+/** @throws ApiError CONFLICT if several keys wait, so that none is meant */
+export function onlyOne(asked: WaitingItem[]): WaitingItem | undefined {
+  if (asked.length > 1) throw severalKeys(asked);
+  return asked[0];
+}
+
+export const noSuchAgent = () =>
+  new ApiError('NOT_FOUND', 'No PAT has been issued to an agent of this agent_id. Check the agent_id, percent-encoded as UTF-8.');
+
+export const noSuchBlock = () =>
+  new ApiError('NOT_FOUND', 'No agent of this agent_id is blocked. Check the agent_id, percent-encoded as UTF-8.');
+
+export const noSuchRequest = () =>
+  new ApiError(
+    'NOT_FOUND',
+    'No agent of this agent_id waits for approval. Name its key in the query parameter key_thumbprint to approve it before it asks.',
+  );

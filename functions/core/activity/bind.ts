@@ -1,0 +1,66 @@
+import { keys } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
+import { newUlid } from '../ulid.ts';
+import {
+  type AgentKeyItem,
+  agentLifeSeconds,
+  asSeen,
+  type BoundAgent,
+  lifeFrom,
+  listActive,
+  type Presented,
+  type Standing,
+} from './agent.ts';
+import { endWaiting } from './waiting-agents.ts';
+
+export interface BindRequest extends Presented {
+  hasProof: boolean;
+  /** the id must have been issued PATs before, or be approved */
+  mustBeKnown: boolean;
+}
+
+/** Whether it has to be written down that no PAT is issued to the key without a proof from now on. */
+const lacksProof = (key: AgentKeyItem | undefined, nowMs: number): boolean =>
+  !key?.proof || (key.expires_at ?? 0) <= nowMs / 1000 + agentLifeSeconds / 2;
+
+/**
+ * Binds the id to the key as one transaction, if what was seen of them still holds; or records another issue to it as one update.
+ * @returns undefined if the id belongs to another key, is blocked, needs a proof or an approval, or has changed since it was seen
+ */
+export async function bind(
+  table: Table,
+  { agentId, thumbprint, nowMs, hasProof, mustBeKnown }: BindRequest,
+  { agent, key, wait, isWaiting }: Standing,
+): Promise<BoundAgent | undefined> {
+  const isBound = agent?.thumbprint === thumbprint;
+  if (agent?.block !== undefined || (agent?.thumbprint !== undefined && !isBound) || (mustBeKnown && !isBound)) return undefined;
+  const { expires_at, listed_until } = lifeFrom(nowMs);
+  const issued = { last_issue: nowMs, expires_at, ...(hasProof && { proof: true as const }) };
+  if (isBound && (agent.listed_until ?? 0) >= expires_at && !(hasProof && lacksProof(key, nowMs))) {
+    const renewed = await table.update<BoundAgent>(keys.agent(agentId), {
+      set: issued,
+      setOnce: { first_seen: nowMs },
+      when: [['absent', 'block'], ['=', 'thumbprint', thumbprint], ...(hasProof ? [] : [['absent', 'proof'] as const])],
+    });
+    return renewed || undefined;
+  }
+  if (!hasProof && agent?.proof) return undefined;
+  const { agent_id = agentId, generation = newUlid(), first_seen = nowMs } = agent ?? {};
+  const bound = { agent_id, thumbprint, generation, first_seen, listed_until, ...issued };
+  const proof = { proof: true, expires_at };
+  const outcome = await table.transact([
+    { update: keys.agent(agentId), set: bound, when: asSeen(agent) },
+    ...listActive(agent_id, thumbprint, listed_until),
+    hasProof
+      ? { update: keys.agentKey(thumbprint), set: proof, when: [['absent', 'blocked_by']] }
+      : {
+          check: keys.agentKey(thumbprint),
+          when: [
+            ['absent', 'blocked_by'],
+            ['absent', 'proof'],
+          ],
+        },
+    ...endWaiting(agentId, thumbprint, wait, isWaiting),
+  ]);
+  return outcome === true ? { ...keys.agent(agentId), ...agent, ...bound } : undefined;
+}
