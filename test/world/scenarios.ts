@@ -8,18 +8,13 @@ import { runOnce } from '../../functions/core/idempotency/run-once.ts';
 import { openCounterItems } from '../../functions/core/limit/counter-item.ts';
 import { countCalls, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { callableUntilMs, emptyWindow, longestCountMs, slotOf } from '../../functions/core/limit/window.ts';
-import { openIntents } from '../../functions/core/registry/intents.ts';
-import { countMembers, listMembers } from '../../functions/core/registry/members.ts';
-import { openServices } from '../../functions/core/registry/services.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
-import { intentOf, serviceNamed } from '../support/records.ts';
 import { agentScenarios } from './agent-scenarios.ts';
 import type { Caller, Scenario } from './explore.ts';
 import { handlerScenarios } from './handler-scenarios.ts';
-import type { MemoryTable } from './memory-table.ts';
 import { answerOf, codeOf, codesOf, times, valuesOf } from './outcomes.ts';
-import { recordScenarios } from './record-scenarios.ts';
+import { registryScenarios } from './registry-scenarios.ts';
 import { searchScenarios } from './search-scenarios.ts';
 import { signInScenarios } from './sign-in-scenarios.ts';
 
@@ -371,219 +366,6 @@ const stopped: Scenario = {
   },
 };
 
-/** The live services that have a name. */
-async function holdersOf(table: Caller['table'], ids: readonly string[], name: string): Promise<string[]> {
-  const found = await Promise.all(ids.map((id) => openServices(table).find(id)));
-  return found.filter((service) => service?.service_name === name).map((service) => service?.service_id ?? '');
-}
-
-const idsIn = (table: { items(): Record<string, unknown>[] }): string[] =>
-  table
-    .items()
-    .filter(({ kind, deleted_at }) => kind === 'service' && deleted_at === undefined)
-    .map(({ service_id }) => String(service_id));
-
-/** Every live service holds the claim of its name. */
-async function requireNamed(table: MemoryTable): Promise<void> {
-  for (const id of idsIn(table)) {
-    const name = (await openServices(table).find(id))?.service_name;
-    if (name === undefined) continue;
-    const claim = await table.get<{ service_id: string } & Record<string, unknown>>(keys.serviceName(name));
-    assert.equal(claim?.service_id, id, `the name ${name} of a live service is free for others`);
-  }
-}
-
-/** Two services are created with one name while a third gives it up. */
-const named: Scenario = {
-  name: 'create, rename and delete around one name',
-  promise: 'I2, I3: no two live services have one name, and no acknowledged write is lost',
-  budget: { faults: 1 },
-  prepare: async (table) => {
-    const holder = await openServices(table).create(serviceNamed('Name'));
-    return {
-      callers: [
-        async ({ table: own }) => (await openServices(own).create(serviceNamed('name '))).service_id,
-        async ({ table: own }) => (await openServices(own).replace(holder.service_id, serviceNamed('Other'), () => true))?.service_id,
-        async ({ table: own }) => openServices(own).remove(holder.service_id, () => true),
-      ],
-      check: async ({ outcomes, table: end }) => {
-        const [created] = outcomes;
-        for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
-        await requireAnnounced(end);
-        await requireNamed(end);
-        const removed = outcomes[2];
-        if (answerOf(removed) === true)
-          assert.equal(await openServices(end).find(holder.service_id), undefined, 'a service that was deleted is there again');
-        const ids = idsIn(end);
-        assert.ok(
-          (await holdersOf(end, ids, 'Name')).length + (await holdersOf(end, ids, 'name ')).length <= 1,
-          'two services have one name',
-        );
-        if (answerOf(created) !== undefined)
-          assert.ok(ids.includes(String(answerOf(created))), 'a service was acknowledged and is not there');
-      },
-    };
-  },
-};
-
-/** A name whose service is gone, though its claim was never given up, is wanted by two. */
-const takenOver: Scenario = {
-  name: 'two takers of a dead name',
-  promise: 'I3: a dead claim is taken over once',
-  budget: { faults: 1 },
-  prepare: async (table) => {
-    const gone = await openServices(table).create(serviceNamed('Name'));
-    await table.put({ ...keys.service(gone.service_id), ...gone, deleted_at: Date.now() });
-    return {
-      callers: times(
-        3,
-        () =>
-          async ({ table: own }: Caller) =>
-            (await openServices(own).create(serviceNamed('Name'))).service_id,
-      ),
-      check: async ({ outcomes, table: end, isUndisturbed }) => {
-        for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
-        const holders = await holdersOf(end, idsIn(end), 'Name');
-        assert.ok(holders.length <= 1, 'two services have one name');
-        if (isUndisturbed) assert.equal(holders.length, 1, 'nobody got a name that was free');
-      },
-    };
-  },
-};
-
-/** A service is renamed twice; the name in between is wanted by another afterwards. */
-const renamed: Scenario = {
-  name: 'the name between two renames',
-  promise: 'I2: a name that a service gives up is free at once',
-  budget: { faults: 1 },
-  prepare: async (table) => {
-    const { service_id } = await openServices(table).create(serviceNamed('First'));
-    return {
-      callers: [
-        async ({ table: own }) => {
-          const services = openServices(own);
-          for (const name of ['Second', 'Third']) await services.replace(service_id, serviceNamed(name), () => true);
-          await services.create(serviceNamed('Second'));
-        },
-        async ({ table: own }) => openServices(own).setCredential(service_id, undefined, () => true),
-      ],
-      check: ({ outcomes, isUndisturbed }) => {
-        const codes = codesOf(outcomes);
-        if (isUndisturbed) assert.deepEqual(codes, [], 'a name that was given up was not free');
-        for (const code of codes) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
-      },
-    };
-  },
-};
-
-const uid = 'a.example:b:v1';
-
-/** What search is told of: every record that stands. */
-async function requireAnnounced(table: MemoryTable): Promise<void> {
-  for (const { pk, kind, rev, service_id, intent_uid } of table.items()) {
-    if (!/^(SERVICE|INTENT)#/.test(pk) || (kind !== 'service' && kind !== 'intent')) continue;
-    const id = String(kind === 'intent' ? intent_uid : service_id);
-    assert.ok(await table.get(keys.change({ rev: String(rev), kind, id })), `search was not told of ${kind} ${id}`);
-  }
-}
-
-/** Two writers who have read the same revision. */
-const overwritten: Scenario = {
-  name: 'two writers of one intent',
-  promise: 'I2: of writers who have read one revision, one succeeds, and what it wrote stands',
-  budget: { faults: 1, crashes: 1 },
-  prepare: async (table) => {
-    const { service_id } = await openServices(table).create(serviceNamed('Service'));
-    const read = await openIntents(table).create(service_id, intentOf(uid));
-    const described = (at: number) => intentOf(uid, { description: `Version ${at}` });
-    return {
-      callers: times(3, (at) => async ({ table: own }: Caller) => {
-        await openIntents(own).replace(uid, described(at), ({ intent }) => intent.rev === read?.rev);
-        return at;
-      }),
-      check: async ({ outcomes, table: end, isUndisturbed }) => {
-        const codes = codesOf(outcomes);
-        assert.ok(
-          codes.every((code) => ['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code)),
-          codes.join(),
-        );
-        const acknowledged = valuesOf(outcomes);
-        assert.ok(acknowledged.length <= 1, 'two writers of one revision were told that they succeeded');
-        const found = await openIntents(end).find(uid);
-        for (const at of acknowledged)
-          assert.equal(found?.intent.description, `Version ${at}`, 'a write was acknowledged and is not there');
-        if (isUndisturbed) assert.equal(acknowledged.length, 1);
-        await requireAnnounced(end);
-      },
-    };
-  },
-};
-
-/** A service is deleted while intents are created and replaced in it. */
-const deleted: Scenario = {
-  name: 'delete of a service beside its intents',
-  promise: 'I1, I2: nothing of a deleted service is live; a list holds what is there and counts it',
-  budget: { faults: 1 },
-  prepare: async (table) => {
-    const service = await openServices(table).create(serviceNamed('Service'));
-    return {
-      callers: [
-        async ({ table: own }) => openServices(own).remove(service.service_id, () => true),
-        async ({ table: own }) => (await openIntents(own).create(service.service_id, intentOf(uid)))?.intent_uid,
-      ],
-      check: async ({ outcomes, table: end, log }) => {
-        const [removed, created] = outcomes;
-        for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
-        await requireAnnounced(end);
-        const found = await openIntents(end).find(uid);
-        const isRemoved = answerOf(removed) === true;
-        if (isRemoved) assert.equal(found, undefined, 'an intent of a deleted service is live');
-        const isCreated = answerOf(created) !== undefined;
-        const at = (caller: number, label: string) => log.findIndex((one) => one.caller === caller && one.label.startsWith(label));
-        if (isCreated && isRemoved)
-          assert.ok(at(1, 'put INTENT#') < at(0, 'put SERVICE#'), 'an intent was acknowledged in a service that was deleted before');
-        if (isCreated && !isRemoved && codesOf(outcomes).length === 0) assert.ok(found, 'an intent was acknowledged and is not there');
-      },
-    };
-  },
-};
-
-/** Two writers of one uid in two services, one of them a deletion. */
-const moved: Scenario = {
-  name: 'one uid in two services',
-  promise: 'I2, I3: an intent belongs to one service, and each list and number of intents says so',
-  budget: { faults: 1, crashes: 1 },
-  prepare: async (table) => {
-    const [left, right] = [await openServices(table).create(serviceNamed('Left')), await openServices(table).create(serviceNamed('Right'))];
-    await openIntents(table).create(left.service_id, intentOf(uid));
-    // one that remembers where the intent was
-    const reader = openIntents(table);
-    await reader.find(uid);
-    return {
-      callers: [
-        async ({ table: own }) => openIntents(own).remove(uid, () => true),
-        async ({ table: own }) => (await openIntents(own).create(right.service_id, intentOf(uid)))?.intent_uid,
-      ],
-      check: async ({ outcomes, table: end }) => {
-        for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
-        const found = await openIntents(end).find(uid);
-        assert.equal((await reader.find(uid))?.service.service_id, found?.intent.service_id, 'an intent is shown in another service');
-        for (const { service_id } of [left, right]) {
-          const { intents, total } = await listMembers(end, [service_id], 0, 10);
-          const isHere = found?.intent.service_id === service_id;
-          assert.deepEqual(
-            intents.map(({ intent_uid }) => intent_uid),
-            isHere ? [uid] : [],
-            'a list shows what is not there',
-          );
-          assert.equal(total, isHere ? 1 : 0, 'a list counts what is not there');
-          assert.deepEqual(await countMembers(end, [service_id]), [total]);
-        }
-      },
-    };
-  },
-};
-
 export const scenarios: Scenario[] = [
   limited('three calls, a limit of two', { callers: 3, rate: 2, faults: 1 }),
   limited('three calls, a limit of three', { callers: 3, rate: 3, faults: 1 }),
@@ -595,18 +377,12 @@ export const scenarios: Scenario[] = [
   binding,
   replayed,
   stopped,
-  named,
-  takenOver,
-  renamed,
-  overwritten,
-  deleted,
-  moved,
   ended,
   late,
   refunded,
   dawdling,
   ...agentScenarios,
-  ...recordScenarios,
+  ...registryScenarios,
   ...handlerScenarios,
   ...searchScenarios,
   ...signInScenarios,

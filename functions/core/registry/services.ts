@@ -3,6 +3,7 @@ import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { type ServiceInput, toService } from '../../../schemas/service.ts';
 import { type Admin, operator, requireNamespace } from '../admin/admin.ts';
 import { ApiError, invalidParameter } from '../api-error.ts';
+import type { Condition } from '../table/expression.ts';
 import { keys } from '../table/keys.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import { isUlid, newUlid } from '../ulid.ts';
@@ -37,10 +38,12 @@ const nameTaken = (serviceId: string) =>
     },
   );
 
-/** Writes a service over what was read of it, its counts included, which change without its revision. */
+/** Whether a service is what was read of it, its counts included, which change without its revision. */
+const isUnchanged = (seen: ServiceRecord): Condition[] => (['rev', 'intents', 'drafts'] as const).map((name) => ['=', name, seen[name]]);
+
 const putService = (record: ServiceRecord, seen: ServiceRecord | undefined): Write => ({
   put: { ...keys.service(record.service_id), ...record },
-  when: seen ? (['rev', 'intents', 'drafts'] as const).map((name) => ['=', name, seen[name]] as const) : [['absent', 'pk']],
+  when: seen ? isUnchanged(seen) : [['absent', 'pk']],
 });
 
 /** Takes a name for a service. A service has the name exactly if its record says so: both are written at once. */
@@ -240,7 +243,7 @@ export function openServices(
             changes: [{ kind: 'service', id: serviceId, action: 'delete', digest_before: definitionDigest(seen) }],
             namespace: seen.namespace,
             writes: () => [
-              { delete: keys.service(serviceId), when: [['=', 'rev', seen.rev]] },
+              { delete: keys.service(serviceId), when: isUnchanged(seen) },
               deleteName(seen.service_name, serviceId),
               ...countInNamespace(seen.namespace, counted, growth, mostPerNamespace),
             ],
