@@ -75,3 +75,6 @@ export const changePage = z
     id: 'ChangePage',
     description: 'A page of the log, newest first. A page of a selection may be short, or empty, though a next one follows.',
   });
+
+/** The end of the log. */
+export type LogHead = z.infer<typeof changePage>['head'];
