@@ -11,10 +11,10 @@ import { tableFromEnvironment } from './core/table/table.ts';
 export function createAction(parts: FeedParts): () => Promise<void> {
   const feed = openFeed(parts);
   return async () => {
-    const progress = await feed();
-    if (!progress) return log.info('another run feeds the search collection');
-    const behind_seconds = Math.round((Date.now() - progress.asOfMs) / 1000);
-    if (progress.fill) log.info('filled a part of the search collection', { behind_seconds, intents: progress.fill.intents });
+    const result = await feed();
+    if (!result) return log.info('another run feeds the search collection');
+    const behind_seconds = Math.round(result.behindMs / 1000);
+    if (result.fill) log.info('filled a part of the search collection', { behind_seconds, intents: result.fill.intents });
     else log.info('fed the search collection', { behind_seconds });
   };
 }

@@ -9,7 +9,7 @@ import { isSnapshotDue, type SnapshotStore, saveSnapshot } from './core/search/s
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
-  source: Pick<RegistrySource, 'readAll' | 'changesSince'>;
+  source: RegistrySource;
   snapshots: SnapshotStore;
 }
 
@@ -22,15 +22,15 @@ export const createAction =
   async (): Promise<void> => {
     if (!(await isSnapshotDue(snapshots, source))) return log.info(served, { is_new: false });
     const file = temporaryIndexFile();
-    const { index, asOfMs } = await buildIndex(source, file);
+    const { index, seen } = await buildIndex(source, file);
     try {
       index.compact();
       index.close();
-      await saveSnapshot(snapshots, file, asOfMs);
+      await saveSnapshot(snapshots, file, seen);
     } finally {
       await rm(file);
     }
-    log.info(served, { is_new: true, as_of_ms: asOfMs });
+    log.info(served, { is_new: true, seq: seen.seq });
   };
 
 /** An alarm waits for this line. */

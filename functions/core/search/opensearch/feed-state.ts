@@ -1,12 +1,16 @@
+import type { Update } from '../../table/expression.ts';
 import { keys } from '../../table/keys.ts';
 import type { Table } from '../../table/table.ts';
+import type { Seen } from '../registry-source.ts';
 
 /** How far a search collection has been filled and fed. Times are in milliseconds since the epoch. */
 export interface FeedProgress {
-  /** what was announced before this moment has been written, once the collection is filled; a fill starts with its own beginning */
-  asOfMs: number;
-  /** the fill that is not complete: where it goes on (absent at its beginning), and how many intents it has written */
-  fill?: { cursor?: string | undefined; intents: number };
+  /** how far the collection has followed the log, once it is filled; a fill starts with the head */
+  seen: Seen;
+  /** services that were deleted, and when that was fed, as long as searches may not find all of their intents yet */
+  deleted?: Record<string, number>;
+  /** the fill that is not complete: where it goes on (absent at its beginning), how many intents it has written, and when it began */
+  fill?: { cursor?: string | undefined; intents: number; startMs: number };
 }
 
 /** A run that is at work. */
@@ -31,21 +35,15 @@ export function openFeedState(table: Table, collection: string, now: () => numbe
   const key = keys.feed(collection);
 
   /** Updates the state, unless a later run has begun. */
-  const update = (run: number, expression: string, values: Record<string, unknown> = {}) =>
-    table.update(key, {
-      UpdateExpression: expression,
-      ConditionExpression: 'run_number = :run',
-      ExpressionAttributeValues: { ':run': run, ...values },
-    });
+  const update = (run: number, change: Update) => table.update(key, { ...change, when: [['=', 'run_number', run]], isQuiet: true });
 
   return {
     /** Begins a run. @returns undefined if another one is at work */
     async begin(): Promise<FeedRun | undefined> {
       const item = await table.update<{ run_number: number; progress?: FeedProgress }>(key, {
-        UpdateExpression: 'SET run_number = if_not_exists(run_number, :none) + :one, busy_until = :until',
-        ConditionExpression: 'attribute_not_exists(busy_until) OR busy_until < :now',
-        ExpressionAttributeValues: { ':none': 0, ':one': 1, ':now': now(), ':until': now() + maxRunMs },
-        ReturnValues: 'ALL_NEW',
+        add: [['run_number', 1]],
+        set: { busy_until: now() + maxRunMs },
+        when: [['any', ['absent', 'busy_until'], ['<', 'busy_until', now()]]],
       });
       if (!item) return undefined;
       const number = item.run_number;
@@ -53,11 +51,11 @@ export function openFeedState(table: Table, collection: string, now: () => numbe
         number,
         progress: item.progress,
         async save(progress) {
-          const isSaved = await update(number, 'SET progress = :progress', { ':progress': progress });
+          const isSaved = await update(number, { set: { progress } });
           if (!isSaved) throw new Error('another run feeds the search collection, because this one took too long');
         },
         async end() {
-          await update(number, 'REMOVE busy_until');
+          await update(number, { remove: ['busy_until'] });
         },
       };
     },

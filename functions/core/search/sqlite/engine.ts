@@ -4,41 +4,38 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiError } from '../../api-error.ts';
 import { describeCause, log } from '../../log.ts';
-import type { RegistrySource } from '../registry-source.ts';
+import { followLog, LogMismatch, type RegistrySource } from '../registry-source.ts';
 import type { SearchEngine } from '../search-engine.ts';
-import { type DatedIndex, followChanges, oneAtATime } from './index-sync.ts';
-import { openSearchIndex } from './search-index.ts';
+import { applyNow, catchUp, type FollowingIndex, oneAtATime } from './index-sync.ts';
+import { openSearchIndex, type SearchIndex } from './search-index.ts';
 import { loadSnapshot, type SnapshotStore, UnusableSnapshot } from './snapshots.ts';
 
 /** A new path for an index file of this process. */
 export const temporaryIndexFile = (): string => join(tmpdir(), `search-index-${randomUUID()}.sqlite`);
 
-/** Builds an index of all that the registry holds, into a new file. */
-export async function buildIndex(source: Pick<RegistrySource, 'readAll'>, file: string): Promise<DatedIndex> {
-  const asOfMs = Date.now();
+interface OpenIndex extends FollowingIndex {
+  index: SearchIndex;
+}
+
+/** Builds an index of all that the registry holds, into a new file. What changes meanwhile is in the log after what it has seen. */
+export async function buildIndex(source: RegistrySource, file: string): Promise<OpenIndex> {
+  const seen = await source.head();
   const index = openSearchIndex(file);
   try {
     for await (const { records } of source.readAll()) index.apply(records);
+    // a service that was renamed meanwhile may have been passed by, with its intents, which the log does not name
+    for await (const { names } of followLog(source, seen)) {
+      for (const service of names.filter(({ kind }) => kind === 'service')) {
+        const uids = await source.uidsOf(service.id);
+        await applyNow(source, index, [service, ...uids.map((id) => ({ kind: 'intent' as const, id }))]);
+      }
+    }
   } catch (error) {
     index.close();
-    await rm(file);
+    await rm(file, { force: true });
     throw error;
   }
-  return { index, asOfMs };
-}
-
-/** The newest snapshot or, if it cannot be used, a new index. */
-async function openNewest(source: RegistrySource, snapshots: SnapshotStore | undefined, file: string): Promise<DatedIndex> {
-  if (!snapshots) return buildIndex(source, file);
-  try {
-    const asOfMs = await loadSnapshot(snapshots, file);
-    return { index: openSearchIndex(file), asOfMs };
-  } catch (error) {
-    const reason = error instanceof UnusableSnapshot ? error.message : 'it cannot be read';
-    log.warn('the search index is rebuilt from the registry because its snapshot cannot be used', { reason, cause: describeCause(error) });
-    await rm(file, { force: true });
-    return buildIndex(source, file);
-  }
+  return { index, seen };
 }
 
 /**
@@ -47,23 +44,41 @@ async function openNewest(source: RegistrySource, snapshots: SnapshotStore | und
  */
 export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotStore): SearchEngine {
   const file = temporaryIndexFile();
-  let opened: { dated: DatedIndex; catchUp: () => Promise<void> } | undefined;
+  let opened: OpenIndex | undefined;
 
   async function close(): Promise<void> {
-    opened?.dated.index.close();
+    opened?.index.close();
     opened = undefined;
     await rm(file, { force: true });
+  }
+
+  async function rebuild(reason: string, cause: unknown): Promise<OpenIndex> {
+    log.warn('the search index is rebuilt from the registry', { reason, cause: describeCause(cause) });
+    await close();
+    return buildIndex(source, file);
+  }
+
+  /** The newest snapshot or, if it cannot be used, a new index. */
+  async function openNewest(store: SnapshotStore): Promise<OpenIndex> {
+    const head = await source.head();
+    try {
+      const seen = await loadSnapshot(store, file);
+      return { index: openSearchIndex(file), seen, head };
+    } catch (error) {
+      return rebuild(error instanceof UnusableSnapshot ? error.message : 'its snapshot cannot be read', error);
+    }
   }
 
   /** If the table does not answer, the next search tries again; an index that fails is opened anew. */
   const bringUpToDate = oneAtATime(async () => {
     try {
-      if (!opened) {
-        const dated = await openNewest(source, snapshots, file);
-        opened = { dated, catchUp: followChanges(source, dated) };
-      }
-      await opened.catchUp();
-      return opened.dated.index;
+      opened ??= await (snapshots ? openNewest(snapshots) : buildIndex(source, file));
+      await catchUp(source, opened).catch(async (error: unknown) => {
+        if (!(error instanceof LogMismatch)) throw error;
+        opened = await rebuild('the log does not go on from what it has seen', error);
+        await catchUp(source, opened);
+      });
+      return opened.index;
     } catch (error) {
       if (!(error instanceof ApiError)) await close();
       throw error;

@@ -58,7 +58,7 @@ const byMeaning = { max: 20, minCosine: 0.25, minWords: 4 };
 
 const sql = {
   passing: (filters: Filter[]) => `SELECT id FROM intent WHERE ${filters.map(({ ids }) => `id IN (${ids})`).join(' AND ')}`,
-  named: 'SELECT id FROM intent WHERE name_key = ? AND is_listed = 1',
+  named: 'SELECT id FROM intent WHERE name_key = ?',
   name: "SELECT record ->> 'intent_name' AS name FROM definition WHERE id = ?",
 };
 

@@ -3,8 +3,7 @@ import { digestIntent } from '../../../../schemas/intent-digest.ts';
 import { splitIntentUid } from '../../../../schemas/intent-uid.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
 import { foldTag } from '../../../../schemas/text.ts';
-import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../registry/records.ts';
-import { minUlidAt } from '../../ulid.ts';
+import type { IntentRecord, RecordName, RegistryRecord, ServiceRecord } from '../../registry/records.ts';
 import { meaningText, type SearchDocument, toDocument } from '../document.ts';
 import { type Gist, gistOf } from '../likeness.ts';
 import type { SearchResult } from '../search-engine.ts';
@@ -20,8 +19,11 @@ import { type IndexSearchOptions, prepareSearch } from './search.ts';
 
 /** Everything that a registry's live intents are found by. */
 export interface SearchIndex {
-  /** Applies records as they now stand: all of them or, if it throws, none. Intents are found only while their service is live too. */
-  apply(records: readonly RegistryRecord[]): void;
+  /**
+   * Applies records as they now stand: all of them or, if it throws, none. An intent whose service is not there is left out.
+   * @param gone - what does not stand any more, before the records: a service goes with all its intents
+   */
+  apply(records: readonly RegistryRecord[], gone?: readonly RecordName[]): void;
   /** @param options - how questions are ranked */
   search(query: SearchQuery, options?: IndexSearchOptions): SearchResult;
   /** All that the layers of the ranking say of the best entries: what their weights are chosen by. */
@@ -32,23 +34,22 @@ export interface SearchIndex {
 }
 
 /** Changes whenever a file made by older code must not be read any more. */
-export const indexFormat = 5;
+export const indexFormat = 6;
 
 /**
  * `id` is the entry's rowid in the full-text table, which filters by words. It is negative for what only its uid finds (deprecated intents).
- * An intent whose service is not live has no entry there, and no postings. Definitions stand apart, so that the table that answers are sorted by stays small.
+ * Definitions stand apart, so that the table that answers are sorted by stays small.
  */
 const schema = `
-  CREATE TABLE IF NOT EXISTS service (id TEXT PRIMARY KEY, name TEXT NOT NULL, is_live INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS service (id TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS intent (
-    id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, service_id TEXT NOT NULL, namespace TEXT NOT NULL,
-    name_key TEXT NOT NULL, is_listed INTEGER NOT NULL
+    id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, service_id TEXT NOT NULL, namespace TEXT NOT NULL, name_key TEXT NOT NULL
   );
   CREATE TABLE IF NOT EXISTS definition (id INTEGER PRIMARY KEY, record TEXT NOT NULL, digest TEXT NOT NULL);
   CREATE INDEX IF NOT EXISTS intent_service ON intent (service_id);
   CREATE INDEX IF NOT EXISTS intent_namespace ON intent (namespace);
-  CREATE INDEX IF NOT EXISTS intent_name ON intent (name_key) WHERE is_listed = 1;
-  CREATE INDEX IF NOT EXISTS intent_listed ON intent (uid) WHERE is_listed = 1 AND id > 0;
+  CREATE INDEX IF NOT EXISTS intent_name ON intent (name_key);
+  CREATE INDEX IF NOT EXISTS intent_listed ON intent (uid) WHERE id > 0;
   CREATE TABLE IF NOT EXISTS tag (tag TEXT, id INTEGER, PRIMARY KEY (tag, id)) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS tag_id ON tag (id);
   CREATE VIRTUAL TABLE IF NOT EXISTS exact USING fts5 (
@@ -57,17 +58,7 @@ const schema = `
   );
 `;
 
-interface ServiceRow {
-  name: string;
-  is_live: number;
-}
-
-type IntentRow = {
-  id: bigint;
-  record: string;
-  /** whether it has an entry */
-  is_listed: bigint;
-};
+type IntentRow = Record<'id', bigint> & Record<'record' | 'service_name', string>;
 
 /** What a transaction does to what is kept in memory. */
 interface Change {
@@ -92,26 +83,25 @@ export function openSearchIndex(file: string): SearchIndex {
   const lastId = database.prepare('SELECT max(abs(id)) AS id FROM intent').get()?.id ?? 0;
   let nextId = BigInt(lastId as number) + 1n;
 
-  /** @param serviceName - under which it was added */
-  function removeIntent({ id, record, is_listed }: IntentRow, serviceName: string): void {
-    if (is_listed) {
-      changes.push({ id: Number(id), document: toDocument(JSON.parse(record), serviceName) });
-      write.deleteExact.run(id);
-      write.deleteTags.run(id);
-    }
-    write.deleteIntent.run(id);
-    write.deleteDefinition.run(id);
+  function removeIntent({ id, record, service_name }: IntentRow): void {
+    changes.push({ id: Number(id), document: toDocument(JSON.parse(record), service_name) });
+    for (const statement of [write.deleteExact, write.deleteTags, write.deleteIntent, write.deleteDefinition]) statement.run(id);
+  }
+
+  function removeByUid(uid: string): void {
+    const seen = write.findIntent.get(uid) as IntentRow | undefined;
+    if (seen) removeIntent(seen);
   }
 
   function addIntent(intent: IntentRecord): void {
-    const service = write.findService.get(intent.service_id) as ServiceRow | undefined;
+    const service = write.findService.get(intent.service_id) as { name: string } | undefined;
+    if (!service) return;
     const id = intent.deprecated ? -nextId : nextId;
     nextId++;
     const { namespace } = splitIntentUid(intent.intent_uid);
-    const key = nameKey(intent.intent_name);
-    write.insertIntent.run(id, intent.intent_uid, intent.service_id, foldTag(namespace), key, service?.is_live ?? 0);
+    write.insertIntent.run(id, intent.intent_uid, intent.service_id, foldTag(namespace), nameKey(intent.intent_name));
     write.insertDefinition.run(id, JSON.stringify(intent), digestIntent(intent));
-    if (service?.is_live) addEntry(id, intent, service.name);
+    addEntry(id, intent, service.name);
   }
 
   function addEntry(id: bigint, intent: IntentRecord, serviceName: string): void {
@@ -122,36 +112,33 @@ export function openSearchIndex(file: string): SearchIndex {
     changes.push({ id: Number(id), document: toDocument(intent, serviceName), added });
   }
 
-  function replaceIntent(intent: IntentRecord): void {
-    const seen = write.findIntent.get(intent.intent_uid) as (IntentRow & { service_name: string }) | undefined;
-    if (seen) removeIntent(seen, seen.service_name);
-    if (intent.deleted_at === undefined) addIntent(intent);
+  function removeService(serviceId: string): void {
+    for (const row of write.findMembers.all(serviceId) as IntentRow[]) removeIntent(row);
+    write.deleteService.run(serviceId);
   }
 
-  /** A service that is created, deleted or renamed changes what its intents are found by. */
-  function replaceService(service: ServiceRecord): void {
-    const seen = write.findService.get(service.service_id) as ServiceRow | undefined;
-    const [nameBefore, wasLive] = [seen?.name ?? '', Boolean(seen?.is_live)];
-    // nothing announces the intents that go with a deleted service: an index that was not searched meanwhile still has them
-    const older = service.emptied_at === undefined ? [] : write.findOlder.all(service.service_id, minUlidAt(service.emptied_at));
-    for (const row of older as IntentRow[]) removeIntent(row, nameBefore);
-    write.putService.run(service.service_id, service.service_name, Number(service.deleted_at === undefined));
-    if (nameBefore === service.service_name && wasLive === (service.deleted_at === undefined)) return;
-    for (const row of write.findMembers.all(service.service_id) as IntentRow[]) {
-      removeIntent(row, nameBefore);
-      addIntent(JSON.parse(row.record));
-    }
+  /** A service that is renamed changes what its intents are found by. */
+  function putService({ service_id, service_name }: ServiceRecord): void {
+    const renamed = write.findRenamed.all(service_id, service_name) as IntentRow[];
+    for (const row of renamed) removeIntent(row);
+    write.putService.run(service_id, service_name);
+    for (const { record } of renamed) addIntent(JSON.parse(record));
   }
 
   const { search, describeBest } = prepareSearch(database, { postings, meanings, gists });
 
   return {
-    apply(records) {
+    apply(records, gone = []) {
       changes = [];
       database.exec('BEGIN');
       try {
-        for (const record of records) if (record.kind === 'service') replaceService(record);
-        for (const record of records) if (record.kind === 'intent') replaceIntent(record);
+        for (const { kind, id } of gone) (kind === 'service' ? removeService : removeByUid)(id);
+        for (const record of records) if (record.kind === 'service') putService(record);
+        for (const record of records) {
+          if (record.kind !== 'intent') continue;
+          removeByUid(record.intent_uid);
+          addIntent(record);
+        }
         database.exec('COMMIT');
       } catch (error) {
         database.exec('ROLLBACK');
@@ -179,21 +166,18 @@ export function openSearchIndex(file: string): SearchIndex {
   };
 }
 
+const intentRows = `SELECT intent.id, record, service.name AS service_name
+  FROM intent JOIN definition USING (id) JOIN service ON service.id = service_id`;
+
 /** Ids are bigints on their way in: a number is bound as a float, which FTS5 does not take for a rowid. */
 const prepareWrites = (database: DatabaseSync) => ({
-  findService: database.prepare('SELECT name, is_live FROM service WHERE id = ?'),
-  putService: database.prepare('INSERT OR REPLACE INTO service (id, name, is_live) VALUES (?, ?, ?)'),
-  findMembers: readBigInts(database.prepare('SELECT id, record, is_listed FROM intent JOIN definition USING (id) WHERE service_id = ?')),
-  findOlder: readBigInts(
-    database.prepare("SELECT id, record, is_listed FROM intent JOIN definition USING (id) WHERE service_id = ? AND record ->> 'rev' < ?"),
-  ),
-  findIntent: readBigInts(
-    database.prepare(
-      `SELECT intent.id, record, is_listed, coalesce(service.name, '') AS service_name
-       FROM intent JOIN definition USING (id) LEFT JOIN service ON service.id = service_id WHERE uid = ?`,
-    ),
-  ),
-  insertIntent: database.prepare('INSERT INTO intent (id, uid, service_id, namespace, name_key, is_listed) VALUES (?, ?, ?, ?, ?, ?)'),
+  findService: database.prepare('SELECT name FROM service WHERE id = ?'),
+  putService: database.prepare('INSERT OR REPLACE INTO service (id, name) VALUES (?, ?)'),
+  deleteService: database.prepare('DELETE FROM service WHERE id = ?'),
+  findMembers: readBigInts(database.prepare(`${intentRows} WHERE service_id = ?`)),
+  findRenamed: readBigInts(database.prepare(`${intentRows} WHERE service_id = ? AND service.name <> ?`)),
+  findIntent: readBigInts(database.prepare(`${intentRows} WHERE uid = ?`)),
+  insertIntent: database.prepare('INSERT INTO intent (id, uid, service_id, namespace, name_key) VALUES (?, ?, ?, ?, ?)'),
   insertDefinition: database.prepare('INSERT INTO definition (id, record, digest) VALUES (?, ?, ?)'),
   deleteDefinition: database.prepare('DELETE FROM definition WHERE id = ?'),
   deleteIntent: database.prepare('DELETE FROM intent WHERE id = ?'),

@@ -36,8 +36,8 @@ function filtersOf(query: SearchQuery): Filter[] | undefined {
 
 /** Without a question: by uid, a page by its number or the one after a uid. */
 function list(database: DatabaseSync, filters: Filter[], { uid, after, page, page_size }: SearchQuery): Ranking {
-  const listed = uid === undefined ? 'is_listed = 1 AND id > 0' : 'is_listed = 1';
-  const conditions = [listed, ...filters.map(({ ids }) => `id IN (${ids})`)].join(' AND ');
+  const listed = uid === undefined ? ['id > 0'] : [];
+  const conditions = [...listed, ...filters.map(({ ids }) => `id IN (${ids})`)].join(' AND ');
   const values = filters.map(({ value }) => value);
   const total = Number(database.prepare(sql.count(conditions)).get(...values)?.total);
   const offset = after === undefined ? (page - 1) * page_size : 0;

@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import * as z from 'zod';
-import type { RegistrySource } from '../registry-source.ts';
+import { followLog, LogMismatch, type RegistrySource, type Seen } from '../registry-source.ts';
 import { indexFormat } from './search-index.ts';
 
 /** Where snapshots are kept: named files. */
@@ -16,14 +16,12 @@ export interface SnapshotStore {
   remove(name: string): Promise<void>;
 }
 
-/** A snapshot must be younger than the change pointers that lead from it to the present. */
-const maxAgeMs = 24 * 3600 * 1000;
-
 const manifestName = 'newest.json';
 
 const manifest = z.object({
   format: z.int(),
-  as_of_ms: z.int(),
+  seq: z.int(),
+  digest: z.string().nullable(),
   file: z.string(),
   sha256: z.string(),
 });
@@ -58,60 +56,60 @@ function digesting() {
       done(null, chunk);
     },
   });
-  return { stream, digest: () => hash.digest('hex') };
+  return { stream, sha256: () => hash.digest('hex') };
 }
 
-/** A snapshot is replaced by a newer one after this many changes, an hour after the first change, or when it is this old. */
-const staleness = { changes: 1_000, changedMs: 3_600_000, ageMs: 12 * 3_600_000 };
+/** A snapshot is replaced by a newer one after this many entries of the log, or this long after the first of them. */
+const staleness = { entries: 1_000, ms: 3_600_000 };
 
 /**
- * Whether a new snapshot is worth its while: there is none that can be read, or the newest one has come to be old, or far behind. A new
- * instance applies what has changed since the snapshot that it opens, so what it has to catch up with stays small.
+ * Whether a new snapshot is worth its while: there is none that can be read, or the log has gone on for long, or elsewhere, since the newest
+ * one. A new instance applies what has changed since the snapshot that it opens, so what it has to catch up with stays small.
  */
 export async function isSnapshotDue(
   store: Pick<SnapshotStore, 'read'>,
-  source: Pick<RegistrySource, 'changesSince'>,
+  source: Pick<RegistrySource, 'entriesAfter' | 'head'>,
   nowMs = Date.now(),
 ): Promise<boolean> {
   const newest = await readManifest(store);
   if (newest?.format !== indexFormat) return true;
-  const ageMs = nowMs - newest.as_of_ms;
-  if (ageMs >= staleness.ageMs) return true;
-  const enough = ageMs >= staleness.changedMs ? 1 : staleness.changes;
-  let changes = 0;
-  for await (const page of source.changesSince(newest.as_of_ms)) {
-    changes += page.length;
-    if (changes >= enough) return true;
+  try {
+    for await (const { entries, seen } of followLog(source, newest, await source.head())) {
+      const isOld = entries.some(({ at }) => nowMs - Date.parse(at) >= staleness.ms);
+      if (isOld || seen.seq - newest.seq >= staleness.entries) return true;
+    }
+    return false;
+  } catch (error) {
+    if (error instanceof LogMismatch) return true;
+    throw error;
   }
-  return false;
 }
 
 /**
  * Copies the newest snapshot to a file.
- * @returns the moment that the snapshot was begun at, in milliseconds since the epoch
- * @throws UnusableSnapshot if there is none, or it is damaged, outdated or of another format
+ * @returns how far it has followed the log
+ * @throws UnusableSnapshot if there is none, or it is damaged or of another format
  */
-export async function loadSnapshot(store: SnapshotStore, file: string, nowMs = Date.now()): Promise<number> {
+export async function loadSnapshot(store: SnapshotStore, file: string): Promise<Seen> {
   const newest = await readManifest(store);
-  if (!newest) throw new UnusableSnapshot('there is no readable manifest');
-  if (newest.format !== indexFormat) throw new UnusableSnapshot('it has another format');
-  if (nowMs - newest.as_of_ms > maxAgeMs) throw new UnusableSnapshot('it is outdated');
+  if (!newest) throw new UnusableSnapshot('its snapshot has no readable manifest');
+  if (newest.format !== indexFormat) throw new UnusableSnapshot('its snapshot has another format');
   const content = await store.read(newest.file);
-  if (!content) throw new UnusableSnapshot('its file is missing');
-  const { stream, digest } = digesting();
+  if (!content) throw new UnusableSnapshot('the file of its snapshot is missing');
+  const { stream, sha256 } = digesting();
   await pipeline(content, stream, createWriteStream(file));
-  if (digest() !== newest.sha256) throw new UnusableSnapshot('its file is damaged');
-  return newest.as_of_ms;
+  if (sha256() !== newest.sha256) throw new UnusableSnapshot('the file of its snapshot is damaged');
+  return { seq: newest.seq, digest: newest.digest };
 }
 
 /** Keeps an index file as the newest snapshot: the file first, then the manifest that names it, then the previous one is removed. */
-export async function saveSnapshot(store: SnapshotStore, file: string, asOfMs: number): Promise<void> {
+export async function saveSnapshot(store: SnapshotStore, file: string, { seq, digest }: Seen): Promise<void> {
   const previous = await readManifest(store);
-  const { stream, digest } = digesting();
+  const { stream, sha256 } = digesting();
   const { size } = await stat(file);
   const name = `index-${randomUUID()}.sqlite`;
   await store.write(name, createReadStream(file).pipe(stream), size);
-  const text = Buffer.from(JSON.stringify({ format: indexFormat, as_of_ms: asOfMs, file: name, sha256: digest() }));
+  const text = Buffer.from(JSON.stringify({ format: indexFormat, seq, digest, file: name, sha256: sha256() }));
   await store.write(manifestName, single(text), text.length);
   if (previous) await store.remove(previous.file);
 }

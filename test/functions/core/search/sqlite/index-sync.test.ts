@@ -1,141 +1,218 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ulid } from 'ulid';
-import type { Change, RegistryRecord } from '../../../../../functions/core/registry/records.ts';
-import type { RegistrySource } from '../../../../../functions/core/search/registry-source.ts';
-import { followChanges, oneAtATime } from '../../../../../functions/core/search/sqlite/index-sync.ts';
+import { openIntents } from '../../../../../functions/core/registry/intents.ts';
+import { openRegistry } from '../../../../../functions/core/registry/registry.ts';
+import { openServices } from '../../../../../functions/core/registry/services.ts';
+import { LogMismatch, type Seen } from '../../../../../functions/core/search/registry-source.ts';
+import { buildIndex } from '../../../../../functions/core/search/sqlite/engine.ts';
+import { catchUp, oneAtATime } from '../../../../../functions/core/search/sqlite/index-sync.ts';
 import type { SearchIndex } from '../../../../../functions/core/search/sqlite/search-index.ts';
-import { ulidTimeMs } from '../../../../../functions/core/ulid.ts';
+import { type Key, keys } from '../../../../../functions/core/table/keys.ts';
+import { searchQuery } from '../../../../../schemas/search.ts';
+import { intentOf, serviceNamed } from '../../../../support/records.ts';
+import { openMemoryTable } from '../../../../world/memory-table.ts';
 
-/** A registry in memory whose delays and clocks the test controls. */
-function fakeRegistry() {
-  const records = new Map<string, RegistryRecord>();
-  const changes: Change[] = [];
-  const reads: string[][] = [];
-  const source: RegistrySource = {
-    async *changesSince(timeMs) {
-      const due = changes.filter(({ rev }) => ulidTimeMs(rev) >= timeMs).sort((a, b) => (a.rev < b.rev ? -1 : 1));
-      for (let start = 0; start < due.length; start += 150) yield due.slice(start, start + 150);
+const always = () => true;
+
+/** A registry in memory, and how often it was asked for what. */
+async function startRegistry(pageSize?: number) {
+  const table = openMemoryTable(pageSize);
+  const services = openServices(table);
+  const intents = openIntents(table);
+  const source = openRegistry(table);
+  const read: string[][] = [];
+  let queries = 0;
+  const counted: typeof source = {
+    ...source,
+    entriesAfter: (seq) => {
+      queries++;
+      return source.entriesAfter(seq);
     },
-    async readChanged(asked) {
-      reads.push(asked.map(({ id }) => id));
-      return asked.map(({ id }) => records.get(id));
-    },
-    async *readAll() {
-      yield { records: [...records.values()] };
+    readRecords: (names) => {
+      read.push(names.map(({ id }) => id));
+      return source.readRecords(names);
     },
   };
-  const seen = new Map<string, string>();
-  const index = {
-    apply: (applied: readonly RegistryRecord[]) => {
-      for (const { rev, service_id } of applied) seen.set(service_id, rev);
-    },
-  } as SearchIndex;
-  const announce = (rev: string, id: string) => changes.push({ rev, kind: 'service', id });
-  const write = (rev: string, id: string) => records.set(id, { kind: 'service', service_id: id, rev } as RegistryRecord);
-  const truth = () => new Map([...records].map(([id, { rev }]) => [id, rev]));
-  return { source, index, seen, reads, announce, write, truth, records };
+  const { service_id } = await services.create(serviceNamed('First'));
+  return {
+    table,
+    services,
+    intents,
+    source: counted,
+    serviceId: service_id,
+    /** what was read since this was called last */
+    taken: () => ({ queries: queries - (queries = 0), read: read.splice(0) }),
+  };
 }
 
-const startMs = Date.parse('2026-01-01T12:00:00Z');
+/** What an index finds, with the names of services. */
+const foundIn = (index: SearchIndex): string[] =>
+  index
+    .search(searchQuery.parse({ page_size: '100' }))
+    .hits.map(({ intent: { intent_uid, service_name, description } }) => `${intent_uid} of ${service_name}: ${description}`);
 
-describe('followChanges', () => {
-  test('shows every write that ended before, whatever clocks, delays and crashes there are', async () => {
-    const write = fc.record({
-      id: fc.constantFrom('a', 'b', 'c'),
-      atMs: fc.integer({ min: 0, max: 15_000 }),
-      clockMs: fc.oneof(fc.constantFrom(-5_000, 5_000), fc.integer({ min: -5_000, max: 5_000 })),
-      announcingMs: fc.oneof(fc.constant(3_000), fc.integer({ min: 0, max: 3_000 })),
-      writingMs: fc.oneof(fc.integer({ min: 0, max: 2_000 }), fc.integer({ min: 0, max: 26_000 })),
-      crashes: fc.boolean(),
-    });
-    const searches = fc.array(fc.oneof(fc.integer({ min: 0, max: 20_000 }), fc.integer({ min: 0, max: 120_000 })), {
-      minLength: 10,
-      maxLength: 60,
-    });
+const uidOf = (n: number) => `a.example:n${n}:v1`;
+
+describe('an index that follows the log', () => {
+  test('holds what a new one holds, whatever was written between searches, and however much was removed of what is gone', async () => {
+    const step = fc.oneof(
+      fc.record({
+        action: fc.constantFrom('create' as const, 'replace' as const, 'draft' as const, 'remove' as const),
+        service: fc.nat(1),
+        intent: fc.nat(2),
+      }),
+      fc.record({
+        action: fc.constantFrom('rename' as const, 'delete' as const, 'leave' as const, 'put back' as const),
+        service: fc.nat(1),
+        intent: fc.nat(2),
+      }),
+      fc.record({ action: fc.constant('search' as const), service: fc.constant(0), intent: fc.constant(0) }),
+    );
     await fc.assert(
-      fc.asyncProperty(
-        fc.array(write, { maxLength: 15 }),
-        searches,
-        fc.integer({ min: -5_000, max: 5_000 }),
-        async (writes, at, clockMs) => {
-          const registry = fakeRegistry();
-          let timeMs = 0;
-          const asOfMs = startMs + clockMs;
-          const catchUp = followChanges(registry.source, { index: registry.index, asOfMs }, () => startMs + timeMs + clockMs);
-          const events: { atMs: number; run: () => unknown }[] = at.map((atMs) => ({
-            atMs,
-            run: async () => {
-              await catchUp();
-              expect(registry.seen).toEqual(registry.truth());
-            },
-          }));
-          for (const { id, atMs, clockMs: writerMs, announcingMs, writingMs, crashes } of writes) {
-            const rev = ulid(startMs + atMs + writerMs);
-            let replaced: string | undefined;
-            events.push({ atMs, run: () => (replaced = registry.records.get(id)?.rev) });
-            events.push({ atMs: atMs + announcingMs, run: () => registry.announce(rev, id) });
-            const put = () => registry.records.get(id)?.rev === replaced && registry.write(rev, id);
-            if (!crashes) events.push({ atMs: atMs + announcingMs + writingMs, run: put });
-          }
-          for (const event of events.sort((a, b) => a.atMs - b.atMs)) {
-            timeMs = event.atMs;
-            await event.run();
-          }
-        },
-      ),
-      { numRuns: 500 },
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.constantFrom(1, 2, 100), async (steps, pageSize) => {
+        const { source, services, intents, table, serviceId } = await startRegistry(pageSize);
+        const ids = [serviceId, (await services.create(serviceNamed('Second'))).service_id];
+        const following = await buildIndex(source, ':memory:');
+        const requireSame = async () => {
+          await catchUp(source, following);
+          const fresh = await buildIndex(source, ':memory:');
+          expect(foundIn(following.index)).toEqual(foundIn(fresh.index));
+          expect(following.seen).toMatchObject({ seq: fresh.seen.seq, digest: fresh.seen.digest });
+          fresh.index.close();
+        };
+        for (const [at, { action, service, intent }] of steps.entries()) {
+          const id = ids[service] as string;
+          const input = intentOf(uidOf(intent), { description: `Written at ${at}`, draft: action === 'draft' });
+          const named = serviceNamed(`Service ${service} at ${at}`);
+          const run = {
+            create: () => intents.create(id, input),
+            replace: () => intents.replace(uidOf(intent), input, always),
+            draft: () => intents.replace(uidOf(intent), input, always),
+            remove: () => intents.remove(uidOf(intent), always),
+            rename: () => services.replace(id, named, always),
+            delete: () => services.remove(id, always),
+            // as by a request whose time is up: its intents are left behind
+            leave: () => services.remove(id, always, 0),
+            'put back': () => services.putBack(id, named),
+            search: requireSame,
+          }[action];
+          await run().catch((error) => expect(error).toMatchObject({ code: 'CONFLICT' }));
+        }
+        await requireSame();
+        following.index.close();
+        expect(table.items().length).toBeGreaterThan(0);
+      }),
+      { numRuns: 150 },
     );
   });
 
-  test('reads a settled change once, an awaited one at each search for 60 s, and then no more', async () => {
-    const registry = fakeRegistry();
-    let nowMs = startMs;
-    const catchUp = followChanges(registry.source, { index: registry.index, asOfMs: startMs }, () => nowMs);
-    const searchAt = async (ms: number) => {
-      nowMs = startMs + ms;
-      registry.reads.length = 0;
-      await catchUp();
-      return registry.reads.flat();
-    };
-    registry.announce(ulid(startMs), 'crashed');
-    const rev = ulid(startMs + 1);
-    registry.announce(rev, 'written');
-    registry.write(rev, 'written');
-    expect(await searchAt(10)).toEqual(['crashed', 'written']);
-    expect(await searchAt(20)).toEqual(['crashed']);
-    expect(await searchAt(60_000)).toEqual(['crashed']);
-    expect(await searchAt(60_001)).toEqual(['crashed']);
-    expect(await searchAt(60_002)).toEqual([]);
-  });
-
-  test('reads a long list of changes in batches of 100', async () => {
-    const registry = fakeRegistry();
-    for (let n = 0; n < 320; n++) {
-      const rev = ulid(startMs + n);
-      registry.announce(rev, `s${n}`);
-      registry.write(rev, `s${n}`);
+  const put = intentOf(uidOf(1), { description: 'Put' });
+  type Registry = Awaited<ReturnType<typeof startRegistry>>;
+  const remove = ({ services, serviceId }: Registry) => services.remove(serviceId, always);
+  /** leaves the intents behind, as a request whose time is up does */
+  const leave = ({ services, serviceId }: Registry) => services.remove(serviceId, always, 0);
+  const putBack = ({ services, serviceId }: Registry) => services.putBack(serviceId, serviceNamed('Back'));
+  const putIntent = ({ intents, serviceId }: Registry) => intents.create(serviceId, put);
+  const putElsewhere = async ({ services, intents }: Registry) =>
+    intents.create((await services.create(serviceNamed('Other'))).service_id, put);
+  test.each<[string, ((registry: Registry) => Promise<unknown>)[], string[]]>([
+    ['goes with its service', [remove], []],
+    ['goes with its service at once, though it is removed later', [leave], []],
+    ['stays away if its service is put back', [remove, putBack], []],
+    ['stays away if its service is put back over what was left', [leave, putBack], []],
+    ['is found again if it is put back, too', [leave, putBack, putIntent], [`${uidOf(1)} of Back: Put`]],
+    ['goes a second time', [leave, putBack, putIntent, leave, putBack], []],
+    ['is found in another service that has taken its uid', [leave, putElsewhere], [`${uidOf(1)} of Other: Put`]],
+    ['stays there if the first service is put back', [leave, putElsewhere, putBack], [`${uidOf(1)} of Other: Put`]],
+  ])('an intent %s', async (_, steps, found) => {
+    for (const isSearchedBetween of [false, true]) {
+      const registry = await startRegistry(2);
+      await registry.intents.create(registry.serviceId, intentOf(uidOf(1)));
+      const following = await buildIndex(registry.source, ':memory:');
+      for (const step of steps) {
+        await step(registry);
+        if (isSearchedBetween) await catchUp(registry.source, following);
+      }
+      await catchUp(registry.source, following);
+      expect(foundIn(following.index)).toEqual(found);
+      following.index.close();
     }
-    await followChanges(registry.source, { index: registry.index, asOfMs: startMs }, () => startMs + 1_000)();
-    expect(registry.reads.map((read) => read.length)).toEqual([100, 50, 100, 50, 20]);
-    expect(registry.seen).toEqual(registry.truth());
   });
 
-  test('does not count what it could not read as seen', async () => {
-    const registry = fakeRegistry();
-    const rev = ulid(startMs);
-    registry.announce(rev, 'a');
-    registry.write(rev, 'a');
-    let fails = true;
-    const source: RegistrySource = {
-      ...registry.source,
-      readChanged: (changes) => (fails ? Promise.reject(new Error('down')) : registry.source.readChanged(changes)),
+  test('reads each record that changed once, in batches, then nothing', async () => {
+    const { source, intents, serviceId, taken } = await startRegistry();
+    const following = await buildIndex(source, ':memory:');
+    for (let n = 0; n < 230; n++) await intents.create(serviceId, intentOf(uidOf(n)));
+    for (let n = 0; n < 20; n++) await intents.replace(uidOf(n), intentOf(uidOf(n), { description: 'Changed' }), always);
+    taken();
+    await catchUp(source, following);
+    const { queries, read } = taken();
+    expect([queries, read.map((batch) => batch.length)]).toEqual([1, [100, 100, 30]]);
+    expect(following.index.search(searchQuery.parse({ description: 'changed' })).total).toBe(20);
+    await catchUp(source, following);
+    expect(taken()).toEqual({ queries: 1, read: [] });
+  });
+
+  test('does not take what it could not read for seen', async () => {
+    const { source, intents, serviceId } = await startRegistry();
+    const following = await buildIndex(source, ':memory:');
+    await intents.create(serviceId, intentOf(uidOf(1)));
+    const down = { ...source, readRecords: () => Promise.reject(new Error('down')) };
+    await expect(catchUp(down, following)).rejects.toThrow('down');
+    expect(foundIn(following.index)).toEqual([]);
+    await catchUp(source, following);
+    expect(foundIn(following.index).length).toBe(1);
+  });
+
+  test('is told to be built anew if the log does not go on from what it has seen', async () => {
+    const { source, intents, serviceId, table } = await startRegistry();
+    const { index, seen } = await buildIndex(source, ':memory:');
+    for (let n = 1; n <= 4; n++) await intents.create(serviceId, intentOf(uidOf(n)));
+    const head = await source.head();
+    const at = (seq: number): Key => keys.log(seen.seq + seq);
+    const without = async (...missing: Key[]) => {
+      const copy = openMemoryTable();
+      for (const item of table.items()) if (!missing.some(({ pk, sk }) => pk === item.pk && sk === item.sk)) await copy.put(item);
+      return openRegistry(copy);
     };
-    const catchUp = followChanges(source, { index: registry.index, asOfMs: startMs }, () => startMs);
-    await expect(catchUp()).rejects.toThrow('down');
-    fails = false;
-    await catchUp();
-    expect(registry.seen).toEqual(registry.truth());
+    const all = [1, 2, 3, 4].map(at);
+    const cases: [string, Awaited<ReturnType<typeof without>>, Seen, Seen | undefined, isRefused: boolean][] = [
+      ['all is there', source, seen, head, false],
+      ['the next entry has expired', await without(at(1)), seen, undefined, true],
+      ['an entry between has expired', await without(at(3)), seen, undefined, true],
+      ['the newest entry has expired', await without(at(4)), seen, head, true],
+      ['all entries have expired', await without(...all), seen, head, true],
+      ['all entries have expired, but all were seen', await without(...all), head, head, false],
+      ['the head is behind', source, { ...head, seq: head.seq + 3 }, head, true],
+      ['the entry that was seen is another one', source, { ...seen, digest: 'sha-256=other' }, undefined, true],
+      ['the newest entry was seen, but is another one', source, { ...head, digest: 'sha-256=other' }, head, true],
+    ];
+    for (const [name, registry, from, known, isRefused] of cases) {
+      const outcome = await catchUp(registry, { index, seen: from, head: known }).catch((error: unknown) => error);
+      expect([name, outcome instanceof LogMismatch]).toEqual([name, isRefused]);
+    }
+    index.close();
+  });
+
+  test('finds a service that was renamed while the index was built', async () => {
+    const { source, services, intents, serviceId } = await startRegistry();
+    await services.create(serviceNamed('A second one, so that there is a page before'));
+    await intents.create(serviceId, intentOf(uidOf(1)));
+    const { index } = await buildIndex(
+      {
+        ...source,
+        // a reading of the names that has passed the new one when it is taken
+        async *readAll() {
+          await services.replace(serviceId, serviceNamed('0'), always);
+          for await (const { records, cursor } of source.readAll()) {
+            yield { records: records.filter(({ service_id }) => service_id !== serviceId), cursor };
+          }
+        },
+      },
+      ':memory:',
+    );
+    expect(foundIn(index)).toEqual([`${uidOf(1)} of 0: Tells a country from its code`]);
+    index.close();
   });
 });
 

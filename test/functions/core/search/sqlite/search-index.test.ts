@@ -9,21 +9,20 @@ import { type IntentInput, toIntentDetails } from '../../../../../schemas/intent
 import { searchQuery } from '../../../../../schemas/search.ts';
 import { intentOf, serviceNamed } from '../../../../support/records.ts';
 
-const serviceRecord = (service_id: string, name: string, more: Partial<ServiceRecord> = {}): ServiceRecord => ({
+const serviceRecord = (service_id: string, name: string): ServiceRecord => ({
   kind: 'service',
   service_id,
-  rev: '',
-  name_claim: '',
+  rev: 1,
+  intents: 0,
+  drafts: 0,
   ...serviceNamed(name),
-  ...more,
 });
 
-const intentRecord = (uid: string, service_id: string, more: Partial<IntentInput & { deleted_at: number }> = {}): IntentRecord => ({
+const intentRecord = (uid: string, service_id: string, more: Partial<IntentInput> = {}): IntentRecord => ({
   ...intentOf(uid, more),
   kind: 'intent',
   service_id,
-  rev: '',
-  ...(more.deleted_at !== undefined && { deleted_at: more.deleted_at }),
+  rev: 1,
 });
 
 const weather = intentRecord('sky.example:get-forecast:v1', 'sky', {
@@ -199,26 +198,27 @@ describe('records', () => {
   };
   const sky = serviceRecord('sky', 'Sky');
 
-  test('are found once their service is there, in whatever order they come', () => {
+  test('are found if their service is there or comes with them, in whatever order they come', () => {
     const fresh = open(weather);
     expect(search({}, fresh).total).toBe(0);
-    expect(search({ query: 'weather' }, fresh).total).toBe(0);
     fresh.apply([sky]);
-    expect(search({ query: 'weather' }, fresh).hits).toEqual([{ intent: toIntentDetails(weather, 'Sky') }]);
+    expect(search({ query: 'weather' }, fresh).total).toBe(0);
+    fresh.apply([alerts]);
+    expect(uids({ query: 'weather' }, fresh)).toEqual([alerts.intent_uid]);
+    expect(search({ query: 'weather' }, open(weather, sky)).hits).toEqual([{ intent: toIntentDetails(weather, 'Sky') }]);
     expect(search({ service_name: 'sky' }, fresh).total).toBe(1);
   });
 
-  test.each<[string, Parameters<typeof index.apply>[0]]>([
-    ['the intent goes', [{ ...weather, deleted_at: 1 }]],
-    ['its service goes', [{ ...sky, deleted_at: 1 }]],
-    ['it moves to a service that is gone', [{ ...weather, service_id: 'none' }]],
-    [
-      'a tombstone that says nothing else comes',
-      [{ kind: 'intent', intent_uid: weather.intent_uid, service_id: 'sky', rev: '', deleted_at: 1 } as IntentRecord],
-    ],
-  ])('are not found any more when %s', (_, records) => {
+  test.each<[string, Parameters<typeof index.apply>]>([
+    ['the intent goes', [[], [{ kind: 'intent', id: weather.intent_uid }]]],
+    ['its service goes', [[], [{ kind: 'service', id: 'sky' }]]],
+    ['both go', [[], [{ kind: 'service', id: 'sky' }, { kind: 'intent', id: weather.intent_uid }]]],
+    ['its service goes and is put back without it', [[sky], [{ kind: 'service', id: 'sky' }]]],
+    ['its service goes, and it comes once more', [[weather], [{ kind: 'service', id: 'sky' }]]],
+    ['it moves to a service that is gone', [[{ ...weather, service_id: 'none' }]]],
+  ])('are not found any more when %s', (_, changes) => {
     const fresh = open(sky, weather);
-    fresh.apply(records);
+    fresh.apply(...changes);
     for (const query of [
       {},
       { query: 'forecast' },
@@ -231,6 +231,12 @@ describe('records', () => {
     }
     fresh.apply([sky, weather]);
     expect(search({ query: 'forecast' }, fresh).total).toBe(1);
+  });
+
+  test('that are unknown may go', () => {
+    const fresh = open(sky, weather);
+    fresh.apply([], [{ kind: 'intent', id: alerts.intent_uid }, { kind: 'service', id: 'none' }]);
+    expect(uids({}, fresh)).toEqual([weather.intent_uid]);
   });
 
   test('are found by what they are now, not by what they were', () => {
@@ -403,7 +409,7 @@ describe('a question that is a name', () => {
     expect(find({ uid: 'a.example:old:v1' })).toEqual(['a.example:old:v1']);
     index.apply([intentRecord('a.example:one:v1', 'a', { intent_name: 'Another name' })]);
     expect(find({})).toEqual(['b.example:two:v1']);
-    index.apply([serviceRecord('a', 'A', { deleted_at: 1 })]);
+    index.apply([], [{ kind: 'service', id: 'a' }]);
     expect(find({})).toEqual([]);
     index.close();
   });
@@ -502,7 +508,7 @@ test('an index that was completed, closed and opened again says the same, before
     description: 'How much rain falls in the coming days',
   });
   made.apply([weather, alerts, old, service]);
-  made.apply([renamed, { ...alerts, deleted_at: 1 }]);
+  made.apply([renamed], [{ kind: 'intent', id: alerts.intent_uid }]);
   made.apply([alerts]);
   const question = 'how much rain will fall in the days ahead';
   const before = made.describeBest(question);
