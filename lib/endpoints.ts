@@ -76,7 +76,7 @@ const forSignIn = { ...open, onlyWith: 'signIn' } as const;
 const wholeRegistry = { serviceName: ['query'], listEntry: ['query'], service: ['getAll'], intent: ['getAll'] } as const;
 
 /** What following the log of the registry takes. */
-const followed = { head: ['get'], log: ['get', 'query'] } as const;
+const followed = { head: ['get'], log: ['query'] } as const;
 
 /** What a change takes besides what it changes. */
 const changes = { head: ['get', 'getAll', 'update'], log: ['get', 'put'] } as const;
@@ -792,7 +792,7 @@ export const backgroundFunctions: readonly BackgroundFunction[] = [
     summary: 'Save the search index, so that a cold start need not rebuild it',
     everyMinutes: 5,
     afterDeployment: true,
-    needs: { table: { ...wholeRegistry, change: ['query'] }, snapshots: 'write', wordVectors: true },
+    needs: { table: { ...wholeRegistry, ...followed }, snapshots: 'write', wordVectors: true },
     timeoutSeconds: 300,
     memoryMb: 1024,
   },
@@ -805,7 +805,7 @@ export const backgroundWithCollection: readonly BackgroundFunction[] = [
     name: 'feed-search-collection',
     summary: 'Write what has changed in the registry to the search collection',
     everyMinutes: 1,
-    needs: { table: { ...wholeRegistry, change: ['query'], feed: ['update'] }, collection: 'write' },
+    needs: { table: { ...wholeRegistry, ...followed, feed: ['update'] }, collection: 'write' },
     timeoutSeconds: 300,
     memoryMb: 512,
   },

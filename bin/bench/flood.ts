@@ -19,11 +19,10 @@ Builds the search index beside few agents and beside many: whoever floods the ga
 
 /** Records of a registry, as the functions write them: services of 1,000 intents. */
 function* registryItems(intents: number): Generator<Key & Item> {
-  const rev = newUlid();
   for (let start = 0; start < intents; start += 1_000) {
     const service_id = newUlid();
     const service_name = `Service ${start}`;
-    yield { ...keys.serviceName(service_name), service_id, claim: rev, claimed_at: 0 };
+    yield { ...keys.serviceName(service_name), service_id };
     yield {
       ...keys.service(service_id),
       kind: 'service',
@@ -31,15 +30,15 @@ function* registryItems(intents: number): Generator<Key & Item> {
       service_name,
       service_url: 'https://flood.example',
       description: '',
-      rev,
+      rev: 1,
     };
     for (let at = start; at < Math.min(intents, start + 1_000); at++) {
       const intent_uid = `flood.example:operation-${at}:v1`;
       const endpoint = { url: `https://flood.example/${at}`, method: 'GET' as const, content_type: 'application/json' };
       const description = 'Tells something that is worth knowing, in a sentence or two, as descriptions of operations do.';
       const shown = { intent_uid, intent_name: `Operation ${at}`, description, tags: ['flood'] };
-      yield { ...keys.member(service_id, intent_uid), ...shown, rev };
-      yield toIntentItem({ ...shown, input_parameters: [], output_parameters: [], endpoint }, service_id, rev);
+      yield { ...keys.listEntry(service_id, intent_uid), ...shown, rev: 1 };
+      yield toIntentItem({ ...shown, input_parameters: [], output_parameters: [], endpoint }, service_id, 1);
     }
   }
 }

@@ -144,8 +144,9 @@ export function toRecords(documents: readonly Document[], from = 0): RegistryRec
       service_name,
       service_url: 'https://corpus.example',
       description: '',
-      rev: '',
-      name_claim: '',
+      rev: 1,
+      intents: 0,
+      drafts: 0,
     }),
   );
   const intents = documents.map(
@@ -159,7 +160,7 @@ export function toRecords(documents: readonly Document[], from = 0): RegistryRec
       input_parameters: input.map(toParameter),
       output_parameters: output.map(toParameter),
       endpoint: { url: 'https://corpus.example', method, content_type: 'application/json' },
-      rev: '',
+      rev: 1,
     }),
   );
   return [...services, ...intents];

@@ -1,20 +1,22 @@
 import type { RegistryRecord } from '../../functions/core/registry/records.ts';
-import type { FeedParts, FeedSource } from '../../functions/core/search/opensearch/feed.ts';
+import type { FeedParts } from '../../functions/core/search/opensearch/feed.ts';
 import type { FeedProgress } from '../../functions/core/search/opensearch/feed-state.ts';
+import type { RegistrySource } from '../../functions/core/search/registry-source.ts';
 
 /**
  * A registry to fill a search collection from that needs no table. Nothing in it changes.
  * @param pageAt - the records of a page; undefined after the last one
  */
-export function registryOf(pageAt: (page: number) => RegistryRecord[] | undefined): FeedSource {
+export function registryOf(pageAt: (page: number) => RegistryRecord[] | undefined): RegistrySource {
   return {
     async *readAll(cursor = '0') {
       let page = Number(cursor);
       for (let records = pageAt(page); records; records = pageAt(page)) yield { records, cursor: String(++page) };
     },
-    async *changesSince() {},
-    readChanged: async () => [],
-    membersOf: async () => [],
+    head: async () => ({ seq: 0, digest: null }),
+    async *entriesAfter() {},
+    readRecords: async (names) => names.map(() => undefined),
+    uidsOf: async () => [],
   };
 }
 

@@ -38,7 +38,7 @@ async function build({ folder, size, corpus }: ScaleTask): Promise<void> {
   index.compact();
   index.close();
   const { size: bytes } = await stat(file);
-  await saveSnapshot(storeIn(folder), file, Date.now());
+  await saveSnapshot(storeIn(folder), file, { seq: 0, digest: null });
   const raw = openRawFullText(join(folder, rawFile));
   for (let from = 0; from < size; from += pageSize) raw.add(mix(corpus.documents, size, from), from);
   raw.close();

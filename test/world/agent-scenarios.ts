@@ -3,7 +3,7 @@ import { isBlocked, type Presented } from '../../functions/core/activity/agent.t
 import { openAgents } from '../../functions/core/activity/agents.ts';
 import type { BindRequest } from '../../functions/core/activity/bind.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
-import { openFeedState } from '../../functions/core/search/opensearch/feed-state.ts';
+import { type FeedProgress, openFeedState } from '../../functions/core/search/opensearch/feed-state.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import type { Caller, End, Scenario } from './explore.ts';
@@ -375,7 +375,7 @@ const lateFeed: Scenario = {
       (startMs: number) =>
       async ({ table }: Caller) => {
         const begun = await openFeedState(table, 'collection', () => startMs).begin();
-        await begun?.save({ asOfMs: startMs });
+        await begun?.save({ seen: { seq: startMs, digest: null } });
         return begun?.number;
       };
     return {
@@ -383,12 +383,12 @@ const lateFeed: Scenario = {
       check: async ({ outcomes, table }) => {
         for (const outcome of outcomes)
           if (outcome !== 'crashed' && 'error' in outcome && !/another run feeds/.test(String(outcome.error))) codeOf(outcome.error);
-        const item = await table.get<{ run_number: number; progress?: { asOfMs: number } }>(keys.feed('collection'));
+        const item = await table.get<{ run_number: number; progress?: FeedProgress }>(keys.feed('collection'));
         const numbers = valuesOf(outcomes) as (number | undefined)[];
         const at = outcomes.findIndex((outcome) => answerOf(outcome) === Math.max(...numbers.map((one) => one ?? 0)));
         const isLatest = answerOf(outcomes[at]) === item?.run_number;
         if (at >= 0 && isLatest && answerOf(outcomes[at]))
-          assert.equal(item?.progress?.asOfMs, Date.now() + (at + 1) * 400_000, 'an earlier run has overwritten a later one');
+          assert.equal(item?.progress?.seen.seq, Date.now() + (at + 1) * 400_000, 'an earlier run has overwritten a later one');
       },
     };
   },

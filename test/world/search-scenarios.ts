@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { type BatchGetCommandInput, DynamoDBDocumentClient, type QueryCommandInput } from '@aws-sdk/lib-dynamodb';
+import { type BatchGetCommandInput, DynamoDBDocumentClient, type GetCommandInput, type QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import { openIntents } from '../../functions/core/registry/intents.ts';
-import type { RegistryRecord } from '../../functions/core/registry/records.ts';
 import { openRegistry } from '../../functions/core/registry/registry.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
-import { followChanges } from '../../functions/core/search/sqlite/index-sync.ts';
+import { buildIndex } from '../../functions/core/search/sqlite/engine.ts';
+import { catchUp } from '../../functions/core/search/sqlite/index-sync.ts';
+import type { SearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
 import type { Key } from '../../functions/core/table/keys.ts';
-import { openTable, type Table } from '../../functions/core/table/table.ts';
+import { openTable, type Query, type Table } from '../../functions/core/table/table.ts';
+import { searchQuery } from '../../schemas/search.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import type { Caller, Scenario } from './explore.ts';
 import { type MemoryTable, openMemoryTable } from './memory-table.ts';
@@ -23,12 +25,16 @@ function openReader(current: () => Table, stale: Table): Table {
   const seen = (isConsistent: boolean | undefined) => (isConsistent ? current() : stale);
   const readers: Record<string, (input: object) => Promise<object>> = {
     async QueryCommand(input) {
-      const { ConsistentRead, KeyConditionExpression = '', ExpressionAttributeValues = {}, ...query } = input as QueryCommandInput;
-      const { ':pk': pk, ...values } = ExpressionAttributeValues;
-      const range = KeyConditionExpression.replace(/^pk = :pk( AND )?/, '');
-      const asked = { ...query, ExpressionAttributeValues: values, ...(range !== '' && { range }) };
-      const { items, lastKey } = await seen(ConsistentRead).query(String(pk), asked);
+      const { ConsistentRead, KeyConditionExpression, ExpressionAttributeValues = {}, ExclusiveStartKey } = input as QueryCommandInput;
+      const { ':pk': pk, ':sk': sk } = ExpressionAttributeValues;
+      const [, operator] = / AND sk (\S+) :sk$/.exec(KeyConditionExpression ?? '') ?? [];
+      const range = operator && { range: [operator, String(sk)] as NonNullable<Query['range']> };
+      const { items, lastKey } = await seen(ConsistentRead).query(String(pk), { ...range, start: ExclusiveStartKey as Key | undefined });
       return { Items: items, ...(lastKey && { LastEvaluatedKey: lastKey }) };
+    },
+    async GetItemCommand(input) {
+      const { Key, ConsistentRead } = input as GetCommandInput;
+      return { Item: await seen(ConsistentRead).get(Key as Key) };
     },
     async BatchGetItemCommand(input) {
       const { RequestItems = {} } = input as BatchGetCommandInput;
@@ -49,99 +55,101 @@ function openReader(current: () => Table, stale: Table): Table {
   return openTable({ registry: 'registry', activity: 'activity' }, client);
 }
 
-/** What a search would find: the records that stand, by their ids. */
-function openFound() {
-  const found = new Map<string, RegistryRecord>();
-  return {
-    found,
-    apply: (records: readonly RegistryRecord[]): void => {
-      for (const record of records) {
-        const id = record.kind === 'intent' ? record.intent_uid : record.service_id;
-        if (record.deleted_at === undefined) found.set(id, record);
-        else found.delete(id);
-      }
-    },
-  };
-}
+/** What is known of an intent by those who wrote it: what a search shows of it, or that it is gone. */
+type Known = Map<string, { description?: string; service_name?: string } | undefined>;
 
-/** What is known of each record by those who wrote it: how it stands, or that it is gone. */
-type Known = Map<string, string | undefined>;
-
-function requireFound(found: Map<string, RegistryRecord>, known: Known): void {
-  for (const [id, expected] of known) {
-    const record = found.get(id);
-    if (expected === undefined) assert.equal(record, undefined, 'a search finds what was deleted');
-    else assert.ok(record?.description === expected, 'a search does not find what was written');
+function requireFound(index: SearchIndex, known: Known): void {
+  const { hits } = index.search(searchQuery.parse({}));
+  for (const [uid, expected] of known) {
+    const shown = hits.find(({ intent }) => intent.intent_uid === uid)?.intent;
+    if (expected === undefined) assert.equal(shown, undefined, 'a search finds what was deleted');
+    else assert.partialDeepStrictEqual(shown, expected, 'a search does not find what was written');
   }
 }
 
-type Write = (table: Table, serviceId: string) => Promise<[id: string, description: string | undefined]>;
+const uid = 'a.example:b:v1';
 
-const create =
-  (uid: string): Write =>
-  async (table, serviceId) => {
-    const intent = await openIntents(table).create(serviceId, intentOf(uid));
-    return [uid, intent?.description];
-  };
+type Write = (table: Table, serviceId: string) => Promise<[uid: string, known: ReturnType<Known['get']>]>;
+
+const create: Write = async (table, serviceId) => {
+  const { intent_uid, description } = intentOf('a.example:c:v1');
+  await openIntents(table).create(serviceId, intentOf(intent_uid));
+  return [intent_uid, { description }];
+};
 const remove: Write = async (table) => {
-  await openIntents(table).remove('a.example:b:v1', always);
-  return ['a.example:b:v1', undefined];
+  await openIntents(table).remove(uid, always);
+  return [uid, undefined];
 };
 const change: Write = async (table) => {
-  await openIntents(table).replace('a.example:b:v1', intentOf('a.example:b:v1', { description: 'Changed' }), always);
-  return ['a.example:b:v1', 'Changed'];
+  await openIntents(table).replace(uid, intentOf(uid, { description: 'Changed' }), always);
+  return [uid, { description: 'Changed' }];
 };
 const rename: Write = async (table, serviceId) => {
-  await openServices(table).replace(serviceId, { ...serviceNamed('Other'), description: 'Renamed' }, always);
-  return [serviceId, 'Renamed'];
+  await openServices(table).replace(serviceId, serviceNamed('A name before'), always);
+  return [uid, { service_name: 'A name before' }];
+};
+const removeService: Write = async (table, serviceId) => {
+  await openServices(table).remove(serviceId, always);
+  return [uid, undefined];
+};
+const putBack: Write = async (table, serviceId) => {
+  await removeService(table, serviceId);
+  await openServices(table).putBack(serviceId, serviceNamed('Service'));
+  return [uid, undefined];
 };
 
-/** Writers beside a reader that follows the changes, a few seconds before midnight (UTC). */
-const followed = (name: string, writes: readonly Write[], budget: Scenario['budget']): Scenario => ({
+/**
+ * Writers beside a reader that follows the log.
+ * @param isNew - the reader builds its index meanwhile
+ */
+const followed = (name: string, writes: readonly Write[], budget: Scenario['budget'], isNew = false): Scenario => ({
   name,
   promise: 'I2, I3: a search finds what was acknowledged before it began, and nothing that was deleted',
   budget,
-  startMs: Date.UTC(2029, 11, 31, 23, 59, 57),
   pageSize: 1,
   prepare: async (table: MemoryTable) => {
+    await openServices(table).create(serviceNamed('Another'));
     const { service_id } = await openServices(table).create(serviceNamed('Service'));
-    await openIntents(table).create(service_id, intentOf('a.example:b:v1'));
+    await openIntents(table).create(service_id, intentOf(uid));
     const stale = openMemoryTable();
     for (const item of table.items()) await stale.put(item);
     let current: Table = table;
-    const { found, apply } = openFound();
     const registry = openRegistry(openReader(() => current, stale));
-    for await (const { records } of registry.readAll()) apply(records);
-    const follow = followChanges(registry, { index: { apply }, asOfMs: Date.now() });
+    let following = isNew ? undefined : await buildIndex(registry, ':memory:');
+    const search = async (known: Known) => {
+      const before: Known = new Map(known);
+      following ??= await buildIndex(registry, ':memory:');
+      await catchUp(registry, following);
+      requireFound(following.index, before);
+    };
     const known: Known = new Map();
     return {
       callers: [
         async ({ table: own }: Caller) => {
           current = own;
-          for (let search = 0; search < 2; search++) {
-            const before: Known = new Map(known);
-            await follow();
-            requireFound(found, before);
-          }
+          for (let at = 0; at < 2; at++) await search(known);
         },
         ...writes.map((write) => async ({ table: own }: Caller) => {
-          const [id, description] = await write(own, service_id);
-          known.set(id, description);
+          const [id, expected] = await write(own, service_id);
+          known.set(id, expected);
         }),
       ],
       check: async ({ outcomes }) => {
         for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code), code);
         current = table;
-        await follow();
-        requireFound(found, known);
+        await search(known);
+        following?.index.close();
       },
     };
   },
 });
 
 export const searchScenarios: Scenario[] = [
-  followed('search beside a writer whose clock jumps over midnight', [create('a.example:c:v1')], { clockSteps: 1 }),
-  followed('search beside two writers', [create('a.example:c:v1'), remove], {}),
+  followed('search beside two writers', [create, remove], {}),
   followed('search beside a rename', [rename], { faults: 1 }),
   followed('search beside a change of an intent', [change], { faults: 1 }),
+  followed('search beside a service that is deleted', [removeService], {}),
+  followed('search beside a service that is deleted and put back', [putBack], {}),
+  followed('search of a new index beside a rename', [rename], {}, true),
+  followed('search of a new index beside a change of an intent', [change], {}, true),
 ];

@@ -13,10 +13,11 @@ test('one run is at work at a time, and begins with what the last one has saved'
   const state = openFeedState(started.table, 'https://one.example');
   const runs = (await Promise.all(Array.from({ length: 8 }, () => state.begin()))).filter((run) => run !== undefined);
   expect(runs).toEqual([expect.objectContaining({ number: 1, progress: undefined })]);
-  await runs[0]?.save({ asOfMs: 5, fill: { cursor: 'x', intents: 7 } });
+  const progress = { seen: { seq: 5, digest: 'x' }, fill: { cursor: 'x', intents: 7, startMs: 1 } };
+  await runs[0]?.save(progress);
   expect(await state.begin()).toBeUndefined();
   await runs[0]?.end();
-  expect(await state.begin()).toMatchObject({ number: 2, progress: { asOfMs: 5, fill: { cursor: 'x', intents: 7 } } });
+  expect(await state.begin()).toMatchObject({ number: 2, progress });
   expect(await openFeedState(started.table, 'https://other.example').begin()).toMatchObject({ number: 1, progress: undefined });
 });
 
@@ -29,10 +30,10 @@ test('a run that never ended is taken for dead after its longest time, and can s
   nowMs += 1;
   const later = await state.begin();
   expect(later?.number).toBe(2);
-  await expect(slow?.save({ asOfMs: 1 })).rejects.toThrow('another run feeds the search collection, because this one took too long');
+  await expect(slow?.save({ seen: { seq: 1, digest: 'x' } })).rejects.toThrow('another run feeds the search collection, because this one took too long');
   await slow?.end();
   expect(await state.begin()).toBeUndefined();
-  await later?.save({ asOfMs: 2 });
+  await later?.save({ seen: { seq: 2, digest: 'x' } });
 });
 
 test('no run lives longer than that', () => {

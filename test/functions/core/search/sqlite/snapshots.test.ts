@@ -2,12 +2,15 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { type RunningS3, startS3 } from '../../../../../bin/local/s3.ts';
+import { unavailable } from '../../../../../functions/core/api-error.ts';
 import { log } from '../../../../../functions/core/log.ts';
 import { openIntents } from '../../../../../functions/core/registry/intents.ts';
 import { openRegistry } from '../../../../../functions/core/registry/registry.ts';
 import { openServices } from '../../../../../functions/core/registry/services.ts';
+import type { RegistrySource } from '../../../../../functions/core/search/registry-source.ts';
 import { openSqliteEngine } from '../../../../../functions/core/search/sqlite/engine.ts';
 import { bucketSnapshots, type S3Access } from '../../../../../functions/core/search/sqlite/snapshot-stores.ts';
 import {
@@ -17,7 +20,10 @@ import {
   saveSnapshot,
   UnusableSnapshot,
 } from '../../../../../functions/core/search/sqlite/snapshots.ts';
+import { type Key, keys } from '../../../../../functions/core/table/keys.ts';
+import type { Item } from '../../../../../functions/core/table/table.ts';
 import { createAction } from '../../../../../functions/snapshot-search-index.ts';
+import type { LogEntry } from '../../../../../schemas/changes.ts';
 import { searchQuery } from '../../../../../schemas/search.ts';
 import { intentOf, serviceNamed } from '../../../../support/records.ts';
 import { startTable, type TestTable } from '../../../../support/table.ts';
@@ -47,24 +53,27 @@ const connect = (endpoint: string): S3Access => ({
   credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
 });
 
+/** An entry of a log. */
+const seenAt = (seq: number) => ({ seq, digest: `sha-256=${seq}` });
+
 /** A bucket that no other test uses. */
 const newStore = () => bucketSnapshots(buckets.pop() ?? '', client);
 
 describe('snapshots', () => {
   test('come back as they were kept, the newest alone', async () => {
     const store = newStore();
-    await saveSnapshot(store, file, 1_000);
+    await saveSnapshot(store, file, seenAt(1));
     await writeFile(file, 'another');
-    await saveSnapshot(store, file, 2_000);
+    await saveSnapshot(store, file, seenAt(2));
     const loaded = join(folder, 'loaded.sqlite');
-    expect(await loadSnapshot(store, loaded, 3_000)).toBe(2_000);
+    expect(await loadSnapshot(store, loaded)).toEqual(seenAt(2));
     expect(await readFile(loaded, 'utf8')).toBe('another');
   });
 
   test('may be as large as they like', async () => {
     const store = newStore();
-    await saveSnapshot(store, file, 1_000);
-    await loadSnapshot(store, join(folder, 'loaded.sqlite'), 1_000);
+    await saveSnapshot(store, file, seenAt(1));
+    await loadSnapshot(store, join(folder, 'loaded.sqlite'));
     expect((await readFile(join(folder, 'loaded.sqlite'))).equals(content)).toBe(true);
   });
 
@@ -72,48 +81,59 @@ describe('snapshots', () => {
     const alone = join(folder, 'alone');
     const other = await startS3({ folder: alone, buckets: ['kept'] });
     const otherClient = connect(other.endpoint);
-    for (const asOfMs of [1, 2, 3]) await saveSnapshot(bucketSnapshots('kept', otherClient), file, asOfMs);
+    for (const seq of [1, 2, 3]) await saveSnapshot(bucketSnapshots('kept', otherClient), file, seenAt(seq));
     await other.stop();
     expect((await readdir(alone)).length).toBe(2);
   });
 });
 
 describe('a snapshot is due', () => {
-  const changes = (count: number) => ({
-    async *changesSince() {
-      for (let left = count; left > 0; left -= 400) {
-        yield Array.from({ length: Math.min(left, 400) }, () => ({ rev: '', kind: 'intent' as const, id: '' }));
-      }
-    },
-  });
   const hourMs = 3_600_000;
+  const nowMs = Date.parse('2027-03-01T12:00:00Z');
 
-  test('where there is none', () => expect(isSnapshotDue(newStore(), changes(0), 1)).resolves.toBe(true));
+  /** A registry whose log goes on from entry 10 with so many entries, the first of which was made so long ago. */
+  const logOf = (count: number, ageMs = 0, { first = 11, previous = seenAt(10).digest, head = 10 + count } = {}): RegistrySource => {
+    const entries = Array.from({ length: count }, (_, at) => ({
+      seq: first + at,
+      at: new Date(nowMs - (at === 0 ? ageMs : 0)).toISOString(),
+      previous: at === 0 ? previous : '',
+      changes: [{ kind: 'agent', id: 'a', action: 'block' }],
+    })) as unknown as LogEntry[];
+    return {
+      head: async () => seenAt(head),
+      async *entriesAfter() {
+        for (let start = 0; start < count; start += 400) yield entries.slice(start, start + 400);
+      },
+    } as Partial<RegistrySource> as RegistrySource;
+  };
 
-  test.each([
-    [0, 0, false],
-    [hourMs - 1, 999, false],
-    [hourMs, 1, true],
-    [12 * hourMs - 1, 0, false],
-    [12 * hourMs, 0, true],
-    [0, 1_000, true],
-    [0, 5_000, true],
-  ])('%i ms and %i changes after the newest: %p', async (laterMs, changed, isDue) => {
+  test('where there is none', () => expect(isSnapshotDue(newStore(), logOf(0), nowMs)).resolves.toBe(true));
+
+  test.each<[string, RegistrySource, boolean]>([
+    ['nothing was changed', logOf(0), false],
+    ['999 entries were made within the hour', logOf(999, hourMs - 1), false],
+    ['one entry was made an hour ago', logOf(1, hourMs), true],
+    ['1,000 entries were made', logOf(1_000), true],
+    ['5,000 entries were made', logOf(5_000), true],
+    ['the next entry has expired', logOf(1, 0, { first: 12, head: 12 }), true],
+    ['all entries have expired', logOf(0, 0, { head: 12 }), true],
+    ['the next entry follows another one', logOf(1, 0, { previous: 'sha-256=other' }), true],
+    ['the head is behind', logOf(0, 0, { head: 9 }), true],
+  ])('after the newest, if %s', async (_, source, isDue) => {
     const store = newStore();
-    await saveSnapshot(store, file, 1_000);
-    await expect(isSnapshotDue(store, changes(changed), 1_000 + laterMs)).resolves.toBe(isDue);
+    await saveSnapshot(store, file, seenAt(10));
+    await expect(isSnapshotDue(store, source, nowMs)).resolves.toBe(isDue);
   });
 
   test('if the newest is of another format', async () => {
     const store = newStore();
-    const text = Buffer.from(JSON.stringify({ format: 0, as_of_ms: 1_000, file: 'index', sha256: '' }));
+    const text = Buffer.from(JSON.stringify({ format: 0, ...seenAt(10), file: 'index', sha256: '' }));
     await store.write('newest.json', Readable.from([text]), text.length);
-    await expect(isSnapshotDue(store, changes(0), 1_000)).resolves.toBe(true);
+    await expect(isSnapshotDue(store, logOf(0), nowMs)).resolves.toBe(true);
   });
 });
 
 describe('loadSnapshot refuses', () => {
-  const dayMs = 24 * 3600 * 1000;
   const newest = 'newest.json';
   let store: SnapshotStore;
   const put = (name: string, bytes: Uint8Array) => store.write(name, Readable.from([bytes]), bytes.length);
@@ -123,30 +143,32 @@ describe('loadSnapshot refuses', () => {
     put(newest, Buffer.from(JSON.stringify({ ...(await readManifest()), ...change })));
 
   test.each<[string, string, () => Promise<unknown>]>([
-    ['a missing one', 'there is no readable manifest', () => store.remove(newest)],
-    ['an unreadable manifest', 'there is no readable manifest', () => put(newest, Buffer.from('{"format":'))],
-    ['an incomplete manifest', 'there is no readable manifest', () => editManifest({ sha256: undefined })],
-    ['another format', 'it has another format', () => editManifest({ format: 0 })],
-    ['one of more than a day ago', 'it is outdated', () => editManifest({ as_of_ms: -1 })],
-    ['a missing file', 'its file is missing', async () => store.remove(await indexName())],
-    ['a damaged file', 'its file is damaged', async () => put(await indexName(), Buffer.from(content).fill('b', 9, 10))],
-    ['a file cut short', 'its file is damaged', async () => put(await indexName(), content.subarray(0, 99))],
+    ['a missing one', 'its snapshot has no readable manifest', () => store.remove(newest)],
+    ['an unreadable manifest', 'its snapshot has no readable manifest', () => put(newest, Buffer.from('{"format":'))],
+    ['an incomplete manifest', 'its snapshot has no readable manifest', () => editManifest({ sha256: undefined })],
+    ['another format', 'its snapshot has another format', () => editManifest({ format: 0 })],
+    ['a manifest without a number', 'its snapshot has no readable manifest', () => editManifest({ seq: undefined })],
+    ['a missing file', 'the file of its snapshot is missing', async () => store.remove(await indexName())],
+    ['a damaged file', 'the file of its snapshot is damaged', async () => put(await indexName(), Buffer.from(content).fill('b', 9, 10))],
+    ['a file cut short', 'the file of its snapshot is damaged', async () => put(await indexName(), content.subarray(0, 99))],
   ])('%s', async (_, reason, spoil) => {
     store = newStore();
-    await saveSnapshot(store, file, 0);
+    await saveSnapshot(store, file, seenAt(0));
     await spoil();
-    const loading = loadSnapshot(store, join(folder, 'loaded.sqlite'), dayMs);
+    const loading = loadSnapshot(store, join(folder, 'loaded.sqlite'));
     await expect(loading).rejects.toBeInstanceOf(UnusableSnapshot);
     await expect(loading).rejects.toThrow(reason);
   });
 });
 
 describe('a search instance', () => {
+  const rebuilt = 'the search index is rebuilt from the registry';
   let started: TestTable;
+  let serviceId: string;
   beforeAll(async () => {
     started = await startTable();
-    const { service_id } = await openServices(started.table).create(serviceNamed('Kept'));
-    for (let n = 0; n < 5; n++) await openIntents(started.table).create(service_id, intentOf(`kept.example:number-${n}:v1`));
+    serviceId = (await openServices(started.table).create(serviceNamed('Kept'))).service_id;
+    for (let n = 0; n < 5; n++) await openIntents(started.table).create(serviceId, intentOf(`kept.example:number-${n}:v1`));
   });
   afterAll(() => started.stop());
 
@@ -163,24 +185,87 @@ describe('a search instance', () => {
     await openIntents(started.table).remove('kept.example:number-4:v1', () => true);
     started.operations.length = 0;
     expect(await count(snapshots)).toBe(4);
-    // the changes since, and their records
-    expect(started.operations).toEqual(['Query', 'BatchGetItem']);
+    // the head, the entries since, and their records
+    expect(started.operations).toEqual(['GetItem', 'Query', 'BatchGetItem']);
   });
 
   test.each([
-    ['there is none', 'there is no readable manifest', newStore],
-    ['there is no bucket', 'it cannot be read', () => bucketSnapshots('none', client)],
+    ['there is none', 'its snapshot has no readable manifest', newStore],
+    ['there is no bucket', 'its snapshot cannot be read', () => bucketSnapshots('none', client)],
   ])('builds its index from the registry and says so if %s', async (_, reason, open) => {
     const warn = jest.spyOn(log, 'warn');
     started.operations.length = 0;
     expect(await count(open())).toBe(4);
-    // names, pointers, records; then the changes since
-    expect(started.operations).toEqual(['Query', 'Query', 'BatchGetItem', 'Query', 'BatchGetItem']);
+    // the head, for the snapshot and for the new index; names, lists, records; then twice the entries since
+    expect(started.operations).toEqual(['GetItem', 'GetItem', 'Query', 'Query', 'BatchGetItem', 'Query', 'Query']);
+    expect(warn).toHaveBeenCalledWith(rebuilt, expect.objectContaining({ reason }));
+    warn.mockRestore();
+  });
+
+  /** What stands in a table at this moment, to put it back as a restored table is. */
+  async function copyOf({ client, tableNames: { registry } }: TestTable) {
+    const { Items = [] } = await client.send(new ScanCommand({ TableName: registry, ConsistentRead: true }));
+    return Items as (Key & Item)[];
+  }
+
+  test.each<[string, number]>([
+    ['its head is behind', 0],
+    ['it has another history that has come as far', 1],
+    ['it has another history that has come further', 3],
+  ])('builds its index from a restored table if %s', async (_, written) => {
+    const snapshots = newStore();
+    const earlier = await copyOf(started);
+    await openIntents(started.table).create(serviceId, intentOf('kept.example:lost:v1'));
+    await createAction({ source: openRegistry(started.table), snapshots })();
+    for (const { pk, sk } of await copyOf(started)) await started.table.delete({ pk, sk });
+    for (const item of earlier) await started.table.put(item);
+    for (let n = 0; n < written; n++) await openIntents(started.table).create(serviceId, intentOf(`kept.example:other-${Date.now()}-${n}:v1`));
+    const warn = jest.spyOn(log, 'warn');
+    const engine = openSqliteEngine(openRegistry(started.table), snapshots);
+    const { hits } = await engine.search(searchQuery.parse({ page_size: '50' }));
+    await engine.close();
     expect(warn).toHaveBeenCalledWith(
-      'the search index is rebuilt from the registry because its snapshot cannot be used',
-      expect.objectContaining({ reason }),
+      rebuilt,
+      expect.objectContaining({ reason: 'the log does not go on from what it has seen' }),
     );
     warn.mockRestore();
+    const listed = await openRegistry(started.table).uidsOf(serviceId);
+    expect(hits.map(({ intent }) => intent.intent_uid)).toEqual(listed);
+    expect(listed).not.toContain('kept.example:lost:v1');
+    expect(await isSnapshotDue(snapshots, openRegistry(started.table))).toBe(true);
+  });
+
+  test('builds its index anew while it runs if entries have expired that it has not seen', async () => {
+    const engine = openSqliteEngine(openRegistry(started.table));
+    const found = async () => (await engine.search(searchQuery.parse({ namespace: 'late.example' }))).total;
+    expect(await found()).toBe(0);
+    for (const n of [1, 2]) await openIntents(started.table).create(serviceId, intentOf(`late.example:number-${n}:v1`));
+    const { seq } = await openRegistry(started.table).head();
+    await started.table.delete(keys.log(seq - 1));
+    const warn = jest.spyOn(log, 'warn').mockImplementation(() => {});
+    expect(await found()).toBe(2);
+    expect(await found()).toBe(2);
+    expect(warn).toHaveBeenCalledTimes(1);
+    warn.mockRestore();
+    await engine.close();
+  });
+
+  test('goes on with a snapshot that it has opened if the table fails meanwhile', async () => {
+    const snapshots = newStore();
+    const source = openRegistry(started.table);
+    await createAction({ source, snapshots })();
+    for (const n of [3, 4]) await openIntents(started.table).create(serviceId, intentOf(`late.example:number-${n}:v1`));
+    let fails = true;
+    const readRecords: typeof source.readRecords = (names) =>
+      fails ? Promise.reject(unavailable('The registry cannot be reached. Try again after Retry-After.')) : source.readRecords(names);
+    const engine = openSqliteEngine({ ...source, readRecords }, snapshots);
+    const search = () => engine.search(searchQuery.parse({ namespace: 'late.example' }));
+    await expect(search()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    fails = false;
+    started.operations.length = 0;
+    expect((await search()).total).toBe(4);
+    expect(started.operations).toEqual(['Query', 'BatchGetItem']);
+    await engine.close();
   });
 
   test('leaves no file behind', async () => {
