@@ -40,7 +40,14 @@ async function find(query: Record<string, string> = {}): Promise<{ uids: string[
 describe('a search', () => {
   let corpus: Corpus;
   let sqlite: SearchIndex;
-  const service: ServiceRecord = { kind: 'service', ...serviceNamed('GitHub für Łódź'), service_id: 'special', rev: 1, intents: 3, drafts: 0 };
+  const service: ServiceRecord = {
+    kind: 'service',
+    ...serviceNamed('GitHub für Łódź'),
+    service_id: 'special',
+    rev: 1,
+    intents: 3,
+    drafts: 0,
+  };
   const special = (slug: string, more: Parameters<typeof intentOf>[1]): IntentRecord => ({
     kind: 'intent',
     ...intentOf(`Special.example:${slug}:v1`, more),

@@ -59,8 +59,8 @@ function digesting() {
   return { stream, sha256: () => hash.digest('hex') };
 }
 
-/** A snapshot is replaced by a newer one after this many entries of the log, or this long after the first of them. */
-const staleness = { entries: 1_000, ms: 3_600_000 };
+/** A snapshot is replaced by a newer one after this many changes, of which one entry of the log may have thirty, or this long after the first. */
+const staleness = { changes: 1_000, ms: 3_600_000 };
 
 /**
  * Whether a new snapshot is worth its while: there is none that can be read, or the log has gone on for long, or elsewhere, since the newest
@@ -73,10 +73,12 @@ export async function isSnapshotDue(
 ): Promise<boolean> {
   const newest = await readManifest(store);
   if (newest?.format !== indexFormat) return true;
+  let changes = 0;
   try {
-    for await (const { entries, seen } of followLog(source, newest, await source.head())) {
+    for await (const { entries } of followLog(source, newest, await source.head())) {
       const isOld = entries.some(({ at }) => nowMs - Date.parse(at) >= staleness.ms);
-      if (isOld || seen.seq - newest.seq >= staleness.entries) return true;
+      changes += entries.flatMap((entry) => entry.changes).length;
+      if (isOld || changes >= staleness.changes) return true;
     }
     return false;
   } catch (error) {

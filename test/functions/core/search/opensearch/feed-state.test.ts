@@ -30,7 +30,9 @@ test('a run that never ended is taken for dead after its longest time, and can s
   nowMs += 1;
   const later = await state.begin();
   expect(later?.number).toBe(2);
-  await expect(slow?.save({ seen: { seq: 1, digest: 'x' } })).rejects.toThrow('another run feeds the search collection, because this one took too long');
+  await expect(slow?.save({ seen: { seq: 1, digest: 'x' } })).rejects.toThrow(
+    'another run feeds the search collection, because this one took too long',
+  );
   await slow?.end();
   expect(await state.begin()).toBeUndefined();
   await later?.save({ seen: { seq: 2, digest: 'x' } });

@@ -21,11 +21,11 @@ async function startRegistry(pageSize?: number) {
   const intents = openIntents(table);
   const source = openRegistry(table);
   const read: string[][] = [];
-  let queries = 0;
+  const queries: number[] = [];
   const counted: typeof source = {
     ...source,
     entriesAfter: (seq) => {
-      queries++;
+      queries.push(seq);
       return source.entriesAfter(seq);
     },
     readRecords: (names) => {
@@ -41,7 +41,7 @@ async function startRegistry(pageSize?: number) {
     source: counted,
     serviceId: service_id,
     /** what was read since this was called last */
-    taken: () => ({ queries: queries - (queries = 0), read: read.splice(0) }),
+    taken: () => ({ queries: queries.splice(0), read: read.splice(0) }),
   };
 }
 
@@ -147,10 +147,10 @@ describe('an index that follows the log', () => {
     taken();
     await catchUp(source, following);
     const { queries, read } = taken();
-    expect([queries, read.map((batch) => batch.length)]).toEqual([1, [100, 100, 30]]);
+    expect([queries, read.map((batch) => batch.length)]).toEqual([[1], [100, 100, 30]]);
     expect(following.index.search(searchQuery.parse({ description: 'changed' })).total).toBe(20);
     await catchUp(source, following);
-    expect(taken()).toEqual({ queries: 1, read: [] });
+    expect(taken()).toEqual({ queries: [251], read: [] });
   });
 
   test('does not take what it could not read for seen', async () => {

@@ -212,7 +212,16 @@ describe('records', () => {
   test.each<[string, Parameters<typeof index.apply>]>([
     ['the intent goes', [[], [{ kind: 'intent', id: weather.intent_uid }]]],
     ['its service goes', [[], [{ kind: 'service', id: 'sky' }]]],
-    ['both go', [[], [{ kind: 'service', id: 'sky' }, { kind: 'intent', id: weather.intent_uid }]]],
+    [
+      'both go',
+      [
+        [],
+        [
+          { kind: 'service', id: 'sky' },
+          { kind: 'intent', id: weather.intent_uid },
+        ],
+      ],
+    ],
     ['its service goes and is put back without it', [[sky], [{ kind: 'service', id: 'sky' }]]],
     ['its service goes, and it comes once more', [[weather], [{ kind: 'service', id: 'sky' }]]],
     ['it moves to a service that is gone', [[{ ...weather, service_id: 'none' }]]],
@@ -235,7 +244,13 @@ describe('records', () => {
 
   test('that are unknown may go', () => {
     const fresh = open(sky, weather);
-    fresh.apply([], [{ kind: 'intent', id: alerts.intent_uid }, { kind: 'service', id: 'none' }]);
+    fresh.apply(
+      [],
+      [
+        { kind: 'intent', id: alerts.intent_uid },
+        { kind: 'service', id: 'none' },
+      ],
+    );
     expect(uids({}, fresh)).toEqual([weather.intent_uid]);
   });
 

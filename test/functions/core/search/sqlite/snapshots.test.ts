@@ -92,12 +92,12 @@ describe('a snapshot is due', () => {
   const nowMs = Date.parse('2027-03-01T12:00:00Z');
 
   /** A registry whose log goes on from entry 10 with so many entries, the first of which was made so long ago. */
-  const logOf = (count: number, ageMs = 0, { first = 11, previous = seenAt(10).digest, head = 10 + count } = {}): RegistrySource => {
+  const logOf = (count: number, ageMs = 0, { first = 11, previous = seenAt(10).digest, head = 10 + count, changes = 1 } = {}): RegistrySource => {
     const entries = Array.from({ length: count }, (_, at) => ({
       seq: first + at,
       at: new Date(nowMs - (at === 0 ? ageMs : 0)).toISOString(),
       previous: at === 0 ? previous : '',
-      changes: [{ kind: 'agent', id: 'a', action: 'block' }],
+      changes: Array.from({ length: changes }, (_, n) => ({ kind: 'intent', id: `a.example:n${n}:v1`, action: 'create' })),
     })) as unknown as LogEntry[];
     return {
       head: async () => seenAt(head),
@@ -115,6 +115,8 @@ describe('a snapshot is due', () => {
     ['one entry was made an hour ago', logOf(1, hourMs), true],
     ['1,000 entries were made', logOf(1_000), true],
     ['5,000 entries were made', logOf(5_000), true],
+    ['33 entries of 30 changes were made', logOf(33, 0, { changes: 30 }), false],
+    ['34 entries of 30 changes were made', logOf(34, 0, { changes: 30 }), true],
     ['the next entry has expired', logOf(1, 0, { first: 12, head: 12 }), true],
     ['all entries have expired', logOf(0, 0, { head: 12 }), true],
     ['the next entry follows another one', logOf(1, 0, { previous: 'sha-256=other' }), true],
@@ -219,15 +221,13 @@ describe('a search instance', () => {
     await createAction({ source: openRegistry(started.table), snapshots })();
     for (const { pk, sk } of await copyOf(started)) await started.table.delete({ pk, sk });
     for (const item of earlier) await started.table.put(item);
-    for (let n = 0; n < written; n++) await openIntents(started.table).create(serviceId, intentOf(`kept.example:other-${Date.now()}-${n}:v1`));
+    for (let n = 0; n < written; n++)
+      await openIntents(started.table).create(serviceId, intentOf(`kept.example:other-${Date.now()}-${n}:v1`));
     const warn = jest.spyOn(log, 'warn');
     const engine = openSqliteEngine(openRegistry(started.table), snapshots);
     const { hits } = await engine.search(searchQuery.parse({ page_size: '50' }));
     await engine.close();
-    expect(warn).toHaveBeenCalledWith(
-      rebuilt,
-      expect.objectContaining({ reason: 'the log does not go on from what it has seen' }),
-    );
+    expect(warn).toHaveBeenCalledWith(rebuilt, expect.objectContaining({ reason: 'the log does not go on from what it has seen' }));
     warn.mockRestore();
     const listed = await openRegistry(started.table).uidsOf(serviceId);
     expect(hits.map(({ intent }) => intent.intent_uid)).toEqual(listed);
