@@ -92,7 +92,11 @@ describe('a snapshot is due', () => {
   const nowMs = Date.parse('2027-03-01T12:00:00Z');
 
   /** A registry whose log goes on from entry 10 with so many entries, the first of which was made so long ago. */
-  const logOf = (count: number, ageMs = 0, { first = 11, previous = seenAt(10).digest, head = 10 + count, changes = 1 } = {}): RegistrySource => {
+  const logOf = (
+    count: number,
+    ageMs = 0,
+    { first = 11, previous = seenAt(10).digest, head = 10 + count, changes = 1 } = {},
+  ): RegistrySource => {
     const entries = Array.from({ length: count }, (_, at) => ({
       seq: first + at,
       at: new Date(nowMs - (at === 0 ? ageMs : 0)).toISOString(),
