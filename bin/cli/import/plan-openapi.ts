@@ -217,7 +217,8 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
       ...(body !== undefined && { body }),
     },
     ...(tags.length > 0 && { tags }),
-    ...(isDeprecated && { deprecated: true }),
+    // said either way, it is the document's
+    ...(typeof given.deprecated === 'boolean' && { deprecated: isDeprecated }),
   };
 }
 

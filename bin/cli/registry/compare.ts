@@ -5,8 +5,10 @@ import type { Api } from '../api.ts';
 import type { RegistryContext } from '../context.ts';
 import { withProgress } from './concurrently.ts';
 import { type Difference, findDifferences } from './differences.ts';
+import { combineIntent, combineService } from './document-rule.ts';
 import { normalizeIntent, normalizeService } from './normal-form.ts';
 import { type Found, findIntent, findService, findServiceByName, listAllIntents } from './read.ts';
+import { callOf } from './versions.ts';
 
 /** How a service and its intents should be. */
 export interface Wanted {
@@ -14,8 +16,8 @@ export interface Wanted {
   intents: readonly IntentInput[];
   /** the service that is meant, whatever its name; its own record is then left as it is */
   into?: Service | undefined;
-  /** what no document says, and an admin may have set on an intent, stays as it is: `draft`, `fields` and `strict` */
-  keepsSettings?: boolean;
+  /** whether it is what a document states, and what that leaves out stays; a registry file states everything */
+  isOfDocument?: boolean;
 }
 
 /** What it takes to bring a record into the wanted state. */
@@ -41,22 +43,36 @@ export interface ServiceChanges {
   extra: string[];
   /** uids that are wanted, but that another service has */
   foreign: string[];
+  /** what is not as wanted and stays, because a document does not decide it */
+  kept: Kept;
   /** origins to which wanted intents lead, other than that of the service's address */
   otherOrigins: string[];
+}
+
+/** Members that stay, as JSON pointers. */
+export interface Kept {
+  service: string[];
+  intents: { intent_uid: string; members: string[] }[];
 }
 
 /** How many intents are looked up when a service is not found by its name. */
 const maxProbes = 20;
 
-/** A service is found by its name, else by the intents that it should have. */
+/**
+ * A service is found by its name, else by the intents that it should have: the one that has most of them, with the same calls. Another API at the same
+ * host may have a few uids in common.
+ */
 export async function findWanted(api: Api, { service, intents, into }: Wanted): Promise<Found<Service> | undefined> {
   if (into !== undefined) return findService(api, into.service_id);
   const named = await findServiceByName(api, service.service_name);
   if (named) return named;
-  for (const { intent_uid } of intents.slice(0, maxProbes)) {
-    const found = await findIntent(api, intent_uid);
-    if (found) return findService(api, found.record.service_id);
+  const probes = intents.filter((_, at) => at % Math.ceil(intents.length / maxProbes) === 0);
+  const holders: string[] = [];
+  for (const probe of probes) {
+    const found = await findIntent(api, probe.intent_uid);
+    if (found && callOf(found.record) === callOf(probe)) holders.push(found.record.service_id);
   }
+  for (const [id, { length }] of Map.groupBy(holders, (id) => id)) if (length * 2 > probes.length) return findService(api, id);
   return undefined;
 }
 
@@ -96,42 +112,43 @@ export async function compareService(
   const changes: ServiceChanges = {
     name: wanted.into?.service_name ?? wanted.service.service_name,
     serviceId,
-    service: compareRecord(
-      found,
-      wanted.into && found ? normalizeService(found.record) : keepNamespace(wanted.service, found),
-      normalizeService,
-    ),
+    service: compareRecord(found, found ? chooseService(wanted, found.record) : wanted.service, normalizeService),
     intents: [],
     unchanged: 0,
     extra: [...standing.keys()].filter((uid) => !wantedUids.has(uid)),
     foreign: [],
+    kept: { service: [], intents: [] },
     otherOrigins: findOtherOrigins(wanted),
   };
   await withProgress(terminal, 'Comparing', wanted.intents, concurrency, async (intent) => {
     const stands = standing.get(intent.intent_uid) ?? (isThorough ? await findIntent(api, intent.intent_uid) : undefined);
-    const input = wanted.keepsSettings && stands ? keepSettings(intent, stands.record) : intent;
+    const input = wanted.isOfDocument && stands ? combineIntent(intent, normalizeIntent(stands.record)) : intent;
     const change = compareRecord(stands, input, normalizeIntent);
-    if (stands !== undefined && stands.record.service_id !== serviceId) changes.foreign.push(intent.intent_uid);
-    else if (change.kind === 'same') changes.unchanged++;
+    if (stands !== undefined && stands.record.service_id !== serviceId) return void changes.foreign.push(intent.intent_uid);
+    if (change.kind === 'same') changes.unchanged++;
     else changes.intents.push(change);
+    const members = findKept(normalizeIntent(intent), normalizeIntent(input));
+    if (members.length > 0) changes.kept.intents.push({ intent_uid: intent.intent_uid, members });
   });
+  if (wanted.isOfDocument && !wanted.into)
+    changes.kept.service = findKept(normalizeService(wanted.service), normalizeService(changes.service.input));
+  changes.kept.intents.sort((left, right) => (left.intent_uid < right.intent_uid ? -1 : 1));
   changes.intents.sort((left, right) => (left.input.intent_uid < right.input.intent_uid ? -1 : 1));
   return changes;
 }
 
-/** A namespace stays once it is set, also if it is left out. */
-const keepNamespace = (service: ServiceInput, found: Found<Service> | undefined): ServiceInput => ({
-  ...(found?.record.namespace !== undefined && { namespace: found.record.namespace }),
-  ...service,
-});
+/** A registry file that leaves out the namespace means the one that the service has: it never changes once it is set. */
+function chooseService({ service, into, isOfDocument }: Wanted, record: Service): ServiceInput {
+  const standing = normalizeService(record);
+  if (into) return standing;
+  if (isOfDocument) return combineService(service, standing);
+  return { ...(standing.namespace !== undefined && { namespace: standing.namespace }), ...service };
+}
 
-/** Without its `fields`, an intent would let more of the answers out than an admin has allowed. */
-const keepSettings = (intent: IntentInput, { draft, fields, strict }: FullIntent): IntentInput => ({
-  ...intent,
-  draft,
-  ...(fields !== undefined && { fields }),
-  ...(strict !== undefined && { strict }),
-});
+const findKept = (stated: unknown, chosen: unknown): string[] =>
+  findDifferences(stated, chosen)
+    .filter(({ after }) => after !== undefined)
+    .map(({ path }) => path);
 
 function findOtherOrigins({ service, intents, into }: Wanted): string[] {
   const home = new URL((into ?? service).service_url).origin;

@@ -268,10 +268,10 @@ describe('import', () => {
   test('says that the service itself changes', async () => {
     const file = await writeDocument('itself', '1', ['a']);
     const { applied } = await succeedJson('import', file);
-    await succeed('services', 'update', applied.service_id, '--description', 'By hand');
-    expect(await succeed('import', file)).toContain('itself: 0 created, 0 changed, 0 removed, the service itself changed (description)\n');
-    await succeed('services', 'update', applied.service_id, '--description', 'By hand');
-    expect(await succeed('import', file, '--dry-run')).toContain('the service itself to change (description)');
+    await succeed('services', 'update', applied.service_id, '--address', 'https://by-hand.example');
+    expect(await succeed('import', file)).toContain('itself: 0 created, 0 changed, 0 removed, the service itself changed (service_url)\n');
+    await succeed('services', 'update', applied.service_id, '--address', 'https://by-hand.example');
+    expect(await succeed('import', file, '--dry-run')).toContain('the service itself to change (service_url)');
   });
 
   test('takes a folder, and lists the files that it reads', async () => {
@@ -315,6 +315,64 @@ describe('import', () => {
     delete file2.services[0].intents[0].fields;
     await writeFile(kept, JSON.stringify(file2));
     expect((await run(['diff', kept])).stdout).toContain('/fields: ["/name"] -> nothing');
+  });
+
+  test('keeps what people have set and the document leaves open, and says so', async () => {
+    const file = await writeDocument('by-hand', '1', ['a', 'b']);
+    const { applied } = await succeedJson('import', file);
+    const edit = async (noun: string, id: string, members: object) => {
+      const edited = join(folder, 'by-hand-edited.json');
+      await writeFile(edited, JSON.stringify({ ...(await succeedJson(noun, 'show', id)), ...members }));
+      await succeed(noun, 'update', id, '--file', edited);
+    };
+    const ofService = {
+      description: 'By hand',
+      service_logo_url: 'https://by-hand.example/logo.png',
+      limit: { rate: 5, period: 60 },
+      headers: { 'X-Own': '7' },
+    };
+    const ofIntent = { deprecated: true, tags: ['own'], category: 'Own' };
+    await edit('services', applied.service_id, ofService);
+    await edit('intents', 'by-hand.example:a:v1', ofIntent);
+
+    const kept = {
+      service: expect.arrayContaining(['/description', '/service_logo_url', '/limit', '/headers']),
+      intents: [{ intent_uid: 'by-hand.example:a:v1', members: expect.arrayContaining(['/deprecated', '/tags', '/category']) }],
+    };
+    const told = 'Not in the document, and therefore left as it is:\n  description of the service\n';
+    expect(await succeed('import', file, '--dry-run')).toContain(told);
+    expect(await succeedJson('import', file)).toMatchObject({ service: { change: 'same' }, update: [], unchanged: 2, kept });
+    // another summary, so that all of it is written again
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll('"operationId"', '"summary":"Do it","operationId"'));
+    const again = await succeed('import', file);
+    expect(again).toContain(told);
+    expect(again).toContain('  deprecated of by-hand.example:a:v1\n');
+    expect(await succeedJson('services', 'show', applied.service_id)).toMatchObject(ofService);
+    expect(await succeedJson('intents', 'show', 'by-hand.example:a:v1')).toMatchObject({ ...ofIntent, description: 'Do it' });
+
+    // what the document does say is its own
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll('"operationId"', '"deprecated":false,"operationId"'));
+    expect((await succeedJson('import', file)).update).toEqual([
+      { intent_uid: 'by-hand.example:a:v1', differences: [{ path: '/deprecated', before: true }] },
+    ]);
+  });
+
+  test('takes no service of the same host for its own that has a few of its uids', async () => {
+    const orders = await writeDocument('orders', '1', ['status', 'a', 'b', 'c']);
+    const first = await succeedJson('import', orders, '--namespace', 'shared.example');
+    const billing = await writeDocument('billing', '1', ['status', 'd', 'e', 'f']);
+    await writeFile(billing, (await readFile(billing, 'utf8')).replace('https://billing.example', 'https://orders.example'));
+    const second = JSON.parse((await run(['import', billing, '--namespace', 'shared.example', '--json'])).stdout);
+    expect(second).toMatchObject({ service_id: null, foreign: [], applied: { created: 3 } });
+    expect(second.applied.failed).toEqual([expect.objectContaining({ intent_uid: 'shared.example:status:v1' })]);
+    expect(await succeedJson('services', 'show', 'orders')).toMatchObject({ service_id: first.applied.service_id });
+    // under another title it is the same service
+    await writeFile(orders, (await readFile(orders, 'utf8')).replace('"title":"orders"', '"title":"Orders, renamed"'));
+    const renamed = await succeedJson('import', orders, '--namespace', 'shared.example', '--dry-run');
+    expect(renamed).toMatchObject({ service_id: first.applied.service_id, create: [], unchanged: 4 });
+    // and the same uids with other calls are another API
+    await writeFile(orders, (await readFile(orders, 'utf8')).replaceAll('"/', '"/other/').replace('Orders, renamed', 'Other orders'));
+    expect(await succeedJson('import', orders, '--namespace', 'shared.example', '--dry-run')).toMatchObject({ service_id: null });
   });
 
   test('sets header fields for the service, keeps those that it has, and names the command for the credential', async () => {

@@ -792,7 +792,12 @@ describe('the options that set the credential', () => {
 test('a deprecated operation can be kept executable', () => {
   const paths = { '/things': { get: operation({ deprecated: true }) } };
   expect(plan(document(paths)).intents[0]?.deprecated).toBe(true);
-  expect(plan(document(paths), { keepDeprecated: true }).intents[0]).not.toHaveProperty('deprecated');
+  expect(plan(document(paths), { keepDeprecated: true }).intents[0]?.deprecated).toBe(false);
+});
+
+test('what a document says about deprecation is its own, and what it leaves open is not', () => {
+  expect(plan(document({ '/things': { get: operation({ deprecated: false }) } })).intents[0]?.deprecated).toBe(false);
+  expect(plan(document({ '/things': { get: operation() } })).intents[0]).not.toHaveProperty('deprecated');
 });
 
 test('relative servers are relative to the address of the document', () => {
