@@ -39,7 +39,12 @@ interface Decimal {
   isNegative: boolean;
   digits: string;
   exponent: bigint;
+  /** its power is too long to be computed with: larger or smaller than every other, and taken for equal to others of its kind */
+  isBeyond: boolean;
 }
+
+/** Most digits of a power that are computed with: a million of them would take seconds. */
+const maxPowerDigits = 1_000;
 
 function toDecimal(value: Numeric): Decimal {
   const [, sign = '', whole = '', fraction = '', power = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(numberText(value)) ?? [];
@@ -49,12 +54,16 @@ function toDecimal(value: Numeric): Decimal {
   while (digits[start] === '0') start++;
   let end = digits.length;
   while (end > start && digits[end - 1] === '0') end--;
-  if (start === end) return { isNegative: false, digits: '', exponent: 0n };
-  const exponent = BigInt(power.replace('+', '')) + BigInt(digits.length - end - fraction.length);
-  return { isNegative: sign === '-', digits: digits.slice(start, end), exponent };
+  if (start === end) return { isNegative: false, digits: '', exponent: 0n, isBeyond: false };
+  let first = 0;
+  while (/[+0-]/.test(power[first] ?? '')) first++;
+  const isBeyond = power.length - first > maxPowerDigits;
+  const size = isBeyond ? 10n ** BigInt(maxPowerDigits + 1) : BigInt(power.slice(first));
+  const exponent = (power.startsWith('-') ? -size : size) + BigInt(digits.length - end - fraction.length);
+  return { isNegative: sign === '-', digits: digits.slice(start, end), exponent, isBeyond };
 }
 
-/** Below 0, 0 or above 0: compares two numbers exactly, whatever their size and spelling. */
+/** Below 0, 0 or above 0: compares two numbers exactly, whatever their spelling, and whatever their size up to powers of a thousand digits. */
 export function compareNumbers(left: Numeric, right: Numeric): number {
   if (typeof left === 'number' && typeof right === 'number') return Math.sign(left - right);
   const [a, b] = [toDecimal(left), toDecimal(right)];
@@ -77,10 +86,13 @@ export function toDouble(value: Numeric): number | undefined {
   return Number.isFinite(double) && compareNumbers(double, value) === 0 ? double : undefined;
 }
 
-/** One text for all spellings of a number: that of RFC 8785 if a `number` holds it, else its digits and their power of ten. */
+/**
+ * One text for all spellings of a number: that of RFC 8785 if a `number` holds it, else its digits and their power of ten. One whose power is too long to
+ * be computed with keeps its spelling.
+ */
 export function canonicalNumber(value: Numeric): string {
   const double = toDouble(value);
   if (double !== undefined) return JSON.stringify(double);
-  const { isNegative, digits, exponent } = toDecimal(value);
-  return `${isNegative ? '-' : ''}${digits}e${exponent}`;
+  const { isNegative, digits, exponent, isBeyond } = toDecimal(value);
+  return isBeyond ? numberText(value) : `${isNegative ? '-' : ''}${digits}e${exponent}`;
 }
