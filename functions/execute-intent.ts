@@ -39,6 +39,7 @@ import { cutAnswer } from './core/relay/cut.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { buildRequest } from './core/relay/request.ts';
 import { selectAllowed, selectFields } from './core/relay/select-fields.ts';
+import { withNearestFromEnvironment } from './core/search/nearest.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
@@ -203,12 +204,13 @@ function toExecution({ notes }: Receipt, outcome: Execution['outcome']): Executi
 
 const { requireProofOfPossession, billing } = readEnvironment([], ['requireProofOfPossession', 'billing']);
 const table = tableFromEnvironment();
+const findPolicy = openPolicy(loadPolicyTemplate(), parseBilling(billing));
 
 export const action = createAction({
   authorize: openAuthorizer({
     verifyPat: openPatVerifier({ findKey: signingKeysFromEnvironment().find }),
     proofs: openProofs(openUsedJtis(table), requireProofOfPossession === 'true'),
-    findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(billing)),
+    findPolicy,
     refusals: openPolicyRefusals(openPolicyArchive(table)),
   }),
   intents: openIntents(table),
@@ -218,4 +220,4 @@ export const action = createAction({
   relay: openRelay({ rules: egressRulesFromEnvironment(), credentials: credentialsFromEnvironment() }),
 });
 
-export const handler = serve(action);
+export const handler = serve(withNearestFromEnvironment(action, findPolicy));
