@@ -30,9 +30,10 @@ export const numberText = (value: Numeric): string => (typeof value === 'number'
 
 /** Parses a JSON text so that its numbers keep every digit. @throws SyntaxError */
 export const parseExact = (text: string): unknown =>
-  JSON.parse(text, (_name, value, { source }) =>
-    typeof value === 'number' && source !== undefined && !isWrittenAlike(source) ? JSON.rawJSON(source) : value,
-  );
+  JSON.parse(text, (_name, value, { source }) => (typeof value === 'number' && source !== undefined ? toNumeric(source) : value));
+
+/** A number that is written as JSON has it, without losing a digit. */
+export const toNumeric = (source: string): Numeric => (isWrittenAlike(source) ? Number(source) : JSON.rawJSON(source));
 
 /** A number as digits without zeros at either end, and the power of ten of the place after the last: 1500 is 15 and 2. Zero has no digits. */
 interface Decimal {

@@ -1,11 +1,10 @@
 import { type Command, type CommandUnknownOpts, Option, type OptionValues } from '@commander-js/extra-typings';
 import type * as z from 'zod';
-import { issuesOf } from '../../../functions/core/json.ts';
 import { type ServiceInput, savedService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
 import { readAnswer } from '../../probes.ts';
 import { openContext } from '../context.ts';
 import { usageFailure } from '../failure.ts';
-import { readInput } from '../input.ts';
+import { parseInput, readInput } from '../input.ts';
 import { normalizeService } from '../registry/normal-form.ts';
 import { listServices, requireService, servicePath } from '../registry/read.ts';
 import { addCredential } from './credential.ts';
@@ -37,12 +36,8 @@ async function readFields<T>(
 ): Promise<T> {
   const given = fields.map((field) => [field.description, options[field.attributeName()]]).filter(([, value]) => value !== undefined);
   const base = file === undefined ? standing : ((await readInput(file)) as object);
-  const { success, data, error } = schema.safeParse(
-    { ...base, ...Object.fromEntries(given), ...(header && { headers: Object.fromEntries(header.map(splitField)) }) },
-    { reportInput: true },
-  );
-  if (!success) throw usageFailure('The service is not complete or not valid:', issuesOf(error));
-  return data;
+  const whole = { ...base, ...Object.fromEntries(given), ...(header && { headers: Object.fromEntries(header.map(splitField)) }) };
+  return parseInput(schema, whole, 'The service is not complete or not valid:');
 }
 
 function splitField(field: string): [name: string, value: string] {

@@ -375,6 +375,34 @@ describe('import', () => {
     expect(await succeedJson('import', orders, '--namespace', 'shared.example', '--dry-run')).toMatchObject({ service_id: null });
   });
 
+  test('hands on every digit, to the gate and back', async () => {
+    const file = join(folder, 'digits.yaml');
+    const schema = '{ type: number, default: 1.10, maximum: 12345678901234567890.5 }';
+    await writeFile(
+      file,
+      `openapi: 3.0
+info: { title: Digits, version: 1.10 }
+servers: [{ url: 'https://digits.example' }]
+paths:
+  /a: { get: { operationId: a, parameters: [{ name: x, in: query, schema: ${schema} }], responses: { '204': { description: Done } } } }
+`,
+    );
+    expect((await succeedJson('import', file)).create).toEqual(['digits.example:a:v1']);
+    expect(await succeedJson('import', file)).toMatchObject({ create: [], update: [], unchanged: 1 });
+    const uid = 'digits.example:a:v1';
+    const shown = await succeed('intents', 'show', uid, '--json');
+    expect(shown).toMatch(/"default": 1\.10,\s+"maximum": 12345678901234567890\.5\s/);
+    for (const format of ['yaml', 'json']) {
+      const exported = join(folder, `digits-export.${format}`);
+      await succeed('export', '--service', 'Digits', '--output', exported);
+      expect(await readFile(exported, 'utf8')).toMatch(/default"?: 1\.10,?\n\s+"?maximum"?: 12345678901234567890\.5\n/);
+      await succeed('diff', exported);
+    }
+    await writeFile(file, shown.replace('1.10', '2.50'));
+    await succeed('intents', 'update', uid, '--file', file);
+    expect(await succeed('intents', 'show', uid, '--json')).toContain('"default": 2.50,');
+  });
+
   test('sets header fields for the service, keeps those that it has, and names the command for the credential', async () => {
     const file = join(folder, 'fields.json');
     const parameters = ['Api-Version', 'X-Trace', 'token'].map((name) => ({ name, in: 'header', schema: { type: 'string' } }));
@@ -877,6 +905,37 @@ describe('what a person does', () => {
     expect(await succeed(...words)).toContain(`Many: ${remain} created, 0 changed, 0 removed\n`);
     await succeed('services', 'delete', 'Many', '--yes');
   });
+});
+
+test('every digit of parameters and answers is the same on the way through "try"', async () => {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    response.setHeader('Content-Type', 'application/json').end('{"id":12345678901234567890,"price":1.10}');
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  try {
+    const file = join(folder, 'echo.json');
+    const parameters = [{ name: 'amount', in: 'query', schema: { type: 'number' } }];
+    const document = {
+      openapi: '3.1.0',
+      info: { title: 'Echo', version: '1' },
+      servers: [{ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }],
+      paths: { '/a': { get: { operationId: 'a', parameters, responses: { 200: { description: 'Done' } } } } },
+    };
+    await writeFile(file, JSON.stringify(document));
+    const [uid] = (await succeedJson('import', file, '--namespace', 'echo.example')).create;
+    const params = join(folder, 'echo-params.yaml');
+    await writeFile(params, 'amount: 2.50');
+    const answers = [
+      await succeed('try', '--intent', uid, '-p', 'amount=1.10', '--accept-policy', '--json'),
+      await succeed('try', '--intent', uid, '--params', params, '--json'),
+    ];
+    for (const answer of answers) expect(answer).toMatch(/"id": 12345678901234567890,\s+"price": 1\.10\s/);
+    expect(asked).toEqual(['/a?amount=1.10', '/a?amount=2.50']);
+  } finally {
+    server.close();
+  }
 });
 
 describe('try', () => {
