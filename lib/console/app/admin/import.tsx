@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Applied } from '../../../../bin/cli/registry/apply.ts';
 import { changedMembers, describeGone, describeKept, keptTitle } from '../../../../bin/cli/registry/describe.ts';
-import { quote } from '../code-samples.ts';
+import { operand, quote } from '../code-samples.ts';
 import { Failure, Heading, Scrolled, Shown } from '../parts.tsx';
 import { linkTo } from '../route.ts';
 import { session } from '../session.ts';
@@ -184,7 +184,7 @@ export function Import() {
       )}
       {state.step === 'imported' && <Imported {...state} />}
       {dropped && (
-        <Command text={['npx intent-gate import', quote('dry' in state ? state.dry.main : dropped.name), ...options].join(' ')} />
+        <Command text={['npx intent-gate import', ...options, operand('dry' in state ? state.dry.main : dropped.name)].join(' ')} />
       )}
     </>
   );
