@@ -907,7 +907,7 @@ describe('what a person does', () => {
   });
 });
 
-test('every digit of parameters and answers is the same on the way through "try"', async () => {
+test('"try" hands on every digit, and services tell that answers are not as described', async () => {
   const asked: string[] = [];
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');
@@ -917,11 +917,12 @@ test('every digit of parameters and answers is the same on the way through "try"
   try {
     const file = join(folder, 'echo.json');
     const parameters = [{ name: 'amount', in: 'query', schema: { type: 'number' } }];
+    const content = { 'application/json': { schema: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } } } };
     const document = {
       openapi: '3.1.0',
       info: { title: 'Echo', version: '1' },
       servers: [{ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }],
-      paths: { '/a': { get: { operationId: 'a', parameters, responses: { 200: { description: 'Done' } } } } },
+      paths: { '/a': { get: { operationId: 'a', parameters, responses: { 200: { description: 'Done', content } } } } },
     };
     await writeFile(file, JSON.stringify(document));
     const [uid] = (await succeedJson('import', file, '--namespace', 'echo.example')).create;
@@ -933,6 +934,18 @@ test('every digit of parameters and answers is the same on the way through "try"
     ];
     for (const answer of answers) expect(answer).toMatch(/"id": 12345678901234567890,\s+"price": 1\.10\s/);
     expect(asked).toEqual(['/a?amount=1.10', '/a?amount=2.50']);
+
+    // counted with the first execution of an instance, and then once a minute
+    const told = /[1-9]\d* answers? (was|were) not as described in the last 24 hours/;
+    while (!told.test(await succeed('services', 'list', '--name', 'Echo')))
+      await succeed('try', '--intent', uid, '-p', 'amount=1', '--json');
+    const [echo] = await succeedJson('services', 'list', '--name', 'Echo');
+    expect(echo).toMatchObject({ service_name: 'Echo', drift: expect.any(Number) });
+    const shown = await run(['services', 'show', 'Echo', '--json']);
+    expect(shown.stderr).toMatch(told);
+    expect(shown.stderr).toContain('. Importing the document of the service again shows what has changed.\n');
+    expect(JSON.parse(shown.stdout)).not.toHaveProperty('drift');
+    expect((await runScript('INTENT_GATE_HOME=/nowhere npx intent-gate services show Echo')).stderr).not.toMatch(told);
   } finally {
     server.close();
   }
