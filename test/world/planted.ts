@@ -145,6 +145,27 @@ export const plantedBugs: PlantedBug[] = [
     caughtBy: 'one signed policy three times',
   },
   {
+    name: 'refresh tokens begin although their code was used again',
+    file: `${core}/activity/refresh-tokens.ts`,
+    line: ", { ConditionExpression: 'attribute_not_exists(pk)' }",
+    becomes: '',
+    caughtBy: 'one code is used twice',
+  },
+  {
+    name: 'a rotation that was sent again does not recognise itself',
+    file: `${core}/activity/refresh-tokens.ts`,
+    line: "'#current = :digest OR #current = :next'",
+    becomes: "'#current = :digest AND NOT #current = :next'",
+    caughtBy: 'a refresh token and a description of a client, each used once',
+  },
+  {
+    name: 'a turn that was sent again does not recognise itself',
+    file: `${core}/activity/sign-ins.ts`,
+    line: '#until <= :now OR #by = :by',
+    becomes: '#until <= :now AND NOT #by = :by',
+    caughtBy: 'a refresh token and a description of a client, each used once',
+  },
+  {
     name: 'a name is claimed without asking whether it is free',
     file: `${core}/registry/service-name.ts`,
     line: "if (await table.put(pointer, { ConditionExpression: 'attribute_not_exists(pk)' })) return claim;",
