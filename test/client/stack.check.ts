@@ -250,6 +250,8 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
       'numbers: 9007199254740993 1.10 5000 ": {"price": 1.10, "id": 9007199254740993}}',
       `said: ['INTENT_EXECUTION_FAILED: m', 'The service said: {"why":"no\\\\u001b[2J such zone"}']`,
       'awaited: True True',
+      'issues, awaited: /name /größe, % ...',
+      'misspelt',
       'cancelled: 1',
       'gave up: UNREACHABLE',
     ]);
