@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { openApi } from '../../../bin/cli/api.ts';
 import { applyChanges } from '../../../bin/cli/registry/apply.ts';
@@ -995,6 +995,110 @@ test.each(['command-line.md', 'import.md'])('the commands in %s work', async (na
   const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block);
   const outcome = await runScript(blocks.join('\n').replaceAll('/tmp/', `${folder}/`));
   expect(outcome).toMatchObject({ code: 0 });
+});
+
+describe('without an address', () => {
+  let elsewhere: string;
+  let sessions: string;
+  /** the command line in a folder in which no stack runs */
+  const runElsewhere = async (words: string[], environment: Record<string, string> = { INTENT_GATE_HOME: home }) =>
+    (await openCommandLine(elsewhere, environment)).run(words);
+
+  beforeAll(async () => {
+    elsewhere = await mkdtemp(join(folder, 'elsewhere-'));
+    sessions = await readFile(join(home, 'sessions.json'), 'utf8');
+  });
+  afterEach(() => writeFile(join(home, 'sessions.json'), sessions));
+
+  test('the gate signed in to is the default when there is only one', async () => {
+    const shown = await runElsewhere(['services', 'list', '--json']);
+    expect(shown).toEqual({ code: 0, stderr: '', stdout: expect.stringContaining('"service_id"') });
+  });
+
+  test('of two gates none is, and both are named; nor is there one for somebody who is not signed in', async () => {
+    const other = 'https://gate.example';
+    await writeFile(
+      join(home, 'sessions.json'),
+      JSON.stringify({ ...JSON.parse(sessions), [other]: { kind: 'local', stack_file: 'none' } }),
+    );
+    const advice = 'Give its address with --url or INTENT_GATE_URL, or start one here with "npm start".\n';
+    expect(await runElsewhere(['services', 'list'])).toEqual({
+      code: 3,
+      stdout: '',
+      stderr: `Which gate? You are signed in to ${stack.base_url} and ${other}. ${advice}`,
+    });
+    expect(await runElsewhere(['services', 'list'], {})).toEqual({ code: 3, stdout: '', stderr: `Which gate? ${advice}` });
+  });
+
+  describe('or with one, the names in a policy are looked up in the gate that is meant', () => {
+    const target = '{base_url}/api/intents';
+    const policy = {
+      permission: [{ target, action: 'execute' }],
+      prohibition: [
+        { target: `${target}/world.example:get-countri:v1`, action: 'execute' },
+        {
+          target: `${target}/world.example:get-country:v1`,
+          action: 'execute',
+          constraint: [{ leftOperand: `${target}/world.example:get-country:v1/parameters/cod`, operator: 'eq', rightOperand: 'JP' }],
+        },
+        { target, action: 'execute', constraint: [{ leftOperand: '{base_url}/vocabulary/tag', operator: 'eq', rightOperand: 'countrys' }] },
+      ],
+    };
+    const problems = [
+      '/prohibition/0/target names the intent "world.example:get-countri:v1", which does not exist; the nearest is "world.example:get-country:v1"',
+      'names the parameter "cod", which does not exist; the nearest is "code"',
+      'names the tag "countrys", which does not exist; the nearest is "countries"',
+    ];
+    const country = 'world.example:get-country:v1';
+    const meant: [string, (words: string[]) => Promise<Outcome>][] = [
+      ['of the stack here', (words) => run(words)],
+      ['signed in to', (words) => runElsewhere(words)],
+      ['of --url', (words) => runElsewhere(['--url', stack.base_url, ...words], {})],
+      ['of INTENT_GATE_URL', (words) => runElsewhere(words, { INTENT_GATE_URL: stack.base_url })],
+    ];
+
+    test.each(meant)('%s', async (_, ask) => {
+      const file = join(folder, 'misspelt.json');
+      await writeFile(file, JSON.stringify(policy));
+      for (const words of [
+        ['show', file],
+        ['diff', file],
+        ['explain', country, '--file', file, '--param', 'code=JP'],
+      ]) {
+        const { code, stderr } = await ask(['policy', ...words]);
+        expect([words[0], code, stderr]).toEqual([
+          words[0],
+          2,
+          expect.stringContaining('The policy names what does not exist in the registry:'),
+        ]);
+        for (const problem of problems) expect(stderr).toContain(problem);
+        expect(stderr).not.toContain('were not checked');
+      }
+      const unknown = await ask(['policy', 'explain', 'world.example:get-countries:v1']);
+      expect(unknown).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr:
+          'The call names the intent "world.example:get-countries:v1", which does not exist; the nearest is "world.example:get-country:v1".\n',
+      });
+      expect(await ask(['policy', 'explain', country, '--param', 'code=JP'])).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/^Permitted by /),
+        stderr: '',
+      });
+    });
+
+    test('a gate that was named has to answer, one that was not named does not', async () => {
+      const file = fileURLToPath(new URL('../../../policy.json', import.meta.url));
+      await writeFile(join(home, 'sessions.json'), JSON.stringify({ 'http://127.0.0.1:9': { kind: 'local', stack_file: 'none' } }));
+      const unchecked = 'The names in the policy were not checked. Give a gate with --url, or a registry file with --registry.\n';
+      expect(await runElsewhere(['policy', 'show', file])).toMatchObject({ code: 0, stderr: unchecked });
+      expect(await runElsewhere(['--url', 'http://127.0.0.1:9', 'policy', 'show', file])).toMatchObject({
+        code: 5,
+        stderr: expect.stringContaining('Nothing answers at http://127.0.0.1:9.'),
+      });
+    });
+  });
 });
 
 describe('everything else', () => {
