@@ -74,7 +74,7 @@ export function addImport(program: CommandUnknownOpts): void {
           registryUrl: api.baseUrl,
         });
       const first = planWith(into?.headers ?? given);
-      const standing = await readStanding(context, { ...first, into }, concurrency);
+      const standing = await readStanding(context, { ...first, into, isOfDocument: true }, concurrency);
       const kept = openHeaders(first.service, standing.service?.record);
       const planned = into === undefined && Object.keys(kept).length > 0 ? planWith({ ...kept, ...given }) : first;
       const notes = [...loaded.notes, ...planned.notes, ...findUnreachable(planned.intents, rules)];

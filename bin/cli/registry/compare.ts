@@ -3,12 +3,13 @@ import type { FullIntent, IntentInput } from '../../../schemas/intent.ts';
 import type { Service, ServiceInput } from '../../../schemas/service.ts';
 import type { Api } from '../api.ts';
 import type { RegistryContext } from '../context.ts';
+import { CliFailure } from '../failure.ts';
 import { withProgress } from './concurrently.ts';
 import { type Difference, findDifferences } from './differences.ts';
 import { combineIntent, combineService } from './document-rule.ts';
 import { normalizeIntent, normalizeService } from './normal-form.ts';
 import { type Found, findIntent, findService, findServiceByName, listAllIntents } from './read.ts';
-import { callOf } from './versions.ts';
+import { callOf, pathCallOf } from './versions.ts';
 
 /** How a service and its intents should be. */
 export interface Wanted {
@@ -82,7 +83,10 @@ export interface Standing {
   intents: ReadonlyMap<string, Found<FullIntent>>;
 }
 
-/** Reads the service that is meant, with all its intents. */
+/**
+ * Reads the service that is meant, with all its intents.
+ * @throws CliFailure if a document means another API than the service of its name
+ */
 export async function readStanding({ api, terminal }: RegistryContext, wanted: Wanted, concurrency: number): Promise<Standing> {
   const service = await findWanted(api, wanted);
   const listed = service === undefined ? [] : await listAllIntents(api, service.record.service_id);
@@ -91,7 +95,22 @@ export async function readStanding({ api, terminal }: RegistryContext, wanted: W
     const intent = await findIntent(api, intent_uid);
     if (intent) found.set(intent_uid, intent);
   });
-  return { service, intents: new Map([...found].sort(([left], [right]) => (left < right ? -1 : 1))) };
+  const standing = { service, intents: new Map([...found].sort(([left], [right]) => (left < right ? -1 : 1))) };
+  if (wanted.isOfDocument && !wanted.into) requireSameApi(wanted, standing);
+  return standing;
+}
+
+/** Titles such as "API" are common: at another origin, and with other calls, it is another API. */
+function requireSameApi({ service, intents }: Wanted, { service: found, intents: standing }: Standing): void {
+  if (found === undefined || standing.size === 0) return;
+  if (new URL(service.service_url).origin === new URL(found.record.service_url).origin) return;
+  const calls = new Set([...standing.values()].map(({ record }) => pathCallOf(record)));
+  if (intents.filter((intent) => calls.has(pathCallOf(intent))).length * 2 > intents.length) return;
+  const { service_id: id } = found.record;
+  throw new CliFailure(
+    'failure',
+    `Another API is registered under this name, at another address: ${id}. Nothing was changed. Give this one another name with --name; if it is the same one, which has moved, run "intent-gate services update ${id} --address <url>" first.`,
+  );
 }
 
 /**

@@ -65,7 +65,7 @@ export const callOf = ({ endpoint: { method, url } }: Pick<FullIntent, 'endpoint
   `${method} ${url.replace(/\{[?&][^{}]*\}/g, '').replace(/\{[^{}]*\}/g, '{}')}`;
 
 /** The same call on any host. */
-const pathCallOf = (intent: Pick<FullIntent, 'endpoint'>): string => callOf(intent).replace(/ [^/]*\/\/[^/?#{]*/, ' ');
+export const pathCallOf = (intent: Pick<FullIntent, 'endpoint'>): string => callOf(intent).replace(/ [^/]*\/\/[^/?#{]*/, ' ');
 
 const withoutVersion = (uid: string): string => uid.slice(0, uid.lastIndexOf(':'));
 

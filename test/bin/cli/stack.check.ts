@@ -403,6 +403,26 @@ paths:
     expect(await succeed('intents', 'show', uid, '--json')).toContain('"default": 2.50,');
   });
 
+  test('takes no other API for its own that has the same title', async () => {
+    const titled = async (name: string, slugs: string[]) => {
+      const file = await writeDocument(name, '1', slugs);
+      await writeFile(file, (await readFile(file, 'utf8')).replace(`"title":"${name}"`, '"title":"FastAPI"'));
+      return file;
+    };
+    const { applied } = await succeedJson('import', await titled('shop', ['root', 'a', 'b']));
+    const other = await titled('bank', ['root', 'c', 'd']);
+    const { service_id: id } = applied;
+    expect(await run(['import', other])).toMatchObject({
+      code: 1,
+      stderr: `Another API is registered under this name, at another address: ${id}. Nothing was changed. Give this one another name with --name; if it is the same one, which has moved, run "intent-gate services update ${id} --address <url>" first.\n`,
+    });
+    expect(await succeedJson('services', 'show', id)).toMatchObject({ service_url: 'https://shop.example' });
+    expect((await succeedJson('import', other, '--name', 'Bank')).applied).toMatchObject({ created: 3 });
+    // with most of its calls it is the same one, at another address
+    const moved = await succeedJson('import', await titled('store', ['root', 'a', 'e']), '--namespace', 'shop.example');
+    expect(moved).toMatchObject({ service_id: id, create: ['shop.example:e:v1'], extra: ['shop.example:b:v1'] });
+  });
+
   test('sets header fields for the service, keeps those that it has, and names the command for the credential', async () => {
     const file = join(folder, 'fields.json');
     const parameters = ['Api-Version', 'X-Trace', 'token'].map((name) => ({ name, in: 'header', schema: { type: 'string' } }));

@@ -75,7 +75,7 @@ export async function dryRun({ files }: Dropped, { baseUrl, isDraft, main }: Imp
   try {
     const first = await planner.plan({});
     return await whileSignedIn(async () => {
-      const standing = await readStanding(context, first.plan, concurrency);
+      const standing = await readStanding(context, { ...first.plan, isOfDocument: true }, concurrency);
       const kept = openHeaders(first.plan.service, standing.service?.record);
       const { plan: planned, ...reading } = Object.keys(kept).length > 0 ? await planner.plan(kept) : first;
       const plan = keepUids(planned, standing.intents);
