@@ -199,6 +199,8 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     expect(failed.code).toBe(1);
     expect(failed.stderr).toContain('INVALID_PARAMETER: ');
     expect(failed.stderr).toContain('  /parameters/code is required');
+    const unknown = await python('-m', 'intent_gate', 'get', 'world.example:get-contry:v1').catch((error) => error);
+    expect(unknown.stderr).toMatch(/^NOT_FOUND: [^\n]+\n {2}the nearest: world\.example:get-country:v1(, [^\n]+)?\n$/);
     for (const parameters of ['{code:JP}', '[]']) {
       const unread = await python('-m', 'intent_gate', 'execute', country, parameters).catch((error) => error);
       expect(unread).toMatchObject({

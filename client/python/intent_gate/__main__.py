@@ -93,6 +93,8 @@ def _run(arguments: argparse.Namespace) -> None:
                 _say("It was executed, but the answer is not as the intent says at: " + ", ".join(issues_of(answer)), to=sys.stderr)
     except IntentGateError as error:
         _say(error, *(f"  {issue['path']} {issue['problem']}" for issue in error.details.get("issues", [])), to=sys.stderr)
+        if error.details.get("nearest"):
+            _say("  the nearest: " + ", ".join(error.details["nearest"]), to=sys.stderr)
         sys.exit(1)
 
 

@@ -17,8 +17,8 @@ import { wordsOf } from './text.ts';
 /** How many uids are suggested at most. */
 const maxNearest = 3;
 
-/** How long a refusal waits for suggestions, in milliseconds; after that, it goes without. */
-const patienceMs = 1_000;
+/** How long a refusal waits for suggestions, in milliseconds, which is enough for a search that starts cold; after that, it goes without. */
+const patienceMs = 2_000;
 
 /** A uid is a misspelt one if at most this part of it, without the version, has to change. */
 const misspelt = 1 / 4;

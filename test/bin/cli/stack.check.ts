@@ -682,6 +682,14 @@ describe('services and intents', () => {
     expect(stderr).toContain('\n  /input_parameters/0/pattern must be ');
     expect(stderr).toContain('\n  /endpoint/url must begin with https://');
   });
+
+  test('a uid that does not exist is answered with the nearest', async () => {
+    expect(await run(['intents', 'show', 'world.example:get-contry:v1'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^NOT_FOUND: [^\n]+\n {2}the nearest: world\.example:get-country:v1(, [^\n]+)?\n {2}request [^\n]+\n$/),
+    });
+  });
 });
 
 describe('credentials of services', () => {
