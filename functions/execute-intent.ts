@@ -104,9 +104,9 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
         upstream_host: host,
         ...(service.credential && { credential: carriesCredential(service, origin) ? 'sent' : 'withheld' }),
       };
-      /** If the time was up before the upstream knew of the call, that says nothing about it. */
+      /** What the gate refuses or fails to do says nothing about the upstream, and is not counted for it. */
       const noteFailure = (error: unknown): never => {
-        if (!(error instanceof CallFailed && error.reason === 'late')) receipt.note(notes);
+        if (error instanceof CallFailed && error.isOfUpstream) receipt.note(notes);
         throw error;
       };
       const connect = (): Promise<ConnectedCall> =>
