@@ -1,6 +1,7 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { itemBytes } from '../../../../bin/bench/table-work.ts';
+import { ApiError } from '../../../../functions/core/api-error.ts';
 import { keptTokens, openCounterItems } from '../../../../functions/core/limit/counter-item.ts';
 import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
 import {
@@ -282,6 +283,57 @@ describe('a budget', () => {
       await limits.giveBack(request, made[at] as LimitDecision);
       expect(await totalsOf(request)).toEqual({ monthly: 200 - at * 100 });
     }
+  });
+
+  describe('gets back what was charged for a call that was counted and is then refused because', () => {
+    const charges = () => requestOf(money('monthly', 1_000, 100), calls('minute', 60, 60), calls('ever', 9, Number.POSITIVE_INFINITY));
+    const unavailable = { code: 'SERVICE_UNAVAILABLE' };
+
+    /** The time is up whenever the call has been counted. */
+    const hurried = (table = store.table) => {
+      const hurrying = { ...table, update: late(table.update), put: late(table.put) };
+      function late<A extends unknown[], R>(write: (...input: A) => Promise<R>) {
+        return async (...input: A): Promise<R> => {
+          const written = await write(...input);
+          nowMs += bucketMs(60) * 2;
+          return written;
+        };
+      }
+      return openRateLimiter(hurrying as typeof table, now);
+    };
+
+    test('its time is always up', async () => {
+      const request = charges();
+      await expect(hurried().consume(request)).rejects.toMatchObject(unavailable);
+      expect(await totalsOf(request)).toEqual({ monthly: 0, minute: 1, ever: 0 });
+    });
+
+    test('its time is always up when it is renewed, and of others nothing', async () => {
+      const request = charges();
+      const limits = openRateLimiter(store.table, now);
+      await limits.consume(request);
+      const admitted = await limits.consume(request);
+      nowMs += bucketMs(60) * 2;
+      await expect(hurried().renew(request, admitted)).rejects.toMatchObject(unavailable);
+      expect(await totalsOf(request)).toMatchObject({ monthly: 100, ever: 1 });
+    });
+
+    test('the table cannot be reached any more, which leaves what may have been counted', async () => {
+      const request = charges();
+      const failing = {
+        ...store.table,
+        put: async (...input: Parameters<typeof store.table.put>) => {
+          const written = await store.table.put(...input);
+          nowMs += bucketMs(60) * 2;
+          return written;
+        },
+        update: async () => {
+          throw new ApiError('SERVICE_UNAVAILABLE', 'The table cannot be reached.');
+        },
+      } as unknown as typeof store.table;
+      await expect(openRateLimiter(failing, now).consume(request)).rejects.toMatchObject(unavailable);
+      expect(await totalsOf(request)).toEqual({ monthly: 100, minute: 1, ever: 1 });
+    });
   });
 
   test('gets everything back, however many calls are counted meanwhile', async () => {
