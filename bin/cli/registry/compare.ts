@@ -4,12 +4,12 @@ import type { Service, ServiceInput } from '../../../schemas/service.ts';
 import type { Api } from '../api.ts';
 import type { RegistryContext } from '../context.ts';
 import { CliFailure } from '../failure.ts';
+import { callOf, pathCallOf } from './calls.ts';
 import { withProgress } from './concurrently.ts';
 import { type Difference, findDifferences } from './differences.ts';
 import { combineIntent, combineService } from './document-rule.ts';
 import { normalizeIntent, normalizeService } from './normal-form.ts';
 import { type Found, findIntent, findService, findServiceByName, listAllIntents } from './read.ts';
-import { callOf, pathCallOf } from './versions.ts';
 
 /** How a service and its intents should be. */
 export interface Wanted {

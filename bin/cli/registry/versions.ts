@@ -3,6 +3,7 @@ import type { FullIntent, IntentInput } from '../../../schemas/intent.ts';
 import { compareVersions, splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { makePathSlug } from '../import/naming.ts';
 import type { ImportPlan } from '../import/plan.ts';
+import { callOf, pathCallOf } from './calls.ts';
 import type { Change, ServiceChanges, Standing } from './compare.ts';
 import { findDifferences } from './differences.ts';
 import { normalizeIntent } from './normal-form.ts';
@@ -59,13 +60,6 @@ const latestVersion = (uids: readonly string[]): string | undefined =>
 
 /** The path of a URL template, without its origin and its query. */
 const pathOf = (url: string): string => url.replace(/^[^/]*\/\/[^/?#{]*/, '').replace(/[?#].*$|\{[?&].*$/, '');
-
-/** Which call an intent makes, whatever its places are called. */
-export const callOf = ({ endpoint: { method, url } }: Pick<FullIntent, 'endpoint'>): string =>
-  `${method} ${url.replace(/\{[?&][^{}]*\}/g, '').replace(/\{[^{}]*\}/g, '{}')}`;
-
-/** The same call on any host. */
-export const pathCallOf = (intent: Pick<FullIntent, 'endpoint'>): string => callOf(intent).replace(/ [^/]*\/\/[^/?#{]*/, ' ');
 
 const withoutVersion = (uid: string): string => uid.slice(0, uid.lastIndexOf(':'));
 
