@@ -218,7 +218,7 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
     const isKept = ([id, window]: [string, CountedWindow]) =>
       id in windows || clearAtMs(window, window.period) + sweepDelaySeconds * 1000 > now();
     const others = Object.fromEntries(Object.entries(item?.windows ?? {}).filter(isKept));
-    if (Object.keys(others).length > maxWindows) throw tooManyClients();
+    if (Object.keys(others).filter((id) => !(id in windows)).length > maxWindows) throw tooManyClients();
     return { windows: { ...others, ...windows }, last: [token, ...(item?.last ?? [])].slice(0, keptTokens) };
   }
 

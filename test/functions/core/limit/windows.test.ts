@@ -5,6 +5,7 @@ import { ApiError } from '../../../../functions/core/api-error.ts';
 import { keptTokens, openCounterItems } from '../../../../functions/core/limit/counter-item.ts';
 import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
 import {
+  countExecution,
   type LimitDecision,
   type LimitRequest,
   openRateLimiter,
@@ -375,6 +376,30 @@ describe('a budget', () => {
     expect(admitted).toEqual([true, true, true, false]);
     expect(await totalsOf(cheap)).toEqual({ monthly: 1_000 });
   });
+});
+
+test('a person has windows for 200 clients beside the one that calls; more are refused until some of them are empty', async () => {
+  const thumbprint = `person-${++agents}`;
+  const limits = openRateLimiter(store.table, now);
+  const call = (client: number) =>
+    limits.consume(countExecution({ thumbprint, account: `account.${String(client).padStart(8, '0')}` }, [calls('minute', 60, 60)]));
+  for (let client = 0; client <= 200; client++) expect((await call(client)).isAdmitted).toBe(true);
+  nowMs += bucketMs(60);
+  const refusal = {
+    code: 'TOO_MANY_REQUESTS',
+    status: 429,
+    message: 'Too many clients have called for this person lately. Try again after Retry-After seconds.',
+    details: { reason: 'clients', retry_after_seconds: 3_600 },
+    headers: { 'Retry-After': '3600' },
+  };
+  await expect(call(201)).rejects.toMatchObject(refusal);
+  // those that are known go on
+  for (const client of [0, 200]) expect((await call(client)).isAdmitted).toBe(true);
+  await expect(call(201)).rejects.toMatchObject(refusal);
+  nowMs += longestCountMs(60) + 3_600_000;
+  expect((await call(201)).isAdmitted).toBe(true);
+  const item = await openCounterItems(store.table).find(keys.limit(thumbprint, 'execute'));
+  expect(Object.keys(item?.windows ?? {})).toHaveLength(1);
 });
 
 describe('a write whose answer is lost', () => {
