@@ -12,13 +12,14 @@ export type Numeric = number | RawNumber;
 declare global {
   interface JSON {
     rawJSON(text: string): RawNumber;
-    isRawJSON(value: unknown): value is RawNumber;
+    isRawJSON?(value: unknown): value is RawNumber;
     // biome-ignore lint/suspicious/noExplicitAny: as the other declaration of JSON.parse
     parse(text: string, reviver: (name: string, value: unknown, context: { source?: string }) => unknown): any;
   }
 }
 
-export const isRawNumber = (value: unknown): value is RawNumber => JSON.isRawJSON(value);
+/** Browsers that do not have raw JSON yet round numbers. */
+export const isRawNumber = (value: unknown): value is RawNumber => JSON.isRawJSON?.(value) ?? false;
 
 export const isNumeric = (value: unknown): value is Numeric => typeof value === 'number' || isRawNumber(value);
 
@@ -30,7 +31,9 @@ export const numberText = (value: Numeric): string => (typeof value === 'number'
 
 /** Parses a JSON text so that its numbers keep every digit. @throws SyntaxError */
 export const parseExact = (text: string): unknown =>
-  JSON.parse(text, (_name, value, { source }) => (typeof value === 'number' && source !== undefined ? toNumeric(source) : value));
+  JSON.parse(text, (_name, value, context?: { source?: string }) =>
+    typeof value === 'number' && context?.source !== undefined ? toNumeric(context.source) : value,
+  );
 
 /** A number that is written as JSON has it, without losing a digit. */
 export const toNumeric = (source: string): Numeric => (isWrittenAlike(source) ? Number(source) : JSON.rawJSON(source));

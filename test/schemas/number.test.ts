@@ -162,3 +162,17 @@ test('the canonical form is that of RFC 8785, and different numbers have differe
   expect(canonicalText({ b: undefined, a: [undefined, { '10': 1, '9': 2, é: 3 }] })).toBe('{"a":[null,{"10":1,"9":2,"é":3}]}');
   expect(canonicalText(parseExact('[9007199254740993,9007199254740992,1.0,1e400]'))).toBe('[9007199254740993e0,9007199254740992,1,1e400]');
 });
+
+test('where numbers have no text, as in older browsers, they are rounded', () => {
+  const { parse, isRawJSON } = JSON;
+  try {
+    Object.assign(JSON, {
+      isRawJSON: undefined,
+      parse: (text: string, reviver: (name: string, value: unknown) => unknown) => parse(text, (name, value) => reviver(name, value)),
+    });
+    expect(parseExact('[1.10, 2]')).toEqual([1.1, 2]);
+    expect(isRawNumber({ rawJSON: '1' })).toBe(false);
+  } finally {
+    Object.assign(JSON, { parse, isRawJSON });
+  }
+});

@@ -1,3 +1,5 @@
+import { isRawNumber } from '../../../schemas/number.ts';
+
 /**
  * Programs that run an intent with these parameters, by the names of languages. They are those of the clients' READMEs and of docs/agents.md, for this
  * intent: a test compares and runs them.
@@ -91,6 +93,7 @@ export const operand = (text: string): string => `${text.startsWith('-') ? '-- '
 export function toPython(value: unknown): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (isRawNumber(value)) return value.rawJSON;
   if (Array.isArray(value)) return `[${value.map(toPython).join(', ')}]`;
   if (typeof value === 'object') {
     return `{${Object.entries(value)

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Issue } from '../../../schemas/errors.ts';
+import { numberText } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import type { Typed } from './parameter-values.ts';
 import { Shown } from './parts.tsx';
@@ -144,8 +145,8 @@ async function readFile(file: File | undefined): Promise<string> {
 export function describeType({ type, format, minimum, maximum, minLength, maxLength, pattern, default: usual }: Parameter): string {
   return [
     format ?? (type === 'any' ? 'anything' : type === 'array' || type === 'object' ? `${type} in JSON` : type),
-    ...(minimum === undefined ? [] : [`at least ${minimum}`]),
-    ...(maximum === undefined ? [] : [`at most ${maximum}`]),
+    ...(minimum === undefined ? [] : [`at least ${numberText(minimum)}`]),
+    ...(maximum === undefined ? [] : [`at most ${numberText(maximum)}`]),
     ...(minLength === undefined ? [] : [`at least ${minLength} characters`]),
     ...(maxLength === undefined ? [] : [`at most ${maxLength} characters`]),
     ...(pattern === undefined ? [] : [`matches ${pattern}`]),

@@ -64,4 +64,5 @@ test('the clients are installed as the READMEs say, from a checkout: no registry
 
 test('values are written as Python has them', () => {
   expect(toPython({ a: [null, true, false, 1.5, 'x"y'] })).toBe('{"a": [None, True, False, 1.5, "x\\"y"]}');
+  expect(toPython([JSON.rawJSON('12345678901234567890')])).toBe('[12345678901234567890]');
 });
