@@ -139,6 +139,8 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
         replays: {
           findRefusal: () => replayLimit && replays.findRefusal({ thumbprint: account, limit: replayLimit }),
           count: () => replayLimit && replays.count({ thumbprint: account, limit: replayLimit }),
+          hasSeen: () => replays.hasSeen(account, idempotencyKey ?? ''),
+          see: () => replayLimit && replays.see({ thumbprint: account, limit: replayLimit }, idempotencyKey ?? ''),
         },
         admit: async () => {
           const call = await connect();
