@@ -1,4 +1,5 @@
 import { readAddress } from './address.ts';
+import { noteIssues } from './answer-issues.ts';
 import { Refusal } from './errors.ts';
 import { openHttp } from './http.ts';
 import { parseJson } from './json.ts';
@@ -7,6 +8,7 @@ import { type KeyPair, type KeyStore, obtainKey } from './keys.ts';
 import { type AgreementStore, type OnPolicy, openPats, type Pat } from './pats.ts';
 import type { FullIntent, IntentPage, SearchQuery } from './types.ts';
 
+export { issuesOf } from './answer-issues.ts';
 export {
   type ClientErrorCode,
   type ErrorCode,
@@ -112,7 +114,7 @@ export interface IntentGate {
   search(query: string | SearchQuery, options?: CallOptions): Promise<IntentPage>;
   /** Reads one intent with everything that was registered. */
   get(intentUid: string, options?: CallOptions): Promise<FullIntent>;
-  /** Executes an intent; accepts the policy and gets a PAT first if necessary. */
+  /** Executes an intent; accepts the policy and gets a PAT first if necessary. {@link issuesOf} the answer says where it is not as described. */
   execute<const Uid extends IntentUid | (string & {}), Options extends ExecuteOptions = ExecuteOptions>(
     intent: KnownUid<Uid> | { intent_uid: Uid },
     parameters: ParametersOf<Uid>,
@@ -175,7 +177,8 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
         try {
           const used = pat;
           const prepare = async () => ({ headers: { ...(await authorize(used)), ...condition, 'Idempotency-Key': idempotencyKey } });
-          return parse((await http.send('POST', executePath, { body, prepare, signal, intentUid })).text) as never;
+          const { text, headers } = await http.send('POST', executePath, { body, prepare, signal, intentUid });
+          return noteIssues(parse(text), headers) as never;
         } catch (error) {
           if (replacements === maxReplacements || !isForAnotherPat(error)) throw error;
           pat = await orAborted(pats.replace(pat, error), signal);

@@ -14,6 +14,8 @@ export interface HttpOptions {
   timeoutMs?: number | undefined;
   /** whether to try again even if the gate has never answered; default true */
   isRetriedUnseen?: boolean | undefined;
+  /** reads the JSON of answers; default: `JSON.parse` */
+  parse?: ((text: string) => unknown) | undefined;
   /** default: a timer */
   sleep?: ((ms: number, signal: AbortSignal | undefined) => Promise<unknown>) | undefined;
 }
@@ -71,7 +73,15 @@ export interface Http {
 const firstPauseMs = 250;
 
 export function openHttp(options: HttpOptions): Http {
-  const { url, maxAttempts = 4, maxWaitMs = 90_000, timeoutMs = 35_000, isRetriedUnseen = true, sleep = pause } = options;
+  const {
+    url,
+    maxAttempts = 4,
+    maxWaitMs = 90_000,
+    timeoutMs = 35_000,
+    isRetriedUnseen = true,
+    parse = JSON.parse,
+    sleep = pause,
+  } = options;
   // looked up for each request: a page or a test may replace the global one
   const fetch: typeof globalThis.fetch = options.fetch ?? ((...request) => globalThis.fetch(...request));
   let clockOffsetMs = 0;
@@ -114,7 +124,7 @@ export function openHttp(options: HttpOptions): Http {
         status: response.status,
         headers: response.headers,
         text,
-        body: parseText(text),
+        body: parseText(text, parse),
         durationMs,
       };
     } catch (cause) {
@@ -199,9 +209,9 @@ const pauseMs = (failures: number): number => Math.min(firstPauseMs * 2 ** (fail
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function parseText(text: string): unknown {
+function parseText(text: string, parse: (text: string) => unknown): unknown {
   try {
-    return JSON.parse(text);
+    return parse(text);
   } catch {
     return undefined;
   }

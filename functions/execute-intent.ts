@@ -40,6 +40,7 @@ import { cutAnswer } from './core/relay/cut.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { buildRequest } from './core/relay/request.ts';
 import { selectAllowed, selectFields } from './core/relay/select-fields.ts';
+import { withNearestFromEnvironment } from './core/search/nearest.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
@@ -104,9 +105,9 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
         upstream_host: host,
         ...(service.credential && { credential: carriesCredential(service, origin) ? 'sent' : 'withheld' }),
       };
-      /** If the time was up before the upstream knew of the call, that says nothing about it. */
+      /** What the gate refuses or fails to do says nothing about the upstream, and is not counted for it. */
       const noteFailure = (error: unknown): never => {
-        if (!(error instanceof CallFailed && error.reason === 'late')) receipt.note(notes);
+        if (error instanceof CallFailed && error.isOfUpstream) receipt.note(notes);
         throw error;
       };
       const connect = (): Promise<ConnectedCall> =>
@@ -139,6 +140,8 @@ export const createAction = ({ authorize, intents, calls, limits, relay, stats, 
         replays: {
           findRefusal: () => replayLimit && replays.findRefusal({ thumbprint: account, limit: replayLimit }),
           count: () => replayLimit && replays.count({ thumbprint: account, limit: replayLimit }),
+          hasSeen: () => replays.hasSeen(account, idempotencyKey ?? ''),
+          see: () => replayLimit && replays.see({ thumbprint: account, limit: replayLimit }, idempotencyKey ?? ''),
         },
         admit: async () => {
           const call = await connect();
@@ -204,12 +207,13 @@ function toExecution({ notes }: Receipt, outcome: Execution['outcome']): Executi
 
 const { requireProofOfPossession, billing } = readEnvironment([], ['requireProofOfPossession', 'billing']);
 const table = tableFromEnvironment();
+const findPolicy = openPolicy(loadPolicyTemplate(), parseBilling(billing));
 
 export const action = createAction({
   authorize: openAuthorizer({
     verifyPat: openPatVerifier({ findKey: signingKeysFromEnvironment().find }),
     proofs: openProofs(openUsedJtis(table), requireProofOfPossession === 'true'),
-    findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(billing)),
+    findPolicy,
     refusals: openPolicyRefusals(openPolicyArchive(table)),
   }),
   intents: openIntents(table),
@@ -219,4 +223,4 @@ export const action = createAction({
   relay: openRelay({ rules: egressRulesFromEnvironment(), credentials: credentialsFromEnvironment() }),
 });
 
-export const handler = serve(action);
+export const handler = serve(withNearestFromEnvironment(action, findPolicy));

@@ -11,6 +11,7 @@ import { describeTerms } from './core/policy/describe.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
 import { type Intents, intentTag, openIntents } from './core/registry/intents.ts';
 import { noSuchIntent } from './core/registry/refusals.ts';
+import { withNearestFromEnvironment } from './core/search/nearest.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
@@ -51,4 +52,6 @@ const findPolicy = openPolicy(loadPolicyTemplate());
 /** For agents. */
 export const action = createAction({ intents, findPolicy });
 
-export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents, findPolicy }));
+export const handler = serve(
+  withNearestFromEnvironment(createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents, findPolicy }), findPolicy),
+);

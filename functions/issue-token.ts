@@ -110,19 +110,19 @@ export const createAction = ({
     const policy = findPolicy(request.baseUrl);
     const found = await signIns.findGrant(asked.code, nowMs);
     if (!found) throw invalidCode();
-    const { id, grant, expiresAt } = found;
+    const { id, grant, family, expiresAt } = found;
     checkGrant(asked, grant, policy, request.baseUrl);
     const { subject } = grant.person;
     const { clientId, resource } = grant;
     const { sign } = await issue(request, { subject, clientId }, policy, nowMs);
     if (!(await usedJtis.consume('code', id, expiresAt))) {
       // RFC 6749 section 4.1.2
-      await refreshTokens.end(id);
+      await refreshTokens.prevent(family, nowMs);
       throw invalidCode();
     }
     const { generation, answerWith } = await sign();
     const first = { subject, clientId, resource, policy: grant.policy, generation };
-    return answerWith(await refreshTokens.start(id, first, nowMs, settings.signInSeconds));
+    return answerWith(await refreshTokens.start(family, first, nowMs, settings.signInSeconds));
   }
 
   async function renew(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
@@ -162,7 +162,7 @@ export const createAction = ({
   return answerInOAuth(async (request) => {
     const nowMs = Date.now();
     if (request.headerValues('authorization').length > 0) throw noAuthentication();
-    if (/\/oauth\/revoke\/?$/.test(request.path)) return revoke(request, nowMs);
+    if (request.route === '/oauth/revoke') return revoke(request, nowMs);
     const { grant_type } = request.form(tokenForm.pick({ grant_type: true }));
     if (grant_type === 'authorization_code') return exchange(request, nowMs);
     if (grant_type === 'refresh_token') return renew(request, nowMs);

@@ -1,12 +1,12 @@
 import { ApiError } from './core/api-error.ts';
 import { readEnvironment, splitList } from './core/environment.ts';
+import { askFunction } from './core/http/ask-function.ts';
 import type { ApiRequest } from './core/http/request.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { openAnswers } from './core/mcp/answer.ts';
-import { askFunction } from './core/mcp/ask-function.ts';
-import { withNearest } from './core/mcp/nearest.ts';
 import { type Endpoints, openTools, type ToolOptions } from './core/mcp/tools.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
+import { withNearest } from './core/search/nearest.ts';
 import { action as executeIntent } from './execute-intent.ts';
 import { action as getIntent } from './get-intent.ts';
 import { action as getPolicy } from './get-policy.ts';
@@ -55,9 +55,14 @@ const { version, issueFunction, requireFreshSignature, signInClient, allowedOrig
   ['requireFreshSignature', 'signInClient', 'allowedOrigins'],
 );
 
+/** How long the function that issues PATs may take, in milliseconds. */
+const issueTimeoutMs = 12_000;
+
+const issuePat = askFunction(issueFunction, { path: '/api/pat/issue', timeoutMs: issueTimeoutMs });
+
 export const handler = serve(
   createAction({
-    endpoints: { searchIntents, getIntent, getPolicy, issuePat: askFunction(issueFunction, '/api/pat/issue'), executeIntent },
+    endpoints: { searchIntents, getIntent, getPolicy, issuePat, executeIntent },
     findPolicy: openPolicy(loadPolicyTemplate()),
     isFreshRequired: requireFreshSignature === 'true',
     isSignInOffered: signInClient !== undefined,

@@ -13,8 +13,8 @@ export interface Needs {
   egress?: true;
   /** checks addresses at which intents will be called, without calling them */
   addressRules?: true;
-  /** asks the function `issue-pat` for PATs, by its name */
-  invokesIssue?: true;
+  /** functions that it asks, by their names: for PATs, or for intents */
+  invokes?: readonly ('issue-pat' | 'search-intents')[];
   /** has the policy file beside its bundle */
   policy?: true;
   /** has the OpenAPI document beside its bundle, or the reference page, or the console, or the files that both pages load */
@@ -114,7 +114,7 @@ const rows = [
     summary: 'Read one intent',
     success: 200,
     errors: ['INVALID_PARAMETER', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'],
-    needs: { table: { intent: ['getAll'], service: ['get', 'getAll'] }, adminTokens: true, policy: true },
+    needs: { table: { intent: ['getAll'], service: ['get', 'getAll'] }, invokes: ['search-intents'], adminTokens: true, policy: true },
   },
   {
     name: 'execute-intent',
@@ -154,6 +154,7 @@ const rows = [
       kms: ['publicKey'],
       egress: true,
       credentials: 'read',
+      invokes: ['search-intents'],
       policy: true,
     },
     timeoutSeconds: 29,
@@ -490,7 +491,7 @@ const rows = [
     success: 200,
     errors: ['UNSUPPORTED_MEDIA_TYPE', 'FORBIDDEN'],
     runs: ['search-intents', 'get-intent', 'get-policy', 'execute-intent'],
-    needs: { invokesIssue: true, signIn: true },
+    needs: { invokes: ['issue-pat'], signIn: true },
     timeoutSeconds: 29,
     memoryMb: 1024,
   },
@@ -722,15 +723,20 @@ function mergeNeeds(one: Needs, other: Needs): Needs {
     ...other,
     ...(kinds.size > 0 && { table: Object.fromEntries([...kinds].map((kind) => [kind, union(one.table?.[kind], other.table?.[kind])])) }),
     ...((one.kms || other.kms) && { kms: union(one.kms, other.kms) }),
+    ...((one.invokes || other.invokes) && { invokes: union(one.invokes, other.invokes) }),
   };
 }
 
-/** The needs of an endpoint that runs the actions of others. */
+/** The needs of an endpoint that runs the actions of others: what it runs, it does not ask for. */
 function needsOfAll(own: Needs, run: readonly EndpointName[]): Pick<Endpoint, 'needs' | 'needsWithCollection'> {
   const others: Row[] = rows.filter(({ name }) => run.includes(name));
+  const merge = (needs: Needs[]): Needs => {
+    const merged = needs.reduce(mergeNeeds, own);
+    return { ...merged, ...(merged.invokes && { invokes: merged.invokes.filter((name) => !run.includes(name)) }) };
+  };
   return {
-    needs: others.map(({ needs }) => needs).reduce(mergeNeeds, own),
-    needsWithCollection: others.map(({ needs, needsWithCollection }) => needsWithCollection ?? needs).reduce(mergeNeeds, own),
+    needs: merge(others.map(({ needs }) => needs)),
+    needsWithCollection: merge(others.map(({ needs, needsWithCollection }) => needsWithCollection ?? needs)),
   };
 }
 

@@ -1,5 +1,6 @@
 import { variables } from '../functions/core/environment.ts';
 import type { TableName } from '../functions/core/table/keys.ts';
+import type { EndpointFunction } from './endpoint-function.ts';
 import type { Endpoint, Needs } from './endpoints.ts';
 import type { Settings } from './settings.ts';
 import { version } from './version.ts';
@@ -22,8 +23,8 @@ export interface Parts {
   searchCollectionEndpoint?: string | undefined;
   /** what the names of the services' secrets begin with */
   credentialPrefix: string;
-  /** name of the function that issues PATs, once it is there */
-  issueFunctionName?: string;
+  /** the functions that are there already, by the names of their rows */
+  functions?: ReadonlyMap<string, Pick<EndpointFunction, 'lambda'>>;
   /** namespace of the metrics that functions write */
   metricsNamespace: string;
 }
@@ -49,7 +50,7 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...(needs.policy && settings.billing && { [variables.billing]: JSON.stringify(settings.billing) }),
     ...(needs.snapshots && parts.snapshotBucketName && { [variables.snapshotBucket]: parts.snapshotBucketName }),
     ...(needs.collection && parts.searchCollectionEndpoint && { [variables.searchCollection]: parts.searchCollectionEndpoint }),
-    ...(needs.invokesIssue && parts.issueFunctionName && { [variables.issueFunction]: parts.issueFunctionName }),
+    ...invokedEnvironment(needs, parts),
     ...(needs.credentials && { [variables.credentialPrefix]: parts.credentialPrefix }),
     ...(needs.kms?.includes('sign') && issueEnvironment(settings)),
     ...(needs.kms && needs.policy && proofEnvironment(settings)),
@@ -63,6 +64,16 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...((needs.egress || needs.addressRules) && egressEnvironment(settings)),
   };
 }
+
+const invokedVariables = { 'issue-pat': variables.issueFunction, 'search-intents': variables.searchFunction } as const;
+
+const invokedEnvironment = ({ invokes = [] }: Needs, { functions }: Parts): Record<string, string> =>
+  Object.fromEntries(
+    invokes.flatMap((name) => {
+      const made = functions?.get(name);
+      return made ? [[invokedVariables[name], made.lambda.functionName]] : [];
+    }),
+  );
 
 const issueEnvironment = ({ patLifeSeconds, issueLimitPerHour, agents, agentIds }: Settings) => ({
   [variables.agents]: agents,

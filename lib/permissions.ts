@@ -77,8 +77,8 @@ export interface Resources {
   collection?: SearchCollection | undefined;
   /** prefix of the names of the services' secrets */
   credentialPrefix: string;
-  /** the function that issues PATs, once it is there */
-  issueFunctionArn?: string | undefined;
+  /** the functions that are there already, by the names of their rows */
+  functions?: ReadonlyMap<string, Pick<EndpointFunction, 'lambda'>>;
 }
 
 /** One permission, in IAM's terms. */
@@ -95,14 +95,21 @@ export interface Permission {
 const signing: Permission = { actions: ['kms:Sign'], on: 'newest signing key', why: 'signs PATs' };
 const verifying: Permission = { actions: ['kms:GetPublicKey'], on: 'every signing key', why: 'reads the keys that PATs are verified with' };
 
-const issuing: Permission = { actions: ['lambda:InvokeFunction'], on: 'function issue-pat', why: 'asks for PATs, which it cannot sign' };
+const invoking: Record<NonNullable<Needs['invokes']>[number], Permission> = {
+  'issue-pat': { actions: ['lambda:InvokeFunction'], on: 'function issue-pat', why: 'asks for PATs, which it cannot sign' },
+  'search-intents': {
+    actions: ['lambda:InvokeFunction'],
+    on: 'function search-intents',
+    why: 'suggests intents in place of one that does not exist',
+  },
+};
 
 /** What a function may do: exactly what its row of the endpoint table needs. */
-export const permissionsOf = ({ table = {}, kms = [], invokesIssue, snapshots, collection, credentials }: Needs): Permission[] => [
+export const permissionsOf = ({ table = {}, kms = [], invokes = [], snapshots, collection, credentials }: Needs): Permission[] => [
   ...tablePermissions(table),
   ...(kms.includes('sign') ? [signing] : []),
   ...(kms.includes('publicKey') ? [verifying] : []),
-  ...(invokesIssue ? [issuing] : []),
+  ...invokes.map((name) => invoking[name]),
   ...(snapshots ? snapshotPermissions(snapshots) : []),
   ...(collection ? [collectionPermission(collection)] : []),
   ...(credentials ? [credentialPermissions[credentials]] : []),
@@ -161,15 +168,20 @@ const snapshotPermissions = (access: 'read' | 'write'): Permission[] => [
   { actions: ['s3:ListBucket'], on: 'snapshot bucket', why: 'tells a missing snapshot from a forbidden one' },
 ];
 
-const arnsOf = ({ tables, signingKeys, snapshots, collection, credentialPrefix, issueFunctionArn }: Resources) => {
+const arnsOf = ({ tables, signingKeys, snapshots, collection, credentialPrefix, functions }: Resources) => {
   const keyArns = signingKeys.map(({ keyArn }) => keyArn);
+  const functionArns = (name: string) => {
+    const made = functions?.get(name);
+    return made ? [made.lambda.functionArn] : [];
+  };
   return {
     'registry table': [tables.registry.tableArn],
     'activity table': [tables.activity.tableArn],
     'both tables': [tables.registry.tableArn, tables.activity.tableArn],
     'newest signing key': keyArns.slice(0, 1),
     'every signing key': keyArns,
-    'function issue-pat': issueFunctionArn ? [issueFunctionArn] : [],
+    'function issue-pat': functionArns('issue-pat'),
+    'function search-intents': functionArns('search-intents'),
     snapshots: snapshots ? [`${snapshots.bucketArn}/${snapshotKeys}`] : [],
     'snapshot bucket': snapshots ? [snapshots.bucketArn] : [],
     'search collection': collection ? [collection.arn] : [],

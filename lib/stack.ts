@@ -99,16 +99,15 @@ export class IntentGate extends Stack {
     const codeOf = this.bundle();
     const functions = new Map<string, EndpointFunction>();
     const create = (row: Endpoint | BackgroundFunction, credential: Endpoint['credential']) => {
-      const issue = functions.get('issue-pat')?.lambda;
       const made = new EndpointFunction(this, row.name, {
         ...row,
         code: codeOf(row.name),
-        environment: environmentOf(row.needs, credential, settings, { ...parts, ...(issue && { issueFunctionName: issue.functionName }) }),
+        environment: environmentOf(row.needs, credential, settings, { ...parts, functions }),
         settings,
         ...(row.needs.snapshots && indexSize(settings, row.memoryMb)),
         ...(isReserved(row.name) && { reservedConcurrency: settings.reservedConcurrency[row.name] }),
       });
-      grantNeeds(made, row.needs, { ...resources, issueFunctionArn: issue?.functionArn });
+      grantNeeds(made, row.needs, { ...resources, functions });
       if (row.needs.kms?.includes('sign')) allowSigning(resources.signingKeys, made.role);
       return made;
     };

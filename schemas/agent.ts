@@ -19,7 +19,9 @@ export const agentNames = z.object({
     .string()
     .max(1_000)
     .optional()
-    .describe(`the agent_id, if the path has ${noAgentId} in its place: for ids that clients change in paths, such as ..`),
+    .describe(
+      `the agent_id, if the path has ${noAgentId} in its place: for ids that clients change in paths, such as ..; it must not differ from one in the path`,
+    ),
   key_thumbprint: keyThumbprint
     .optional()
     .describe(

@@ -33,7 +33,7 @@ export const errorTable = {
   NOT_FOUND: {
     status: 404,
     reference: 'RES-001',
-    meaning: 'No such resource or path.',
+    meaning: 'No such resource or path; for an unknown intent_uid, `details.nearest` lists the nearest ones, if there are any.',
   },
   METHOD_NOT_ALLOWED: {
     status: 405,

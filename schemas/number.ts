@@ -12,13 +12,14 @@ export type Numeric = number | RawNumber;
 declare global {
   interface JSON {
     rawJSON(text: string): RawNumber;
-    isRawJSON(value: unknown): value is RawNumber;
+    isRawJSON?(value: unknown): value is RawNumber;
     // biome-ignore lint/suspicious/noExplicitAny: as the other declaration of JSON.parse
     parse(text: string, reviver: (name: string, value: unknown, context: { source?: string }) => unknown): any;
   }
 }
 
-export const isRawNumber = (value: unknown): value is RawNumber => JSON.isRawJSON(value);
+/** Browsers that do not have raw JSON yet round numbers. */
+export const isRawNumber = (value: unknown): value is RawNumber => JSON.isRawJSON?.(value) ?? false;
 
 export const isNumeric = (value: unknown): value is Numeric => typeof value === 'number' || isRawNumber(value);
 
@@ -30,16 +31,24 @@ export const numberText = (value: Numeric): string => (typeof value === 'number'
 
 /** Parses a JSON text so that its numbers keep every digit. @throws SyntaxError */
 export const parseExact = (text: string): unknown =>
-  JSON.parse(text, (_name, value, { source }) =>
-    typeof value === 'number' && source !== undefined && !isWrittenAlike(source) ? JSON.rawJSON(source) : value,
+  JSON.parse(text, (_name, value, context?: { source?: string }) =>
+    typeof value === 'number' && context?.source !== undefined ? toNumeric(context.source) : value,
   );
+
+/** A number that is written as JSON has it, without losing a digit. */
+export const toNumeric = (source: string): Numeric => (isWrittenAlike(source) ? Number(source) : JSON.rawJSON(source));
 
 /** A number as digits without zeros at either end, and the power of ten of the place after the last: 1500 is 15 and 2. Zero has no digits. */
 interface Decimal {
   isNegative: boolean;
   digits: string;
   exponent: bigint;
+  /** its power is too long to be computed with: larger or smaller than every other, and taken for equal to others of its kind */
+  isBeyond: boolean;
 }
+
+/** Most digits of a power that are computed with: a million of them would take seconds. */
+const maxPowerDigits = 1_000;
 
 function toDecimal(value: Numeric): Decimal {
   const [, sign = '', whole = '', fraction = '', power = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(numberText(value)) ?? [];
@@ -49,12 +58,16 @@ function toDecimal(value: Numeric): Decimal {
   while (digits[start] === '0') start++;
   let end = digits.length;
   while (end > start && digits[end - 1] === '0') end--;
-  if (start === end) return { isNegative: false, digits: '', exponent: 0n };
-  const exponent = BigInt(power.replace('+', '')) + BigInt(digits.length - end - fraction.length);
-  return { isNegative: sign === '-', digits: digits.slice(start, end), exponent };
+  if (start === end) return { isNegative: false, digits: '', exponent: 0n, isBeyond: false };
+  let first = 0;
+  while (/[+0-]/.test(power[first] ?? '')) first++;
+  const isBeyond = power.length - first > maxPowerDigits;
+  const size = isBeyond ? 10n ** BigInt(maxPowerDigits + 1) : BigInt(power.slice(first));
+  const exponent = (power.startsWith('-') ? -size : size) + BigInt(digits.length - end - fraction.length);
+  return { isNegative: sign === '-', digits: digits.slice(start, end), exponent, isBeyond };
 }
 
-/** Below 0, 0 or above 0: compares two numbers exactly, whatever their size and spelling. */
+/** Below 0, 0 or above 0: compares two numbers exactly, whatever their spelling, and whatever their size up to powers of a thousand digits. */
 export function compareNumbers(left: Numeric, right: Numeric): number {
   if (typeof left === 'number' && typeof right === 'number') return Math.sign(left - right);
   const [a, b] = [toDecimal(left), toDecimal(right)];
@@ -77,10 +90,13 @@ export function toDouble(value: Numeric): number | undefined {
   return Number.isFinite(double) && compareNumbers(double, value) === 0 ? double : undefined;
 }
 
-/** One text for all spellings of a number: that of RFC 8785 if a `number` holds it, else its digits and their power of ten. */
+/**
+ * One text for all spellings of a number: that of RFC 8785 if a `number` holds it, else its digits and their power of ten. One whose power is too long to
+ * be computed with keeps its spelling.
+ */
 export function canonicalNumber(value: Numeric): string {
   const double = toDouble(value);
   if (double !== undefined) return JSON.stringify(double);
-  const { isNegative, digits, exponent } = toDecimal(value);
-  return `${isNegative ? '-' : ''}${digits}e${exponent}`;
+  const { isNegative, digits, exponent, isBeyond } = toDecimal(value);
+  return isBeyond ? numberText(value) : `${isNegative ? '-' : ''}${digits}e${exponent}`;
 }

@@ -24,6 +24,7 @@ const ground = [
   'json-error',
   'log',
   'receipt',
+  'signed-request',
   'ulid',
   'zod-message',
 ].map((name) => `functions/core/${name}.ts`);
@@ -39,7 +40,7 @@ const coreRooms: Record<string, readonly string[]> = {
   registry: ['admin', 'policy', 'table'],
   documents: ['policy'],
   admin: ['http'],
-  search: ['registry'],
+  search: ['http', 'policy', 'registry'],
   'search/opensearch': ['registry', 'search', 'table'],
   'search/sqlite': ['registry', 'search'],
   limit: ['policy', 'table'],
@@ -104,6 +105,7 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
 /** Packages that belong to one room. */
 const belongsTo: [name: RegExp, room: RegExp][] = [
   [/^@aws-sdk\/(client|lib|util)-dynamodb$/, within('functions/core/table/', 'bin/')],
+  [/^@aws-sdk\/client-lambda$/, within('bin/')],
   [/^@aws-sdk\/client-kms$/, within('functions/core/pat/', 'bin/')],
   [/^@aws-sdk\/client-secrets-manager$/, within('functions/core/credentials/', 'bin/')],
   [
@@ -113,7 +115,8 @@ const belongsTo: [name: RegExp, room: RegExp][] = [
   [
     /^(@smithy\/.*|@aws-sdk\/credential-provider-env)$/,
     within(
-      'functions/core/search/',
+      'functions/core/search/sqlite/',
+      'functions/core/signed-request.ts',
       'functions/core/aws-client.ts',
       'functions/core/table/dynamodb-client.ts',
       'functions/core/table/table.ts',

@@ -1,5 +1,6 @@
 import { Refusal } from '../../client/errors.ts';
 import { type Exchange, type ExchangeOptions, openHttp } from '../../client/http.ts';
+import { parseExact } from '../../schemas/number.ts';
 import { CliFailure } from './failure.ts';
 
 export interface Tokens {
@@ -18,7 +19,7 @@ export type Api = ReturnType<typeof openApi>;
 const patience = { maxAttempts: 8, maxWaitMs: 600_000, isRetriedUnseen: false };
 
 export function openApi(baseUrl: string, tokens: Tokens, sleep?: (ms: number) => Promise<unknown>) {
-  const http = openHttp({ url: baseUrl, ...patience, sleep });
+  const http = openHttp({ url: baseUrl, ...patience, parse: parseExact, sleep });
   return {
     baseUrl,
     http,

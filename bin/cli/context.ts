@@ -18,14 +18,19 @@ export interface RegistryContext {
 const ownPages = /\/(?:console|docs|mcp|openapi\.json|agents\.json|llms\.txt)(?:\/.*)?$/;
 
 /**
- * The gate's address: `--url`, else `INTENT_GATE_URL`, else that of the stack that `npm start` runs here, else of the only gate that
- * somebody is signed in to. Addresses of its pages are understood.
+ * The gate that is meant if `--url` names none: `INTENT_GATE_URL`, else the stack that `npm start` runs here, else the only gate that somebody is
+ * signed in to.
  */
+export function findBaseUrl(environment: NodeJS.ProcessEnv = process.env): string | undefined {
+  const [only, ...others] = listSessions(environment);
+  return environment.INTENT_GATE_URL || (readDescription()?.base_url ?? (others.length === 0 ? only : undefined));
+}
+
+/** The gate's address: `--url`, else that of {@link findBaseUrl}. Addresses of its pages are understood. */
 export function chooseBaseUrl(given: string | undefined, environment: NodeJS.ProcessEnv = process.env): string {
-  const chosen = given ?? (environment.INTENT_GATE_URL || readDescription()?.base_url);
-  const known = chosen === undefined ? listSessions(environment) : [];
-  const address = chosen ?? (known.length === 1 ? known[0] : undefined);
+  const address = given ?? findBaseUrl(environment);
   if (address === undefined || address === '') {
+    const known = address === undefined ? listSessions(environment) : [];
     const signedIn = known.length > 1 ? `You are signed in to ${known.join(' and ')}. ` : '';
     throw usageFailure(`Which gate? ${signedIn}Give its address with --url or INTENT_GATE_URL, or start one here with "npm start".`);
   }

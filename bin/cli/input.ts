@@ -1,5 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
+import type * as z from 'zod';
+import { ApiError } from '../../functions/core/api-error.ts';
+import { parse } from '../../functions/core/json.ts';
+import type { Issue } from '../../schemas/errors.ts';
 import { usageFailure } from './failure.ts';
 import { decodeText, readDocument } from './import/document.ts';
 
@@ -23,3 +27,16 @@ export function readBytes(file: string): Uint8Array {
 
 /** Reads JSON or YAML from a file or stdin. */
 export const readInput = async (file: string): Promise<unknown> => readDocument(await readText(file));
+
+/**
+ * What has been read, as a schema has it. Numbers keep every digit where the schema takes any.
+ * @throws CliFailure `usage` with this message and every place that is wrong
+ */
+export function parseInput<T extends z.ZodType>(schema: T, given: unknown, message: string): z.output<T> {
+  try {
+    return parse(schema, given);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    throw usageFailure(message, error.details.issues as Issue[]);
+  }
+}

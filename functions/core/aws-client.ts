@@ -25,7 +25,7 @@ const readText = (body: unknown): unknown =>
  * Sends requests whose bodies and answers are JSON texts, each until `requestTimeoutMs` or the end of the step that it belongs to
  * (see {@link ./invocation.ts}). The SDK's own handler is made for streams: it sets more timers, and sends a text in two parts.
  */
-const jsonHttpHandler = (requestTimeoutMs: number) => {
+export const jsonHttpHandler = (requestTimeoutMs: number) => {
   const plain = new Agent({ keepAlive: true, maxSockets });
   const tls = new TlsAgent({ keepAlive: true, maxSockets });
 

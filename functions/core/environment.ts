@@ -25,6 +25,8 @@ export const variables = {
   billing: 'BILLING',
   /** name of the function that issues PATs, for the one that may not sign them itself */
   issueFunction: 'ISSUE_FUNCTION',
+  /** name of the function that searches, for those that suggest intents */
+  searchFunction: 'SEARCH_FUNCTION',
   /** `true`: a signed policy must carry iat, exp, aud and jti */
   requireFreshSignature: 'REQUIRE_FRESH_SIGNATURE',
   /** `true`: every PAT is issued and used with a DPoP proof */

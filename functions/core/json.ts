@@ -101,17 +101,23 @@ function addMember(open: readonly { names?: Set<string>; at: string | number }[]
 /** Longest name that a pointer repeats, in UTF-16 units. */
 const maxNameLength = 200;
 
+/** A JSON pointer to what an issue is about, or to what contains it if a name on the way is too long to be repeated. */
+export function placeOf(segments: readonly PropertyKey[]): string {
+  const end = segments.findIndex((segment) => String(segment).length > maxNameLength);
+  return pointer(end < 0 ? segments : segments.slice(0, end));
+}
+
 /** A member that should not be there, `problem` says why. Of a name that is too long to be repeated, only the place is told. */
 export function describeUnknown(at: readonly PropertyKey[], name: string, problem = 'is not a known member; remove it'): Issue {
-  if (name.length <= maxNameLength) return { path: pointer([...at, name]), problem };
-  return { path: pointer(at), problem: `contains a name of more than ${maxNameLength} characters, which is not known; remove it` };
+  if (name.length <= maxNameLength) return { path: placeOf([...at, name]), problem };
+  return { path: placeOf(at), problem: `contains a name of more than ${maxNameLength} characters, which is not known; remove it` };
 }
 
 /** What a failed zod parse found, as issues whose messages never quote the input. */
 export const issuesOf = (error: z.ZodError): Issue[] => error.issues.flatMap((issue) => describe(issue));
 
 function describe(issue: z.core.$ZodIssue): Issue[] {
-  const path = pointer(issue.path);
+  const path = placeOf(issue.path);
   switch (issue.code) {
     case 'unrecognized_keys':
       return issue.keys.map((key) => describeUnknown(issue.path, key));

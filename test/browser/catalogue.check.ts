@@ -49,7 +49,7 @@ given('the catalogue', () => {
       intent_name: 'Order',
       description: 'Orders something',
       input_parameters: [
-        { name: 'note', type: 'string' },
+        { name: 'note', type: 'string', maxLength: 10 },
         { name: 'article', type: 'string', required: true },
         { name: 'colour', type: 'string' },
         { name: 'amount', type: 'integer', required: true },
@@ -113,9 +113,38 @@ given('the catalogue', () => {
 
   test('asks first for what is required', async () => {
     const page = await open(intentAt('forms.example:order:v1'));
-    await page.locator('#parameter-3').waitFor();
-    const labels = await page.locator('label[for^="parameter-"]').allInnerTexts();
-    expect(labels).toEqual(['article (required)', 'amount (required)', 'note', 'colour']);
+    await page.getByText('Optional (2)').waitFor();
+    const labels = async () => page.locator('label[for^="parameter-"]').filter({ visible: true }).allInnerTexts();
+    const needed = ['article (required)', 'amount (required)'];
+    expect(await labels()).toEqual(needed);
+    await expectAccessible(page);
+    await page.getByText('Optional (2)').press('Enter');
+    await page.getByLabel('note').fill('by hand');
+    expect(await labels()).toEqual([...needed, 'note', 'colour']);
+    await expectAccessible(page);
+    await page.getByLabel('note').fill('');
+    expect(await labels()).toEqual([...needed, 'note', 'colour']);
+    await page.close();
+  });
+
+  test('unfolds what is optional if it is filled in or wrong, or there is nothing else', async () => {
+    const filled = await open(`${intentAt('forms.example:order:v1')}?parameters=${encodeURIComponent('{"colour":"red"}')}`);
+    await filled.getByLabel('colour').waitFor();
+    await filled.close();
+    const page = await open(intentAt('forms.example:order:v1'));
+    await page.getByLabel('article').fill('chair');
+    await page.getByLabel('amount').fill('1');
+    const [summary, note] = [page.getByText('Optional (2)'), page.getByLabel('note')];
+    await summary.click();
+    await note.fill('longer than it may be');
+    await summary.click();
+    await note.waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByText('Must have at most 10 characters.').waitFor();
+    await page.waitForFunction("document.activeElement.getAttribute('aria-invalid') === 'true'");
+    await expectAccessible(page);
+    await page.goto(`${api?.stack.base_url}/console${intentAt('world.example:find-countries:v1')}`);
+    await page.getByLabel('named').waitFor();
     await page.close();
   });
 

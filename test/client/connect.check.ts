@@ -7,6 +7,7 @@ import {
   connect,
   type IntentGate,
   IntentGateError,
+  issuesOf,
   type OnPolicy,
   openMemoryKeyStore,
   PolicyDeclined,
@@ -82,6 +83,20 @@ test('numbers keep every digit: integers that a double cannot hold are bigints, 
   expect(await run(await open({ parse: (text) => ({ text }) }))).toEqual({ text: '{"id":9007199254740993,"price":1.50}' });
   await (await open()).execute(uid, { code: 'FR', id: 9007199254740993n }).catch(() => undefined);
   expect(service.requests.at(-1)?.body).toContain('"id":9007199254740993}');
+});
+
+test('says where an answer is not as the intent describes it', async () => {
+  const answer = (issues?: string) => new Response('{"name":1}', { headers: issues === undefined ? {} : { 'Answer-Issues': issues } });
+  service.faults[executePath] = [answer('/name, /gr%C3%B6%C3%9Fe%2C%20%25, ...'), answer('/100%'), answer()];
+  const client = await open();
+  const [wrong, odd, right] = [await run(client), await run(client), await run(client)];
+  expect([wrong, odd, right]).toEqual(Array.from({ length: 3 }, () => ({ name: 1 })));
+  expect([issuesOf(wrong), issuesOf(odd), issuesOf(right), issuesOf({ ...wrong })]).toEqual([
+    ['/name', '/größe, %', '...'],
+    ['/100%'],
+    [],
+    [],
+  ]);
 });
 
 test('asks once and gets one PAT, however many calls there are at once', async () => {

@@ -148,7 +148,7 @@ export const some: number | undefined = (await gate.execute('a.example:create-is
 });
 
 (mypy ? describe : describe.skip)('in Python', () => {
-  const program = (call: string) => `from intent_gate import AsyncIntentGate, IntentGate, Key, Refusal
+  const program = (call: string) => `from intent_gate import AsyncIntentGate, IntentGate, Key, Refusal, issues_of
 
 gate = IntentGate("https://gate.example", "a", Key(bytes(32)), lambda policy, in_words: True)
 ${call}
@@ -176,6 +176,7 @@ ${call}
   const right = `
 answer = gate.execute("a.example:create-issue:v1", {"title": "x", "state": 'it"s\\n', "labels": ["y"]}, fields=["/id"])
 number: int = answer["id"]
+place: str = issues_of(answer)[0]
 gate.execute("a.example:strange:v1", {${strange.map((name) => `${JSON.stringify(name)}: True`).join(', ')}})
 gate.execute("a.example:nothing:v1", {})
 gate.execute(gate.search("x")["intents"][0]["intent_uid"], {"anything": 1})

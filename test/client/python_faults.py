@@ -53,6 +53,8 @@ class Service(BaseHTTPRequestHandler):
             return self.answer(200, {"done": True}, RateLimit='"execute";r=0;t=1')
         if step == "none of one intent left":
             return self.answer(200, {"done": True}, RateLimit='"e:f:v1";r=0;t=600, "execute";r=9;t=30')
+        if step == "drift":
+            return self.answer(200, {"name": 1}, Answer_Issues="/name, /gr%C3%B6%C3%9Fe%2C%20%25, ...")
         if step == "numbers":
             bodies.append(sent)
             self.send_response(200)
@@ -145,6 +147,12 @@ async def in_event_loop():
     awaited = intent_gate.AsyncIntentGate(f"http://127.0.0.1:{server.server_port}", "agent", key, on_policy, max_concurrency=8)
     answers = await asyncio.gather(*(awaited.execute("a:b:v1", {}) for _ in range(8)))
     print("awaited:", answers == [{"done": True}] * 8, asked_here == [asyncio.get_running_loop()])
+    script[:] = ["drift"]
+    print("issues, awaited:", *intent_gate.issues_of(await awaited.execute("a:b:v1", {})))
+    try:
+        await awaited.execute("a:b:v1", {}, field=["/name"])
+    except TypeError:
+        print("misspelt")
     script[:] = ["busy"]
     sent = len(seen)
     call = asyncio.create_task(awaited.execute("a:b:v1", {}))

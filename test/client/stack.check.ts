@@ -199,6 +199,8 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     expect(failed.code).toBe(1);
     expect(failed.stderr).toContain('INVALID_PARAMETER: ');
     expect(failed.stderr).toContain('  /parameters/code is required');
+    const unknown = await python('-m', 'intent_gate', 'get', 'world.example:get-contry:v1').catch((error) => error);
+    expect(unknown.stderr).toMatch(/^NOT_FOUND: [^\n]+\n {2}the nearest: world\.example:get-country:v1(, [^\n]+)?\n$/);
     for (const parameters of ['{code:JP}', '[]']) {
       const unread = await python('-m', 'intent_gate', 'execute', country, parameters).catch((error) => error);
       expect(unread).toMatchObject({
@@ -250,6 +252,8 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
       'numbers: 9007199254740993 1.10 5000 ": {"price": 1.10, "id": 9007199254740993}}',
       `said: ['INTENT_EXECUTION_FAILED: m', 'The service said: {"why":"no\\\\u001b[2J such zone"}']`,
       'awaited: True True',
+      'issues, awaited: /name /größe, % ...',
+      'misspelt',
       'cancelled: 1',
       'gave up: UNREACHABLE',
     ]);

@@ -313,6 +313,21 @@ describe('a deployment', () => {
     expect(await getCountry(pat)).toMatchObject({ status: 401 });
   }, 60_000);
 
+  test('lets functions ask each other: for the nearest uids, and for a PAT', async () => {
+    const nearest = {
+      status: 404,
+      body: { error: { code: 'NOT_FOUND', details: { nearest: expect.arrayContaining([smokeOptions.intentUid]) } } },
+    };
+    const misspelt = smokeOptions.intentUid.replace('country', 'contry');
+    expect(await call('GET', `${api()}/api/intents/${misspelt}`)).toMatchObject(nearest);
+    const execution = { bearer: await requestPat(), body: { intent_uid: misspelt, parameters: {} } };
+    expect(await call('POST', `${api()}/api/intents/execute`, execution)).toMatchObject(nearest);
+    const accepted = { agent_id: 'nobody', agent_public_key: 'none', signed_policy: 'none' };
+    const params = { name: 'accept_policy', arguments: accepted };
+    const { text } = await call('POST', `${api()}/mcp`, { body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params } });
+    expect(text).toContain('INVALID_PARAMETER');
+  }, 60_000);
+
   test('keeps a snapshot of the search index', async () => {
     const [name] = Object.keys(((await askAccount('list')) as Account).functions).filter((found) => found.includes('snapshotsearchindex'));
     expect(await askAccount('invoke', name ?? '')).toMatchObject({ error: null });

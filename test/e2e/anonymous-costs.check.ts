@@ -47,6 +47,7 @@ type Request = [method: string, path: string, call?: Parameters<typeof api.call>
 const requests: Record<string, () => Request | Promise<Request>> = {
   'GET /api/intents/search': () => ['GET', '/api/intents/search?query=country+of+a+code&page_size=100'],
   'GET /api/intents/{intent_uid}': () => ['GET', `/api/intents/${uid}?view=full`],
+  'GET /api/intents/{intent_uid}, of an unknown uid': () => ['GET', `/api/intents/${uid}0`],
   'POST /api/intents/execute, without a PAT': () => ['POST', '/api/intents/execute', { body: { intent_uid: uid, parameters } }],
   'POST /api/intents/execute, with a forged PAT': () => [
     'POST',
@@ -62,6 +63,11 @@ const requests: Record<string, () => Request | Promise<Request>> = {
     'POST',
     '/api/intents/execute',
     { token: pat, body: { intent_uid: uid, parameters: {} } },
+  ],
+  'POST /api/intents/execute, with that PAT and an unknown uid': () => [
+    'POST',
+    '/api/intents/execute',
+    { token: pat, body: { intent_uid: `${uid}0`.replace('get', 'find'), parameters } },
   ],
   'GET /api/policy': () => ['GET', '/api/policy?view=words'],
   'POST /api/pat/issue, with a wrong signature': async () => [

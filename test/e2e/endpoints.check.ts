@@ -1,21 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { CompactSign, exportJWK, generateKeyPair } from 'jose';
 import { close, listen } from '../../bin/local/http.ts';
+import { stringifyJson } from '../../client/json.ts';
 import { type Endpoint, type EndpointName, endpoints } from '../../lib/endpoints.ts';
-import type { ErrorCode } from '../../schemas/errors.ts';
+import type { ErrorCode, Issue } from '../../schemas/errors.ts';
 import { fullIntent, intentDetails, intentList, intentPage, savedIntent } from '../../schemas/intent.ts';
 import { patResponse } from '../../schemas/pat.ts';
 import { policy } from '../../schemas/policy.ts';
 import { savedService, service } from '../../schemas/service.ts';
 import { type Answer, bodyOf, refusal, startApi } from './api.ts';
 
-const api = await startApi();
+const logged: string[] = [];
+const api = await startApi({ onLog: (line) => logged.push(line) });
 /** what the upstream answers, by path */
-const upstreamStatus: Record<string, number> = { '/ok': 200, '/refuses': 404, '/fails': 500, '/unknown': 405, '/slow': 0 };
+const upstreamStatus: Record<string, number> = { '/ok': 200, '/echo': 200, '/refuses': 404, '/fails': 500, '/unknown': 405, '/slow': 0 };
 
-const upstream = createServer((request, response) => {
+/** the last body that came to `/echo` */
+let received: string | undefined;
+
+const upstream = createServer(async (request, response) => {
+  if (request.url === '/echo') received = Buffer.concat(await request.toArray()).toString();
   const status = upstreamStatus[request.url ?? ''] ?? 404;
   if (status > 0) response.writeHead(status, { 'Content-Type': 'application/json' }).end('{"name":"France"}');
 });
@@ -355,6 +361,83 @@ test('an admin registers, an agent finds, is authorised and executes, the admin 
   expect(await api.execute(pat, uid, { code: 'FR' })).toEqual(
     refusal(404, 'NOT_FOUND', 'No intent has this intent_uid. Find one with GET /api/intents/search.'),
   );
+});
+
+test('an unknown uid is answered with the nearest ones, when it is read and when it is executed', async () => {
+  const uid = await createIntent('/ok', 'e2e.example:weigh-elephants:v1');
+  const misspelt = uid.replace('phants', 'fants');
+  const message = 'No intent has this intent_uid. Find one with GET /api/intents/search.';
+  const [pat, before] = [await api.obtainPat(), logged.length];
+  expect(await api.execute('not.a.pat', misspelt, {})).toMatchObject({ status: 401 });
+  expect(bodyOf(await api.call('GET', `/api/intents/${uid}`)).intent_uid).toBe(uid);
+  expect(searches(before)).toEqual([]);
+  for (const answer of [await api.call('GET', `/api/intents/${misspelt}`), await api.execute(pat, misspelt, {})]) {
+    expect(answer).toEqual(refusal(404, 'NOT_FOUND', message, { nearest: [uid] }));
+    expect(searches(before)).toContain(answer.headers.get('x-request-id'));
+  }
+  const strange = await api.call('GET', '/api/intents/quux.test:frobnicate:v1');
+  expect(strange).toEqual(refusal(404, 'NOT_FOUND', message));
+  expect(strange.body.error.details).not.toHaveProperty('nearest');
+});
+
+/** The request ids of the searches since a moment of the log. */
+const searches = (since: number): string[] =>
+  logged
+    .slice(since)
+    .map((line) => JSON.parse(line))
+    .flatMap(({ message, endpoint, request_id }) => (message === 'answered' && endpoint === 'GET /api/intents/search' ? [request_id] : []));
+
+describe('a body of lists and objects', () => {
+  const text = { type: 'string' } as const;
+  const schema = {
+    lines: {
+      type: 'array',
+      minItems: 1,
+      items: { type: 'object', required: ['sku'], properties: { sku: text, count: { type: 'integer', minimum: 1 } } },
+    },
+    ship_to: { type: 'object', required: ['city'], properties: { city: text, tags: { type: 'array', items: text } } },
+  };
+  const order = { lines: [{ sku: 'A', count: 12345678901234567n }, { sku: 'B' }], ship_to: { city: 'Zürich', tags: ['a', 'b'] } };
+  const uid = newUid();
+  let pat: string;
+  beforeAll(async () => {
+    pat = await api.obtainPat();
+    const input_parameters = [
+      { name: 'lines', type: 'array', required: true, schema: schema.lines },
+      { name: 'ship_to', type: 'object', required: true, schema: schema.ship_to },
+    ];
+    const body = { ...intentBody(uid, '/echo'), input_parameters, output_parameters: [] };
+    bodyOf(await api.asAdmin('POST', `/api/services/${await api.createService()}/intents`, body), 201);
+  });
+
+  test('is described with what is inside it', async () => {
+    const { input_parameters } = bodyOf(await api.call('GET', `/api/intents/${uid}?view=full`));
+    expect(input_parameters).toEqual([
+      expect.objectContaining({ schema: schema.lines }),
+      expect.objectContaining({ schema: schema.ship_to }),
+    ]);
+  });
+
+  test('reaches the service as it was given', async () => {
+    const sent = stringifyJson({ intent_uid: uid, parameters: order });
+    expect((await api.call('POST', '/api/intents/execute', { token: pat, body: sent })).status).toBe(200);
+    expect(received).toBe(stringifyJson(order));
+  });
+
+  test.each<[string, object, string[]]>([
+    ['a member of an item', { lines: [{ sku: 'A' }, { sku: 1 }] }, ['/parameters/lines/1/sku must be a string']],
+    ['a bound', { lines: [{ sku: 'A', count: 0 }] }, ['/parameters/lines/0/count must be at least 1']],
+    ['a list that is none', { lines: { sku: 'A' } }, ['/parameters/lines must be an array']],
+    ['an empty list', { lines: [] }, ['/parameters/lines must have at least 1 items']],
+    ['a list in an object', { ship_to: { city: 'Bern', tags: ['a', null] } }, ['/parameters/ship_to/tags/1 must be a string']],
+    ['several', { lines: [{}], ship_to: {} }, ['/parameters/lines/0/sku is required', '/parameters/ship_to/city is required']],
+  ])('is refused, and the place is named: %s', async (_, wrong, problems) => {
+    received = undefined;
+    const { status, body } = await api.execute(pat, uid, { lines: [{ sku: 'A' }], ship_to: { city: 'Bern' }, ...wrong });
+    expect({ status, code: body.error.code }).toEqual({ status: 400, code: 'INVALID_PARAMETER' });
+    expect(body.error.details.issues.map(({ path, problem }: Issue) => `${path} ${problem}`)).toEqual(problems);
+    expect(received).toBeUndefined();
+  });
 });
 
 test('a PAT response has its schema, and its keys are published', async () => {

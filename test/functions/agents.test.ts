@@ -156,6 +156,44 @@ describe.each(['.', '..', '~', 'a/b', '%2e%2e', '100%', 'a?b#c', '\u2800', '\uff
   },
 );
 
+describe('two ids in one request', () => {
+  const deps = () => ({
+    verifyAdmin: async () => someAdmin,
+    agents: openAgents(store.table),
+    history: openHistory(store.table),
+    findPolicy: openPolicy(loadPolicyTemplate()),
+    limits: openRateLimiter(store.table),
+    outwait: async () => {},
+  });
+  const ask = (create: (world: ReturnType<typeof deps>) => Action, agent_id: string, body?: object) =>
+    invoke(create(deps()), {
+      path: `/api/agents/${encodeURIComponent(agentId)}`,
+      pathParameters: { agent_id: encodeURIComponent(agentId) },
+      query: { agent_id },
+      ...(body && { method: 'PUT', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
+    });
+
+  test.each<[string, (world: ReturnType<typeof deps>) => Action, object | undefined]>([
+    ['get', createGet, undefined],
+    ['revoke', createRevoke, undefined],
+    ['approve', createApprove, {}],
+    ['block', createBlock, { reason: 'a test' }],
+    ['unblock', createUnblock, undefined],
+    ['delete', createDelete, undefined],
+  ])('%s is refused if they differ', async (_, create, body) => {
+    const before = await openAgents(store.table).find(agentId);
+    for (const other of ['another', agentId.toLowerCase(), `${agentId} `]) {
+      const issues = [{ path: '/agent_id', problem: 'must be that of the path, or the path must have ~ in its place' }];
+      expect(refusalOf(await ask(create, other, body))).toMatchObject({ status: 400, code: 'INVALID_PARAMETER', details: { issues } });
+    }
+    expect(await openAgents(store.table).find(agentId)).toEqual(before);
+  });
+
+  test('are one if they are equal', async () => {
+    expect((await ask(createGet, agentId.normalize('NFD'))).body).toMatchObject({ agent_id: agentId });
+  });
+});
+
 test('a key with several ids is told to name one', async () => {
   for (const id of ['one', 'two']) await bindAgent(store.table, id, 'key-of-two', firstSeen);
   const deps = { verifyAdmin: async () => someAdmin, agents: openAgents(store.table) };

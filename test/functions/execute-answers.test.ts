@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { Context } from 'aws-lambda';
 import type { Execution } from '../../functions/core/activity/stats.ts';
 import { type Action, serve } from '../../functions/core/http/serve.ts';
+import { CallFailed, type CallFailure } from '../../functions/core/relay/call-failure.ts';
 import type { IntentInput } from '../../schemas/intent.ts';
 import { type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { eventOf } from '../support/invoke.ts';
@@ -115,6 +116,28 @@ describe('an answer that does not match output_parameters', () => {
     answer.body = '{"total":1.10}';
     expect(await run()).toMatchObject({ status: 200 });
   });
+});
+
+test.each<[CallFailure, boolean]>([
+  ['no_credential', false],
+  ['resting', false],
+  ['crowded', false],
+  ['late', false],
+  ['refused_address', false],
+  ['no_address', true],
+  ['unreachable', true],
+  ['tls_failed', true],
+  ['lost', true],
+])('a call that failed because of %s is counted for the upstream: %s', async (reason, isCounted) => {
+  await register();
+  steps = gate.openExecute({
+    stats: { count: async (execution) => void counted.push(execution) },
+    connect: async () => {
+      throw new CallFailed(reason);
+    },
+  });
+  expect((await run()).body.error.details.reason).toBe(reason);
+  expect(counted.map(({ upstream: called }) => called !== undefined)).toEqual([isCounted]);
 });
 
 describe('what may leave', () => {

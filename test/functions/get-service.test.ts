@@ -1,5 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals';
+import { listServices } from '../../functions/core/registry/service-list.ts';
 import { createAction } from '../../functions/get-service.ts';
+import { createAction as createList } from '../../functions/list-services.ts';
 import { service as serviceSchema } from '../../schemas/service.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { type Headers, refusals, startRegistry, unknownServiceIds } from '../support/registry.ts';
@@ -37,6 +39,38 @@ test('says that a copy is still current, until the service changes', async () =>
   const input = { service_name, service_url: 'https://world.example', description: 'Other facts' };
   await registry.services.replace(service_id, input, () => true);
   expect(await get(service_id, held)).toMatchObject({ status: 200, body: { service_id, ...input } });
+});
+
+const holders = {
+  nobody: undefined,
+  'a user': [],
+  'an admin': ['admins'],
+  'an admin of pay': ['admins:pay'],
+  'an admin of payments': ['admins:payments'],
+} as const;
+
+test.each([
+  ['nobody', 'pay', false],
+  ['a user', 'pay', false],
+  ['an admin', 'pay', true],
+  ['an admin of pay', 'pay', true],
+  ['an admin of payments', 'pay', false],
+  ['an admin', undefined, true],
+  ['an admin of pay', undefined, false],
+] as const)('to %s, of a service of the namespace %s, shows what is known of the credential: %s', async (holder, namespace, isShown) => {
+  const { service_id } = await registry.createService({ ...(namespace && { namespace }) });
+  const known = { headers: ['X-Api-Key'], query: [], origins: ['https://internal.example'], set_at: 0, set_by: 'bea' };
+  await registry.services.setCredential(service_id, { ...known, version: 'version' }, () => true);
+  const groups = holders[holder];
+  const headers = groups && { Authorization: `Bearer ${await registry.tokenOf([...groups])}` };
+  const listAction = createList({ verifyAdmin: registry.verifyAdmin, listServices: (...page) => listServices(registry.table, ...page) });
+  const list = await invoke(listAction, { path: '/api/services', query: { page_size: '100' }, headers: headers ?? {} });
+  const listed = list.body.services.find((one: { service_id: string }) => one.service_id === service_id);
+  for (const shown of [(await get(service_id, headers)).body, listed]) {
+    expect(shown).toMatchObject({ service_id });
+    expect(shown.credential).toEqual(isShown ? { ...known, set_at: '1970-01-01T00:00:00.000Z' } : undefined);
+    if (!isShown) expect(JSON.stringify(shown)).not.toMatch(/X-Api-Key|internal|bea/);
+  }
 });
 
 test('refuses a service that has been deleted', async () => {

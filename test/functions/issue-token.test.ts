@@ -114,6 +114,41 @@ test('of 200 requests with one code at once, one gets a PAT', async () => {
   );
 });
 
+test('whoever has seen a code and does not have its code_verifier cannot end the refresh tokens', async () => {
+  const code = await keepCode();
+  const { body } = await send(formOf(code));
+  const { id = '' } = (await gate.signIns.findGrant(code, Date.now())) ?? {};
+  const post = (form: Record<string, string>, path: string) =>
+    invoke(exchange, {
+      method: 'POST',
+      path,
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ client_id: grant.clientId, ...form }).toString(),
+    });
+  const guess = `${id}.${'a'.repeat(43)}`;
+  expect((await post({ grant_type: 'refresh_token', refresh_token: guess }, '/oauth/token')).status).toBe(400);
+  expect((await post({ token: guess }, '/oauth/revoke')).status).toBe(200);
+  expect(refusalOf(await send(formOf(code, { code_verifier: makeVerifier().verifier })))).toEqual([400, 'invalid_grant']);
+  expect((await post({ grant_type: 'refresh_token', refresh_token: body.refresh_token }, '/oauth/token')).status).toBe(200);
+});
+
+test('refresh tokens of a code that is used again before they begin have ended', async () => {
+  const code = await keepCode();
+  let replay: Answer | undefined;
+  const slow = gate.openToken(template, false, {
+    ...gate.signingKeys,
+    sign: async (digest) => {
+      replay ??= await send(formOf(code));
+      return gate.signingKeys.sign(digest);
+    },
+  });
+  const answer = await send(formOf(code), {}, slow);
+  expect(refusalOf(replay as Answer)).toEqual([400, 'invalid_grant']);
+  await claimsOf(answer);
+  const form = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: answer.body.refresh_token, client_id: grant.clientId });
+  expect(refusalOf(await send(form.toString()))).toEqual([400, 'invalid_grant']);
+});
+
 describe('refuses', () => {
   const other = makeVerifier().verifier;
   const cases: [title: string, changes: Record<string, string | null>, error: string][] = [

@@ -612,7 +612,9 @@ describe('replays', () => {
       details: { reason: 'replays', limit: { rate: 20, period: 3_600 }, retry_after_seconds: expect.any(Number) },
     });
     expect(Number(refused.headers['Retry-After'])).toBeGreaterThan(3_000);
-    expect((await run(pat, steps)).status).toBe(200);
+    expect((await replay()).status).toBe(429);
+    expect((await run(pat, steps, { 'Idempotency-Key': 'new' })).status).toBe(200);
+    expect((await run(pat, steps, { 'Idempotency-Key': 'new' })).status).toBe(429);
   });
 });
 

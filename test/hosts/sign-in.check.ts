@@ -24,7 +24,7 @@ const isInstalled = await promisify(execFile)('npm', ['install', ...options, ...
   (error: Error) => void console.warn(`Not tested: ${packages.join(', ')}. ${error.message.split('\n').slice(0, 3).join(' ')}`),
 );
 const folder = mkdtempSync(join(tmpdir(), 'sign-in-'));
-const { stack, stop } = await startApi({ demo: true });
+const { stack, stop } = await startApi({ demo: true, context: { patLifeSeconds: 60 } });
 afterAll(async () => {
   await stop();
   rmSync(folder, { recursive: true, force: true });
@@ -53,13 +53,16 @@ function watch(terminal: Readable): string[] {
   return pages;
 }
 
+/** Resolves when no PAT that was issued before this call is valid any more. */
+const untilPatsEnd = () => new Promise((go) => setTimeout(go, 61_000));
+
 const onlyIfInstalled = isInstalled ? test : test.skip;
 
 onlyIfInstalled(
-  'mcp-remote signs in when a call needs it, answers that call, and does not ask again when it is started again',
+  'mcp-remote signs in when a call needs it, answers that call, renews its PAT without asking, and does not ask when it is started again',
   async () => {
     const asked: string[][] = [];
-    for (let times = 0; times < 2; times++) {
+    const start = async () => {
       const transport = new StdioClientTransport({
         command: process.execPath,
         args: [program('mcp-remote/dist/proxy.js'), address, '--allow-http'],
@@ -69,24 +72,36 @@ onlyIfInstalled(
       asked.push(watch(transport.stderr as Readable));
       const client = new Client({ name: 'host', version: '1' });
       await client.connect(transport);
-      const found = await client.callTool({ name: 'search_intents', arguments: { query: 'which country has this code' } });
-      expect(found.isError).toBe(false);
+      return client;
+    };
+    const execute = async (client: Client) =>
       expect(await client.callTool({ name: 'execute_intent', arguments: country })).toMatchObject({
         isError: false,
         structuredContent: { name: 'Japan' },
       });
-      await client.close();
-    }
+
+    const first = await start();
+    expect(await first.callTool({ name: 'search_intents', arguments: { query: 'which country has this code' } })).toMatchObject({
+      isError: false,
+    });
+    expect(asked).toEqual([[]]);
+    await execute(first);
+    await untilPatsEnd();
+    await execute(first);
+    await first.close();
+    const second = await start();
+    await execute(second);
+    await second.close();
     expect(asked).toEqual([[expect.stringContaining('a program on your machine that calls itself “MCP CLI Proxy”')], []]);
   },
-  120_000,
+  200_000,
 );
 
 onlyIfInstalled(
-  'the Inspector signs in when a call needs it, answers that call, and does not ask again when it is started again',
+  'the Inspector signs in when a call needs it, answers that call, and renews its PAT without asking when it is started again',
   async () => {
     const asked: string[][] = [];
-    for (let times = 0; times < 2; times++) {
+    const execute = async () => {
       const call = ['--method', 'tools/call', '--tool-name', 'execute_intent', '--tool-args-json', JSON.stringify(country)];
       const launcher = program('@modelcontextprotocol/inspector/clients/launcher/build/index.js');
       const child = spawn(process.execPath, [launcher, '--cli', address, '--transport', 'http', ...call], {
@@ -99,8 +114,12 @@ onlyIfInstalled(
       asked.push(watch(child.stderr));
       const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
       expect({ code, result: JSON.parse(output) }).toMatchObject({ code: 0, result: { structuredContent: { name: 'Japan' } } });
-    }
+    };
+
+    await execute();
+    await untilPatsEnd();
+    await execute();
     expect(asked).toEqual([[expect.stringContaining('a program on your machine that calls itself “MCP Inspector”')], []]);
   },
-  120_000,
+  200_000,
 );

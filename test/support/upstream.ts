@@ -7,6 +7,8 @@ export interface Upstream {
   port: number;
   /** connections that were accepted */
   connections: number;
+  /** Closes every connection. */
+  dropAll(): void;
   stop(): Promise<void>;
 }
 
@@ -22,9 +24,12 @@ async function listen(server: Server): Promise<Upstream> {
   const upstream: Upstream = {
     port: 0,
     connections: 0,
+    dropAll: () => {
+      for (const socket of sockets) socket.destroy();
+    },
     stop: () =>
       new Promise((resolve) => {
-        for (const socket of sockets) socket.destroy();
+        upstream.dropAll();
         server.close(() => resolve());
       }),
   };

@@ -49,8 +49,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'only the newest of the tokens is looked at',
     file: 'functions/core/limit/rate-limiter.ts',
-    line: 'if (!item?.last.includes(token)) continue;',
-    becomes: 'if (item?.last[0] !== token) continue;',
+    line: 'const isCounted = item?.last.includes(token);',
+    becomes: 'const isCounted = item?.last[0] === token;',
     caughtBy: 'three calls, a limit of two',
   },
   {
@@ -143,6 +143,27 @@ export const plantedBugs: PlantedBug[] = [
     line: "'attribute_not_exists(pk) OR #by = :by'",
     becomes: "'attribute_not_exists(pk) OR #by = :by AND attribute_not_exists(#by)'",
     caughtBy: 'one signed policy three times',
+  },
+  {
+    name: 'refresh tokens begin although their code was used again',
+    file: `${core}/activity/refresh-tokens.ts`,
+    line: ", { ConditionExpression: 'attribute_not_exists(pk)' }",
+    becomes: '',
+    caughtBy: 'one code is used twice',
+  },
+  {
+    name: 'a rotation that was sent again does not recognise itself',
+    file: `${core}/activity/refresh-tokens.ts`,
+    line: "'#current = :digest OR #current = :next'",
+    becomes: "'#current = :digest AND NOT #current = :next'",
+    caughtBy: 'a refresh token and a description of a client, each used once',
+  },
+  {
+    name: 'a turn that was sent again does not recognise itself',
+    file: `${core}/activity/sign-ins.ts`,
+    line: '#until <= :now OR #by = :by',
+    becomes: '#until <= :now AND NOT #by = :by',
+    caughtBy: 'a refresh token and a description of a client, each used once',
   },
   {
     name: 'a name is claimed without asking whether it is free',

@@ -19,7 +19,7 @@ import { searchScenarios } from './search-scenarios.ts';
 import { signInScenarios } from './sign-in-scenarios.ts';
 
 const noProof = {
-  replays: { findRefusal: () => undefined, count: () => {} },
+  replays: { findRefusal: () => undefined, hasSeen: () => false, see: () => {}, count: () => {} },
   useProof: async () => {},
   findRefusal: async () => undefined,
 };

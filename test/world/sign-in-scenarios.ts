@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { openRefreshTokens } from '../../functions/core/activity/refresh-tokens.ts';
 import { openSignIns } from '../../functions/core/activity/sign-ins.ts';
+import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import type { Caller, Scenario } from './explore.ts';
 import { codesOf, times, valuesOf } from './outcomes.ts';
 
@@ -31,12 +32,67 @@ const oneAtATime: Scenario = {
   },
 };
 
+const grant = { subject: 'person', clientId: 'client', resource: 'https://api.example/mcp', policy: 'policy', generation: 'first' };
+
+const exchanged: Scenario = {
+  name: 'one code is used twice',
+  promise: 'sign-in: of any number of requests with a code one gets tokens, and if there were others, nobody can renew with them',
+  budget: { faults: 1, crashes: 1 },
+  prepare: async () => {
+    const nowMs = Date.now();
+    const family = 'f'.repeat(43);
+    return {
+      callers: times(2, () => async ({ table }: Caller) => {
+        const tokens = openRefreshTokens(table);
+        if (await openUsedJtis(table).consume('code', 'id', nowMs / 1_000 + 60)) return tokens.start(family, grant, nowMs, 3_600);
+        return tokens.prevent(family, nowMs);
+      }),
+      check: async ({ outcomes, table, isFaultless }) => {
+        for (const code of codesOf(outcomes)) assert.equal(code, 'SERVICE_UNAVAILABLE');
+        const issued = valuesOf(outcomes).filter((value) => value !== undefined);
+        assert.ok(issued.length <= 1, 'a code was exchanged twice');
+        if (!isFaultless) return;
+        assert.equal(issued.length, 1, 'a code was refused to all');
+        assert.equal(
+          await openRefreshTokens(table).find(String(issued[0]), nowMs),
+          undefined,
+          'a token of a code that was used twice is of use',
+        );
+      },
+    };
+  },
+};
+
+/** Nobody is in the way of either, so whoever is refused has met what they wrote themselves. */
+const alone: Scenario = {
+  name: 'a refresh token and a description of a client, each used once',
+  promise: 'sign-in: a rotation or a turn whose write is delivered twice is not taken for a second use',
+  budget: { faults: 1 },
+  prepare: async (before) => {
+    const token = await openRefreshTokens(before).start('f'.repeat(43), grant, Date.now(), 3_600);
+    return {
+      callers: [
+        async ({ table }: Caller) => {
+          const tokens = openRefreshTokens(table);
+          const found = await tokens.find(token, Date.now());
+          return found && (await tokens.rotate(found));
+        },
+        async ({ table }: Caller) => openSignIns(table).oneAtATime(person, Date.now(), async () => 'read'),
+      ],
+      check: ({ outcomes, isUndisturbed }) => {
+        for (const code of codesOf(outcomes)) assert.equal(code, 'SERVICE_UNAVAILABLE');
+        const done = valuesOf(outcomes).filter((value) => value !== undefined);
+        if (isUndisturbed) assert.equal(done.length, 2, 'a write that was delivered twice was taken for another');
+      },
+    };
+  },
+};
+
 const renewed: Scenario = {
   name: 'one refresh token is used three times',
   promise: 'sign-in: of any number of requests with a refresh token one gets the next, and if there were others, nobody can use that',
   budget: { faults: 1, crashes: 1 },
   prepare: async (before) => {
-    const grant = { subject: 'person', clientId: 'client', resource: 'https://api.example/mcp', policy: 'policy', generation: 'first' };
     const token = await openRefreshTokens(before).start('f'.repeat(43), grant, Date.now(), 3_600);
     return {
       callers: times(3, () => async ({ table }: Caller) => {
@@ -56,4 +112,4 @@ const renewed: Scenario = {
   },
 };
 
-export const signInScenarios: Scenario[] = [oneAtATime, renewed];
+export const signInScenarios: Scenario[] = [oneAtATime, exchanged, renewed, alone];

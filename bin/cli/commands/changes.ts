@@ -1,7 +1,7 @@
 import { CliFailure } from '../failure.ts';
 import type { Applied } from '../registry/apply.ts';
 import type { ServiceChanges } from '../registry/compare.ts';
-import { changedMembers, describeGone } from '../registry/describe.ts';
+import { changedMembers, describeGone, describeKept, keptTitle } from '../registry/describe.ts';
 import type { Difference } from '../registry/differences.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -42,6 +42,13 @@ export function showGone(terminal: Terminal, { extra }: ServiceChanges, fate: 's
   for (const uid of extra) terminal.say(`  ${fate === 'stay' ? ' ' : terminal.style('red', '-')} ${uid}`);
 }
 
+/** What people have set and the document does not say. */
+export function showKept(terminal: Terminal, { kept }: ServiceChanges): void {
+  const lines = describeKept(kept);
+  if (lines.length > 0) terminal.say(keptTitle);
+  for (const line of lines) terminal.say(`  ${line}`);
+}
+
 /** How much there is to do, in one line. */
 export function describeCount(changes: ServiceChanges, isPruning: boolean): string {
   const { service, intents, unchanged, extra, foreign } = changes;
@@ -58,7 +65,7 @@ export function describeCount(changes: ServiceChanges, isPruning: boolean): stri
 }
 
 /** The changes for programs. */
-export const changesAsJson = ({ name, serviceId, service, intents, unchanged, extra, foreign, otherOrigins }: ServiceChanges) => ({
+export const changesAsJson = ({ name, serviceId, service, intents, unchanged, extra, foreign, kept, otherOrigins }: ServiceChanges) => ({
   service_name: name,
   service_id: serviceId ?? null,
   service: { change: service.kind, differences: service.differences },
@@ -67,6 +74,7 @@ export const changesAsJson = ({ name, serviceId, service, intents, unchanged, ex
   extra,
   foreign,
   unchanged,
+  kept,
   other_origins: otherOrigins,
 });
 

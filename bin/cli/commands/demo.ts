@@ -1,4 +1,5 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { parseExact } from '../../../schemas/number.ts';
 import { readDescription } from '../../local/stack-file.ts';
 import { type CliContext, chooseBaseUrl, openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
@@ -67,7 +68,7 @@ async function startOwn(signal: AbortSignal) {
 
 function readParameters(text: string): object {
   try {
-    return JSON.parse(text);
+    return parseExact(text) as object;
   } catch {
     throw usageFailure('--parameters takes the parameters of the intent as JSON.');
   }

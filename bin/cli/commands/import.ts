@@ -1,6 +1,5 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { checkOrigin, type EgressRules } from '../../../functions/core/relay/egress.ts';
-import { foldField } from '../../../schemas/header.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { isStackAt, readDescription } from '../../local/stack-file.ts';
 import { concurrencyOption, isLoopback, openContext } from '../context.ts';
@@ -14,10 +13,11 @@ import { planImport } from '../import/plan-import.ts';
 import { readInput } from '../input.ts';
 import { applyChanges } from '../registry/apply.ts';
 import { compareService, readStanding } from '../registry/compare.ts';
+import { openHeaders } from '../registry/document-rule.ts';
 import { requireService } from '../registry/read.ts';
 import { keepOlder, keepUids } from '../registry/versions.ts';
 import type { Terminal } from '../terminal.ts';
-import { changesAsJson, describeCount, requireSuccess, showApplied, showChanges, showGone } from './changes.ts';
+import { changesAsJson, describeCount, requireSuccess, showApplied, showChanges, showGone, showKept } from './changes.ts';
 
 const collect = (value: string, before: string[] = []): string[] => [...before, value];
 
@@ -74,11 +74,9 @@ export function addImport(program: CommandUnknownOpts): void {
           registryUrl: api.baseUrl,
         });
       const first = planWith(into?.headers ?? given);
-      const standing = await readStanding(context, { ...first, into }, concurrency);
-      // what an admin has set for a service that is imported again stays
-      const standingHeaders = standing.service?.record.headers ?? {};
-      const isMissing = Object.keys(standingHeaders).some((name) => !hasField(first.service.headers, name));
-      const planned = isMissing && into === undefined ? planWith({ ...standingHeaders, ...given }) : first;
+      const standing = await readStanding(context, { ...first, into, isOfDocument: true }, concurrency);
+      const kept = openHeaders(first.service, standing.service?.record);
+      const planned = into === undefined && Object.keys(kept).length > 0 ? planWith({ ...kept, ...given }) : first;
       const notes = [...loaded.notes, ...planned.notes, ...findUnreachable(planned.intents, rules)];
       if (planned.intents.length === 0) {
         showFiles(terminal, loaded);
@@ -88,12 +86,13 @@ export function addImport(program: CommandUnknownOpts): void {
       }
       const plan = { ...keepUids(planned, standing.intents, version), notes };
       const intents = options.draft ? plan.intents.map((intent) => ({ ...intent, draft: true })) : plan.intents;
-      const wanted = { service: plan.service, intents, into, keepsSettings: true };
+      const wanted = { service: first.service, intents, into, isOfDocument: true };
       const compared = await compareService(context, wanted, concurrency, dryRun, standing);
       const changes = keepOlder(compared, plan.intents, standing.intents, options.deprecateOlder === true);
       showFiles(terminal, loaded);
       if (dryRun) showChanges(terminal, changes, isPruning, 'the document');
       showPlan(terminal, plan, options.verbose === true);
+      showKept(terminal, changes);
       if (plan.version !== planned.version) terminal.say(describeKept(plan, planned));
       terminal.say(`${changes.name}: ${describeCount(changes, isPruning)}, ${plan.skipped.length} skipped`);
       const { skipped, credentials } = plan;
@@ -135,9 +134,6 @@ function readHeaders(fields: readonly string[] = []): Record<string, string> {
   });
   return Object.fromEntries(read);
 }
-
-const hasField = (fields: Record<string, string> | undefined, name: string): boolean =>
-  Object.keys(fields ?? {}).some((other) => foldField(other) === foldField(name));
 
 function readOrigins(given: readonly string[] = []): string[] {
   return given.map((text) => {

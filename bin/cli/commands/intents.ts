@@ -1,20 +1,15 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type * as z from 'zod';
-import { issuesOf } from '../../../functions/core/json.ts';
 import { type FullIntent, fullIntent, intentInput, intentPage, intentUpdate, savedIntent } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { readAnswer } from '../../probes.ts';
 import { openContext } from '../context.ts';
-import { usageFailure } from '../failure.ts';
-import { readInput } from '../input.ts';
+import { parseInput, readInput } from '../input.ts';
 import { intentPath, listAllIntents, requireService, servicePath } from '../registry/read.ts';
 import type { Terminal } from '../terminal.ts';
 
-async function readIntent<T>(file: string, schema: z.ZodType<T>): Promise<T> {
-  const { success, data, error } = schema.safeParse(await readInput(file), { reportInput: true });
-  if (!success) throw usageFailure('The intent is not valid:', issuesOf(error));
-  return data;
-}
+const readIntent = async <T extends z.ZodType>(file: string, schema: T): Promise<z.output<T>> =>
+  parseInput(schema, await readInput(file), 'The intent is not valid:');
 
 export function showIntent(terminal: Terminal, intent: FullIntent): void {
   terminal.say(`${terminal.style('bold', intent.intent_name)} ${terminal.style('dim', intent.intent_uid)}`);

@@ -14,6 +14,7 @@ import { fillTemplate, parsePolicyTemplate } from '../../../functions/core/polic
 import { findUnknownNames, type KnownNames } from '../../../functions/core/policy/unknown-names.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { intentUid } from '../../../schemas/intent-uid.ts';
+import { parseExact } from '../../../schemas/number.ts';
 import { type Policy, policy as policySchema } from '../../../schemas/policy.ts';
 import { isStackAt, readDescription } from '../../local/stack-file.ts';
 import { readAnswer } from '../../probes.ts';
@@ -201,7 +202,7 @@ function readPairs(pairs: string[]): Record<string, unknown> {
   const read = ([, name, written]: string[]): [string, unknown] => {
     if (name === undefined || written === undefined) throw usageFailure('--param takes name=value.');
     try {
-      return [name, JSON.parse(written)];
+      return [name, parseExact(written)];
     } catch {
       return [name, written];
     }

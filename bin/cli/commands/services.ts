@@ -1,11 +1,13 @@
 import { type Command, type CommandUnknownOpts, Option, type OptionValues } from '@commander-js/extra-typings';
 import type * as z from 'zod';
-import { issuesOf } from '../../../functions/core/json.ts';
+import { Refusal } from '../../../client/errors.ts';
 import { type ServiceInput, savedService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
+import { stats } from '../../../schemas/stats.ts';
 import { readAnswer } from '../../probes.ts';
+import type { Api } from '../api.ts';
 import { openContext } from '../context.ts';
-import { usageFailure } from '../failure.ts';
-import { readInput } from '../input.ts';
+import { CliFailure, usageFailure } from '../failure.ts';
+import { parseInput, readInput } from '../input.ts';
 import { normalizeService } from '../registry/normal-form.ts';
 import { listServices, requireService, servicePath } from '../registry/read.ts';
 import { addCredential } from './credential.ts';
@@ -37,12 +39,8 @@ async function readFields<T>(
 ): Promise<T> {
   const given = fields.map((field) => [field.description, options[field.attributeName()]]).filter(([, value]) => value !== undefined);
   const base = file === undefined ? standing : ((await readInput(file)) as object);
-  const { success, data, error } = schema.safeParse(
-    { ...base, ...Object.fromEntries(given), ...(header && { headers: Object.fromEntries(header.map(splitField)) }) },
-    { reportInput: true },
-  );
-  if (!success) throw usageFailure('The service is not complete or not valid:', issuesOf(error));
-  return data;
+  const whole = { ...base, ...Object.fromEntries(given), ...(header && { headers: Object.fromEntries(header.map(splitField)) }) };
+  return parseInput(schema, whole, 'The service is not complete or not valid:');
 }
 
 function splitField(field: string): [name: string, value: string] {
@@ -50,6 +48,20 @@ function splitField(field: string): [name: string, value: string] {
   if (name !== undefined && value !== undefined) return [name, value];
   throw usageFailure("--header takes a name and a value, for example 'Notion-Version: 2022-06-28'.");
 }
+
+/** How many answers of services in the last 24 hours were not as their intents describe them, by service_id; empty for all but admins. */
+async function readDrift(api: Api): Promise<Map<string | undefined, number>> {
+  try {
+    const { services } = readAnswer(stats, await api.call('GET', '/api/stats', { isAdmin: true }));
+    return new Map(services.map(({ service_id, drift }) => [service_id, drift]));
+  } catch (error) {
+    if (error instanceof CliFailure || (error instanceof Refusal && [401, 403].includes(error.status))) return new Map();
+    throw error;
+  }
+}
+
+const describeDrift = (count = 0): string =>
+  count === 0 ? '' : `${count} ${count === 1 ? 'answer was' : 'answers were'} not as described in the last 24 hours`;
 
 export function addServices(program: CommandUnknownOpts): void {
   const services = program.command('services').description('Services: list, show, create, update, delete; their credentials');
@@ -61,10 +73,20 @@ export function addServices(program: CommandUnknownOpts): void {
     .action(async ({ name }, command) => {
       const { api, terminal } = openContext(command);
       const found = await Array.fromAsync(listServices(api, name));
-      terminal.table(found.map(({ service_id, service_name, intents }) => [service_id, service_name, `${intents} intents`]));
+      const drift = await readDrift(api);
+      terminal.table(
+        found.map(({ service_id, service_name, intents }) => [
+          service_id,
+          service_name,
+          `${intents} intents`,
+          describeDrift(drift.get(service_id)),
+        ]),
+      );
       if (found.length === 0)
         terminal.remark('There is no such service. Register one with "intent-gate services create" or "intent-gate import".');
-      terminal.json(found);
+      terminal.json(
+        found.map((service) => ({ ...service, ...(drift.get(service.service_id) && { drift: drift.get(service.service_id) }) })),
+      );
     });
   services
     .command('show <service>')
@@ -73,6 +95,8 @@ export function addServices(program: CommandUnknownOpts): void {
       const { api, terminal } = openContext(command);
       const { record: service } = await requireService(api, nameOrId);
       terminal.record(service);
+      const drift = describeDrift((await readDrift(api)).get(service.service_id));
+      if (drift) terminal.remark(`${drift}. Importing the document of the service again shows what has changed.`);
     });
   addFields(services.command('create'))
     .description('Register a service')

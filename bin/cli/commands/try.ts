@@ -8,6 +8,7 @@ import { toPrintableJson } from '../../../client/printable.ts';
 import { describePolicy } from '../../../functions/core/policy/describe.ts';
 import { PolicyError } from '../../../functions/core/policy/reading.ts';
 import { type FullIntent, fullIntent, intentPage } from '../../../schemas/intent.ts';
+import { parseExact } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { policy as policySchema } from '../../../schemas/policy.ts';
 import { readAnswer } from '../../probes.ts';
@@ -67,7 +68,14 @@ async function execute(
   const folder = join(privateFolder(), 'agent');
   const agent = await obtainNamedKey('cli', openFileKeyStore(folder));
   const agreementStore = openFileAgreementStore(folder);
-  const gate = await connect(api.baseUrl, { ...agent, agreementStore, onPolicy, maxWaitMs, ...(publicUrl !== undefined && { publicUrl }) });
+  const gate = await connect(api.baseUrl, {
+    ...agent,
+    agreementStore,
+    onPolicy,
+    maxWaitMs,
+    parse: parseExact,
+    ...(publicUrl !== undefined && { publicUrl }),
+  });
   const answer = await gate.execute(uid, parameters).catch((error: unknown) => {
     if (!(error instanceof IntentGateError) || error.code !== 'FOREIGN_POLICY') throw error;
     throw new CliFailure('usage', `${error.message} The option is --public-url.`, { cause: error });
@@ -123,7 +131,7 @@ function readPairs({ input_parameters }: FullIntent, pairs: string[]): Values {
 function readValue(written: string, parameter: Parameter | undefined): unknown {
   if (parameter?.type === 'string') return written;
   try {
-    return JSON.parse(written);
+    return parseExact(written);
   } catch {
     // the gate says what is wrong with it
     return written;

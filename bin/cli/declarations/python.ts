@@ -16,6 +16,7 @@ from typing_extensions import NotRequired
 from intent_gate.aio import AsyncIntentGate as _AsyncIntentGate
 from intent_gate.answers import FullIntent as FullIntent, Intent as Intent, IntentPage as IntentPage
 from intent_gate.answers import IntentUid as IntentUid, Parameter as Parameter, Policy as Policy
+from intent_gate.answers import issues_of as issues_of
 from intent_gate.errors import ClientErrorCode as ClientErrorCode, ErrorCode as ErrorCode, GateErrorCode as GateErrorCode
 from intent_gate.errors import IntentGateError as IntentGateError, Issue as Issue, PolicyDeclined as PolicyDeclined
 from intent_gate.errors import RateLimited as RateLimited, Refusal as Refusal, UnexpectedAnswer as UnexpectedAnswer

@@ -100,6 +100,8 @@ function readForm(form: Form, isRequired: boolean, reading: Reading, description
   if (isForm(contentType) && !types.includes('object')) throw new Unfit(path, `takes a form that is no object (${types.join(' or ')})`);
   if (!isForm(contentType) && !isOneObject && facts.properties.size === 0) return whole(facts);
   if (!isForm(contentType) && types.length > 1) return whole(facts);
+  // what its members require, a body that may be absent does not
+  if (!isForm(contentType) && !isRequired && facts.types?.has('null') && facts.required.size > 0) return whole(facts);
   const object: Facts = { ...facts, types: new Set(['object']) };
   if (facts.properties.size === 0)
     return isEmpty(form.schema) ? { ...none, contentType, kind: isRequired ? 'members' : 'none' } : whole(object);

@@ -1,7 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { parseDocument } from 'yaml';
 import type { Issue } from '../../../schemas/errors.ts';
+import { parseExact } from '../../../schemas/number.ts';
 import { CliFailure } from '../failure.ts';
+import { withExactNumbers } from '../yaml-numbers.ts';
 
 /** A document that cannot be read, or that nothing can be planned from. */
 export class DocumentError extends CliFailure {
@@ -22,7 +24,7 @@ export function decodeText(bytes: Uint8Array): string {
 }
 
 /**
- * Reads JSON or YAML (1.2, so that `no` is a text). Texts that begin with a brace are JSON, which is much faster to read.
+ * Reads JSON or YAML (1.2, so that `no` is a text); numbers keep every digit. Texts that begin with a brace are JSON, which is much faster to read.
  * @throws DocumentError that names the line
  */
 export function readDocument(text: string): unknown {
@@ -34,8 +36,10 @@ export function readDocument(text: string): unknown {
 /** YAML has braces as well, so a text that is not quite JSON may still be YAML. */
 function readJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch (error) {
+    // nested so deeply that reading it number by number fails; whoever walks it refuses it
+    if (error instanceof RangeError) return JSON.parse(text);
     if (text.length > 1_000_000) throw new DocumentError(`The document is not JSON: ${(error as Error).message}`);
     return readYaml(text);
   }
@@ -60,7 +64,7 @@ function readYaml(text: string): unknown {
 
 function parseYaml(text: string) {
   try {
-    return parseDocument(text, { merge: true, prettyErrors: true, logLevel: 'error' });
+    return parseDocument(text, { merge: true, prettyErrors: true, logLevel: 'error', customTags: withExactNumbers });
   } catch (error) {
     // the reader of YAML calls itself for each level
     if (error instanceof RangeError) throw new DocumentError(tooDeep);

@@ -1,3 +1,4 @@
+import { canonicalText } from '../../../schemas/canonical.ts';
 import { compareNumbers, type Numeric } from '../../../schemas/number.ts';
 import type { ConstraintName, ConstraintValue } from '../../../schemas/parameter.ts';
 import { once } from '../../once.ts';
@@ -18,9 +19,9 @@ export interface Facts extends Constraints {
   items?: (() => Facts) | undefined;
   /** of the members that have no name in the schema */
   values?: (() => Facts) | undefined;
-  exclusiveMinimum?: number | undefined;
-  exclusiveMaximum?: number | undefined;
-  multipleOf?: number | undefined;
+  exclusiveMinimum?: Numeric | undefined;
+  exclusiveMaximum?: Numeric | undefined;
+  multipleOf?: Numeric | undefined;
   minItems?: number | undefined;
   maxItems?: number | undefined;
   /** where it is written */
@@ -38,8 +39,8 @@ export const anything: Facts = { properties: new Map(), required: new Set() };
  */
 type Combine<Value> = (values: Value[], isSure: boolean) => Value | undefined;
 
-const sameJson = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right);
-const unique = (values: unknown[]): unknown[] => [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
+const sameJson = (left: unknown, right: unknown): boolean => canonicalText(left) === canonicalText(right);
+const unique = (values: unknown[]): unknown[] => [...new Map(values.map((value) => [canonicalText(value), value])).values()];
 const commonValues = (left: readonly unknown[], right: readonly unknown[]) =>
   left.filter((value) => right.some((other) => sameJson(value, other)));
 const union = (sets: ReadonlySet<string>[]): ReadonlySet<string> => new Set(sets.flatMap((set) => [...set]));
@@ -47,10 +48,10 @@ const intersection = (left: ReadonlySet<string>, right: ReadonlySet<string>) => 
 
 /** If only one applies, the value that all share. */
 const agreed = <T>(values: T[], isSure: boolean): T | undefined =>
-  isSure || values.every((value) => value === values[0]) ? values[0] : undefined;
+  isSure || values.every((value) => value === values[0] || sameJson(value, values[0])) ? values[0] : undefined;
 
-const most = <T extends Numeric>(values: T[]): T => values.reduce((one, other) => (compareNumbers(one, other) >= 0 ? one : other));
-const least = <T extends Numeric>(values: T[]): T => values.reduce((one, other) => (compareNumbers(one, other) <= 0 ? one : other));
+export const most = <T extends Numeric>(values: T[]): T => values.reduce((one, other) => (compareNumbers(one, other) >= 0 ? one : other));
+export const least = <T extends Numeric>(values: T[]): T => values.reduce((one, other) => (compareNumbers(one, other) <= 0 ? one : other));
 const lowerBound = <T extends Numeric>(values: T[], isSure: boolean): T => (isSure ? most : least)(values);
 const upperBound = <T extends Numeric>(values: T[], isSure: boolean): T => (isSure ? least : most)(values);
 

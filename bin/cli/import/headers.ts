@@ -1,9 +1,10 @@
 import { mayBeHeader } from '../../../functions/core/parameters/constraints.ts';
 import { fieldValue, openFieldName } from '../../../schemas/header.ts';
+import type { Numeric } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { type Input, isCompound } from './body.ts';
 import { anything, type Facts } from './facts.ts';
-import { follow, list, type Node, node, pathOf, type TakeNote, Unfit } from './node.ts';
+import { follow, list, type Node, node, pathOf, type TakeNote, Unfit, written } from './node.ts';
 import { type Operation, readParameters } from './operation.ts';
 
 /** Header fields that every call of an intent carries, or that no API needs from its callers. */
@@ -46,12 +47,11 @@ function headersOf(operations: readonly Operation[]): Node[] {
 }
 
 /** The one value that a header parameter can have; a version's default is one too. */
-function constantOf(parameter: Node): string | undefined {
+function constantOf(parameter: Node): string | Numeric | undefined {
   const schema = node(follow(parameter.schema ?? parameter));
   const allowed = list(schema.enum);
   const value = schema.const ?? (allowed.length === 1 ? allowed[0] : /version/.test(lower(parameter)) ? schema.default : undefined);
-  const written = typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
-  return fieldValue.safeParse(written).success ? written : undefined;
+  return fieldValue.safeParse(written(value)).success ? (value as string | Numeric) : undefined;
 }
 
 /**
@@ -66,7 +66,7 @@ export function findFixedHeaders(
   const fixed = new Map<string, { name: string; value: string }>();
   for (const [name, parameters] of Map.groupBy(headersOf(operations), lower)) {
     if (parameters.length * 2 < operations.length || isHandled(name, credentials)) continue;
-    const [value, ...others] = new Set(parameters.map(constantOf));
+    const [value, ...others] = new Set(parameters.map((parameter) => written(constantOf(parameter))));
     if (value !== undefined && others.length === 0) fixed.set(name, { name: String(parameters[0]?.name), value });
   }
   for (const [name, value] of Object.entries(given)) fixed.set(name.toLowerCase(), { name, value });
@@ -127,11 +127,11 @@ export function fitHeader(parameter: Node, read: () => Input, { credentials, fix
 }
 
 /** The values of a header field are texts, numbers, true or false; the one value that it can have need not be given by the agent. */
-function toField(facts: Facts, value: string | undefined): Facts {
+function toField(facts: Facts, value: string | Numeric | undefined): Facts {
   const types = [...(facts.types ?? [])].filter((type) => type !== 'null');
   const isSimple = types.length === 1 && types.every((type) => mayBeHeader(type as Parameter['type']));
   const described = [facts.description, isCompound(facts) ? 'Several values are separated by commas.' : ''].filter(Boolean).join(' ');
   const field: Facts = isSimple ? facts : { ...anything, types: new Set(['string']), description: described || undefined };
-  const fallback = value === undefined || field.types?.has('string') ? value : Number(value);
+  const fallback = field.types?.has('string') ? written(value) : value;
   return fallback === undefined ? field : { ...field, default: fallback };
 }

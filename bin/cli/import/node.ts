@@ -1,4 +1,5 @@
-import { pointer } from '../../../functions/core/json.ts';
+import { isObject, pointer } from '../../../functions/core/json.ts';
+import { isNumeric, isRawNumber, type Numeric, numberText, toDouble } from '../../../schemas/number.ts';
 import { DocumentError } from './document.ts';
 
 /** The place of an object in the documents as they were given: a JSON pointer (RFC 6901), preceded by the file if there are several. */
@@ -20,14 +21,18 @@ export interface Node {
   readonly [member: string | symbol]: unknown;
 }
 
-export const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isNode = (value: unknown): value is Node => isObject(value);
 
 /** The value as an object; an empty one if it is something else. */
 export const node = (value: unknown): Node => (isNode(value) ? value : {});
 export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 export const texts = (value: unknown): string[] => list(value).filter((item) => typeof item === 'string');
 export const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
-export const number = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+export const numeric = (value: unknown): Numeric | undefined => (isNumeric(value) ? value : undefined);
+/** A number that fits into a `number`, such as a length. */
+export const number = (value: unknown): number | undefined => (isNumeric(value) ? toDouble(value) : undefined);
+/** A text, or a number as it is written: unquoted, a version such as 1.10 is a number in YAML. */
+export const written = (value: unknown): string | undefined => (isNumeric(value) ? numberText(value) : text(value));
 
 /** The only member of what stands for a file that could not be read: it ends the sentence "the reference ...". */
 export const unreadMember = 'x-unread';
@@ -43,7 +48,7 @@ const maxDepth = 500;
 export function locate(value: unknown, name = '', find: Home['find'] = () => undefined): Home {
   const file: Home = { root: undefined, find };
   const copy = (value: unknown, path: string, depth: number): unknown => {
-    if (typeof value !== 'object' || value === null) return value;
+    if (typeof value !== 'object' || value === null || isRawNumber(value)) return value;
     if (depth > maxDepth) throw new DocumentError(`The document is nested more than ${maxDepth} deep.`);
     if (Array.isArray(value)) return value.map((item, index) => copy(item, `${path}/${index}`, depth + 1));
     const members = Object.entries(value).map(([name, member]) => [name, copy(member, path + pointer([name]), depth + 1)]);

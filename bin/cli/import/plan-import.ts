@@ -1,5 +1,5 @@
 import { DocumentError } from './document.ts';
-import { node } from './node.ts';
+import { node, written } from './node.ts';
 import type { ImportOptions, ImportPlan } from './plan.ts';
 import { isServiceDescription, planDescription } from './plan-description.ts';
 import { planOpenApi } from './plan-openapi.ts';
@@ -11,7 +11,7 @@ import { planOpenApi } from './plan-openapi.ts';
  */
 export function planImport(document: unknown, options: ImportOptions): ImportPlan {
   const { openapi, swagger, registry, ...members } = node(document);
-  if (/^3\.[012]\./.test(`${openapi}.`) || swagger === '2.0') return planOpenApi(document, options);
+  if (/^3\.[012]\./.test(`${written(openapi)}.`) || written(swagger) === '2.0') return planOpenApi(document, options);
   if (isServiceDescription(members)) return planDescription(members, options);
   throw new DocumentError(
     registry === undefined

@@ -6,7 +6,7 @@ import { DocumentError } from './document.ts';
 import { findFixedHeaders, type HeaderRules, readCredentialNames } from './headers.ts';
 import { makeRequest, type RequestContext } from './inputs.ts';
 import { isNamespace, majorVersion, makePathSlug, makeSlug, readTitle } from './naming.ts';
-import { isNode, list, type Node, type Note, node, pathOf, resolve, rootOf, type TakeNote, text, texts, Unfit } from './node.ts';
+import { isNode, list, type Node, type Note, node, pathOf, resolve, rootOf, type TakeNote, text, texts, Unfit, written } from './node.ts';
 import type { Operation } from './operation.ts';
 import { makeOutputs } from './outputs.ts';
 import { checkPlanned, distinct, type ImportOptions, type ImportPlan, planOne, type Skipped } from './plan.ts';
@@ -36,12 +36,12 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
   const skipped: Skipped[] = [];
   const info = node(root.info);
   const serviceUrl = readServiceUrl(root, options);
-  if (/^3\.2\./.test(`${given.openapi}.`)) take('/openapi', 'OpenAPI 3.2 is read as 3.1; what only 3.2 has is left out');
+  if (/^3\.2\./.test(`${written(given.openapi)}.`)) take('/openapi', 'OpenAPI 3.2 is read as 3.1; what only 3.2 has is left out');
   const schemes = node(isSwagger ? given.securityDefinitions : node(given.components).securitySchemes);
   const readSchema = openSchemaReader(take);
   const operations = resolveCollisions(listOperations(root, skipped), skipped, take);
   const addresses = operations.map(({ path }) => new URL(serviceUrl).pathname + path);
-  const version = options.version ?? majorVersion(String(info.version ?? ''), addresses) ?? 'v1';
+  const version = options.version ?? majorVersion(written(info.version) ?? '', addresses) ?? 'v1';
   const namespace = readNamespace(serviceUrl, options);
   const credentialNames = readCredentialNames(schemes, operations);
   const headers: HeaderRules = {
@@ -217,7 +217,8 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
       ...(body !== undefined && { body }),
     },
     ...(tags.length > 0 && { tags }),
-    ...(isDeprecated && { deprecated: true }),
+    // said either way, it is the document's
+    ...(typeof given.deprecated === 'boolean' && { deprecated: isDeprecated }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { ApiError } from '../../../functions/core/api-error.ts';
-import { issuesOf, parseJson } from '../../../functions/core/json.ts';
+import { parse, parseJson } from '../../../functions/core/json.ts';
 import { checkIntent } from '../../../functions/core/relay/check-intent.ts';
 import type { EgressRules } from '../../../functions/core/relay/egress.ts';
 import { originOf } from '../../../functions/core/relay/url-template.ts';
@@ -75,12 +75,10 @@ export function checkPlanned(candidate: unknown, place: string, serviceUrl: stri
   const { rules, registryUrl, allowedOrigins = [] } = options;
   const refuse = (issues: readonly Issue[]) =>
     new Unfit(place, `would be refused: ${issues.map(({ path, problem }) => (path === '' ? problem : `${path} ${problem}`)).join('; ')}`);
-  const parsed = intentInput.safeParse(candidate, { reportInput: true });
-  if (!parsed.success) throw refuse(issuesOf(parsed.error));
-  const text = JSON.stringify(parsed.data);
-  if (new TextEncoder().encode(text).length > 256 * 1024) throw refuse([{ path: '', problem: 'must have at most 262144 bytes' }]);
   try {
-    const intent = parseJson(text) as IntentInput;
+    const text = JSON.stringify(parse(intentInput, candidate));
+    if (new TextEncoder().encode(text).length > 256 * 1024) throw refuse([{ path: '', problem: 'must have at most 262144 bytes' }]);
+    const intent = parseJson(text, { isExact: true }) as unknown as IntentInput;
     checkIntent(intent, rules, registryUrl);
     const home = new URL(options.serviceUrl ?? serviceUrl).origin;
     const origin = originOf(intent.endpoint.url) ?? '';

@@ -1,7 +1,8 @@
+import { compareNumbers, isNumeric, isWhole, type Numeric, numberText, toDouble, toNumeric } from '../../../schemas/number.ts';
 import { type ConstraintName, type ConstraintValue, parameterFormats } from '../../../schemas/parameter.ts';
 import { once } from '../../once.ts';
-import { allOf, anything, type Facts, oneOf } from './facts.ts';
-import { follow, isNode, list, type Node, node, number, pathOf, type TakeNote, text, texts } from './node.ts';
+import { allOf, anything, type Facts, least, most, oneOf } from './facts.ts';
+import { follow, isNode, list, type Node, node, number, numeric, pathOf, type TakeNote, text, texts } from './node.ts';
 
 /** How a constraint is read from a schema. */
 type Reader<Value> = (schema: Node) => Value | undefined;
@@ -149,7 +150,7 @@ function impliedTypes(schema: Node): string[] {
 const typeOf = (value: unknown): string => {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
-  return Number.isInteger(value) ? 'integer' : typeof value;
+  return isNumeric(value) ? (isWhole(value) ? 'integer' : 'number') : typeof value;
 };
 
 function readEnum(schema: Node): unknown[] | undefined {
@@ -161,23 +162,35 @@ const exclusives = { minimum: 'exclusiveMinimum', maximum: 'exclusiveMaximum' } 
 type Bound = keyof typeof exclusives;
 
 /** Before 3.1, `true` says that the bound itself is exclusive. */
-const readExclusive = (schema: Node, bound: Bound): number | undefined =>
-  number(schema[exclusives[bound]] === true ? schema[bound] : schema[exclusives[bound]]);
+const readExclusive = (schema: Node, bound: Bound): Numeric | undefined =>
+  numeric(schema[exclusives[bound]] === true ? schema[bound] : schema[exclusives[bound]]);
 
 function isInteger(schema: Node): boolean {
   const types = readTypes(schema);
   return types?.has('integer') === true && !types.has('number');
 }
 
-const count = (value: unknown): number | undefined => (Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined);
-const positive = (value: unknown): number | undefined => (typeof value === 'number' && value > 0 ? value : undefined);
+function count(value: unknown): number | undefined {
+  const double = number(value);
+  return double !== undefined && Number.isSafeInteger(double) && double >= 0 ? double : undefined;
+}
+
+const positive = (value: unknown): Numeric | undefined => (isNumeric(value) && compareNumbers(value, 0) > 0 ? value : undefined);
 
 /** A parameter's bounds are inclusive: for integers, the next one replaces an exclusive bound. */
-function readBound(schema: Node, keyword: Bound): number | undefined {
+function readBound(schema: Node, keyword: Bound): Numeric | undefined {
   const isLower = keyword === 'minimum';
   const exclusive = readExclusive(schema, keyword);
-  const next = (bound: number) => (isLower ? Math.floor(bound) + 1 : Math.ceil(bound) - 1);
-  const bounds = [number(schema[keyword]), exclusive !== undefined && isInteger(schema) ? next(exclusive) : exclusive];
-  const known = bounds.filter((bound) => bound !== undefined);
-  return known.length === 0 ? undefined : (isLower ? Math.max : Math.min)(...known);
+  const inclusive = exclusive !== undefined && isInteger(schema) ? nextInteger(exclusive, isLower ? 1n : -1n) : exclusive;
+  const known = [numeric(schema[keyword]), inclusive].filter((bound) => bound !== undefined);
+  return known.length === 0 ? undefined : (isLower ? most : least)(known);
+}
+
+/** The nearest integer above (step 1) or below (step -1). */
+function nextInteger(bound: Numeric, step: 1n | -1n): Numeric {
+  const digits = numberText(bound);
+  if (/^-?\d+$/.test(digits)) return toNumeric(String(BigInt(digits) + step));
+  const double = toDouble(bound);
+  if (double === undefined) return bound;
+  return step > 0 ? Math.floor(double) + 1 : Math.ceil(double) - 1;
 }

@@ -1,4 +1,4 @@
-import { list, type Node, node, pathOf, text, Unfit } from './node.ts';
+import { list, type Node, node, pathOf, text, Unfit, written } from './node.ts';
 
 /** The address at which the paths of a document are called, if the importing admin says more than the document. */
 export interface Addresses {
@@ -24,7 +24,7 @@ export function chooseServer(holders: readonly Node[], { baseUrl, documentUrl }:
 
 /** `{region}` in a server's URL stands for the variable's default. */
 const readUrl = ({ url, variables }: Node): string =>
-  (text(url) ?? '/').replace(/\{([^}]+)\}/g, (place, name: string) => String(node(node(variables)[name]).default ?? place));
+  (text(url) ?? '/').replace(/\{([^}]+)\}/g, (place, name: string) => written(node(node(variables)[name]).default) ?? place);
 
 function absolute(url: string, documentUrl: string | undefined): string | undefined {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(url)) return url;

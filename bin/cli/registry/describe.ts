@@ -1,4 +1,4 @@
-import type { ServiceChanges } from './compare.ts';
+import type { Kept, ServiceChanges } from './compare.ts';
 
 /** The members of the service's own record that are to change. */
 export const changedMembers = ({ service }: Pick<ServiceChanges, 'service'>): string[] => [
@@ -19,3 +19,24 @@ export function describeGone(count: number, fate: 'stay' | 'go' | 'gone', source
   }[fate];
   return `${count} ${noun} ${are} not in ${source} ${end}`;
 }
+
+/** Most uids that are named for one member. */
+const maxNamed = 3;
+
+/** What stays although the document does not say it, a line for each member; none if nothing does. Command line and console say it in these words. */
+export function describeKept({ service, intents }: Kept): string[] {
+  const byMember = Map.groupBy(
+    intents.flatMap(({ intent_uid, members }) => members.map((member) => ({ intent_uid, member }))),
+    ({ member }) => member,
+  );
+  return [
+    ...service.map((member) => `${member.slice(1)} of the service`),
+    ...[...byMember].map(([member, holders]) => {
+      const named = holders.slice(0, maxNamed).map(({ intent_uid }) => intent_uid);
+      const others = holders.length > maxNamed ? ` and ${holders.length - maxNamed} more` : '';
+      return `${member.slice(1)} of ${named.join(', ')}${others}`;
+    }),
+  ];
+}
+
+export const keptTitle = 'Not in the document, and therefore left as it is:';

@@ -1,10 +1,10 @@
 import { Document, stringify, visit } from 'yaml';
 import * as z from 'zod';
 import { replaceHidden, toPrintable, toPrintableJson } from '../../../client/printable.ts';
-import { issuesOf } from '../../../functions/core/json.ts';
 import { type IntentInput, intentInput } from '../../../schemas/intent.ts';
 import { type ServiceInput, serviceInput } from '../../../schemas/service.ts';
-import { usageFailure } from '../failure.ts';
+import { parseInput } from '../input.ts';
+import { withExactNumbers } from '../yaml-numbers.ts';
 
 /** A service and its intents, as a registry file says they should be. */
 export interface FileService {
@@ -35,12 +35,8 @@ const registryFile = z
  * @throws CliFailure `usage` with every place at once
  */
 export function readRegistryFile(document: unknown, name?: string): FileService[] {
-  const { success, data, error } = registryFile.safeParse(document, { reportInput: true });
-  if (success) return data.services.map(({ intents, ...service }) => ({ service, intents }));
-  throw usageFailure(
-    `The file ${name === undefined ? '' : `${name} `}is not a registry file as written by "export". Correct these places:`,
-    issuesOf(error),
-  );
+  const message = `The file ${name === undefined ? '' : `${name} `}is not a registry file as written by "export". Correct these places:`;
+  return parseInput(registryFile, document, message).services.map(({ intents, ...service }) => ({ service, intents }));
 }
 
 /** A service and its intents as they are read, so that a large registry need not fit into memory. */
@@ -56,7 +52,7 @@ const indent = (text: string, spaces: number): string => text.replace(/(^|\n)(?=
 
 /** No folding: a line that changes is one line in a review. Anything that YAML 1.1 would read as something else is quoted. */
 function toYaml(value: unknown): string {
-  const options = { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' } as const;
+  const options = { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1', customTags: withExactNumbers } as const;
   const written = stringify(value, options);
   if (toPrintable(written) === written) return written;
   // what nobody sees stands in escapes, which only double quotes have

@@ -1,10 +1,9 @@
+import { Unreachable } from '../../../client/errors.ts';
 import { judgedIntent } from '../../../functions/core/policy/conditions.ts';
 import type { Rule } from '../../../functions/core/policy/reading.ts';
 import { describeUnknown, type KnownIntent, type KnownNames } from '../../../functions/core/policy/unknown-names.ts';
 import { type IntentInput, intentPage } from '../../../schemas/intent.ts';
-import { readDescription } from '../../local/stack-file.ts';
-import type { CliContext } from '../context.ts';
-import { CliFailure } from '../failure.ts';
+import { type CliContext, findBaseUrl } from '../context.ts';
 import { readRegistry } from './files.ts';
 import { findIntent, listAllIntents, listServices, readPages } from './read.ts';
 
@@ -19,7 +18,7 @@ const toKnown = (intent: Described, service: { service_id?: string; service_name
  * The names that a policy may refer to: of a registry file, else of the gate.
  * @param registry - a registry file or folder, or true for the gate's registry
  * @param uids - intents that are asked about besides those of the rules
- * @returns undefined if no gate is given, or that of `npm start` does not answer
+ * @returns undefined if there is no gate, or one that was not named does not answer
  */
 export async function readNames(
   context: CliContext,
@@ -35,11 +34,11 @@ export async function readNames(
     };
   }
   const isNamed = registry === true || context.url !== undefined || Boolean(process.env.INTENT_GATE_URL);
-  if (!isNamed && readDescription() === undefined) return undefined;
+  if (!isNamed && findBaseUrl() === undefined) return undefined;
   try {
     return await readFromGate(context, rules, uids);
   } catch (error) {
-    if (!isNamed && error instanceof CliFailure && error.reason === 'unreachable') return undefined;
+    if (!isNamed && error instanceof Unreachable) return undefined;
     throw error;
   }
 }

@@ -1,16 +1,19 @@
+import { originOf } from '../../../functions/core/relay/url-template.ts';
 import type { FullIntent, IntentInput } from '../../../schemas/intent.ts';
 import { compareVersions, splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { makePathSlug } from '../import/naming.ts';
 import type { ImportPlan } from '../import/plan.ts';
+import { callOf, pathCallOf } from './calls.ts';
 import type { Change, ServiceChanges, Standing } from './compare.ts';
 import { findDifferences } from './differences.ts';
 import { normalizeIntent } from './normal-form.ts';
 
 type Intents = Standing['intents'];
+type Candidate = Pick<FullIntent, 'intent_uid' | 'endpoint'>;
 
 /**
- * The plan with the uids that its operations have already: an operation whose method and path are those of an intent keeps that one's uid, whatever its
- * operationId is now.
+ * The plan with the uids that its operations have already: an operation whose method and address are those of an intent keeps that one's uid, whatever
+ * its operationId is now.
  * @param version - the one that was asked for; without it, a new release of an API changes its intents in place of creating others
  */
 export function keepUids(planned: ImportPlan, standing: Intents, version?: string): ImportPlan {
@@ -20,22 +23,28 @@ export function keepUids(planned: ImportPlan, standing: Intents, version?: strin
   const kept = version ?? latestVersion(others.map(({ record }) => record.intent_uid)) ?? planned.version;
   const uidOf = ({ intent_uid }: IntentInput, slug = splitIntentUid(intent_uid).slug) =>
     `${splitIntentUid(intent_uid).namespace}:${slug}:${kept}`;
-  const byCall = Map.groupBy(
-    others.filter(({ record }) => splitIntentUid(record.intent_uid).version === kept),
-    ({ record }) => callOf(record),
-  );
+  const candidates = others.map(({ record }) => record).filter(({ intent_uid }) => splitIntentUid(intent_uid).version === kept);
+  const byCall = Map.groupBy<string, Candidate>(candidates, callOf);
+  const byPath = Map.groupBy<string, Candidate>(candidates, pathCallOf);
+  const origins = new Set(candidates.map(({ endpoint }) => originOf(endpoint.url)));
   const taken = new Set<string>();
   const take = (uid: string): string | undefined => {
     if (taken.has(uid)) return undefined;
     taken.add(uid);
     return uid;
   };
-  // those that have an intent come first: what is new must not take its uid
-  const settled = planned.intents.map((intent) => {
-    const candidates = (byCall.get(callOf(intent)) ?? []).map(({ record }) => record.intent_uid);
-    const own = candidates.find((uid) => uid === uidOf(intent)) ?? candidates[0];
-    return own === undefined ? undefined : take(own);
-  });
+  // those that have an intent come first, the surest before the others: what is new must not take its uid
+  const settled = new Array<string | undefined>(planned.intents.length);
+  const settle = (find: (intent: IntentInput) => Candidate[]) => {
+    for (const [at, intent] of planned.intents.entries()) {
+      const own = find(intent).find(({ intent_uid }) => !taken.has(intent_uid));
+      if (settled[at] === undefined && own !== undefined) settled[at] = take(own.intent_uid);
+    }
+  };
+  settle((intent) => (byPath.get(pathCallOf(intent)) ?? []).filter(({ intent_uid }) => intent_uid === uidOf(intent)));
+  settle((intent) => byCall.get(callOf(intent)) ?? []);
+  // an API that has moved to another host
+  settle((intent) => (origins.has(originOf(intent.endpoint.url)) ? [] : (byPath.get(pathCallOf(intent)) ?? [])));
   const intents = planned.intents.map((intent, at) => {
     const { method, url } = intent.endpoint;
     const slug = makePathSlug(method, pathOf(url));
@@ -51,10 +60,6 @@ const latestVersion = (uids: readonly string[]): string | undefined =>
 
 /** The path of a URL template, without its origin and its query. */
 const pathOf = (url: string): string => url.replace(/^[^/]*\/\/[^/?#{]*/, '').replace(/[?#].*$|\{[?&].*$/, '');
-
-/** Which call an intent makes, whatever its places are called. */
-const callOf = ({ endpoint: { method, url } }: Pick<FullIntent, 'endpoint'>): string =>
-  `${method} ${pathOf(url).replace(/\{[^{}]*\}/g, '{}')}`;
 
 const withoutVersion = (uid: string): string => uid.slice(0, uid.lastIndexOf(':'));
 

@@ -31,6 +31,7 @@ const guessChanges = ({ service, intents }: FileService, kind: Change<unknown>['
   unchanged: 0,
   extra: [],
   foreign: [],
+  kept: { service: [], intents: [] },
   otherOrigins: [],
 });
 

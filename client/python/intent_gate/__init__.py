@@ -10,7 +10,7 @@ AsyncIntentGate is the same with methods to await. From a shell: python3 -m inte
 """
 
 from .aio import AsyncIntentGate
-from .answers import FullIntent, Intent, IntentPage, IntentUid, Parameter, Policy
+from .answers import FullIntent, Intent, IntentPage, IntentUid, Parameter, Policy, issues_of
 from .errors import (
     ClientErrorCode,
     ErrorCode,
@@ -46,4 +46,5 @@ __all__ = [
     "Refusal",
     "UnexpectedAnswer",
     "Unreachable",
+    "issues_of",
 ]

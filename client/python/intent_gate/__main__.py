@@ -9,7 +9,7 @@ import sys
 from decimal import Decimal
 from typing import Any, Dict, List, Optional, TextIO
 
-from . import IntentGate, IntentGateError, Key, Policy
+from . import IntentGate, IntentGateError, Key, Policy, issues_of
 from .printable import printable, printable_json
 from .wire import write_json
 
@@ -87,9 +87,14 @@ def _run(arguments: argparse.Namespace) -> None:
             _say(_show(gate.get(arguments.intent_uid)))
         else:
             options = {"fields": arguments.fields, "max_bytes": arguments.max_bytes, "if_match": arguments.if_match}
-            _say(_show(gate.execute(arguments.intent_uid, arguments.parameters, **options)))
+            answer = gate.execute(arguments.intent_uid, arguments.parameters, **options)
+            _say(_show(answer))
+            if issues_of(answer):
+                _say("It was executed, but the answer is not as the intent says at: " + ", ".join(issues_of(answer)), to=sys.stderr)
     except IntentGateError as error:
         _say(error, *(f"  {issue['path']} {issue['problem']}" for issue in error.details.get("issues", [])), to=sys.stderr)
+        if error.details.get("nearest"):
+            _say("  the nearest: " + ", ".join(error.details["nearest"]), to=sys.stderr)
         sys.exit(1)
 
 

@@ -4,18 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import inspect
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Coroutine, List, TypeVar, Union
 
-from .answers import FullIntent, IntentPage, Policy
+from .answers import Policy
 from .gate import IntentGate, given_up
 from .keys import Key
 
 AsyncOnPolicy = Callable[[Policy, List[str]], Union[bool, Awaitable[bool]]]
 
 _Answer = TypeVar("_Answer")
+if TYPE_CHECKING:
+    from typing_extensions import Concatenate, ParamSpec
+
+    _Arguments = ParamSpec("_Arguments")
+
+
+def _awaited(
+    method: Callable[Concatenate[IntentGate, _Arguments], _Answer],
+) -> Callable[Concatenate[AsyncIntentGate, _Arguments], Coroutine[Any, Any, _Answer]]:
+    """The same method, to await."""
+
+    async def call(self: AsyncIntentGate, /, *args: _Arguments.args, **options: _Arguments.kwargs) -> _Answer:
+        return await self._run(lambda: method(self._gate, *args, **options))
+
+    functools.update_wrapper(call, method)
+    return call
 
 
 class AsyncIntentGate:
@@ -32,32 +49,10 @@ class AsyncIntentGate:
         self._gate = IntentGate(url, agent_id, key, self._ask, **options)
         self._threads = ThreadPoolExecutor(max_concurrency, thread_name_prefix="intent-gate")
 
-    async def search(self, query: Optional[str] = None, **filters: Union[str, int, None]) -> IntentPage:
-        """See IntentGate.search."""
-        return await self._run(lambda: self._gate.search(query, **filters))
-
-    async def get(self, intent_uid: str) -> FullIntent:
-        """See IntentGate.get."""
-        return await self._run(lambda: self._gate.get(intent_uid))
-
-    async def policy(self) -> Tuple[Policy, List[str]]:
-        """See IntentGate.policy."""
-        return await self._run(self._gate.policy)
-
-    async def execute(
-        self,
-        intent_uid: str,
-        parameters: Mapping[str, Any],
-        idempotency_key: Optional[str] = None,
-        *,
-        fields: Optional[Sequence[str]] = None,
-        max_bytes: Optional[int] = None,
-        if_match: Optional[str] = None,
-    ) -> Dict[str, Any]:
-        """See IntentGate.execute."""
-        return await self._run(
-            lambda: self._gate.execute(intent_uid, parameters, idempotency_key, fields=fields, max_bytes=max_bytes, if_match=if_match)
-        )
+    search = _awaited(IntentGate.search)
+    get = _awaited(IntentGate.get)
+    policy = _awaited(IntentGate.policy)
+    execute = _awaited(IntentGate.execute)
 
     async def _run(self, call: Callable[[], _Answer]) -> _Answer:
         nobody_waits = threading.Event()

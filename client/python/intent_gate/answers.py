@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Literal, NewType, TypedDict
+from typing import Any, Dict, List, Literal, Mapping, NewType, Sequence, TypedDict
 
 #: the uid of an intent that was found at runtime; where the uids of a gate are declared ("intent-gate types"), any other has to be one of them
 IntentUid = NewType("IntentUid", str)
@@ -28,6 +28,7 @@ class Parameter(_Parameter, total=False):
     maxLength: int
     pattern: str
     format: str
+    schema: Dict[str, Any]
     style: str
 
 
@@ -83,3 +84,17 @@ class Pagination(TypedDict):
 class IntentPage(TypedDict):
     intents: List[Intent]
     pagination: Pagination
+
+
+class Answer(Dict[str, Any]):
+    """An answer, with what its header Answer-Issues says."""
+
+    issues: Sequence[str] = ()
+
+
+def issues_of(answer: Mapping[str, Any]) -> Sequence[str]:
+    """Where an answer of execute does not match what the intent says of it: JSON pointers, and "..." at the end if there are more.
+
+    Empty if it matches. It was executed either way. Takes the dictionary that execute returned, not a copy.
+    """
+    return answer.issues if isinstance(answer, Answer) else ()

@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Seque
 from .answers import FullIntent, IntentPage, Policy
 from .errors import IntentGateError, PolicyDeclined, RateLimited, Unreachable, UnexpectedAnswer
 from .keys import AsWritten, Key, canonical_digest
-from .wire import life_seconds, opener, pause, read_address, read_error, read_limits, read_object, require_policy_of, write_json
+from .wire import life_seconds, opener, pause, read_address, read_answer, read_error, read_limits, require_policy_of, write_json
 
 OnPolicy = Callable[[Policy, List[str]], bool]
 
@@ -73,7 +73,7 @@ class IntentGate:
         self._free_at: Dict[str, float] = {}  # when there is something left again of limits, by their names
         self._limits_of: Dict[str, List[str]] = {}  # the limits that the last execution of an intent counted in
 
-    def search(self, query: Optional[str] = None, **filters: Union[str, int, None]) -> IntentPage:
+    def search(self, /, query: Optional[str] = None, **filters: Union[str, int, None]) -> IntentPage:
         """Finds intents. Filters: service_name, intent_name, uid, namespace, description, tags, page, page_size."""
         given = {name: value for name, value in {"query": query, **filters}.items() if value is not None}
         return cast(IntentPage, self._send("GET", "/api/intents/search?" + urllib.parse.urlencode(given)))
@@ -123,7 +123,7 @@ class IntentGate:
 
         With the same idempotency_key it is executed once, however often it is requested within a day. fields are JSON pointers to the members of the
         answer that are wanted. An answer longer than max_bytes is cut after a member or item, and "cut" in it says where. if_match is the digest of
-        the intent as it was read: if it has changed since, nothing is executed, and the refusal is CONFLICT.
+        the intent as it was read: if it has changed since, nothing is executed, and the refusal is CONFLICT. issues_of(answer) says where it is not as described.
         """
         options = {"fields": None if fields is None else list(fields), "max_bytes": max_bytes}
         body = {"intent_uid": intent_uid, "parameters": parameters, **{name: value for name, value in options.items() if value is not None}}
@@ -244,7 +244,7 @@ class IntentGate:
             if intent_uid is not None:
                 self._note_limits(intent_uid, fields)
             if status < 300:
-                return read_object(status, text, parse_float)
+                return read_answer(status, fields, text, parse_float)
             error = read_error(status, fields, text)
             seconds = error.retry_after_seconds
             if status == 429:

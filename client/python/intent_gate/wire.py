@@ -12,6 +12,7 @@ import uuid
 from decimal import Decimal
 from typing import Any, Callable, Dict, Mapping, Optional, Union
 
+from .answers import Answer
 from .errors import IntentGateError, Refusal, UnexpectedAnswer
 
 
@@ -87,6 +88,14 @@ def read_object(status: int, text: bytes, parse_float: Callable[[str], Any]) -> 
     if isinstance(value, dict):
         return value
     raise UnexpectedAnswer(status)
+
+
+def read_answer(status: int, fields: Mapping[str, str], text: bytes, parse_float: Callable[[str], Any]) -> Answer:
+    answer = Answer(read_object(status, text, parse_float))
+    issues = fields.get("Answer-Issues")
+    if issues:
+        answer.issues = [urllib.parse.unquote(pointer.strip()) for pointer in issues.split(",")]
+    return answer
 
 
 def read_error(status: int, fields: Mapping[str, str], text: bytes) -> Refusal:

@@ -14,6 +14,7 @@ export interface RefreshGrant {
   generation: string;
 }
 
+/** Of a family that was prevented, there is no more than the time. */
 interface FamilyItem extends Item {
   grant: RefreshGrant;
   /** digest of the secret of the one token that counts */
@@ -30,6 +31,9 @@ export interface FoundToken {
 
 const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('base64url');
 
+/** How long a family is kept from beginning, in seconds: far longer than the request that would begin it. */
+const preventedSeconds = 3_600;
+
 const tokenPattern = /^([\w-]{43})\.([\w-]{43})$/;
 
 const newSecret = (): string => randomBytes(32).toString('base64url');
@@ -40,6 +44,7 @@ const newSecret = (): string => randomBytes(32).toString('base64url');
  */
 export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 'delete'>) {
   const keyOf = (family: string) => keys.refreshFamily(digestOf(family));
+  const secondsAfter = (nowMs: number, seconds: number): number => Math.floor(nowMs / 1_000) + seconds;
 
   /** Nothing is renewed with tokens of this family any more. */
   const end = async (family: string): Promise<void> => void (await table.delete(keyOf(family)));
@@ -47,14 +52,19 @@ export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 
   return {
     end,
 
+    /** Ends a family that may not have begun yet, because its code has been used again: if it begins now, it has ended already. */
+    prevent: async (family: string, nowMs: number): Promise<void> =>
+      void (await table.put({ ...keyOf(family), expires_at: secondsAfter(nowMs, preventedSeconds) })),
+
     /**
-     * Begins a family.
-     * @param family - 43 characters of base64url that belong to this acceptance alone
+     * Begins a family, unless it was prevented.
+     * @param family - 43 random characters of base64url that belong to this acceptance alone
      * @returns its first token
      */
     async start(family: string, grant: RefreshGrant, nowMs: number, lifeSeconds: number): Promise<string> {
       const secret = newSecret();
-      await table.put({ ...keyOf(family), grant, current: digestOf(secret), expires_at: Math.floor(nowMs / 1_000) + lifeSeconds });
+      const item = { ...keyOf(family), grant, current: digestOf(secret), expires_at: secondsAfter(nowMs, lifeSeconds) };
+      await table.put(item, { ConditionExpression: 'attribute_not_exists(pk)' });
       return `${family}.${secret}`;
     },
 

@@ -28,6 +28,8 @@ interface SessionItem extends Item, Person {
 
 interface CodeItem extends Item {
   grant: Grant;
+  /** of the refresh tokens that begin with the code: nobody who has seen the code knows it */
+  family: string;
   expires_at: number;
 }
 
@@ -109,15 +111,20 @@ export function openSignIns(table: Pick<Table, 'get' | 'put' | 'update' | 'delet
     /** @returns the authorization code */
     async keepGrant(grant: Grant, nowMs: number): Promise<string> {
       const code = newSecret();
-      await table.put({ ...keys.signInCode(digestOf(code)), grant, expires_at: Math.floor(nowMs / 1_000) + codeSeconds });
+      await table.put({
+        ...keys.signInCode(digestOf(code)),
+        grant,
+        family: newSecret(),
+        expires_at: Math.floor(nowMs / 1_000) + codeSeconds,
+      });
       return code;
     },
 
-    /** What a code stands for, if it has not expired; it may have been used. `id` names it for whoever consumes it. */
-    async findGrant(code: string, nowMs: number): Promise<{ id: string; grant: Grant; expiresAt: number } | undefined> {
+    /** What a code stands for, if it has not expired; it may have been used. `id` names it for whoever consumes it, `family` its refresh tokens. */
+    async findGrant(code: string, nowMs: number): Promise<{ id: string; grant: Grant; family: string; expiresAt: number } | undefined> {
       const id = digestOf(code);
       const item = await table.get<CodeItem>(keys.signInCode(id));
-      return isLive(item, nowMs) ? { id, grant: item.grant, expiresAt: item.expires_at } : undefined;
+      return isLive(item, nowMs) ? { id, grant: item.grant, family: item.family, expiresAt: item.expires_at } : undefined;
     },
   };
 }

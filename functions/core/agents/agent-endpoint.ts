@@ -13,7 +13,8 @@ import type { ApiRequest } from '../http/request.ts';
 /**
  * The agent that a request names: by the id in its path, or by the query parameters `agent_id` and `key_thumbprint` if the path has
  * {@link noAgentId} in the place of an id. Clients rewrite paths (`..` is the usual victim), so an id that they change goes into the query.
- * @throws ApiError NOT_FOUND if no agent can have the id, or has the key; CONFLICT if id and key are not of one agent
+ * @throws ApiError INVALID_PARAMETER if path and query differ; NOT_FOUND if no agent can have the id, or has the key; CONFLICT if id and key are not
+ * of one agent
  */
 export async function requireAgent(
   request: ApiRequest,
@@ -24,7 +25,10 @@ export async function requireAgent(
   const { agent_id: inQuery, key_thumbprint: thumbprint = inBody } = request.query(agentNames);
   if (inBody !== undefined && inBody !== thumbprint)
     throw invalidParameter([{ path: '/key_thumbprint', problem: 'must be that of the query' }]);
-  const agentId = (inPath === noAgentId ? inQuery : inPath)?.normalize('NFC');
+  const namedInQuery = inQuery?.normalize('NFC');
+  if (inPath !== noAgentId && namedInQuery !== undefined && namedInQuery !== inPath)
+    throw invalidParameter([{ path: '/agent_id', problem: `must be that of the path, or the path must have ${noAgentId} in its place` }]);
+  const agentId = inPath === noAgentId ? namedInQuery : inPath;
   // an id of nothing but white space and invisible characters folds to none
   if (agentId !== undefined && (!isAgentId(agentId) || foldName(agentId) === '')) throw noSuchAgent();
   const found = await agents.resolve({ agentId, thumbprint, mayBeNew }, Date.now());

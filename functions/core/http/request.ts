@@ -13,6 +13,8 @@ export interface ApiRequest {
   method: string;
   /** the path below the base URL, undecoded */
   path: string;
+  /** the path of the API that was matched, with the names of its variables: of an endpoint that has several, which it is */
+  route: string;
   requestId: string;
   /** the address at which the gate is called, without a trailing slash */
   baseUrl: string;
@@ -58,6 +60,7 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, { pro
   return {
     method: event.httpMethod,
     path: event.path,
+    route: event.resource,
     requestId: event.requestContext.requestId,
     baseUrl: publicUrl(event, baseUrl),
     pathParameter: (name) => decodeSegment(event.pathParameters?.[name] ?? ''),

@@ -14,8 +14,8 @@ export interface Run<Admitted> {
   findRefusal(): Promise<ApiError | undefined>;
   /** makes sure that the request itself is not one that was sent before; called before anything is written or answered */
   useProof(): Promise<void>;
-  /** counts what is answered from the record, or refuses requests under a key because there was too much of it */
-  replays: { findRefusal(): ApiError | undefined; count(): void };
+  /** counts what is answered from records, and refuses more of it; keys that have a record are remembered, so that it is not read in vain again */
+  replays: { findRefusal(): ApiError | undefined; hasSeen(): boolean; see(): void; count(): void };
   /** connects and counts the call, or refuses it */
   admit(): Promise<Admitted>;
   /** calls the upstream; a {@link CallFailed} whose outcome is `not_sent` says that the upstream has seen nothing */
@@ -41,7 +41,7 @@ export async function runOnce<Admitted>(
     return act(await admit());
   }
   const tooMany = replays.findRefusal();
-  if (tooMany) throw tooMany;
+  if (tooMany && replays.hasSeen()) throw tooMany;
   // read before written: a write that fails is paid for by the size of the record
   let held = await calls.find(keyed);
   if (held.state === 'free') {
@@ -51,6 +51,9 @@ export async function runOnce<Admitted>(
     if (begun.state !== 'started') held = begun;
   }
   if (held.state !== 'free') {
+    // the key of a call that runs may be free again
+    if (held.state !== 'running') replays.see();
+    if (tooMany) throw tooMany;
     await useProof();
     replays.count();
     return answerHeld(held);

@@ -69,8 +69,12 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
     },
     charge: async () => {
       for (let attempt = 0; attempt < maxRenewals; attempt++) {
-        const seen = [decision, ofService];
-        if (isLimited(own)) decide(await count(own, decision));
+        const seen = [decision, ofService] as const;
+        if (isLimited(own)) {
+          // if it throws, nobody knows what of it is still charged
+          decision = undefined;
+          decide(await count(own, seen[0]));
+        }
         if (isLimited(shared)) decideOfService(await count(shared, ofService));
         if (seen[0] === decision && seen[1] === ofService) return;
       }

@@ -83,14 +83,15 @@ export interface RateLimiter {
    * Counts one call in the windows of all its limits with one write, or refuses it and counts nothing. Of the calls that are made within
    * {@link madeWithinMs} (of the shortest period) after this or {@link renew}, what they take is never more than `rate` in any window of
    * `period` seconds of any limit, whatever the concurrency and however slow the table.
-   * @throws ApiError SERVICE_UNAVAILABLE if the counter cannot be reached, or the time is not known well enough for the shortest period
+   * @throws ApiError SERVICE_UNAVAILABLE if the counter cannot be reached, or the time is not known well enough for the shortest period; what is
+   * known to have been charged has been given back
    */
   consume(request: LimitRequest): Promise<LimitDecision>;
   /**
    * Makes sure, right before it is made, that an admitted call still counts for a whole period: what has taken too long since it was counted is
    * counted in the newest windows instead, or refused if they have no room. Nothing is written if it is still in time.
    * @param admitted - what {@link consume} returned, or this
-   * @throws ApiError as {@link consume}
+   * @throws ApiError as {@link consume}: then `admitted` says no more what has been counted
    */
   renew(request: LimitRequest, admitted: LimitDecision): Promise<LimitDecision>;
   /** What may still be called, without counting a call; one read. */
@@ -108,7 +109,7 @@ export interface RateLimiter {
    * @param decision - the last one about the call
    * @throws ApiError SERVICE_UNAVAILABLE if the counter cannot be reached: what has not been given back stays charged
    */
-  giveBack(request: LimitRequest, decision: LimitDecision): Promise<void>;
+  giveBack(request: LimitRequest, decision: Pick<LimitDecision, 'buckets'>): Promise<void>;
 }
 
 /** Counters whose last known state an instance keeps in memory. */
@@ -217,7 +218,7 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
     const isKept = ([id, window]: [string, CountedWindow]) =>
       id in windows || clearAtMs(window, window.period) + sweepDelaySeconds * 1000 > now();
     const others = Object.fromEntries(Object.entries(item?.windows ?? {}).filter(isKept));
-    if (Object.keys(others).length > maxWindows) throw tooManyClients();
+    if (Object.keys(others).filter((id) => !(id in windows)).length > maxWindows) throw tooManyClients();
     return { windows: { ...others, ...windows }, last: [token, ...(item?.last ?? [])].slice(0, keptTokens) };
   }
 
@@ -250,7 +251,20 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
 
   /** @param late - the buckets that the call has been counted into already, if it could not be made in time */
   async function count(request: LimitRequest, late?: Buckets): Promise<LimitDecision> {
+    const counted = { buckets: late };
+    try {
+      return await countInto(request, counted);
+    } catch (error) {
+      // the call is not made; what cannot be given back either stays charged
+      await Promise.allSettled([giveBack(request, counted)]);
+      throw error;
+    }
+  }
+
+  /** @param counted - where the call is known to be counted: nowhere while a write is under way that may change it */
+  async function countInto(request: LimitRequest, counted: { buckets: Buckets | undefined }): Promise<LimitDecision> {
     const { charges } = request;
+    let late = counted.buckets;
     const key = keyOf(request);
     let token = newToken();
     let item = await believe(request);
@@ -278,6 +292,7 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
         return [charge.id, { ...window, ...addCall(window, charge.cost) }];
       });
       const next = nextItem(item, Object.fromEntries(added), token);
+      counted.buckets = undefined;
       const written = isNewest
         ? await counters.count(key, { charges, buckets, token, late })
         : (await counters.replace(key, item, next)) && next;
@@ -286,9 +301,11 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
       const latest = recall(request);
       item = written || (latest !== item ? latest : await read(request));
       // the token also recognises a write that took effect and whose answer was lost
-      if (!item?.last.includes(token)) continue;
-      const counted = item;
-      if (isInTime(request, buckets)) return { ...decide(request, (charge) => current(counted, charge)), isAdmitted: true, buckets };
+      const isCounted = item?.last.includes(token);
+      counted.buckets = isCounted ? buckets : late;
+      if (!isCounted) continue;
+      const state = item;
+      if (isInTime(request, buckets)) return { ...decide(request, (charge) => current(state, charge)), isAdmitted: true, buckets };
       late = buckets;
       token = newToken();
     }
@@ -309,7 +326,7 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
     return decide(request, (charge) => current(item, charge));
   }
 
-  async function giveBack(request: LimitRequest, { buckets = {} }: LimitDecision): Promise<void> {
+  async function giveBack(request: LimitRequest, { buckets = {} }: { buckets?: Buckets | undefined }): Promise<void> {
     for (const charge of request.charges) {
       const bucket = buckets[charge.id];
       if (isRate(charge) || bucket === undefined) continue;

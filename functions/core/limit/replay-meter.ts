@@ -6,14 +6,18 @@ import { addCall, bucketAt, emptyWindow, freeAtMs, rollTo, type Window } from '.
 /** Stored answers that a key may be given for each call of its rate. */
 const replaysForEachCall = 10;
 
-/** Keys whose replays an instance remembers. */
+/** Agents' keys whose replays, and idempotency keys whose records an instance remembers. */
 const maxKeys = 10_000;
 
 /** Counts the stored answers that keys are given: each costs a read of up to 400 KB, and no quota. */
 export interface ReplayMeter {
-  /** The refusal of a request that may be a replay, if the key has had too many. */
+  /** The refusal of a replay, if the key has had too many. */
   findRefusal(counter: ReplayCounter): ApiError | undefined;
   count(counter: ReplayCounter): void;
+  /** Whether {@link see} was told of the idempotency key within the last period. */
+  hasSeen(thumbprint: string, key: string): boolean;
+  /** Remembers that the idempotency key has a record. */
+  see(counter: ReplayCounter, key: string): void;
 }
 
 export interface ReplayCounter {
@@ -28,6 +32,7 @@ export interface ReplayCounter {
  */
 export function openReplayMeter(now: () => number = Date.now): ReplayMeter {
   const windows = new QuickLRU<string, Window>({ maxSize: maxKeys });
+  const seen = new QuickLRU<string, true>({ maxSize: maxKeys });
   const windowOf = ({ thumbprint, limit: { period } }: ReplayCounter): Window => {
     const bucket = bucketAt(now(), period);
     return rollTo(windows.get(`${thumbprint} ${period}`) ?? emptyWindow(bucket), bucket);
@@ -45,6 +50,8 @@ export function openReplayMeter(now: () => number = Date.now): ReplayMeter {
         { details: { reason: 'replays', limit, retry_after_seconds: seconds }, headers: { 'Retry-After': String(seconds) } },
       );
     },
+    hasSeen: (thumbprint, key) => seen.has(`${thumbprint} ${key}`),
+    see: ({ thumbprint, limit: { period } }, key) => void seen.set(`${thumbprint} ${key}`, true, { maxAge: period * 1000 }),
     count: (counter) => void windows.set(`${counter.thumbprint} ${counter.limit.period}`, addCall(windowOf(counter))),
   };
 }

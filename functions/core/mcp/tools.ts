@@ -7,13 +7,13 @@ import { patRequest } from '../../../schemas/pat.ts';
 import { searchQuery } from '../../../schemas/search.ts';
 import { ApiError, invalidParameter } from '../api-error.ts';
 import { unauthorized } from '../http/bearer.ts';
+import { innerRequest } from '../http/inner-request.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Action } from '../http/serve.ts';
 import { type JsonObject, parse } from '../json.ts';
 import { signInPath } from '../sign-in/metadata.ts';
 import { explainPolicy } from './explain-policy.ts';
 import { fitHits } from './fit-hits.ts';
-import { innerRequest } from './inner-request.ts';
 
 /** The endpoints behind the tools: each is implemented once, there. */
 export interface Endpoints {

@@ -50,8 +50,8 @@ const brokenJson: Issue = {
 export const refuseMismatch = (answer: UpstreamAnswer, issues: Issue[], intent: Outputs): ApiError =>
   executed(answer, "does not match the intent's output_parameters", { issues, ...shownBody(answer, intent) });
 
-const read = (answer: UpstreamAnswer, { output_parameters }: Outputs): Content =>
-  redact(readContent(answer.body, answer.contentType, output_parameters), answer.redactor);
+const read = ({ body, contentType, redactor }: UpstreamAnswer, { output_parameters }: Outputs): Content =>
+  redact(readContent(body, contentType === undefined ? undefined : redactor.hide(contentType), output_parameters), redactor);
 
 const losses: Record<LostContent, string> = {
   answer_too_large: 'has more than 1048576 bytes. If the intent has a parameter for it, ask for less next time',
@@ -151,7 +151,8 @@ const maxLocationLength = 2048;
 
 /** Where a redirect leads, without what may be a secret: name and password, query and fragment. */
 function shownLocation({ location, url, redactor }: UpstreamAnswer): { location?: string } {
-  const target = location === undefined ? null : URL.parse(location, url);
+  // hidden before it is read, which may write it otherwise, and after it
+  const target = location === undefined ? null : URL.parse(redactor.hide(location), url);
   if (!target || !/^https?:$/.test(target.protocol)) return {};
   const shown = redactor.hide(`${target.origin}${target.pathname}`);
   return shown.length > maxLocationLength ? {} : { location: shown };

@@ -85,11 +85,16 @@ const failures: Record<CallFailure, FailureRule> = {
   },
 };
 
+/** Why the gate itself did not make a call, which says nothing about the upstream. */
+const ownReasons: readonly CallFailure[] = ['no_credential', 'resting', 'crowded', 'late', 'refused_address'];
+
 /** A call without an answer, as the agent sees it. `Retry-After` is given if trying again can help. */
 export class CallFailed extends ApiError {
   readonly reason: CallFailure;
   /** whether the upstream may have acted on the call; the agent reads the same in `details.outcome` */
   readonly outcome: FailureRule['outcome'];
+  /** whether the upstream failed, rather than the gate decided not to call it */
+  readonly isOfUpstream: boolean;
 
   constructor(reason: CallFailure, cause?: unknown, retryAfterSeconds = 5) {
     const { code, message, outcome } = failures[reason];
@@ -97,6 +102,7 @@ export class CallFailed extends ApiError {
     super(code, message, { details: { reason, outcome }, headers, cause });
     this.reason = reason;
     this.outcome = outcome;
+    this.isOfUpstream = !ownReasons.includes(reason);
   }
 }
 

@@ -39,8 +39,10 @@ export interface UpstreamAnswer {
 export interface ConnectedCall {
   /**
    * Makes the call, once: no redirect is followed, nothing is sent twice, but that a service whose credential has values to come next is
-   * called with these if it answers 401 to the others, which means that it has not acted.
-   * @param confirm - asked before it is called with those: throws an ApiError if the agent may not call any more, and the 401 is its answer
+   * called with these if it answers 401 to the others, which means that it has not acted. If a connection that was kept from an earlier call is
+   * lost before anything was sent, a new one is made.
+   * @param confirm - asked before it is called with those, or over that: throws an ApiError if the agent may not call any more; then the 401 is its
+   * answer, or the lost connection its failure
    * @throws CallFailed INTENT_EXECUTION_FAILED, SERVICE_UNAVAILABLE or GATEWAY_TIMEOUT; its outcome is `not_sent` if the upstream has not
    * acted, `unknown` if it may have
    */
@@ -113,12 +115,17 @@ export function openRelay({
     }
   }
 
-  async function hold(execution: Execution, values: CredentialValues | undefined, signal: AbortSignal): Promise<HeldRequest> {
+  async function hold(
+    execution: Execution,
+    values: CredentialValues | undefined,
+    signal: AbortSignal,
+    isNew = false,
+  ): Promise<HeldRequest> {
     signal.throwIfAborted();
     const request = values === undefined ? execution.request : withCredentialQuery(execution.request, values);
     const url = new URL(request.url);
     const { method, body } = request;
-    const held = await client.hold({ method, url, headers: buildHeaders({ ...execution, request }, url, values), body });
+    const held = await client.hold({ method, url, headers: buildHeaders({ ...execution, request }, url, values), body }, isNew);
     if (signal.aborted) held.drop();
     signal.throwIfAborted();
     return held;
@@ -172,9 +179,25 @@ export function openRelay({
       });
       const connectedMs = performance.now() - startedMs;
 
-      async function sendAccepted(signal: AbortSignal, confirm: () => Promise<void>) {
+      async function sendHeld(signal: AbortSignal, confirm: () => Promise<void>) {
         timeUp = 'deadline';
-        const answer = await held.send(signal);
+        try {
+          return await held.send(signal);
+        } catch (lost) {
+          if (!held.isKept || !(lost instanceof CallFailed) || lost.reason !== 'lost') throw lost;
+          timeUp = 'late';
+          const other = await hold(execution, first, signal, true);
+          await confirm().catch((error: unknown) => {
+            other.drop();
+            throw error instanceof ApiError ? lost : error;
+          });
+          timeUp = 'deadline';
+          return other.send(signal);
+        }
+      }
+
+      async function sendAccepted(signal: AbortSignal, confirm: () => Promise<void>) {
+        const answer = await sendHeld(signal, confirm);
         const isByNext = first !== undefined && first === credential?.next;
         if (answer.status !== 401 || credential === undefined || second === undefined) return { answer, isByNext };
         timeUp = 'late';

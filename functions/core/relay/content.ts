@@ -23,6 +23,7 @@ const careless = ['text/plain', 'text/html'];
 /**
  * Reads the content of an answer. JSON is read as strictly as in requests: what two readers could read differently stays a text. Content whose
  * type is not said is JSON or text if it can be read as such.
+ * @param field - `Content-Type`, in which no credential is left
  * @param outputs - the intent's: a text is not taken for JSON if they promise text
  */
 export function readContent(bytes: Buffer, field: string | undefined, outputs: readonly Parameter[]): Content {
@@ -69,9 +70,9 @@ export function redact(content: Content, { hide, hideBytes }: Redactor): Content
     case 'json':
       return { kind: 'json', value: redactValue(content.value, hide) };
     case 'text':
-      return { ...content, text: hide(content.text), mediaType: hide(content.mediaType) };
+      return { ...content, text: hide(content.text) };
     case 'bytes':
-      return { ...content, bytes: hideBytes(content.bytes), mediaType: hide(content.mediaType) };
+      return { ...content, bytes: hideBytes(content.bytes) };
   }
 }
 

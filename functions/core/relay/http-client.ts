@@ -24,6 +24,8 @@ export interface HttpAnswer {
 
 /** A request that has its connection, and of which nothing has been sent yet. */
 export interface HeldRequest {
+  /** the connection has been kept from an earlier request, so that it may be lost although the upstream is there */
+  readonly isKept: boolean;
   /**
    * Sends it and reads its answer. Nothing is sent twice, no redirect is followed. Once the head of the answer has arrived, it is returned, whatever
    * becomes of the body.
@@ -39,9 +41,10 @@ export interface HeldRequest {
 export interface HttpClient {
   /**
    * Finds a connection for a request.
+   * @param isNew - only one that no earlier request has used; those that are kept for its host are closed
    * @throws DialError if no connection is made
    */
-  hold(request: HttpRequest): Promise<HeldRequest>;
+  hold(request: HttpRequest, isNew?: boolean): Promise<HeldRequest>;
   /**
    * Sends a request once it has a connection, and reads all of its answer: {@link hold} and {@link HeldRequest.send}.
    * @throws CallFailed also if the body was lost
@@ -82,17 +85,20 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
     return agent;
   }
 
-  /** By the clock, not by a timer: a timer stops while a Lambda environment is frozen, upstreams do not. */
-  function closeStale(agent: Agent): void {
-    for (const sockets of Object.values(agent.freeSockets)) {
-      for (const socket of sockets ?? []) if (isStale(socket)) socket.destroy();
+  /**
+   * By the clock, not by a timer: a timer stops while a Lambda environment is frozen, upstreams do not.
+   * @param closed - of which host all connections are closed
+   */
+  function closeStale(agent: Agent, closed?: string): void {
+    for (const [name, sockets] of Object.entries(agent.freeSockets)) {
+      for (const socket of sockets ?? []) if (name === closed || isStale(socket)) socket.destroy();
     }
   }
 
-  function hold({ method, url, headers, body }: HttpRequest): Promise<HeldRequest> {
+  function hold({ method, url, headers, body }: HttpRequest, isNew = false): Promise<HeldRequest> {
     const { protocol, hostname: host, port } = targetOf(url);
     const agent = protocol === 'https:' ? agents.https : agents.http;
-    closeStale(agent);
+    closeStale(agent, isNew ? agent.getName({ host, port }) : undefined);
     const held = Promise.withResolvers<HeldRequest>();
     const answered = Promise.withResolvers<HttpAnswer>();
     // whoever sends the request is told
@@ -152,6 +158,7 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
       };
       socket.once('data', loseEarly);
       held.resolve({
+        isKept: call.reusedSocket,
         send: async (signal) => {
           if (signal.aborted) drop();
           signal.throwIfAborted();

@@ -68,27 +68,46 @@ const base64Of = (bytes: string): string[] =>
     return [encoded, encoded.replaceAll('+', '-').replaceAll('/', '_')];
   });
 
-/** A character in the spellings of URLs (percent-encoded), of JSON inside of a text, and of HTML. */
+/**
+ * A character in the spellings of URLs (percent-encoded), of JSON and program code inside of a text, and of HTML; and the zeros that UTF-16 and UTF-32
+ * have around one of ASCII, if they are read as anything else.
+ */
 const spelling =
-  /%[0-9a-f]{2}|\\u(?:d[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|[0-9a-f]{4})|\\[\\/"']|&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|amp|lt|gt|quot|apos);/gi;
+  /%[0-9a-f]{2}|\\u(?:d[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|[0-9a-f]{4}|\{0*[0-9a-f]{1,6}\})|\\x[0-9a-f]{2}|\\[0-3][0-7]{2}|\\[\\/"']|\0+|&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|amp|lt|gt|quot|apos);/gi;
 
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 function read(spelt: string): string {
-  if (spelt.startsWith('%')) return String.fromCharCode(Number.parseInt(spelt.slice(1), 16));
+  if (spelt.startsWith('\0')) return '';
+  if (/^(?:%|\\x)/i.test(spelt)) return String.fromCharCode(Number.parseInt(spelt.slice(-2), 16));
+  if (/^\\[0-3]/.test(spelt)) return String.fromCharCode(Number.parseInt(spelt.slice(1), 8));
+  if (/^\\u\{/i.test(spelt)) return readCode(Number.parseInt(spelt.slice(3), 16)) ?? spelt;
   if (/^\\u/i.test(spelt)) return toBytes(JSON.parse(`"${spelt.replaceAll('U', 'u')}"`));
   if (spelt.startsWith('\\')) return spelt.slice(1);
   const [, hex, decimal, name = ''] = /^&(?:#x([0-9a-f]+)|#([0-9]+)|(\w+));$/i.exec(spelt) ?? [];
   const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
-  if (code <= 0x10ffff) return toBytes(String.fromCodePoint(code));
-  return entities[name.toLowerCase()] ?? spelt;
+  return readCode(code) ?? entities[name.toLowerCase()] ?? spelt;
 }
+
+const readCode = (code: number): string | undefined => (code <= 0x10ffff ? toBytes(String.fromCodePoint(code)) : undefined);
 
 const secretsByCredential = new WeakMap<CredentialValues, string[]>();
 
 const readText = (text: string): string => text.replace(spelling, read);
 
-/** What is looked for: of the values that hold and of those to come, each part that is long enough, also in base64 and with + for spaces. */
+/** A text as it stands in UTF-16, without the zeros; for texts of Latin-1 that is Latin-1, too. */
+function wideOf(text: string): string[] {
+  const bytes = Buffer.from(text, 'utf16le');
+  const little = bytes.toString('latin1');
+  return [little, bytes.swap16().toString('latin1')].map((wide) => wide.replaceAll('\0', ''));
+}
+
+const hexOf = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('hex');
+
+/**
+ * What is looked for: of the values that hold and of those to come, each part that is long enough, also in base64 and hexadecimal, with + for spaces, and
+ * in UTF-16. It is in lower case, as what is searched is: a service or a reader of media types may have changed the case.
+ */
 function secretsOf(credential: Credential): string[] {
   const known = secretsByCredential.get(credential);
   if (known !== undefined) return known;
@@ -97,7 +116,8 @@ function secretsOf(credential: Credential): string[] {
   // a value that looks encoded itself is read, too, where the text around it is
   const forms = parts.map(toBytes).flatMap((part) => [part, readText(part), readText(readText(part))]);
   const long = forms.filter(({ length }) => length >= minHiddenLength);
-  const secrets = [...new Set(long.flatMap((part) => [part, part.replaceAll(' ', '+'), ...base64Of(part)]))];
+  const encoded = long.flatMap((part) => [part, part.replaceAll(' ', '+'), hexOf(part), ...base64Of(part)]);
+  const secrets = [...new Set([...encoded, ...parts.flatMap(wideOf)].map((secret) => secret.toLowerCase()))];
   secretsByCredential.set(credential, secrets);
   return secrets;
 }
@@ -137,8 +157,9 @@ function findRanges(text: string, secrets: readonly string[]): [start: number, e
   const ranges: [number, number][] = [];
   let view: View | undefined = { text, starts: Uint32Array.from({ length: text.length + 1 }, (_, at) => at) };
   for (let count = 0; view !== undefined && count <= maxEncodings; count++) {
+    const lower = view.text.toLowerCase();
     for (const secret of secrets) {
-      for (let at = view.text.indexOf(secret); at >= 0; at = view.text.indexOf(secret, at + secret.length))
+      for (let at = lower.indexOf(secret); at >= 0; at = lower.indexOf(secret, at + secret.length))
         ranges.push([view.starts[at] ?? 0, view.starts[at + secret.length] ?? text.length]);
     }
     view = count < maxEncodings ? readOnce(view) : undefined;

@@ -1,5 +1,6 @@
 import { connect, type IntentGate } from '../../../client/connect.ts';
 import { openIndexedDbKeyStore } from '../../../client/indexed-db-key-store.ts';
+import { parseExact } from '../../../schemas/number.ts';
 import { readCallsLeft } from './calls-left.ts';
 import { askConsent } from './consent.tsx';
 import { deployment } from './deployment.ts';
@@ -43,6 +44,7 @@ const openAgent = (): Promise<IntentGate> => {
     onPolicy: (_policy, inWords, changes) => askConsent(inWords, changes),
     maxAttempts: 1,
     maxWaitMs: 0,
+    parse: parseExact,
     fetch: async (...request) => {
       const answer = await fetch(...request);
       const executionId = answer.headers.get('execution-id');

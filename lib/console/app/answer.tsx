@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { isObject } from '../../../functions/core/json.ts';
 import { Copyable, Scrolled, Shown } from './parts.tsx';
 
 /** How many rows or members are shown before somebody asks for more. */
@@ -18,14 +19,12 @@ export function Answer({ value }: { value: unknown }) {
   );
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** A value of JSON. */
 export function Value({ value, label }: { value: unknown; label: string }) {
   if (Array.isArray(value)) return <List items={value} label={label} />;
   if (isObject(value)) return <Members value={value} />;
   if (typeof value === 'string') return <Text text={value} label={label} />;
-  return <code>{value === undefined ? '' : String(value)}</code>;
+  return <code>{value === undefined ? '' : JSON.stringify(value)}</code>;
 }
 
 function Members({ value }: { value: Record<string, unknown> }) {

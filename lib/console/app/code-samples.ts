@@ -1,3 +1,5 @@
+import { isRawNumber } from '../../../schemas/number.ts';
+
 /**
  * Programs that run an intent with these parameters, by the names of languages. They are those of the clients' READMEs and of docs/agents.md, for this
  * intent: a test compares and runs them.
@@ -81,13 +83,17 @@ PAT=$(echo "$ANSWER" | sed -n 's/.*"[a-z]*-pat":"\\([^"]*\\)".*/\\1/p')
 : "\${PAT:?"$ANSWER"}"
 `;
 
-/** A word of a POSIX shell. */
-export const quote = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+/** A word of a POSIX shell, or of zsh, in which a word that begins with = is a program. */
+export const quote = (text: string): string => (/^(?!=)[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
+/** What a command is about, as its last word: one that begins with a dash is no option. */
+export const operand = (text: string): string => `${text.startsWith('-') ? '-- ' : ''}${quote(text)}`;
 
 /** A value of JSON as Python writes it. */
 export function toPython(value: unknown): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (isRawNumber(value)) return value.rawJSON;
   if (Array.isArray(value)) return `[${value.map(toPython).join(', ')}]`;
   if (typeof value === 'object') {
     return `{${Object.entries(value)

@@ -1,13 +1,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import { IntentGateError, Refusal } from '../../../client/errors.ts';
 import { openHttp, type SendOptions } from '../../../client/http.ts';
+import { parseExact } from '../../../schemas/number.ts';
 import { accessToken, hasTokenEnded, renewSession, session } from './session.ts';
 
 /** The address of the gate: the page is at `/console` below it. */
 export const gateUrl = new URL('.', location.href).href.replace(/\/$/, '');
 
 /** Sends each request once: whoever looks at the page decides whether it is sent again. */
-const http = openHttp({ url: gateUrl, maxAttempts: 1, maxWaitMs: 0 });
+const http = openHttp({ url: gateUrl, maxAttempts: 1, maxWaitMs: 0, parse: parseExact });
 
 /** An answer of the gate. */
 export interface Answered<T> {

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { judgedIntent } from '../../../functions/core/policy/conditions.ts';
 import type { FullIntent } from '../../../schemas/intent.ts';
+import { parseExact } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { Allowance, useTerms } from './catalogue.tsx';
 import { listSamples } from './code-samples.ts';
@@ -117,7 +118,7 @@ function Loaded({
 function startWith(inputs: readonly Parameter[], given: string | null): Typed {
   if (given === null) return {};
   try {
-    return typeValues(inputs, JSON.parse(given));
+    return typeValues(inputs, parseExact(given) as Record<string, unknown>);
   } catch {
     return {};
   }

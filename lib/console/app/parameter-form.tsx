@@ -1,4 +1,6 @@
+import { useState } from 'preact/hooks';
 import type { Issue } from '../../../schemas/errors.ts';
+import { numberText } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import type { Typed } from './parameter-values.ts';
 import { Shown } from './parts.tsx';
@@ -10,23 +12,42 @@ interface FieldsProps {
   onTyped(typed: Typed): void;
 }
 
-/** A field for each parameter of an intent, those that must be filled in first. */
-export const ParameterFields = ({ definitions, typed, issues, onTyped }: FieldsProps) => (
-  <>
-    {definitions
-      .toSorted((a, b) => Number(b.required ?? false) - Number(a.required ?? false))
-      .map((definition, at) => (
-        <ParameterField
-          key={definition.name}
-          id={`parameter-${at}`}
-          definition={definition}
-          text={typed[definition.name] ?? ''}
-          problems={issues.filter(({ path }) => isAt(path, definition.name)).map(({ problem }) => problem)}
-          onText={(text) => onTyped({ ...typed, [definition.name]: text })}
-        />
-      ))}
-  </>
-);
+/**
+ * A field for each parameter of an intent: first those that must be filled in, then the others, folded unless one of them is filled in or
+ * wrong, or there is nothing else.
+ */
+export function ParameterFields({ definitions, typed, issues, onTyped }: FieldsProps) {
+  const [isUnfolded, setUnfolded] = useState<boolean>();
+  const required = definitions.filter((definition) => definition.required);
+  const optional = definitions.filter((definition) => !definition.required);
+  const problemsOf = ({ name }: Parameter) => issues.filter(({ path }) => isAt(path, name)).map(({ problem }) => problem);
+  const isTyped = optional.some(({ name }) => (typed[name] ?? '') !== '');
+  const isWrong = optional.some((definition) => problemsOf(definition).length > 0);
+  const fieldOf = (definition: Parameter) => (
+    <ParameterField
+      key={definition.name}
+      id={`parameter-${definitions.indexOf(definition)}`}
+      definition={definition}
+      text={typed[definition.name] ?? ''}
+      problems={problemsOf(definition)}
+      onText={(text) => onTyped({ ...typed, [definition.name]: text })}
+    />
+  );
+  return (
+    <>
+      {required.map(fieldOf)}
+      {optional.length > 0 && (
+        <details
+          open={isWrong || (isUnfolded ?? (isTyped || required.length === 0))}
+          onToggle={({ currentTarget }) => setUnfolded(currentTarget.open)}
+        >
+          <summary>Optional ({optional.length})</summary>
+          {optional.map(fieldOf)}
+        </details>
+      )}
+    </>
+  );
+}
 
 /** Whether an issue is about a parameter, or about something within its value. */
 function isAt(path: string, name: string): boolean {
@@ -124,8 +145,8 @@ async function readFile(file: File | undefined): Promise<string> {
 export function describeType({ type, format, minimum, maximum, minLength, maxLength, pattern, default: usual }: Parameter): string {
   return [
     format ?? (type === 'any' ? 'anything' : type === 'array' || type === 'object' ? `${type} in JSON` : type),
-    ...(minimum === undefined ? [] : [`at least ${minimum}`]),
-    ...(maximum === undefined ? [] : [`at most ${maximum}`]),
+    ...(minimum === undefined ? [] : [`at least ${numberText(minimum)}`]),
+    ...(maximum === undefined ? [] : [`at most ${numberText(maximum)}`]),
     ...(minLength === undefined ? [] : [`at least ${minLength} characters`]),
     ...(maxLength === undefined ? [] : [`at most ${maxLength} characters`]),
     ...(pattern === undefined ? [] : [`matches ${pattern}`]),

@@ -1,6 +1,7 @@
 import { pointer } from '../../../functions/core/json.ts';
 import { compileParameters } from '../../../functions/core/parameters/compile.ts';
 import type { Issue } from '../../../schemas/errors.ts';
+import { parseExact } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 
 /** What is typed into the fields, by the names of parameters. A field without text gives no value. */
@@ -41,7 +42,7 @@ function readValue({ type, enum: choices }: Parameter, text: string): unknown {
       return text;
     case 'any':
       try {
-        return JSON.parse(text);
+        return parseExact(text);
       } catch {
         return text;
       }
@@ -59,7 +60,7 @@ function readValue({ type, enum: choices }: Parameter, text: string): unknown {
 
 function parseJson(text: string, problem: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch (cause) {
     throw new Error(problem, { cause });
   }

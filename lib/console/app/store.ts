@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { parseExact } from '../../../schemas/number.ts';
 
 /** A value that several views show. */
 export interface Store<T> {
@@ -33,7 +34,7 @@ export function useStore<T>(store: Store<T>): T {
 export function readKept<T>(name: string, otherwise: T): T {
   try {
     const kept = sessionStorage.getItem(name);
-    return kept === null ? otherwise : JSON.parse(kept);
+    return kept === null ? otherwise : (parseExact(kept) as T);
   } catch {
     return otherwise;
   }

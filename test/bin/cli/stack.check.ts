@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { openApi } from '../../../bin/cli/api.ts';
 import { applyChanges } from '../../../bin/cli/registry/apply.ts';
@@ -268,10 +268,10 @@ describe('import', () => {
   test('says that the service itself changes', async () => {
     const file = await writeDocument('itself', '1', ['a']);
     const { applied } = await succeedJson('import', file);
-    await succeed('services', 'update', applied.service_id, '--description', 'By hand');
-    expect(await succeed('import', file)).toContain('itself: 0 created, 0 changed, 0 removed, the service itself changed (description)\n');
-    await succeed('services', 'update', applied.service_id, '--description', 'By hand');
-    expect(await succeed('import', file, '--dry-run')).toContain('the service itself to change (description)');
+    await succeed('services', 'update', applied.service_id, '--address', 'https://by-hand.example');
+    expect(await succeed('import', file)).toContain('itself: 0 created, 0 changed, 0 removed, the service itself changed (service_url)\n');
+    await succeed('services', 'update', applied.service_id, '--address', 'https://by-hand.example');
+    expect(await succeed('import', file, '--dry-run')).toContain('the service itself to change (service_url)');
   });
 
   test('takes a folder, and lists the files that it reads', async () => {
@@ -315,6 +315,112 @@ describe('import', () => {
     delete file2.services[0].intents[0].fields;
     await writeFile(kept, JSON.stringify(file2));
     expect((await run(['diff', kept])).stdout).toContain('/fields: ["/name"] -> nothing');
+  });
+
+  test('keeps what people have set and the document leaves open, and says so', async () => {
+    const file = await writeDocument('by-hand', '1', ['a', 'b']);
+    const { applied } = await succeedJson('import', file);
+    const edit = async (noun: string, id: string, members: object) => {
+      const edited = join(folder, 'by-hand-edited.json');
+      await writeFile(edited, JSON.stringify({ ...(await succeedJson(noun, 'show', id)), ...members }));
+      await succeed(noun, 'update', id, '--file', edited);
+    };
+    const ofService = {
+      description: 'By hand',
+      service_logo_url: 'https://by-hand.example/logo.png',
+      limit: { rate: 5, period: 60 },
+      headers: { 'X-Own': '7' },
+    };
+    const ofIntent = { deprecated: true, tags: ['own'], category: 'Own' };
+    await edit('services', applied.service_id, ofService);
+    await edit('intents', 'by-hand.example:a:v1', ofIntent);
+
+    const kept = {
+      service: expect.arrayContaining(['/description', '/service_logo_url', '/limit', '/headers']),
+      intents: [{ intent_uid: 'by-hand.example:a:v1', members: expect.arrayContaining(['/deprecated', '/tags', '/category']) }],
+    };
+    const told = 'Not in the document, and therefore left as it is:\n  description of the service\n';
+    expect(await succeed('import', file, '--dry-run')).toContain(told);
+    expect(await succeedJson('import', file)).toMatchObject({ service: { change: 'same' }, update: [], unchanged: 2, kept });
+    // another summary, so that all of it is written again
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll('"operationId"', '"summary":"Do it","operationId"'));
+    const again = await succeed('import', file);
+    expect(again).toContain(told);
+    expect(again).toContain('  deprecated of by-hand.example:a:v1\n');
+    expect(await succeedJson('services', 'show', applied.service_id)).toMatchObject(ofService);
+    expect(await succeedJson('intents', 'show', 'by-hand.example:a:v1')).toMatchObject({ ...ofIntent, description: 'Do it' });
+
+    // what the document does say is its own
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll('"operationId"', '"deprecated":false,"operationId"'));
+    expect((await succeedJson('import', file)).update).toEqual([
+      { intent_uid: 'by-hand.example:a:v1', differences: [{ path: '/deprecated', before: true }] },
+    ]);
+  });
+
+  test('takes no service of the same host for its own that has a few of its uids', async () => {
+    const orders = await writeDocument('orders', '1', ['status', 'a', 'b', 'c']);
+    const first = await succeedJson('import', orders, '--namespace', 'shared.example');
+    const billing = await writeDocument('billing', '1', ['status', 'd', 'e', 'f']);
+    await writeFile(billing, (await readFile(billing, 'utf8')).replace('https://billing.example', 'https://orders.example'));
+    const second = JSON.parse((await run(['import', billing, '--namespace', 'shared.example', '--json'])).stdout);
+    expect(second).toMatchObject({ service_id: null, foreign: [], applied: { created: 3 } });
+    expect(second.applied.failed).toEqual([expect.objectContaining({ intent_uid: 'shared.example:status:v1' })]);
+    expect(await succeedJson('services', 'show', 'orders')).toMatchObject({ service_id: first.applied.service_id });
+    // under another title it is the same service
+    await writeFile(orders, (await readFile(orders, 'utf8')).replace('"title":"orders"', '"title":"Orders, renamed"'));
+    const renamed = await succeedJson('import', orders, '--namespace', 'shared.example', '--dry-run');
+    expect(renamed).toMatchObject({ service_id: first.applied.service_id, create: [], unchanged: 4 });
+    // and the same uids with other calls are another API
+    await writeFile(orders, (await readFile(orders, 'utf8')).replaceAll('"/', '"/other/').replace('Orders, renamed', 'Other orders'));
+    expect(await succeedJson('import', orders, '--namespace', 'shared.example', '--dry-run')).toMatchObject({ service_id: null });
+  });
+
+  test('hands on every digit, to the gate and back', async () => {
+    const file = join(folder, 'digits.yaml');
+    const schema = '{ type: number, default: 1.10, maximum: 12345678901234567890.5 }';
+    await writeFile(
+      file,
+      `openapi: 3.0
+info: { title: Digits, version: 1.10 }
+servers: [{ url: 'https://digits.example' }]
+paths:
+  /a: { get: { operationId: a, parameters: [{ name: x, in: query, schema: ${schema} }], responses: { '204': { description: Done } } } }
+`,
+    );
+    expect((await succeedJson('import', file)).create).toEqual(['digits.example:a:v1']);
+    expect(await succeedJson('import', file)).toMatchObject({ create: [], update: [], unchanged: 1 });
+    const uid = 'digits.example:a:v1';
+    const shown = await succeed('intents', 'show', uid, '--json');
+    expect(shown).toMatch(/"default": 1\.10,\s+"maximum": 12345678901234567890\.5\s/);
+    for (const format of ['yaml', 'json']) {
+      const exported = join(folder, `digits-export.${format}`);
+      await succeed('export', '--service', 'Digits', '--output', exported);
+      expect(await readFile(exported, 'utf8')).toMatch(/default"?: 1\.10,?\n\s+"?maximum"?: 12345678901234567890\.5\n/);
+      await succeed('diff', exported);
+    }
+    await writeFile(file, shown.replace('1.10', '2.50'));
+    await succeed('intents', 'update', uid, '--file', file);
+    expect(await succeed('intents', 'show', uid, '--json')).toContain('"default": 2.50,');
+  });
+
+  test('takes no other API for its own that has the same title', async () => {
+    const titled = async (name: string, slugs: string[]) => {
+      const file = await writeDocument(name, '1', slugs);
+      await writeFile(file, (await readFile(file, 'utf8')).replace(`"title":"${name}"`, '"title":"FastAPI"'));
+      return file;
+    };
+    const { applied } = await succeedJson('import', await titled('shop', ['root', 'a', 'b']));
+    const other = await titled('bank', ['root', 'c', 'd']);
+    const { service_id: id } = applied;
+    expect(await run(['import', other])).toMatchObject({
+      code: 1,
+      stderr: `Another API is registered under this name, at another address: ${id}. Nothing was changed. Give this one another name with --name; if it is the same one, which has moved, run "intent-gate services update ${id} --address <url>" first.\n`,
+    });
+    expect(await succeedJson('services', 'show', id)).toMatchObject({ service_url: 'https://shop.example' });
+    expect((await succeedJson('import', other, '--name', 'Bank')).applied).toMatchObject({ created: 3 });
+    // with most of its calls it is the same one, at another address
+    const moved = await succeedJson('import', await titled('store', ['root', 'a', 'e']), '--namespace', 'shop.example');
+    expect(moved).toMatchObject({ service_id: id, create: ['shop.example:e:v1'], extra: ['shop.example:b:v1'] });
   });
 
   test('sets header fields for the service, keeps those that it has, and names the command for the credential', async () => {
@@ -576,6 +682,14 @@ describe('services and intents', () => {
     expect(stderr).toContain('\n  /input_parameters/0/pattern must be ');
     expect(stderr).toContain('\n  /endpoint/url must begin with https://');
   });
+
+  test('a uid that does not exist is answered with the nearest', async () => {
+    expect(await run(['intents', 'show', 'world.example:get-contry:v1'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^NOT_FOUND: [^\n]+\n {2}the nearest: world\.example:get-country:v1(, [^\n]+)?\n {2}request [^\n]+\n$/),
+    });
+  });
 });
 
 describe('credentials of services', () => {
@@ -821,6 +935,50 @@ describe('what a person does', () => {
   });
 });
 
+test('"try" hands on every digit, and services tell that answers are not as described', async () => {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    response.setHeader('Content-Type', 'application/json').end('{"id":12345678901234567890,"price":1.10}');
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  try {
+    const file = join(folder, 'echo.json');
+    const parameters = [{ name: 'amount', in: 'query', schema: { type: 'number' } }];
+    const content = { 'application/json': { schema: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } } } };
+    const document = {
+      openapi: '3.1.0',
+      info: { title: 'Echo', version: '1' },
+      servers: [{ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }],
+      paths: { '/a': { get: { operationId: 'a', parameters, responses: { 200: { description: 'Done', content } } } } },
+    };
+    await writeFile(file, JSON.stringify(document));
+    const [uid] = (await succeedJson('import', file, '--namespace', 'echo.example')).create;
+    const params = join(folder, 'echo-params.yaml');
+    await writeFile(params, 'amount: 2.50');
+    const answers = [
+      await succeed('try', '--intent', uid, '-p', 'amount=1.10', '--accept-policy', '--json'),
+      await succeed('try', '--intent', uid, '--params', params, '--json'),
+    ];
+    for (const answer of answers) expect(answer).toMatch(/"id": 12345678901234567890,\s+"price": 1\.10\s/);
+    expect(asked).toEqual(['/a?amount=1.10', '/a?amount=2.50']);
+
+    // counted with the first execution of an instance, and then once a minute
+    const told = /[1-9]\d* answers? (was|were) not as described in the last 24 hours/;
+    while (!told.test(await succeed('services', 'list', '--name', 'Echo')))
+      await succeed('try', '--intent', uid, '-p', 'amount=1', '--json');
+    const [echo] = await succeedJson('services', 'list', '--name', 'Echo');
+    expect(echo).toMatchObject({ service_name: 'Echo', drift: expect.any(Number) });
+    const shown = await run(['services', 'show', 'Echo', '--json']);
+    expect(shown.stderr).toMatch(told);
+    expect(shown.stderr).toContain('. Importing the document of the service again shows what has changed.\n');
+    expect(JSON.parse(shown.stdout)).not.toHaveProperty('drift');
+    expect((await runScript('INTENT_GATE_HOME=/nowhere npx intent-gate services show Echo')).stderr).not.toMatch(told);
+  } finally {
+    server.close();
+  }
+});
+
 describe('try', () => {
   const words = [
     'try',
@@ -865,6 +1023,110 @@ test.each(['command-line.md', 'import.md'])('the commands in %s work', async (na
   const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block);
   const outcome = await runScript(blocks.join('\n').replaceAll('/tmp/', `${folder}/`));
   expect(outcome).toMatchObject({ code: 0 });
+});
+
+describe('without an address', () => {
+  let elsewhere: string;
+  let sessions: string;
+  /** the command line in a folder in which no stack runs */
+  const runElsewhere = async (words: string[], environment: Record<string, string> = { INTENT_GATE_HOME: home }) =>
+    (await openCommandLine(elsewhere, environment)).run(words);
+
+  beforeAll(async () => {
+    elsewhere = await mkdtemp(join(folder, 'elsewhere-'));
+    sessions = await readFile(join(home, 'sessions.json'), 'utf8');
+  });
+  afterEach(() => writeFile(join(home, 'sessions.json'), sessions));
+
+  test('the gate signed in to is the default when there is only one', async () => {
+    const shown = await runElsewhere(['services', 'list', '--json']);
+    expect(shown).toEqual({ code: 0, stderr: '', stdout: expect.stringContaining('"service_id"') });
+  });
+
+  test('of two gates none is, and both are named; nor is there one for somebody who is not signed in', async () => {
+    const other = 'https://gate.example';
+    await writeFile(
+      join(home, 'sessions.json'),
+      JSON.stringify({ ...JSON.parse(sessions), [other]: { kind: 'local', stack_file: 'none' } }),
+    );
+    const advice = 'Give its address with --url or INTENT_GATE_URL, or start one here with "npm start".\n';
+    expect(await runElsewhere(['services', 'list'])).toEqual({
+      code: 3,
+      stdout: '',
+      stderr: `Which gate? You are signed in to ${stack.base_url} and ${other}. ${advice}`,
+    });
+    expect(await runElsewhere(['services', 'list'], {})).toEqual({ code: 3, stdout: '', stderr: `Which gate? ${advice}` });
+  });
+
+  describe('or with one, the names in a policy are looked up in the gate that is meant', () => {
+    const target = '{base_url}/api/intents';
+    const policy = {
+      permission: [{ target, action: 'execute' }],
+      prohibition: [
+        { target: `${target}/world.example:get-countri:v1`, action: 'execute' },
+        {
+          target: `${target}/world.example:get-country:v1`,
+          action: 'execute',
+          constraint: [{ leftOperand: `${target}/world.example:get-country:v1/parameters/cod`, operator: 'eq', rightOperand: 'JP' }],
+        },
+        { target, action: 'execute', constraint: [{ leftOperand: '{base_url}/vocabulary/tag', operator: 'eq', rightOperand: 'countrys' }] },
+      ],
+    };
+    const problems = [
+      '/prohibition/0/target names the intent "world.example:get-countri:v1", which does not exist; the nearest is "world.example:get-country:v1"',
+      'names the parameter "cod", which does not exist; the nearest is "code"',
+      'names the tag "countrys", which does not exist; the nearest is "countries"',
+    ];
+    const country = 'world.example:get-country:v1';
+    const meant: [string, (words: string[]) => Promise<Outcome>][] = [
+      ['of the stack here', (words) => run(words)],
+      ['signed in to', (words) => runElsewhere(words)],
+      ['of --url', (words) => runElsewhere(['--url', stack.base_url, ...words], {})],
+      ['of INTENT_GATE_URL', (words) => runElsewhere(words, { INTENT_GATE_URL: stack.base_url })],
+    ];
+
+    test.each(meant)('%s', async (_, ask) => {
+      const file = join(folder, 'misspelt.json');
+      await writeFile(file, JSON.stringify(policy));
+      for (const words of [
+        ['show', file],
+        ['diff', file],
+        ['explain', country, '--file', file, '--param', 'code=JP'],
+      ]) {
+        const { code, stderr } = await ask(['policy', ...words]);
+        expect([words[0], code, stderr]).toEqual([
+          words[0],
+          2,
+          expect.stringContaining('The policy names what does not exist in the registry:'),
+        ]);
+        for (const problem of problems) expect(stderr).toContain(problem);
+        expect(stderr).not.toContain('were not checked');
+      }
+      const unknown = await ask(['policy', 'explain', 'world.example:get-countries:v1']);
+      expect(unknown).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr:
+          'The call names the intent "world.example:get-countries:v1", which does not exist; the nearest is "world.example:get-country:v1".\n',
+      });
+      expect(await ask(['policy', 'explain', country, '--param', 'code=JP'])).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/^Permitted by /),
+        stderr: '',
+      });
+    });
+
+    test('a gate that was named has to answer, one that was not named does not', async () => {
+      const file = fileURLToPath(new URL('../../../policy.json', import.meta.url));
+      await writeFile(join(home, 'sessions.json'), JSON.stringify({ 'http://127.0.0.1:9': { kind: 'local', stack_file: 'none' } }));
+      const unchecked = 'The names in the policy were not checked. Give a gate with --url, or a registry file with --registry.\n';
+      expect(await runElsewhere(['policy', 'show', file])).toMatchObject({ code: 0, stderr: unchecked });
+      expect(await runElsewhere(['--url', 'http://127.0.0.1:9', 'policy', 'show', file])).toMatchObject({
+        code: 5,
+        stderr: expect.stringContaining('Nothing answers at http://127.0.0.1:9.'),
+      });
+    });
+  });
 });
 
 describe('everything else', () => {

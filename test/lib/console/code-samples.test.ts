@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { listSamples, quote, toPython } from '../../../lib/console/app/code-samples.ts';
+import { listSamples, operand, quote, toPython } from '../../../lib/console/app/code-samples.ts';
 
 const hostile = `it's "quoted" $(id) \`id\` \\ \n end`;
 
@@ -10,6 +10,18 @@ test('a word of the shell is what it was', () => {
     expect(execFileSync('sh', ['-c', `printf %s ${quote(word)}`], { encoding: 'utf8' })).toBe(word);
   }
 });
+
+test.each([
+  ['plain', '<plain>'],
+  ['-x', '<--><-x>'],
+  ['--yes', '<--><--yes>'],
+  ["-it's", "<--><-it's>"],
+  ['=ls', '<=ls>'],
+])('what a command is about is no option of it: %s', (word, expected) => {
+  expect(execFileSync('sh', ['-c', `words() { printf '<%s>' "$@"; }; words ${operand(word)}`], { encoding: 'utf8' })).toBe(expected);
+});
+
+test('a word of zsh is no path of a program', () => expect(quote('=ls')).toBe("'=ls'"));
 
 test('the body of the curl command is JSON that was not touched', () => {
   const { curl = '' } = listSamples('https://gate.example', 'a.example:b:v1', { text: hostile });
@@ -52,4 +64,5 @@ test('the clients are installed as the READMEs say, from a checkout: no registry
 
 test('values are written as Python has them', () => {
   expect(toPython({ a: [null, true, false, 1.5, 'x"y'] })).toBe('{"a": [None, True, False, 1.5, "x\\"y"]}');
+  expect(toPython([JSON.rawJSON('12345678901234567890')])).toBe('[12345678901234567890]');
 });

@@ -19,6 +19,17 @@ describe('what is typed', () => {
     expect(readValues(definitions, typeValues(definitions, parameters)).parameters).toEqual(parameters);
   });
 
+  test.each([
+    ['count', '12345678901234567890'],
+    ['any', '1.10'],
+    ['list', '[1.10,12345678901234567890]'],
+  ])('keeps every digit: %s', (name, text) => {
+    const { parameters, issues } = readValues(definitions, { text: 'a', [name]: text });
+    expect(issues).toEqual([]);
+    expect(JSON.stringify(parameters[name])).toBe(text);
+    expect(typeValues(definitions, parameters)[name]).toBe(text);
+  });
+
   test('is left out where a field is empty, and told of in the words of the gate', () => {
     expect(readValues(definitions, { text: '', count: '0' })).toEqual({
       parameters: { count: 0 },

@@ -4,10 +4,10 @@ import type { SearchQuery } from '../../../../schemas/search.ts';
 import { unavailable } from '../../api-error.ts';
 import { bounded } from '../../invocation.ts';
 import type { IntentRecord } from '../../registry/records.ts';
+import { type Signing, signRequest } from '../../signed-request.ts';
 import type { Hit, SearchResult } from '../search-engine.ts';
 import { type Entry, indexDefinition, indexName, toBulkBodies } from './documents.ts';
 import { toSearchRequest } from './search-request.ts';
-import { type Signing, signRequest } from './signed-request.ts';
 
 /** Longest that a search may take. */
 const searchTimeoutMs = 2_500;

@@ -1,6 +1,6 @@
 import { type Agent, agentAddress, agentState } from '../../../../schemas/agent.ts';
 import { Value } from '../answer.tsx';
-import { quote } from '../code-samples.ts';
+import { operand, quote } from '../code-samples.ts';
 import { ask, useRead } from '../gate.ts';
 import { Failure, Heading, Scrolled, Shown, Time } from '../parts.tsx';
 import { linkTo } from '../route.ts';
@@ -80,7 +80,7 @@ export function AgentView({ id, thumbprint }: { id: string; thumbprint: string |
   const { path, query } = agentAddress(id, thumbprint);
   const { answer, error, reload } = useRead<Agent>(path, query, 'admin');
   const [reason, setReason, forgetReason] = useDraft(`reason ${id}`, '');
-  const named = `${quote(id)}${thumbprint === undefined ? '' : ` --key ${thumbprint}`}`;
+  const named = `${thumbprint === undefined ? '' : `--key ${thumbprint} `}${operand(id)}`;
   const post = (method: 'POST' | 'PUT' | 'DELETE', place: string, body?: object) => async () =>
     void (await ask(method, `${path}${place}`, { query, as: 'admin', ...(body && { body }) }));
   const agent = answer?.value;
@@ -126,7 +126,7 @@ export function AgentView({ id, thumbprint }: { id: string; thumbprint: string |
               <Act
                 title="Block the agent"
                 isDangerous
-                command={`npx intent-gate agents block ${named} --reason ${quote(reason || '…')}`}
+                command={`npx intent-gate agents block --reason ${quote(reason || '…')} ${named}`}
                 act={post('PUT', '/block', { reason })}
                 onDone={() => {
                   forgetReason();

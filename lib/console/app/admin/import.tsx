@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Applied } from '../../../../bin/cli/registry/apply.ts';
-import { changedMembers, describeGone } from '../../../../bin/cli/registry/describe.ts';
-import { quote } from '../code-samples.ts';
+import { changedMembers, describeGone, describeKept, keptTitle } from '../../../../bin/cli/registry/describe.ts';
+import { operand, quote } from '../code-samples.ts';
 import { Failure, Heading, Scrolled, Shown } from '../parts.tsx';
 import { linkTo } from '../route.ts';
 import { session } from '../session.ts';
@@ -184,7 +184,7 @@ export function Import() {
       )}
       {state.step === 'imported' && <Imported {...state} />}
       {dropped && (
-        <Command text={['npx intent-gate import', quote('dry' in state ? state.dry.main : dropped.name), ...options].join(' ')} />
+        <Command text={['npx intent-gate import', ...options, operand('dry' in state ? state.dry.main : dropped.name)].join(' ')} />
       )}
     </>
   );
@@ -216,6 +216,7 @@ interface PlannedProps {
 function Planned({ dry: { plan, changes, main, candidates, files, missing }, onApply, onMain }: PlannedProps) {
   const { intents, service, unchanged, foreign, extra } = changes;
   const isNothing = intents.length === 0 && service.kind === 'same';
+  const kept = describeKept(changes.kept);
   return (
     <section class="part" aria-labelledby="plan-title">
       <h2 id="plan-title">
@@ -249,6 +250,16 @@ function Planned({ dry: { plan, changes, main, candidates, files, missing }, onA
         <li>{countOf(plan.skipped.length, 'operation')} left out</li>
       </ul>
       <Gone uids={extra} />
+      {kept.length > 0 && (
+        <>
+          <p>{keptTitle}</p>
+          <ul>
+            {kept.map((line) => (
+              <li key={line}>{line}</li>
+            ))}
+          </ul>
+        </>
+      )}
       {plan.credentials.length > 0 && (
         <div class="notice">
           <p>The API asks its callers for:</p>

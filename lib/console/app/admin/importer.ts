@@ -1,6 +1,7 @@
 import { openApi } from '../../../../bin/cli/api.ts';
 import { type Applied, applyChanges } from '../../../../bin/cli/registry/apply.ts';
 import { compareService, readStanding, type ServiceChanges } from '../../../../bin/cli/registry/compare.ts';
+import { openHeaders } from '../../../../bin/cli/registry/document-rule.ts';
 import { keepOlder, keepUids } from '../../../../bin/cli/registry/versions.ts';
 import { isLoopbackHost } from '../../../../client/address.ts';
 import { deployment } from '../deployment.ts';
@@ -74,13 +75,12 @@ export async function dryRun({ files }: Dropped, { baseUrl, isDraft, main }: Imp
   try {
     const first = await planner.plan({});
     return await whileSignedIn(async () => {
-      const standing = await readStanding(context, first.plan, concurrency);
-      // what an admin has set for a service that is imported again stays
-      const headers = standing.service?.record.headers;
-      const { plan: planned, ...reading } = headers ? await planner.plan(headers) : first;
+      const standing = await readStanding(context, { ...first.plan, isOfDocument: true }, concurrency);
+      const kept = openHeaders(first.plan.service, standing.service?.record);
+      const { plan: planned, ...reading } = Object.keys(kept).length > 0 ? await planner.plan(kept) : first;
       const plan = keepUids(planned, standing.intents);
       const intents = isDraft ? plan.intents.map((intent) => ({ ...intent, draft: true })) : plan.intents;
-      const wanted = { service: plan.service, intents, keepsSettings: true };
+      const wanted = { service: first.plan.service, intents, isOfDocument: true };
       const compared = await compareService(context, wanted, concurrency, true, standing);
       const changes = keepOlder(compared, plan.intents, standing.intents, false);
       return { ...reading, plan, changes };

@@ -1,4 +1,5 @@
 import { type FullIntent, intentInput, intentUpdate, methods } from '../../../../schemas/intent.ts';
+import { operand } from '../code-samples.ts';
 import { ask, useRead } from '../gate.ts';
 import { Failure, Heading, Shown } from '../parts.tsx';
 import { go, linkTo } from '../route.ts';
@@ -75,7 +76,7 @@ export function EditIntent({ uid }: { uid: string }) {
             schema={intentUpdate}
             send={{ method: 'PUT', path }}
             read={{ path, query: { view: 'full' } }}
-            command={`npx intent-gate intents update ${uid} -f -`}
+            command={`npx intent-gate intents update -f - ${operand(uid)}`}
             onSaved={() => go(back)}
           />
           <section aria-labelledby="delete-title">
@@ -83,7 +84,7 @@ export function EditIntent({ uid }: { uid: string }) {
             <Act
               title="Delete the intent"
               isDangerous
-              command={`npx intent-gate intents delete ${uid}`}
+              command={`npx intent-gate intents delete ${operand(uid)}`}
               act={async () => void (await ask('DELETE', path, { as: 'admin' }))}
               onDone={() => go(linkTo(['services', answer.value.service_id]))}
             />

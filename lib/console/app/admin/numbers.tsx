@@ -36,7 +36,7 @@ export function Numbers({ query }: { query: URLSearchParams }) {
 function Card({ service, stats }: { service: ServiceStats; stats: Stats }) {
   const name =
     service.service_name ?? (service.service_id === undefined ? 'Refused before an intent was looked up' : 'A service that was deleted');
-  const { executions, upstream_failures: failures, upstream_ms: ms, latency } = service;
+  const { executions, upstream_failures: failures, drift, upstream_ms: ms, latency } = service;
   const answered = latency.reduce((total, count) => total + count, 0);
   const refusals = Object.entries(service.refusals).sort(([, one], [, other]) => other - one);
   return (
@@ -47,6 +47,7 @@ function Card({ service, stats }: { service: ServiceStats; stats: Stats }) {
       <Chart service={service} stats={stats} name={name} />
       <p>
         {executions} executed or refused, {failures} upstream {failures === 1 ? 'failure' : 'failures'}
+        {drift > 0 && `, ${drift} ${drift === 1 ? 'answer' : 'answers'} not as described`}
         {answered > 0 && `, ${Math.round(ms / answered)} ms on average, nine of ten within ${percentile(latency, 0.9)}`}
       </p>
       {refusals.length > 0 && (

@@ -49,7 +49,8 @@ async function answer({ files, main, options }: Question): Promise<Reply> {
   }
 }
 
-if (!('document' in globalThis)) addEventListener('message', async ({ data }: MessageEvent<Question>) => postMessage(await answer(data)));
+if (!('document' in globalThis))
+  addEventListener('message', async ({ data }: MessageEvent<Question>) => postMessage(JSON.stringify(await answer(data))));
 
 async function readFiles(files: Files, chosen: string | undefined) {
   const candidates = await findDocuments([...files.keys()], async (name) => bytesOf(files.get(name)));

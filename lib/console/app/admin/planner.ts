@@ -1,4 +1,5 @@
 import type { ImportOptions } from '../../../../bin/cli/import/plan.ts';
+import { parseExact } from '../../../../schemas/number.ts';
 import type { Dropped } from './dropped.ts';
 import type { Planned, Question, Reply } from './plan-worker.ts';
 
@@ -19,7 +20,8 @@ export function openPlanner(files: Dropped['files'], main: string | undefined, o
       worker ??= startWorker();
       const running = await worker;
       const reply = await new Promise<Reply>((resolve, reject) => {
-        running.onmessage = ({ data }: MessageEvent<Reply>) => resolve(data);
+        // as text: a clone of a number that keeps every digit would be no number
+        running.onmessage = ({ data }: MessageEvent<string>) => resolve(parseExact(data) as Reply);
         running.onerror = (event) => {
           event.preventDefault();
           reject(new Error('The browser could not read the document: it may be too large for it. Use the command line.'));

@@ -4,6 +4,7 @@ import { type Difference, findDifferences } from '../../../../bin/cli/registry/d
 import { Refusal } from '../../../../client/errors.ts';
 import { issuesOf } from '../../../../functions/core/json.ts';
 import type { Issue } from '../../../../schemas/errors.ts';
+import { parseExact } from '../../../../schemas/number.ts';
 import { ask } from '../gate.ts';
 import { Problems } from '../parameter-form.tsx';
 import { Copyable, Failure, Scrolled, Shown } from '../parts.tsx';
@@ -272,7 +273,7 @@ function typeRecord(fields: readonly Field[], record: Values): Typed {
 /** The body that the fields stand for. Members that have no field stay as they are. */
 function readRecord(fields: readonly Field[], typed: Typed, record: Values): { body: Values; unread: Issue[] } {
   const unread: Issue[] = [];
-  const body: Values = structuredClone(record);
+  const body: Values = parseExact(JSON.stringify(record)) as Values;
   for (const { name, kind } of fields) {
     const text = typed[name] ?? '';
     let value: unknown = text === '' ? undefined : text;
@@ -280,7 +281,7 @@ function readRecord(fields: readonly Field[], typed: Typed, record: Values): { b
     if (kind === 'list') value = text.split(',').flatMap((item) => item.trim() || []);
     if (kind === 'json' && text.trim() !== '') {
       try {
-        value = JSON.parse(text);
+        value = parseExact(text);
       } catch (error) {
         unread.push({ path: `/${name}`, problem: `is not JSON: ${(error as Error).message}` });
       }

@@ -282,6 +282,23 @@ test.each([
   expect(intents[0]?.output_parameters).toEqual([{ name: 'name', type: 'string', maxLength: 9 }]);
 });
 
+test.each<[string, object, boolean, Record<string, boolean>]>([
+  [
+    'may be null and need not be there is one input, which can be left out',
+    { type: ['object', 'null'], required: ['a'] },
+    false,
+    { body: false },
+  ],
+  ['may be null and has to be there is its members', { type: ['object', 'null'], required: ['a'] }, true, { a: true }],
+  ['may be null and requires none of its members is its members', { type: ['object', 'null'] }, false, { a: false }],
+  // most documents that do not say whether a body is required forget it
+  ['is an object is its members', { type: 'object', required: ['a'] }, false, { a: true }],
+])('a body that %s', (_, schema, required, inputs) => {
+  const requestBody = { required, content: { 'application/json': { schema: { ...schema, properties: { a: { type: 'string' } } } } } };
+  const { intents } = plan(document({ '/things': { post: operation({ requestBody }) } }));
+  expect(intents[0]?.input_parameters.map((input) => [input.name, input.required ?? false])).toEqual(Object.entries(inputs));
+});
+
 test('a schema that uses the same one many times is resolved once', () => {
   const twice = (name: string) => [{ $ref: `#/components/schemas/${name}` }, { $ref: `#/components/schemas/${name}` }];
   const levels = Array.from({ length: 60 }, (_, at) => [
@@ -792,7 +809,12 @@ describe('the options that set the credential', () => {
 test('a deprecated operation can be kept executable', () => {
   const paths = { '/things': { get: operation({ deprecated: true }) } };
   expect(plan(document(paths)).intents[0]?.deprecated).toBe(true);
-  expect(plan(document(paths), { keepDeprecated: true }).intents[0]).not.toHaveProperty('deprecated');
+  expect(plan(document(paths), { keepDeprecated: true }).intents[0]?.deprecated).toBe(false);
+});
+
+test('what a document says about deprecation is its own, and what it leaves open is not', () => {
+  expect(plan(document({ '/things': { get: operation({ deprecated: false }) } })).intents[0]?.deprecated).toBe(false);
+  expect(plan(document({ '/things': { get: operation() } })).intents[0]).not.toHaveProperty('deprecated');
 });
 
 test('relative servers are relative to the address of the document', () => {

@@ -22,6 +22,11 @@ const intent = (uid: string, more: Partial<IntentInput> = {}): IntentInput => ({
   ...more,
 });
 
+const normalizeFile = ({ service: one, intents }: FileService): FileService => ({
+  service: normalizeService(one),
+  intents: intents.map(normalizeIntent),
+});
+
 const prose = fc.oneof(
   fc.constantFrom(
     'no',
@@ -88,6 +93,20 @@ describe('a registry file', () => {
         expect(JSON.parse(JSON.stringify(read))).toEqual(JSON.parse(JSON.stringify(list)));
       }),
     );
+  });
+
+  test.each(['yaml', 'json'] as const)('keeps every digit in %s', async (format) => {
+    const amounts = {
+      default: JSON.rawJSON('1.10'),
+      enum: [JSON.rawJSON('12345678901234567890'), 1, '1.10'],
+      maximum: JSON.rawJSON('1e400'),
+    };
+    const list = [{ service, intents: [intent('a:b:v1', { input_parameters: [{ name: 'x', type: 'any', ...amounts }] })] }];
+    expect(JSON.stringify(readRegistryFile(readDocument(await write(format, list))).map(normalizeFile))).toBe(
+      JSON.stringify(list.map(normalizeFile)),
+    );
+    const length = readRegistryFile(readDocument((await write(format, list)).replace('1e400', '1E+2').replace('maximum', 'maxLength')));
+    expect(length[0]?.intents[0]?.input_parameters[0]?.maxLength).toBe(100);
   });
 
   test('is read in the same way by YAML 1.1', async () => {

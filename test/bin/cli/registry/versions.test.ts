@@ -40,6 +40,18 @@ test.each<[string, before: Record<string, string>, now: Record<string, string>, 
     { 'GET /a': 'x:v1', 'GET /c': 'get-base-c:v1' },
   ],
   ['another path, the same operationId', { 'GET /a': 'x' }, { 'GET /moved': 'x' }, { 'GET /moved': 'x:v1' }],
+  [
+    'a new operation that differs in its literal query only, before the one that is there',
+    { 'GET /a?kind=x': 'listX' },
+    { 'GET /a?kind=y': 'listY', 'GET /a?kind=x': 'allX' },
+    { 'GET /a?kind=y': 'list-y:v1', 'GET /a?kind=x': 'list-x:v1' },
+  ],
+  [
+    'another literal query in place of the one that is there',
+    { 'GET /a?kind=x': 'listX' },
+    { 'GET /a?kind=y': 'listY' },
+    { 'GET /a?kind=y': 'list-y:v1' },
+  ],
   ['another method', { 'PUT /a': 'x' }, { 'PATCH /a': 'y' }, { 'PATCH /a': 'y:v1' }],
 ])('%s', (_, before, now, expected) => {
   expect(slugsOf(keepUids(plan(now), standing(plan(before))))).toEqual(expected);
@@ -49,4 +61,25 @@ test('a new version of the document keeps version and uids, unless another versi
   const [first, second] = [plan({ 'GET /a': 'x' }), plan({ 'GET /a': 'y' }, '2.0')];
   expect(keepUids(second, standing(first))).toMatchObject({ version: 'v1', intents: [{ intent_uid: 'things.example:x:v1' }] });
   expect(keepUids(second, standing(first), 'v2')).toMatchObject({ version: 'v2', intents: [{ intent_uid: 'things.example:y:v2' }] });
+});
+
+test('what differs only in its origin keeps its own uid; an API that has moved keeps its uids', () => {
+  const [here, there] = ['https://things.example', 'https://files.things.example'];
+  const at = (origin: string, slug: string) => {
+    const [intent] = plan({ 'GET /a': slug }).intents;
+    if (!intent) throw new Error('not planned');
+    return { ...intent, endpoint: { ...intent.endpoint, url: intent.endpoint.url.replace(here, origin) } };
+  };
+  const planOf = (...intents: ReturnType<typeof at>[]) => ({ ...plan({}), intents });
+  const uidsOf = ({ intents }: ReturnType<typeof plan>) => intents.map(({ intent_uid }) => intent_uid);
+  const uid = (slug: string) => `things.example:${slug}:v1`;
+
+  // the first is new, and must not take what is the second's
+  const now = planOf(at(there, 'getFile'), at(here, 'getThing'));
+  expect(uidsOf(keepUids(now, standing(planOf(at(here, 'readThing')))))).toEqual([uid('get-file'), uid('read-thing')]);
+  expect(uidsOf(keepUids(now, standing(planOf(at(here, 'readThing'), at(there, 'readFile')))))).toEqual([
+    uid('read-file'),
+    uid('read-thing'),
+  ]);
+  expect(uidsOf(keepUids(planOf(at(there, 'getThing')), standing(planOf(at(here, 'readThing')))))).toEqual([uid('read-thing')]);
 });

@@ -18,7 +18,7 @@ function openRuns(acts: (() => Promise<unknown>)[]) {
       keyed: { thumbprint: 'key', key: 'once', executionId: `execution-${nowMs}-${made}`, fingerprint: 'same', nowMs },
       findRefusal: async () => undefined,
       useProof: async () => {},
-      replays: { findRefusal: () => undefined, count: () => {} },
+      replays: { findRefusal: () => undefined, hasSeen: () => false, see: () => {}, count: () => {} },
       admit,
       act: async () => ok(await acts[made++]?.()),
     });
@@ -57,4 +57,36 @@ test('a key is free again after a day, though its record is still there', async 
   await expect(run(startMs + dayMs - 1_000)).resolves.toMatchObject({ body: 'first' });
   await expect(run(startMs + dayMs + 1_000)).resolves.toMatchObject({ body: 'second' });
   expect(made()).toBe(2);
+});
+
+test('with too many replays, a new key runs, and one that has a record is read once and refused', async () => {
+  const stored = openIdempotentCalls(openMemoryTable());
+  const seen = new Set<string>();
+  let reads = 0;
+  const find: typeof stored.find = (request) => {
+    reads++;
+    return stored.find(request);
+  };
+  const run = (key: string) =>
+    runOnce(
+      { ...stored, find },
+      {
+        keyed: { thumbprint: 'key', key, executionId: `execution-${key}-${reads}`, fingerprint: 'same', nowMs: startMs },
+        findRefusal: async () => undefined,
+        useProof: async () => {},
+        replays: {
+          findRefusal: () => new ApiError('TOO_MANY_REQUESTS', 'Too many replays.'),
+          hasSeen: () => seen.has(key),
+          see: () => void seen.add(key),
+          count: () => {},
+        },
+        admit: async () => {},
+        act: async () => ok('done'),
+      },
+    );
+  for (const key of ['one', 'two']) await expect(run(key)).resolves.toMatchObject({ body: 'done' });
+  for (const expected of [3, 3, 3]) {
+    await expect(run('one')).rejects.toMatchObject({ code: 'TOO_MANY_REQUESTS', message: 'Too many replays.' });
+    expect(reads).toBe(expected);
+  }
 });

@@ -1,9 +1,11 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { itemBytes } from '../../../../bin/bench/table-work.ts';
+import { ApiError } from '../../../../functions/core/api-error.ts';
 import { keptTokens, openCounterItems } from '../../../../functions/core/limit/counter-item.ts';
 import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
 import {
+  countExecution,
   type LimitDecision,
   type LimitRequest,
   openRateLimiter,
@@ -284,6 +286,57 @@ describe('a budget', () => {
     }
   });
 
+  describe('gets back what was charged for a call that was counted and is then refused because', () => {
+    const charges = () => requestOf(money('monthly', 1_000, 100), calls('minute', 60, 60), calls('ever', 9, Number.POSITIVE_INFINITY));
+    const unavailable = { code: 'SERVICE_UNAVAILABLE' };
+
+    /** The time is up whenever the call has been counted. */
+    const hurried = (table = store.table) => {
+      const hurrying = { ...table, update: late(table.update), put: late(table.put) };
+      function late<A extends unknown[], R>(write: (...input: A) => Promise<R>) {
+        return async (...input: A): Promise<R> => {
+          const written = await write(...input);
+          nowMs += bucketMs(60) * 2;
+          return written;
+        };
+      }
+      return openRateLimiter(hurrying as typeof table, now);
+    };
+
+    test('its time is always up', async () => {
+      const request = charges();
+      await expect(hurried().consume(request)).rejects.toMatchObject(unavailable);
+      expect(await totalsOf(request)).toEqual({ monthly: 0, minute: 1, ever: 0 });
+    });
+
+    test('its time is always up when it is renewed, and of others nothing', async () => {
+      const request = charges();
+      const limits = openRateLimiter(store.table, now);
+      await limits.consume(request);
+      const admitted = await limits.consume(request);
+      nowMs += bucketMs(60) * 2;
+      await expect(hurried().renew(request, admitted)).rejects.toMatchObject(unavailable);
+      expect(await totalsOf(request)).toMatchObject({ monthly: 100, ever: 1 });
+    });
+
+    test('the table cannot be reached any more, which leaves what may have been counted', async () => {
+      const request = charges();
+      const failing = {
+        ...store.table,
+        put: async (...input: Parameters<typeof store.table.put>) => {
+          const written = await store.table.put(...input);
+          nowMs += bucketMs(60) * 2;
+          return written;
+        },
+        update: async () => {
+          throw new ApiError('SERVICE_UNAVAILABLE', 'The table cannot be reached.');
+        },
+      } as unknown as typeof store.table;
+      await expect(openRateLimiter(failing, now).consume(request)).rejects.toMatchObject(unavailable);
+      expect(await totalsOf(request)).toEqual({ monthly: 100, minute: 1, ever: 1 });
+    });
+  });
+
   test('gets everything back, however many calls are counted meanwhile', async () => {
     const request = requestOf(money('monthly', 100_000, 100));
     const instances = Array.from({ length: 4 }, () => openRateLimiter(store.table, now));
@@ -323,6 +376,30 @@ describe('a budget', () => {
     expect(admitted).toEqual([true, true, true, false]);
     expect(await totalsOf(cheap)).toEqual({ monthly: 1_000 });
   });
+});
+
+test('a person has windows for 200 clients beside the one that calls; more are refused until some of them are empty', async () => {
+  const thumbprint = `person-${++agents}`;
+  const limits = openRateLimiter(store.table, now);
+  const call = (client: number) =>
+    limits.consume(countExecution({ thumbprint, account: `account.${String(client).padStart(8, '0')}` }, [calls('minute', 60, 60)]));
+  for (let client = 0; client <= 200; client++) expect((await call(client)).isAdmitted).toBe(true);
+  nowMs += bucketMs(60);
+  const refusal = {
+    code: 'TOO_MANY_REQUESTS',
+    status: 429,
+    message: 'Too many clients have called for this person lately. Try again after Retry-After seconds.',
+    details: { reason: 'clients', retry_after_seconds: 3_600 },
+    headers: { 'Retry-After': '3600' },
+  };
+  await expect(call(201)).rejects.toMatchObject(refusal);
+  // those that are known go on
+  for (const client of [0, 200]) expect((await call(client)).isAdmitted).toBe(true);
+  await expect(call(201)).rejects.toMatchObject(refusal);
+  nowMs += longestCountMs(60) + 3_600_000;
+  expect((await call(201)).isAdmitted).toBe(true);
+  const item = await openCounterItems(store.table).find(keys.limit(thumbprint, 'execute'));
+  expect(Object.keys(item?.windows ?? {})).toHaveLength(1);
 });
 
 describe('a write whose answer is lost', () => {

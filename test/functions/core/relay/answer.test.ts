@@ -322,3 +322,35 @@ test('whatever the answer, the outcome is an object or one of the errors of exec
     ),
   );
 });
+
+describe('a credential that a field of the answer repeats is hidden before the field is read', () => {
+  const secret = 'S3cr3t-T0ken.Value';
+  const redactorOf = () => openRedactor({ headers: { 'X-Key': secret }, query: {}, signing_key: '', origins: [] });
+
+  test.each([`text/${secret}`, `text/plain; charset=${secret}`, `application/vnd.${secret}+json`])('Content-Type: %s', (contentType) => {
+    const redactor = redactorOf();
+    const { body } = map(200, 'ok then', [], { contentType, redactor });
+    expect(JSON.stringify(body).toLowerCase()).not.toContain(secret.toLowerCase());
+    expect(redactor.hasFound).toBe(true);
+  });
+
+  test.each<[string, string | undefined]>([
+    [`https://${secret}.example/a`, undefined],
+    [`https://up.example/${secret}/a`, 'https://up.example/[credential]/a'],
+    [`/${encodeURIComponent(secret)}`, 'https://up.example/[credential]'],
+  ])('Location: %s', (location, shown) => {
+    const redactor = redactorOf();
+    const { details } = refusal(() => map(302, '', [], { location, redactor }));
+    expect(details).toEqual({ upstream_status: 302, outcome: 'unknown', ...(shown !== undefined && { location: shown }) });
+    expect(redactor.hasFound).toBe(true);
+  });
+
+  test('UTF-16 without a charset', () => {
+    const json = Buffer.from(JSON.stringify({ token: secret }), 'utf16le');
+    for (const contentType of ['application/json', 'text/plain', undefined]) {
+      const { body } = map(200, json, [], { ...(contentType !== undefined && { contentType }), redactor: redactorOf() });
+      const { value = '', base64 = '' } = body as { value?: string; base64?: string };
+      expect(`${value}${Buffer.from(base64, 'base64')}`.replaceAll('\0', '')).toBe('{"token":"[credential]"}');
+    }
+  });
+});

@@ -184,6 +184,47 @@ describe('a call', () => {
     );
   });
 
+  describe('over a kept connection that is lost before it is sent', () => {
+    /** Two connections are kept, and closed by the upstream while a call holds one of them. */
+    const lose = async (afterwards: 'stays' | 'stops' = 'stays') => {
+      const upstream = keep(await startUpstream((_, response) => void pause(30).then(() => response.end('{}'))));
+      const own = relay();
+      const url = `http://upstream.example:${upstream.port}/`;
+      await Promise.all([own.call(execution(url)), own.call(execution(url))]);
+      await setImmediate();
+      const connected = await own.connect(execution(url));
+      expect([upstream.connections, upstream.seen.length]).toEqual([2, 2]);
+      if (afterwards === 'stops') await upstream.stop();
+      else upstream.dropAll();
+      return { upstream, connected };
+    };
+
+    test('is made once over a new one, after it was asked whether it still may be', async () => {
+      const { upstream, connected } = await lose();
+      await pause(30);
+      let asked = 0;
+      const answer = await connected.send(async () => void asked++);
+      expect([answer.status, asked, upstream.connections, upstream.seen.length]).toEqual([200, 1, 3, 3]);
+    });
+
+    test('is not made if it may not be any more', async () => {
+      const { upstream, connected } = await lose();
+      await pause(30);
+      const call = connected.send(async () => {
+        throw new ApiError('TOO_MANY_REQUESTS', 'too many');
+      });
+      await expectFailure(call, 'SERVICE_UNAVAILABLE', 503, { reason: 'lost', outcome: 'not_sent' }, /connection .* was lost/);
+      expect(upstream.seen).toHaveLength(2);
+    });
+
+    test('is not made if the upstream has gone', async () => {
+      const { connected } = await lose('stops');
+      await pause(30);
+      const call = connected.send(async () => {});
+      await expectFailure(call, 'SERVICE_UNAVAILABLE', 503, { reason: 'unreachable', outcome: 'not_sent' }, /cannot be reached/);
+    });
+  });
+
   test('without a body sends none, and over http no credential', async () => {
     const upstream = keep(await startUpstream((_, response) => response.end('{}')));
     const url = `http://upstream.example:${upstream.port}/`;
@@ -527,7 +568,7 @@ describe('an upstream that', () => {
 
   const tooLate = ['SERVICE_UNAVAILABLE', 503, { reason: 'late', outcome: 'not_sent' }, /before it could be sent/] as const;
 
-  test.each([0, -5, 0.5])('is called with %d ms left', async (deadlineMs) => {
+  test.each([0, -5, 0.05])('is called with %d ms left', async (deadlineMs) => {
     const upstream = keep(await startRawUpstream(() => {}));
     await expectFailure(relay().call(execution(`http://upstream.example:${upstream.port}/`, { deadlineMs })), ...tooLate);
   });

@@ -29,6 +29,12 @@ describe('a value that an upstream repeats is hidden', () => {
       [...key].map((one, at) => (at % 2 ? `&#${one.charCodeAt(0)};` : `&#x${one.charCodeAt(0).toString(16)};`)).join(''),
     ],
     ['in a form', 'with+a+space'],
+    ['in other case', key.toUpperCase()],
+    ['in hexadecimal', Buffer.from(key).toString('hex')],
+    ['in hexadecimal in upper case', Buffer.from(key).toString('hex').toUpperCase()],
+    ['escaped as code of C, JavaScript or Python', [...Buffer.from(key)].map((byte) => `\\x${byte.toString(16)}`).join('')],
+    ['escaped in octal', [...Buffer.from(key)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('')],
+    ['escaped with braces', [...Buffer.from(key)].map((byte) => `\\u{${byte.toString(16)}}`).join('')],
     ['as Basic', basic],
     ['as Basic without the scheme', basic.slice(6)],
     ['as the user of Basic', 'john.smith'],
@@ -43,6 +49,20 @@ describe('a value that an upstream repeats is hidden', () => {
         .hideBytes(Buffer.from(`\0${text}\xff`))
         .toString(),
     ).toBe('\0[credential]\xff');
+  });
+
+  test.each<[string, (text: string) => Buffer]>([
+    ['UTF-16, little end first', (text) => Buffer.from(text, 'utf16le')],
+    ['UTF-16, big end first', (text) => Buffer.from(text, 'utf16le').swap16()],
+    ['UTF-32', (text) => Buffer.from([...text].flatMap((one) => [0, 0, 0, one.charCodeAt(0)]))],
+    ['Latin-1', (text) => Buffer.from(text, 'latin1')],
+  ])('in %s that says nothing of it', (_, encode) => {
+    for (const secret of [key, 'pa/ss+w"örd']) {
+      const bytes = encode(`before ${secret}, after`);
+      const redactor = openRedactor(credential);
+      for (const hidden of [redactor.hideBytes(bytes).toString('latin1'), redactor.hide(bytes.toString('latin1'))])
+        expect(hidden.replaceAll('\0', '')).toBe('before [credential], after');
+    }
   });
 
   test.each([0, 1, 2])('inside of base64, %i bytes from its beginning', (before) => {

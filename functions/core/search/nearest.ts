@@ -3,20 +3,22 @@ import * as z from 'zod';
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { ApiError } from '../api-error.ts';
 import { editDistance } from '../edit-distance.ts';
+import { readEnvironment } from '../environment.ts';
+import { askFunction } from '../http/ask-function.ts';
+import { innerRequest } from '../http/inner-request.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Action } from '../http/serve.ts';
 import { isObject } from '../json.ts';
 import type { FindPolicy } from '../policy/policy.ts';
 import { isPermitted, isProhibited } from '../policy/scope.ts';
-import { questionWords } from '../search/query.ts';
-import { wordsOf } from '../search/text.ts';
-import { innerRequest } from './inner-request.ts';
+import { questionWords } from './query.ts';
+import { wordsOf } from './text.ts';
 
 /** How many uids are suggested at most. */
 const maxNearest = 3;
 
-/** How long a refusal waits for suggestions, in milliseconds; after that, it goes without. */
-export const patienceMs = 1_000;
+/** How long a refusal waits for suggestions, in milliseconds, which is enough for a search that starts cold; after that, it goes without. */
+const patienceMs = 2_000;
 
 /** A uid is a misspelt one if at most this part of it, without the version, has to change. */
 const misspelt = 1 / 4;
@@ -45,6 +47,13 @@ export const withNearest =
       throw nearest.length > 0 ? error.withDetails({ nearest }) : error;
     }
   };
+
+/** The same for a function that cannot search itself: it asks the one that can. */
+export function withNearestFromEnvironment(action: Action, findPolicy: FindPolicy): Action {
+  const { searchFunction } = readEnvironment([], ['searchFunction']);
+  if (searchFunction === undefined) return action;
+  return withNearest(action, { search: askFunction(searchFunction, { path: '/api/intents/search', timeoutMs: patienceMs }), findPolicy });
+}
 
 async function findNearest(request: ApiRequest, { search, findPolicy }: NearestDeps): Promise<string[]> {
   const body = request.method === 'POST' ? request.json() : undefined;

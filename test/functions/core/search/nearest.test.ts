@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import type { Action } from '../../../../functions/core/http/serve.ts';
-import { withNearest } from '../../../../functions/core/mcp/nearest.ts';
 import { loadPolicyTemplate, openPolicy } from '../../../../functions/core/policy/policy.ts';
 import { parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
 import { openIntents } from '../../../../functions/core/registry/intents.ts';
 import { openRegistry } from '../../../../functions/core/registry/registry.ts';
 import { openServices } from '../../../../functions/core/registry/services.ts';
+import { withNearest } from '../../../../functions/core/search/nearest.ts';
 import { openSqliteEngine } from '../../../../functions/core/search/sqlite/engine.ts';
 import { createAction as createGetIntent } from '../../../../functions/get-intent.ts';
 import { createAction as createSearch } from '../../../../functions/search-intents.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { signRequest } from '../../../../../functions/core/search/opensearch/signed-request.ts';
+import { signRequest } from '../../../functions/core/signed-request.ts';
 
 const time = new Date('2015-08-30T12:36:00Z');
 const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' };

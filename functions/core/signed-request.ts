@@ -1,6 +1,7 @@
 import { fromEnv } from '@aws-sdk/credential-provider-env';
+import { HttpRequest } from '@smithy/core/protocols';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { Sha256 } from '../../aws-client.ts';
+import { jsonHttpHandler, Sha256 } from './aws-client.ts';
 
 export interface UnsignedRequest {
   method: string;
@@ -31,4 +32,19 @@ export async function signRequest(
   const signed = await signer.sign({ method, protocol, hostname, path, query, headers: { ...headers, host }, body }, { signingDate: time });
   const { host: _, ...sent } = signed.headers;
   return sent;
+}
+
+/**
+ * Opens what sends signed requests to a service that the gate has no client for, each once and until `timeoutMs`.
+ * @returns status, headers by their lower-case names, and the body
+ */
+export function openSignedRequests(timeoutMs: number, signing: Signing) {
+  const { handle } = jsonHttpHandler(timeoutMs);
+  return async (request: UnsignedRequest): Promise<{ status: number; headers: Record<string, string>; body: string }> => {
+    const { protocol, hostname, host, port, pathname: path, search } = request.url;
+    const headers = { ...(await signRequest(request, signing)), host };
+    const target = { protocol, hostname, path: path + search, ...(port !== '' && { port: Number(port) }) };
+    const { response } = await handle(new HttpRequest({ ...target, method: request.method, headers, body: request.body }));
+    return { status: response.statusCode, headers: response.headers, body: String(response.body) };
+  };
 }

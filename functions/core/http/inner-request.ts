@@ -1,8 +1,8 @@
-import type { ApiRequest } from '../http/request.ts';
-import { matchesEntityTags } from '../http/response.ts';
 import { type JsonObject, parse } from '../json.ts';
+import type { ApiRequest } from './request.ts';
+import { matchesEntityTags } from './response.ts';
 
-/** What a tool sends to the action of an endpoint; all other headers are those of the request that the call came with. */
+/** What is sent to the action of an endpoint; all other headers are those of the request that the call came with. */
 export interface InnerCall {
   method?: 'GET' | 'POST';
   pathParameters?: Record<string, string>;

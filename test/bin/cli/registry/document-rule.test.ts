@@ -1,0 +1,85 @@
+import { describe, expect, test } from '@jest/globals';
+import { combineIntent, combineService, openHeaders } from '../../../../bin/cli/registry/document-rule.ts';
+import type { IntentInput } from '../../../../schemas/intent.ts';
+import type { ServiceInput } from '../../../../schemas/service.ts';
+
+describe('a service that is imported again', () => {
+  const stated: ServiceInput = { service_name: 'Things', service_url: 'https://things.example', description: 'All things' };
+
+  test.each<[string, stated: Partial<ServiceInput>, standing: Partial<ServiceInput>, expected: Partial<ServiceInput>]>([
+    ['keeps what people decide', {}, { namespace: 'things.example', limit: { rate: 5, period: 60 } }, {}],
+    ['keeps what they decide although the document says it', { limit: { rate: 9, period: 1 } }, { limit: { rate: 5, period: 60 } }, {}],
+    ['takes over what the document alone says', { limit: { rate: 9, period: 1 } }, {}, { limit: { rate: 9, period: 1 } }],
+    [
+      'keeps addresses that the document does not give',
+      {},
+      { service_logo_url: 'https://a.example/l', policy_url: 'https://a.example/p' },
+      {},
+    ],
+    [
+      'takes addresses from the document',
+      { service_logo_url: 'https://a.example/new' },
+      { service_logo_url: 'https://a.example/old' },
+      { service_logo_url: 'https://a.example/new' },
+    ],
+    ['takes name and address from the document', {}, { service_name: 'By hand', service_url: 'https://other.example' }, stated],
+    ['takes the description from the document', {}, { description: 'By hand' }, { description: 'All things' }],
+    ['keeps a description if the document has none', { description: 'Things' }, { description: 'By hand' }, { description: 'By hand' }],
+    [
+      'writes the name where the import has written it before',
+      { description: 'Things' },
+      { service_name: 'Old name', description: 'Old name' },
+      { service_name: 'Things', description: 'Things' },
+    ],
+    [
+      'keeps header fields one by one, in whatever case they are written',
+      { headers: { 'Api-Version': '2' } },
+      { headers: { 'api-version': '1', 'X-Own': 'a' } },
+      { headers: { 'X-Own': 'a', 'Api-Version': '2' } },
+    ],
+  ])('%s', (_, more, standing, expected) => {
+    const before = { ...stated, ...standing };
+    expect(combineService({ ...stated, ...more }, before)).toEqual({ ...before, ...expected });
+  });
+
+  test('has as open header fields those that the document does not state', () => {
+    expect(openHeaders({ ...stated, headers: { a: '1' } }, { headers: { A: '0', B: '2' } })).toEqual({ B: '2' });
+    expect(openHeaders(stated, undefined)).toEqual({});
+  });
+});
+
+describe('an intent that is imported again', () => {
+  const stated: IntentInput = {
+    intent_uid: 'things.example:get:v1',
+    intent_name: 'Get a thing',
+    description: 'One of them',
+    endpoint: { method: 'GET', url: 'https://things.example/{id}', content_type: 'application/json' },
+    input_parameters: [{ name: 'id', type: 'string', required: true }],
+    output_parameters: [],
+  };
+
+  test.each<[string, stated: Partial<IntentInput>, standing: Partial<IntentInput>, expected: Partial<IntentInput>]>([
+    ['keeps what people decide', {}, { fields: ['/a'], strict: true, draft: true }, {}],
+    ['keeps what they decide although the document says it', { fields: ['/b'], strict: false }, { fields: ['/a'], strict: true }, {}],
+    ['takes over what the document alone says', { fields: ['/b'] }, {}, { fields: ['/b'] }],
+    ['is no draft again once it is published', { draft: true }, {}, {}],
+    ['stays deprecated', {}, { deprecated: true }, {}],
+    ['is what the document says about deprecation', { deprecated: false }, { deprecated: true }, { deprecated: false }],
+    ['keeps tags and category that the document does not give', {}, { tags: ['own'], category: 'c' }, {}],
+    ['takes tags from the document', { tags: ['new'] }, { tags: ['own'] }, { tags: ['new'] }],
+    [
+      'takes name, description, endpoint and parameters as wholes',
+      {},
+      {
+        intent_name: 'By hand',
+        description: 'By hand',
+        endpoint: { ...stated.endpoint, body: null },
+        input_parameters: [{ name: 'id', type: 'string', required: true, maxLength: 3 }],
+      },
+      stated,
+    ],
+  ])('%s', (_, more, standing, expected) => {
+    const before = { ...stated, ...standing };
+    expect(combineIntent({ ...stated, ...more }, before)).toEqual({ ...before, ...expected });
+  });
+});

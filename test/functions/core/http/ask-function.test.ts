@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
+import * as z from 'zod';
+import { startInvocations } from '../../../../bin/local/invocations.ts';
+import { ApiError } from '../../../../functions/core/api-error.ts';
+import { askFunction } from '../../../../functions/core/http/ask-function.ts';
+import { innerRequest } from '../../../../functions/core/http/inner-request.ts';
+import { ok } from '../../../../functions/core/http/response.ts';
+import { type Action, serve } from '../../../../functions/core/http/serve.ts';
+import { invoke, refusalOf } from '../../../support/invoke.ts';
+
+const refusal = new ApiError('TOO_MANY_REQUESTS', 'Later.', {
+  details: { reason: 'busy' },
+  headers: { 'Retry-After': '7', 'X-Request-Id': 'of another' },
+});
+
+/** What the functions of this Lambda do, by their names. */
+const functions: Record<string, Action> = {
+  read: async (request) =>
+    ok({ method: request.method, query: request.query(z.object({ query: z.string() })), id: request.requestId, at: request.baseUrl }),
+  write: async (request) => ok({ body: request.json(), proof: request.header('dpop'), pat: request.header('authorization') }),
+  refuse: () => Promise.reject(refusal),
+  slow: () => new Promise(() => {}),
+};
+
+const started = await startInvocations(async (name, event) => {
+  const action = functions[name];
+  if (!action) throw new Error('no such function');
+  const context = { getRemainingTimeInMillis: () => 1_000 } as Context;
+  return JSON.stringify(await serve(action, { protocol: 'proto' })(event as APIGatewayProxyEvent, context));
+});
+beforeAll(() => {
+  process.env.AWS_ENDPOINT_URL_LAMBDA = started.endpoint;
+});
+afterAll(async () => {
+  delete process.env.AWS_ENDPOINT_URL_LAMBDA;
+  await started.stop();
+});
+
+const ask = (name: string, timeoutMs = 5_000): Action => askFunction(name, { path: '/asked', timeoutMs });
+
+const post = { method: 'POST', path: '/mcp', body: '{"a":[1]}' };
+const headers = { 'Content-Type': 'application/json', DPoP: 'a.b.c', Authorization: 'Bearer secret' };
+
+test('a GET is asked with its query, under the same request id, at the same address', async () => {
+  const reading: Action = (request) => ask('read')(innerRequest(request, { method: 'GET', query: { query: 'größe & more' } }));
+  expect((await invoke(reading, { path: '/here' })).body).toEqual({
+    method: 'GET',
+    query: { query: 'größe & more' },
+    id: 'request-1',
+    at: 'https://api.example/test',
+  });
+});
+
+test('a POST is asked with its body and its proof, and without its PAT', async () => {
+  expect((await invoke(ask('write'), { ...post, headers })).body).toEqual({ body: { a: [1] }, proof: 'a.b.c' });
+});
+
+test('a refusal is passed on with what it tells the caller to do', async () => {
+  const answer = await invoke(ask('refuse'), { ...post, headers });
+  expect(refusalOf(answer)).toEqual({ status: 429, code: 'TOO_MANY_REQUESTS', message: 'Later.', details: { reason: 'busy' } });
+  expect(answer.headers).toMatchObject({ 'Retry-After': '7', 'X-Request-Id': 'request-1' });
+});
+
+test.each<[string, () => Action]>([
+  ['fails', () => ask('nobody')],
+  ['is late', () => ask('slow', 50)],
+  ['cannot be named', () => ask('no/name')],
+  [
+    'is nowhere',
+    () => {
+      process.env.AWS_ENDPOINT_URL_LAMBDA = 'http://127.0.0.1:9';
+      return ask('read');
+    },
+  ],
+])('if the function %s, that is no fault of the caller', async (_, open) => {
+  const answer = await invoke(open(), { ...post, headers });
+  expect(refusalOf(answer)).toEqual({
+    status: 503,
+    code: 'SERVICE_UNAVAILABLE',
+    message: 'Another part of the gate cannot be reached. Try again after Retry-After.',
+    details: {},
+  });
+  expect(answer.headers).toMatchObject({ 'Retry-After': '1' });
+});
