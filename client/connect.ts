@@ -141,13 +141,15 @@ const maxReplacements = 2;
  * @throws TypeError if an option makes no sense
  */
 export async function connect(url: string, options: ConnectOptions): Promise<IntentGate> {
-  const { agentId, onPolicy, dpop = false, agreementStore: store, parse = parseJson } = options;
+  // only answers of intents are read as the caller wants
+  const { parse = parseJson, ...others } = options;
+  const { agentId, onPolicy, dpop = false, agreementStore: store } = others;
   const base = readAddress(url);
   const publicUrl = options.publicUrl === undefined ? base : readAddress(options.publicUrl);
   if (typeof agentId !== 'string' || agentId === '') throw new TypeError('connect needs an agentId');
   if (typeof onPolicy !== 'function') throw new TypeError('connect needs onPolicy, a function that decides whether a policy is accepted');
   const key = options.key ?? (await obtainKey(agentId, options.keyStore));
-  const http = openHttp({ ...options, url: base });
+  const http = openHttp({ ...others, url: base });
   const pats = openPats({ http, key, agentId, publicUrl, onPolicy, usesProofs: dpop, store });
 
   async function authorize({ text: pat }: Pat): Promise<Record<string, string>> {
