@@ -101,5 +101,5 @@ export function useRead<T>(path: string | undefined, query: Record<string, strin
     () => (isWaiting ? session.subscribe(() => accessToken() !== undefined && setRound((before) => before + 1)) : undefined),
     [isWaiting],
   );
-  return { answer: state.answer, error: state.error, isLoading: state.isLoading, reload: () => setRound(round + 1) };
+  return { answer: state.answer, error: state.error, isLoading: state.isLoading, reload: () => setRound((before) => before + 1) };
 }
