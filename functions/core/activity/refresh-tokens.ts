@@ -14,7 +14,7 @@ export interface RefreshGrant {
   generation: string;
 }
 
-/** Of a family that was prevented, there is no more than the time. */
+/** Of a family that was prevented, the table has no more than the time: no token's digest equals the one that is missing. */
 interface FamilyItem extends Item {
   grant: RefreshGrant;
   /** digest of the secret of the one token that counts */

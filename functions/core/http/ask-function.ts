@@ -20,7 +20,7 @@ const passedOn = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'WWW-Authentic
 const proxyResult = z.object({ statusCode: z.number(), headers: z.record(z.string(), z.string()), body: z.string() });
 
 /**
- * Makes an action that asks another function of this gate, for what this one may or can not do itself. It gets the same request id, so that the
+ * Makes an action that asks another function of this gate, for what this one cannot do itself or may not. It gets the same request id, so that the
  * access log has the address of whoever asked. It is asked once: a signed document may be used up by the first attempt. Lambda's own client would
  * make small functions a fifth larger.
  * @returns an action that throws the endpoint's own refusal, or ApiError SERVICE_UNAVAILABLE if it does not answer

@@ -12,7 +12,7 @@ export interface Run<Admitted> {
   keyed: KeyedRequest | undefined;
   /** the refusal of a new call, if that can be told before anything is done for it */
   findRefusal(): Promise<ApiError | undefined>;
-  /** makes sure that the request itself is not one that was sent before; called before anything is written or answered */
+  /** makes sure that the request itself is not one that was sent before; called before anything is written or answered, and perhaps twice, which counts once */
   useProof(): Promise<void>;
   /** counts what is answered from records, and refuses more of it; keys that have a record are remembered, so that it is not read in vain again */
   replays: { findRefusal(): ApiError | undefined; hasSeen(): boolean; see(): void; count(): void };

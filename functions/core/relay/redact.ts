@@ -38,7 +38,7 @@ const toBytes = (text: string): string => Buffer.from(text).toString('latin1');
 const fromBytes = (bytes: string): string => Buffer.from(bytes, 'latin1').toString();
 
 /**
- * Warnings about values that are too short to be hidden: of an Authorization field, what follows the scheme, and of Basic the password, or the
+ * Warnings about values that are too short to be hidden: what follows the scheme, if a value begins with a known one, and of Basic the password, or the
  * name if that is all there is.
  */
 export const describeShort = (credential: Credential): string[] =>
