@@ -64,7 +64,7 @@ export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 
     async start(family: string, grant: RefreshGrant, nowMs: number, lifeSeconds: number): Promise<string> {
       const secret = newSecret();
       const item = { ...keyOf(family), grant, current: digestOf(secret), expires_at: secondsAfter(nowMs, lifeSeconds) };
-      await table.put(item, { ConditionExpression: 'attribute_not_exists(pk)' });
+      await table.put(item, { when: [['absent', 'pk']] });
       return `${family}.${secret}`;
     },
 
