@@ -22,6 +22,7 @@ Object.assign(process.env, {
   SIGN_IN_DOMAIN: 'https://pool.example',
   SIGN_IN_CLIENT_ID: 'test',
   HISTORY_DAYS: '400',
+  MAX_PER_NAMESPACE: '20000',
   EGRESS_PORTS: '443',
   CREDENTIAL_PREFIX: 'intent-gate/test/',
 });

@@ -160,7 +160,6 @@ describe('two ids in one request', () => {
   const deps = () => ({
     verifyAdmin: async () => someAdmin,
     agents: openAgents(store.table),
-    history: openHistory(store.table),
     findPolicy: openPolicy(loadPolicyTemplate()),
     limits: openRateLimiter(store.table),
     outwait: async () => {},

@@ -30,7 +30,7 @@ test('replaces the whole record: members that the body leaves out are gone', asy
   });
   savedIntent.parse(body);
   const found = await registry.intents.find(uid);
-  expect(found?.intent).toEqual({ ...input, kind: 'intent', service_id: service.service_id, rev: expect.any(String) });
+  expect(found?.intent).toEqual({ ...input, kind: 'intent', service_id: service.service_id, rev: expect.any(Number) });
   expect(found?.intent.rev).not.toBe(intent.rev);
   expect(headers).toMatchObject({ ETag: found && intentTag(found, 'details'), 'Cache-Control': 'no-store' });
 });

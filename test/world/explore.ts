@@ -297,8 +297,9 @@ class Play {
     if (variant === 'slow' || variant === 'late') this.#pending.push({ ...pending, isStraggling: true });
     if (variant === 'dropped' || variant === 'slow') return pending.reject(failure(variant));
     try {
-      this.#log.push({ caller, label: pending.label });
       const value = await pending.effect();
+      // a write whose conditions did not hold
+      if (value !== false && !Array.isArray(value)) this.#log.push({ caller, label: pending.label });
       if (variant === 'lost') pending.reject(failure(variant));
       else if (variant === 'again') this.#pending.push({ ...pending, isRepeated: true });
       else pending.resolve(value);

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { isBlocked, isRevoked, openAgents } from '../../functions/core/activity/agent.ts';
+import { isBlocked, isRevoked } from '../../functions/core/activity/agent.ts';
+import { openAgents } from '../../functions/core/activity/agents.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
+import { operator } from '../../functions/core/admin/admin.ts';
 import { ApiError } from '../../functions/core/api-error.ts';
 import { ok } from '../../functions/core/http/response.ts';
 import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
@@ -328,12 +330,12 @@ const stopped: Scenario = {
     return {
       callers: [
         async (caller) => {
-          await openAgents(caller.table).revoke('agent', Date.now());
+          await openAgents(caller.table).revoke(operator, { agentId: 'agent' });
           assert.ok(isRevoked((await standing(caller)).agent, { gen }), 'a PAT was accepted after its revocation');
           return 'revoked';
         },
         async (caller) => {
-          const agent = await openAgents(caller.table).block('agent', 'why', Date.now());
+          const agent = await openAgents(caller.table).block(operator, { agentId: 'agent' }, 'why');
           assert.ok(agent.block !== undefined);
           assert.ok(isBlocked(await standing(caller)), 'a PAT was accepted after the block');
           return 'blocked';
@@ -357,8 +359,8 @@ const stopped: Scenario = {
         if (!answerOf(blocked)) return;
         assert.ok(isBlocked(last));
         assert.ok(isBlocked(await openAgents(end).standingOf('another', 'key')), 'the key of a blocked agent goes by under another name');
-        const blockedAt = log.findIndex(({ caller, label }) => caller === 1 && label.startsWith('update AGENT#'));
-        const boundAt = log.findLastIndex(({ caller, label }) => caller === 2 && label.startsWith('update AGENT#'));
+        const blockedAt = log.findIndex(({ caller, label }) => caller === 1 && label.startsWith('transact'));
+        const boundAt = log.findLastIndex(({ caller, label }) => caller === 2 && /^(update AGENT#|transact)/.test(label));
         const isIssued = answerOf(issued) === 'issued';
         if (isIssued) assert.ok(boundAt < blockedAt, 'a PAT was issued to a blocked agent');
       },
