@@ -434,13 +434,13 @@ paths:
     });
     const { service_id: id } = created && bodyOf(created, 201);
     const intent = { description: 'Marked', input_parameters: [], output_parameters: [], endpoint: 'https://marked.example/one' };
-    for (const mark of ['draft', 'deprecated'])
-      await api?.asAdmin('POST', `/api/services/${id}/intents`, {
-        ...intent,
-        intent_uid: `marked.example:${mark}:v1`,
-        intent_name: `One ${mark}`,
-        [mark]: true,
-      });
+    const create = ['draft', 'deprecated'].map((mark) => ({
+      ...intent,
+      intent_uid: `marked.example:${mark}:v1`,
+      intent_name: `One ${mark}`,
+      [mark]: true,
+    }));
+    expect((await api?.asAdmin('POST', `/api/services/${id}/changes`, { create }))?.status).toBe(200);
     await go(`#/services/${id}`);
     for (const mark of ['draft', 'deprecated'])
       await page
@@ -449,6 +449,40 @@ paths:
         .locator('.badge')
         .getByText(mark, { exact: true })
         .waitFor();
+    await expectAccessible(page);
+  });
+
+  test('shows each entry of the log with its number, and folds one of several changes', async () => {
+    const uids = ['draft', 'deprecated'].map((mark) => `marked.example:${mark}:v1`);
+    const log = await api?.asAdmin('GET', `/api/changes?id=${uids[0]}`);
+    const { entries, head } = log && bodyOf(log);
+    await go(`#/history?id=${encodeURIComponent(uids[0] ?? '')}`);
+    const row = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: String(entries[0].seq), exact: true }) });
+    await row.getByRole('cell', { name: 'create intent (2)', exact: true }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+    expect(await row.getByRole('listitem').count()).toBe(0);
+    await row.getByText('2 records').click();
+    expect(await row.getByRole('listitem').allTextContents()).toEqual(uids.map((uid) => `create ${uid}`));
+    await page.getByText(`The newest entry is ${head.seq}, its digest ${head.digest}.`).waitFor();
+    await expectAccessible(page);
+  });
+
+  test('shows older entries page by page, and the newest of another choice', async () => {
+    await go('#/history?page_size=2');
+    await page.getByRole('rowheader').nth(1).waitFor();
+    const numbers = () => page.getByRole('rowheader').allTextContents();
+    const [newest = 0, second] = (await numbers()).map(Number);
+    expect(second).toBe(newest - 1);
+    await page.getByRole('link', { name: 'Older' }).click();
+    await page.getByRole('rowheader', { name: String(newest - 2), exact: true }).waitFor();
+    expect((await numbers()).map(Number)).toEqual([newest - 2, newest - 3]);
+    expect(page.url()).toContain(`before=${newest - 1}`);
+    await page.getByLabel('Kind').selectOption('intent');
+    await page.getByRole('rowheader', { name: String(newest), exact: true }).waitFor();
+    expect(page.url()).not.toContain('before');
+    await page.getByLabel('Record').fill('nothing of this name');
+    await page.getByLabel('Record').blur();
+    await page.getByText('No entry to show here.').waitFor();
     await expectAccessible(page);
   });
 

@@ -84,6 +84,59 @@ export const Scrolled = ({ label, children }: { label: string; children: Compone
   </section>
 );
 
+interface TableProps {
+  label: string;
+  heads?: readonly string[];
+  /** heads of the columns that hold numbers */
+  numbers?: readonly string[];
+  /** the first cell of each says what the row is about; a text is that of somebody else */
+  rows: readonly (readonly ComponentChildren[])[];
+}
+
+/** A table of which every row is about something. */
+export function Table({ label, heads = [], numbers = [], rows }: TableProps) {
+  const classOf = (at: number) => (numbers.includes(heads[at] ?? '') ? 'number' : undefined);
+  return (
+    <Scrolled label={label}>
+      <table>
+        {heads.length > 0 && (
+          <thead>
+            <tr>
+              {heads.map((head, at) => (
+                <th key={head} scope="col" class={classOf(at)}>
+                  {head}
+                </th>
+              ))}
+            </tr>
+          </thead>
+        )}
+        <tbody>
+          {rows.map(([first, ...cells], row) => (
+            <tr key={row}>
+              <th scope="row">{asShown(first)}</th>
+              {cells.map((cell, at) => (
+                <td key={at} class={classOf(at + 1)}>
+                  {asShown(cell)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scrolled>
+  );
+}
+
+const asShown = (cell: ComponentChildren): ComponentChildren => (typeof cell === 'string' ? <Shown text={cell} /> : cell);
+
+/** The way to what follows a page of a list, if anything does. */
+export const Following = ({ link, title }: { link: string | undefined; title: string }) =>
+  link === undefined ? null : (
+    <p>
+      <a href={link}>{title}</a>
+    </p>
+  );
+
 /** A time of the gate, in the reader's zone. */
 export const Time = ({ at }: { at: string | number }) => {
   const date = new Date(at);

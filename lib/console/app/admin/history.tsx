@@ -1,7 +1,7 @@
-import { changedKinds } from '../../../../schemas/changes.ts';
+import { changedKinds, type LogEntry } from '../../../../schemas/changes.ts';
 import { quote } from '../code-samples.ts';
 import { useRead } from '../gate.ts';
-import { Failure, Heading, Scrolled, Shown, Time } from '../parts.tsx';
+import { Failure, Following, Heading, Shown, Table, Time } from '../parts.tsx';
 import { go, linkTo } from '../route.ts';
 import type { ChangePage } from '../wire.ts';
 import { Command } from './record-form.tsx';
@@ -12,8 +12,9 @@ const filters = ['kind', 'id', 'actor'] as const;
 export function History({ query }: { query: URLSearchParams }) {
   const asked = Object.fromEntries(query);
   const { answer, error, reload } = useRead<ChangePage>('/api/changes', { page_size: '50', ...asked }, 'admin');
+  const { entries, head } = answer?.value ?? {};
   const show = (name: string, value: string) => {
-    const { after: _, ...others } = asked;
+    const { before: _, ...others } = asked;
     go(linkTo(['history'], { ...others, [name]: value }), { isReplacing: true });
   };
   const options = filters.flatMap((name) => (asked[name] ? [`--${name} ${quote(asked[name])}`] : []));
@@ -34,44 +35,51 @@ export function History({ query }: { query: URLSearchParams }) {
         <input id="id" type="text" value={asked.id ?? ''} onChange={({ currentTarget }) => show('id', currentTarget.value)} />
       </div>
       <Failure error={error} retry={reload} />
-      <Scrolled label="Changes">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              <th scope="col">Who</th>
-              <th scope="col">What</th>
-              <th scope="col">Record</th>
-              <th scope="col">Outcome</th>
-            </tr>
-          </thead>
-          <tbody>
-            {answer?.value.changes.map(({ rev, changed_at, actor, action, kind, id, outcome }) => (
-              <tr key={rev}>
-                <td>
-                  <Time at={changed_at} />
-                </td>
-                <td>
-                  <Shown text={actor.user_name ?? actor.client_id ?? actor.subject} />
-                </td>
-                <td>
-                  {action} {kind}
-                </td>
-                <td>
-                  <Shown text={id} />
-                </td>
-                <td>{outcome.replace('_', ' ')}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scrolled>
-      {answer?.next && (
-        <p>
-          <a href={linkTo(['history'], answer.next)}>Older</a>
-        </p>
-      )}
+      <p role="status" class="quiet">
+        {head && head.seq > 0 && (
+          <>
+            The newest entry is {head.seq}, its digest <code>{head.digest}</code>.
+          </>
+        )}
+        {entries?.length === 0 && ' No entry to show here.'}
+      </p>
+      <Table
+        label="Changes"
+        heads={['Entry', 'When', 'Who', 'What', 'Record']}
+        rows={(entries ?? []).map((entry) => [
+          entry.seq,
+          <Time at={entry.at} />,
+          entry.actor.user_name ?? entry.actor.client_id ?? entry.actor.subject,
+          countChanges(entry),
+          <Records key={entry.seq} entry={entry} />,
+        ])}
+      />
+      <Following link={answer?.next && linkTo(['history'], answer.next)} title="Older" />
       <Command text={['npx intent-gate changes', ...options].join(' ')} />
     </>
+  );
+}
+
+/** What was done, and how often if more than once: `create intent (28), delete intent`. */
+function countChanges({ changes }: LogEntry): string {
+  const groups = Map.groupBy(changes, ({ action, kind }) => `${action} ${kind}`);
+  return [...groups].map(([what, { length }]) => (length > 1 ? `${what} (${length})` : what)).join(', ');
+}
+
+/** What it was done to: one record, or several, which are shown when somebody asks for them. */
+function Records({ entry: { changes } }: { entry: LogEntry }) {
+  const [first] = changes;
+  if (first && changes.length === 1) return <Shown text={first.id} />;
+  return (
+    <details>
+      <summary>{changes.length} records</summary>
+      <ul>
+        {changes.map(({ action, kind, id }) => (
+          <li key={`${kind} ${id}`}>
+            {action} <Shown text={id} />
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
