@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-
+import { readRegistry } from '../bin/cli/registry/files.ts';
 import { parseSettings } from '../lib/settings.ts';
 import { copyTable } from './support/copy-table.ts';
 import { intentOf, serviceNamed } from './support/records.ts';
@@ -64,10 +64,12 @@ test('the commands that restore do what the guide says', async () => {
   const TABLE = registry.tableNames.registry;
   await copyTable(client, TABLE, 'restored');
   await registry.intents.remove(uid, () => true);
-  // Without --yes and without a terminal, each command shows what it would do. DynamoDB's own operations have been played above.
-  const standIns = `aws() { :; }\nnpm() { shift 3; "${process.execPath}" bin/run.js bin/restore.ts "$@"; }\n`;
+  // DynamoDB's own operations have been played above; of the command line, what it is told is shown.
+  const folder = mkdtempSync(join(tmpdir(), 'operations-'));
+  const restore = ['bin/run.js', 'bin/restore.ts'].map((file) => `"${resolve(file)}"`).join(' ');
+  const standIns = `aws() { :; }\nnpm() { shift 3; "${process.execPath}" ${restore} "$@"; }\nnpx() { echo "$@"; }\n`;
   const { AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = process.env;
-  const { stdout } = await runScript(standIns + script('npm run restore'), '.', {
+  const { stdout } = await runScript(standIns + script('npm run restore'), folder, {
     AWS_REGION,
     AWS_ACCESS_KEY_ID,
     AWS_SECRET_ACCESS_KEY,
@@ -75,9 +77,13 @@ test('the commands that restore do what the guide says', async () => {
     TABLE,
     SERVICE,
   });
+  const [, , file = ''] = /^intent-gate apply (--dry-run )?(\S+)$/m.exec(stdout) ?? [];
+  const restored = await readRegistry(join(folder, file));
+  rmSync(folder, { recursive: true });
   client.destroy();
   await registry.stop();
-  expect(stdout.match(/is put back over its deletion/g)).toHaveLength(3);
+  expect(stdout).toBe(`intent-gate apply --dry-run ${file}\nintent-gate apply ${file}\n`);
+  expect(restored).toMatchObject([{ service: serviceNamed('World'), intents: [{ intent_uid: uid }] }]);
 }, 60_000);
 
 test('the settings that take over what a deleted stack left are accepted', () => {

@@ -8,7 +8,6 @@ import {
   InitiateAuthCommand,
   RespondToAuthChallengeCommand,
 } from '@aws-sdk/client-cognito-identity-provider';
-import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { KMSClient, PutKeyPolicyCommand } from '@aws-sdk/client-kms';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, type JSONWebKeySet } from 'jose';
@@ -25,7 +24,6 @@ import { type Exchange, type ExchangeOptions, openHttp } from '../../client/http
 import { obtainNamedKey } from '../../client/keys.ts';
 import type { Signer } from '../../client/pats.ts';
 import { addressIn, fetchPolicy } from '../../client/policy.ts';
-import { keys } from '../../functions/core/table/keys.ts';
 import { backgroundFunctions, endpointsWith } from '../../lib/endpoints.ts';
 import type { Settings } from '../../lib/settings.ts';
 import { account, credentials, type Emulator, installEmulator, region, startEmulator } from './emulator.ts';
@@ -383,17 +381,14 @@ describe('a deployment', () => {
   });
 
   test('has a deleted service back from a copy of its table', async () => {
-    const dynamo = new DynamoDBClient({ endpoint: gateway.url, region, credentials });
-    // The tool waits until a deletion is a minute old.
-    const update = { UpdateExpression: 'SET deleted_at = :then', ExpressionAttributeValues: { ':then': { N: '1' } } };
-    const { pk, sk } = keys.service(serviceId);
-    await dynamo.send(new UpdateItemCommand({ TableName: outputs.RegistryTable, Key: { pk: { S: pk }, sk: { S: sk } }, ...update }));
-    const command = commandOf('Restoring', 'npm run restore -- --from restored --to $TABLE --service', { $SERVICE: serviceId });
-    const { done, steps } = JSON.parse(await follow(`${command.replace('npm run', 'npm run --silent')} --json --yes`));
-    expect(done).toEqual({ done: { create: steps.length - 2, replace: 0, 'put back': 2, remove: 0 }, failed: [] });
+    const file = join(folder, 'registry.yaml');
+    await follow(commandOf('Restoring', 'npm run restore -- --from', { $SERVICE: serviceId, 'registry.yaml': file }));
+    const apply = `${commandOf('Restoring', 'npx intent-gate apply registry', { 'registry.yaml': file })} --json --url ${api()}`;
+    const [{ applied }] = JSON.parse(await follow(`INTENT_GATE_TOKEN=${adminToken} ${apply}`));
+    serviceId = applied.service_id;
     expect(await call('GET', `${api()}/api/services/${serviceId}`)).toMatchObject({ status: 200 });
     const { body } = await call('GET', `${api()}/api/services/${serviceId}/intents?page_size=1`);
-    expect(body).toMatchObject({ pagination: { total_results: steps.length - 1 } });
+    expect(body).toMatchObject({ pagination: { total_results: applied.created } });
     const found = await call('GET', `${api()}/api/intents/search?query=currency+of+a+country`);
     expect(JSON.stringify(found.body)).toContain('world.example:get-currency:v1');
     expect(await getCountry(pat)).toMatchObject({ status: 200, body: { name: 'Switzerland' } });

@@ -370,13 +370,6 @@ export const plantedBugs: PlantedBug[] = [
     caughtBy: 'search beside a service that is deleted',
   },
   {
-    name: 'a service that is put back brings its intents with it',
-    file: `${core}/search/sqlite/index-sync.ts`,
-    line: '    index.apply([], deleted);',
-    becomes: '',
-    caughtBy: 'search beside a service that is deleted and put back',
-  },
-  {
     name: 'another kind of token is a PAT',
     file: 'functions/core/pat/token.ts',
     line: "encode({ alg: 'ES256', typ: patType, kid })",

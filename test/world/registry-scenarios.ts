@@ -241,33 +241,6 @@ const moved: Scenario = {
   },
 };
 
-const putBack = (name: string, isLeft: boolean): Scenario => ({
-  name,
-  promise: 'I2, I3: a service is put back once, without what its deletion has left',
-  budget: { faults: 1 },
-  prepare: async (table) => {
-    const services = openServices(table);
-    const { service_id: id } = await services.create(serviceNamed('Service'));
-    await openIntents(table).create(id, intentOf(uid));
-    await services.remove(id, always, isLeft ? 0 : undefined);
-    return {
-      callers: ['Left', 'Right'].map(
-        (one) =>
-          async ({ table: own }: Caller) =>
-            (await openServices(own).putBack(id, serviceNamed(one)))?.service_name,
-      ),
-      check: async (end) => {
-        requireRefusals(end);
-        await requireConsistent(end.table);
-        const service = await openServices(end.table).find(id);
-        for (const one of valuesOf(end.outcomes).filter((value) => value !== undefined))
-          assert.equal(service?.service_name, one, 'a service was acknowledged and is not there');
-        assert.equal(await found(end.table), undefined, 'an intent of the deleted service is there again');
-      },
-    };
-  },
-});
-
 export const registryScenarios: Scenario[] = [
   overwritten,
   bulk,
@@ -356,6 +329,4 @@ export const registryScenarios: Scenario[] = [
     callers: [describe('one'), describe('two')],
     budget: { stragglers: 1 },
   }),
-  putBack('two put a service back', false),
-  putBack('two put back a service whose intents are still there', true),
 ];

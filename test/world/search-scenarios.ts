@@ -92,11 +92,6 @@ const removeService: Write = async (table, serviceId) => {
   await openServices(table).remove(serviceId, always);
   return [uid, undefined];
 };
-const putBack: Write = async (table, serviceId) => {
-  await removeService(table, serviceId);
-  await openServices(table).putBack(serviceId, serviceNamed('Service'));
-  return [uid, undefined];
-};
 
 /**
  * Writers beside a reader that follows the log.
@@ -149,7 +144,6 @@ export const searchScenarios: Scenario[] = [
   followed('search beside a rename', [rename], { faults: 1 }),
   followed('search beside a change of an intent', [change], { faults: 1 }),
   followed('search beside a service that is deleted', [removeService], {}),
-  followed('search beside a service that is deleted and put back', [putBack], {}),
   followed('search of a new index beside a rename', [rename], {}, true),
   followed('search of a new index beside a change of an intent', [change], {}, true),
 ];

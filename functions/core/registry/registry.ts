@@ -2,7 +2,7 @@ import { type Key, keys, partitions } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { openChangeLog } from './change-log.ts';
 import { type IntentItem, toIntentRecord } from './intent-item.ts';
-import { listOf, pages } from './lists.ts';
+import { pages } from './lists.ts';
 import type { RecordName, RegistryRecord } from './records.ts';
 import { type ServiceItem, toServiceRecord } from './services.ts';
 
@@ -28,16 +28,13 @@ export interface RegistryPart {
   cursor: string;
 }
 
-/**
- * The registry as search follows it: its log, what stands now, and all of it.
- * @param isWithDrafts - reads drafts as well, which to a search are not there; a reading of all of it cannot be continued then
- */
-export function openRegistry(table: Table, isWithDrafts = false) {
+/** The registry as search follows it: its log, what stands now, and all of it. Drafts are not there. */
+export function openRegistry(table: Table) {
   const changeLog = openChangeLog(table);
 
   const show = (item: Item | undefined): RegistryRecord | undefined => {
     const record = item && toRecord(item);
-    return record?.kind === 'intent' && record.draft && !isWithDrafts ? undefined : record;
+    return record?.kind === 'intent' && record.draft ? undefined : record;
   };
 
   /** The ids of services, in the order of their names, from one on. */
@@ -63,10 +60,6 @@ export function openRegistry(table: Table, isWithDrafts = false) {
       yield { key: keys.service(serviceId), at: { name } };
       for (let page = first; !page.done; page = await walk.next()) {
         for (const { intent_uid: uid } of page.value) yield { key: keys.intent(uid), at: { name, uid } };
-      }
-      if (!isWithDrafts) continue;
-      for await (const drafts of pages(table, listOf(serviceId, true))) {
-        for (const { intent_uid: uid } of drafts) yield { key: keys.intent(uid), at: { name, uid } };
       }
     }
   }

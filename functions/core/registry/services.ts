@@ -89,17 +89,12 @@ export function openServices(
       });
     }
 
-    /** @returns undefined if a service has the id */
-    async function register(serviceId: string, input: ServiceInput): Promise<ServiceRecord | undefined> {
+    async function create(input: ServiceInput): Promise<ServiceRecord> {
       const { namespace } = input;
       requireNamespace(by, namespace);
-      return changeLog.change<ServiceRecord | undefined>(by, async (read) => {
-        const [standing, name, counted] = await read<Item>([
-          keys.service(serviceId),
-          keys.serviceName(input.service_name),
-          ...namespaceKeys(namespace),
-        ]);
-        if (standing) return nothing(undefined);
+      const serviceId = newUlid();
+      return changeLog.change<ServiceRecord>(by, async (read) => {
+        const [name, counted] = await read<Item>([keys.serviceName(input.service_name), ...namespaceKeys(namespace)]);
         if (name) throw nameTaken(String(name.service_id));
         const toRecord = (rev: number): ServiceRecord =>
           without({ kind: 'service' as const, service_id: serviceId, ...input, rev, intents: 0, drafts: 0 });
@@ -135,18 +130,7 @@ export function openServices(
 
     return {
       /** @throws ApiError CONFLICT if the name is taken or the namespace is full, FORBIDDEN if the namespace is not the admin's */
-      create: async (input: ServiceInput): Promise<ServiceRecord> => (await register(newUlid(), input)) as ServiceRecord,
-
-      /**
-       * Puts a service back under the id that it had, without intents: what its deletion left behind is removed first.
-       * @returns undefined if the service is there
-       * @throws ApiError CONFLICT if the name is taken
-       */
-      async putBack(serviceId: string, input: ServiceInput): Promise<ServiceRecord | undefined> {
-        if (await find(serviceId)) return undefined;
-        await removeLeftovers(table, serviceId);
-        return register(serviceId, input);
-      },
+      create,
 
       /**
        * Replaces a service.

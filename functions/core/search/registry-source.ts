@@ -15,7 +15,7 @@ const pageSize = 500;
 /** What some entries of the log have changed, each record once. */
 export interface LogPage {
   entries: LogEntry[];
-  /** services that were deleted, perhaps put back since: none of the intents that they had before is there any more */
+  /** services that were deleted */
   deleted: RecordName[];
   /** services before intents */
   names: RecordName[];

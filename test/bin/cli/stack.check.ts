@@ -1,22 +1,15 @@
-import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { openApi } from '../../../bin/cli/api.ts';
 import { applyChanges } from '../../../bin/cli/registry/apply.ts';
 import { compareService } from '../../../bin/cli/registry/compare.ts';
-import { region } from '../../../bin/local/json-service.ts';
-import { localCredentials } from '../../../bin/local/parts.ts';
 import { startStack } from '../../../bin/local/stack.ts';
-import { variables } from '../../../functions/core/environment.ts';
-import { copyTable } from '../../support/copy-table.ts';
 import { type CommandLine, type Outcome, openCommandLine } from './command-line.ts';
 
 const stack = await startStack({ port: 0, quiet: true });
@@ -1218,34 +1211,3 @@ describe('everything else', () => {
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'NOT_FOUND', details: { reference: 'PROTO-RES-001' } } });
   });
 });
-
-test('what "npm run restore" puts back is shown, listed and found by this very gate', async () => {
-  const uid = 'world.example:get-country:v1';
-  const table = stack.definitionOf('get-intent').environment[variables.registryTable] ?? '';
-  const client = new DynamoDBClient({ endpoint: stack.dynamodb_endpoint, region, credentials: localCredentials() });
-  await copyTable(client, table, 'restored');
-  client.destroy();
-  const { service_id: serviceId } = await succeedJson('intents', 'show', uid);
-  const total = async () => {
-    const answer = await fetch(`${stack.base_url}/api/services/${serviceId}/intents`);
-    return ((await answer.json()) as { pagination: { total_results: number } }).pagination.total_results;
-  };
-  const before = await total();
-  await succeed('intents', 'delete', uid, '--yes');
-  const found = () => succeed('intents', 'list', 'country', '--namespace', 'world.example', '--limit', '100');
-  expect(await found()).not.toContain(uid);
-
-  const { accessKeyId, secretAccessKey } = localCredentials();
-  const environment = {
-    AWS_REGION: region,
-    AWS_ACCESS_KEY_ID: accessKeyId,
-    AWS_SECRET_ACCESS_KEY: secretAccessKey,
-    AWS_ENDPOINT_URL_DYNAMODB: stack.dynamodb_endpoint,
-  };
-  const program = ['bin/run.js', 'bin/restore.ts', '--from', 'restored', '--to', table, '--intent', uid, '--yes'];
-  const { stdout } = await promisify(execFile)(process.execPath, program, { env: environment });
-  expect(stdout).toContain('1 put back');
-  expect(await succeedJson('intents', 'show', uid)).toMatchObject({ intent_uid: uid, service_id: serviceId });
-  expect(await found()).toContain(uid);
-  expect(await total()).toBe(before);
-}, 60_000);

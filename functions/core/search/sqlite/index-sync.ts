@@ -37,8 +37,7 @@ export async function applyNow(
  */
 export async function catchUp(source: Pick<RegistrySource, 'entriesAfter' | 'readRecords'>, following: FollowingIndex): Promise<void> {
   const { index, head } = following;
-  for await (const { deleted, names, seen } of followLog(source, following.seen, head)) {
-    index.apply([], deleted);
+  for await (const { names, seen } of followLog(source, following.seen, head)) {
     await applyNow(source, index, names);
     following.seen = seen;
     if (head && seen.seq >= head.seq) following.head = undefined;

@@ -156,16 +156,6 @@ describe('remove', () => {
   });
 });
 
-test('a service that is put back has none of the intents that it had', async () => {
-  const service = await services.create(serviceNamed('Back again'));
-  const { service_id } = service;
-  await intents.create(service_id, intentOf('back.example:intent:v1'));
-  await services.remove(service_id, anyRevision, Date.now());
-  await expect(services.putBack(service_id, serviceNamed('Back again'))).resolves.toMatchObject({ service_id, intents: 0 });
-  await expect(intents.find('back.example:intent:v1')).resolves.toBeUndefined();
-  await expect(services.putBack(service_id, serviceNamed('Back twice'))).resolves.toBeUndefined();
-});
-
 describe('a namespace', () => {
   const inSmall = (name: string) => ({ ...serviceNamed(name), namespace: 'small.example' });
   const isFull = (what: string) =>

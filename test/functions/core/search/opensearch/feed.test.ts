@@ -79,13 +79,6 @@ describe('the intents of a deleted service go', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['with it', () => services().remove(serviceId, always)],
     ['though they were left behind', () => services().remove(serviceId, always, 0)],
-    [
-      'though it was put back',
-      async () => {
-        await services().remove(serviceId, always);
-        await services().putBack(serviceId, serviceNamed('Back'));
-      },
-    ],
   ])('%s, even if searches find them only later', async (_, remove) => {
     const feed = openFeed(parts);
     await feed();

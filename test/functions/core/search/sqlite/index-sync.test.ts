@@ -62,7 +62,7 @@ describe('an index that follows the log', () => {
         intent: fc.nat(2),
       }),
       fc.record({
-        action: fc.constantFrom('rename' as const, 'delete' as const, 'leave' as const, 'put back' as const),
+        action: fc.constantFrom('rename' as const, 'delete' as const, 'leave' as const),
         service: fc.nat(1),
         intent: fc.nat(2),
       }),
@@ -93,7 +93,6 @@ describe('an index that follows the log', () => {
             delete: () => services.remove(id, always),
             // as by a request whose time is up: its intents are left behind
             leave: () => services.remove(id, always, 0),
-            'put back': () => services.putBack(id, named),
             search: requireSame,
           }[action];
           await run().catch((error) => expect(error).toMatchObject({ code: 'CONFLICT' }));
@@ -111,19 +110,13 @@ describe('an index that follows the log', () => {
   const remove = ({ services, serviceId }: Registry) => services.remove(serviceId, always);
   /** leaves the intents behind, as a request whose time is up does */
   const leave = ({ services, serviceId }: Registry) => services.remove(serviceId, always, 0);
-  const putBack = ({ services, serviceId }: Registry) => services.putBack(serviceId, serviceNamed('Back'));
-  const putIntent = ({ intents, serviceId }: Registry) => intents.create(serviceId, put);
   const putElsewhere = async ({ services, intents }: Registry) =>
     intents.create((await services.create(serviceNamed('Other'))).service_id, put);
   test.each<[string, ((registry: Registry) => Promise<unknown>)[], string[]]>([
     ['goes with its service', [remove], []],
     ['goes with its service at once, though it is removed later', [leave], []],
-    ['stays away if its service is put back', [remove, putBack], []],
-    ['stays away if its service is put back over what was left', [leave, putBack], []],
-    ['is found again if it is put back, too', [leave, putBack, putIntent], [`${uidOf(1)} of Back: Put`]],
-    ['goes a second time', [leave, putBack, putIntent, leave, putBack], []],
     ['is found in another service that has taken its uid', [leave, putElsewhere], [`${uidOf(1)} of Other: Put`]],
-    ['stays there if the first service is put back', [leave, putElsewhere, putBack], [`${uidOf(1)} of Other: Put`]],
+    ['stays there when the rest of the first service is removed', [leave, putElsewhere, remove], [`${uidOf(1)} of Other: Put`]],
   ])('an intent %s', async (_, steps, found) => {
     for (const isSearchedBetween of [false, true]) {
       const registry = await startRegistry(2);

@@ -1,0 +1,175 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readRegistry } from '../../bin/cli/registry/files.ts';
+import { region } from '../../bin/local/json-service.ts';
+import { localCredentials } from '../../bin/local/parts.ts';
+import { startStack } from '../../bin/local/stack.ts';
+import { variables } from '../../functions/core/environment.ts';
+import { digestIntent } from '../../schemas/intent-digest.ts';
+import { copyTable, createTable } from '../support/copy-table.ts';
+import { type CommandLine, type Outcome, openCommandLine } from './cli/command-line.ts';
+
+const stack = await startStack({ port: 0, quiet: true });
+const client = new DynamoDBClient({ endpoint: stack.dynamodb_endpoint, region, credentials: localCredentials() });
+const { [variables.registryTable]: registryTable = '', [variables.activityTable]: activityTable = '' } =
+  stack.definitionOf('execute-intent').environment;
+const beforeTheLog = fileURLToPath(new URL('cli/registry/exports/before-the-log.yaml', import.meta.url));
+let folder: string;
+let run: CommandLine['run'];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'restore-'));
+  await mkdir(join(folder, '.local'));
+  await writeFile(join(folder, '.local', 'stack.json'), JSON.stringify(stack));
+  ({ run } = await openCommandLine(folder));
+  expect((await run(['login', '--local'])).code).toBe(0);
+}, 60_000);
+afterAll(async () => {
+  client.destroy();
+  await stack.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function succeed(...words: string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(words);
+  if (code !== 0) throw new Error(`${words.join(' ')} ended with ${code}: ${stderr}${stdout}`);
+  return stdout;
+}
+const succeedJson = async (...words: string[]) => JSON.parse(await succeed(...words, '--json'));
+const names = ['Lighthouse "Großer Vogelsand"', 'Tide tables'];
+const exported = () => succeed('export', ...names.flatMap((name) => ['--service', name]));
+
+function restore(words: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+  const { accessKeyId, secretAccessKey } = localCredentials();
+  const env = {
+    AWS_REGION: region,
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    AWS_ENDPOINT_URL_DYNAMODB: stack.dynamodb_endpoint,
+    ...environment,
+  };
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, ['bin/run.js', 'bin/restore.ts', ...words], { env }, (_, stdout, stderr) =>
+      resolve({ code: child.exitCode, stdout, stderr }),
+    );
+  });
+}
+
+test('what a gate from before the log exported is applied as it was, to the digest of each intent', async () => {
+  await succeed('apply', beforeTheLog);
+  expect(await exported()).toBe(await readFile(beforeTheLog, 'utf8'));
+  const intents = (await readRegistry(beforeTheLog)).flatMap((service) => service.intents);
+  expect(intents).toHaveLength(5);
+  for (const intent of intents) {
+    const { digest } = await succeedJson('intents', 'show', intent.intent_uid);
+    expect([intent.intent_uid, digest]).toEqual([intent.intent_uid, digestIntent(intent)]);
+  }
+  expect((await run(['diff', beforeTheLog])).code).toBe(0);
+  expect(await succeed('apply', beforeTheLog)).toBe(names.map((name) => `${name}: 0 created, 0 changed, 0 removed\n`).join(''));
+}, 60_000);
+
+describe('a copy of the table', () => {
+  const uid = 'tides.example:get-tide:v1';
+  let before: string;
+
+  beforeAll(async () => {
+    await succeed('apply', beforeTheLog);
+    before = await exported();
+    const [service, other] = await readRegistry(beforeTheLog);
+    const intents = Array.from({ length: 104 }, (_, at) => ({
+      ...other?.intents[0],
+      intent_uid: `many.example:number-${at}:v1`,
+      ...(at % 4 === 0 && { draft: true }),
+    }));
+    const many = { ...other?.service, service_name: 'Many', limit: service?.service.limit, intents };
+    await writeFile(join(folder, 'many.json'), JSON.stringify({ registry: 1, services: [many] }));
+    await succeed('apply', join(folder, 'many.json'));
+    await copyTable(client, registryTable, 'restored');
+  }, 60_000);
+
+  test('gives the file that an export would have given', async () => {
+    const everything = await restore(['--from', 'restored', '--all']);
+    expect(everything).toEqual({ code: 0, stdout: await succeed('export'), stderr: '' });
+    expect((await restore(['--from', 'restored', '--service', names[1] ?? ''])).stdout).toBe(
+      await succeed('export', '--service', names[1] ?? ''),
+    );
+    const file = join(folder, 'all.json');
+    expect(await restore(['--from', 'restored', '--all', '-o', file])).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await readFile(file, 'utf8')).toBe(await succeed('export', '--json'));
+  }, 60_000);
+
+  test('has an intent that was deleted, and not the others of its service', async () => {
+    await succeed('intents', 'delete', uid, '--yes');
+    const file = join(folder, 'intent.yaml');
+    expect((await restore(['--from', 'restored', '--intent', uid, '-o', file])).code).toBe(0);
+    expect((await readRegistry(file)).map(({ intents }) => intents.map(({ intent_uid }) => intent_uid))).toEqual([[uid]]);
+    expect(await succeed('apply', file)).toContain('Tide tables: 1 created, 0 changed, 0 removed\n');
+    expect(await exported()).toBe(before);
+  }, 60_000);
+
+  test('has a service that was deleted, which apply registers with another id, and a service that was changed since', async () => {
+    const { service_id: serviceId } = await succeedJson('intents', 'show', uid);
+    await succeed('services', 'delete', serviceId, '--yes');
+    await succeed('intents', 'delete', 'lighthouse.example:get-light:v2', '--yes');
+    await succeed('services', 'update', names[0] ?? '', '--name', 'Renamed');
+    const file = join(folder, 'all.yaml');
+    expect((await restore(['--from', 'restored', '--all', '-o', file])).code).toBe(0);
+    const [created, renamed] = (await succeedJson('apply', file))
+      .filter(({ service_name }: { service_name: string }) => names.includes(service_name))
+      .reverse();
+    expect(created.applied).toMatchObject({ created: 2, updated: 0, failed: [] });
+    expect(created.applied.service_id).not.toBe(serviceId);
+    expect(renamed.applied).toMatchObject({ created: 1, service_changed: ['service_name'], failed: [] });
+    expect(await exported()).toBe(before);
+    expect(await succeed('intents', 'list', 'height', 'of', 'the', 'tide', '--namespace', 'tides.example')).toContain(uid);
+  }, 60_000);
+
+  const options = ['--intent', '--service', '--all'];
+  test.each<[string, string[], number, string]>([
+    ['nothing chosen', ['--from', 'restored'], 3, 'What is to be restored? Give one of --intent <uid>, --service <id> and --all.\n'],
+    [
+      'two choices',
+      ['--from', 'restored', '--all', '--service', 'x'],
+      3,
+      `error: option '${options[1]} <id>' cannot be used with option '${options[2]}'`,
+    ],
+    ['no such intent', ['--from', 'restored', '--intent', 'a.example:b:v1'], 1, 'The copy has no intent a.example:b:v1.\n'],
+    ['no uid', ['--from', 'restored', '--intent', 'x'], 1, 'The copy has no intent x.\n'],
+    ['no such service', ['--from', 'restored', '--service', 'None'], 1, 'The copy has no service with the id or name None.\n'],
+    [
+      'no such table',
+      ['--from', 'none', '--all'],
+      3,
+      'There is no table none in this account and region, or it is not complete yet: aws dynamodb wait table-exists --table-name none\n',
+    ],
+    ['the other table', ['--from', activityTable, '--all'], 3, `The table ${activityTable} holds no registry of this version.`],
+    ['a foreign table', ['--from', 'foreign', '--all'], 4, 'AWS refuses (ValidationException): '],
+  ])(
+    'is refused: %s',
+    async (_, words, code, message) => {
+      if (words.includes('foreign')) await createTable(client, 'foreign', ['id', 'at']);
+      const outcome = await restore(words);
+      expect(outcome).toMatchObject({ code, stdout: '' });
+      expect(outcome.stderr.slice(0, message.length)).toBe(message);
+    },
+    30_000,
+  );
+
+  test.each<[string, NodeJS.ProcessEnv, number, string]>([
+    ['no address', { AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:1' }, 5, 'DynamoDB does not answer ('],
+    ['a region', { AWS_REGION: undefined }, 4, 'AWS refuses ('],
+  ])(
+    'is not reached without %s',
+    async (_, environment, code, message) => {
+      const outcome = await restore(['--from', 'restored', '--all'], environment);
+      expect(outcome).toMatchObject({ code, stdout: '' });
+      expect(outcome.stderr.slice(0, message.length)).toBe(message);
+    },
+    60_000,
+  );
+});
