@@ -21,6 +21,14 @@ export async function expectAccessible(page: Page): Promise<void> {
   );
 }
 
+/** Fills in the form of the user pool, once that is shown. */
+export async function fillIn(form: Page, userName: string, secret: string): Promise<void> {
+  await form.waitForURL(/oauth2|login/);
+  await form.locator('input[name="username"]').fill(userName);
+  await form.locator('input[type="password"]').fill(secret);
+  await form.locator('button[type="submit"], input[type="submit"]').click();
+}
+
 /** Expects that nothing has to be scrolled sideways. */
 export async function expectToFit(page: Page): Promise<void> {
   expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Page, Route } from 'playwright-core';
 import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
 import { bodyOf, startApi } from '../e2e/api.ts';
-import { expectAccessible, expectToFit, hostileTexts, startService } from './console-page.ts';
+import { expectAccessible, expectToFit, fillIn, hostileTexts, startService } from './console-page.ts';
 
 const given = chromiumPath === undefined ? describe.skip : describe;
 const api = chromiumPath === undefined ? undefined : await startApi({ demo: true });
@@ -65,13 +65,6 @@ given('the console', () => {
     await page.getByRole('button', { name: 'Sign in' }).first().click();
     await fillIn(page, userName, secret);
     await page.waitForURL(`${base}/console**`);
-  }
-
-  async function fillIn(form: Page, userName: string, secret: string): Promise<void> {
-    await form.waitForURL(/oauth2|login/);
-    await form.locator('input[name="username"]').fill(userName);
-    await form.locator('input[type="password"]').fill(secret);
-    await form.locator('button[type="submit"], input[type="submit"]').click();
   }
 
   /** In a window of its own: the page stays as it is. */

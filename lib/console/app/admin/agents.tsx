@@ -1,9 +1,10 @@
-import { type Agent, agentAddress, agentState } from '../../../../schemas/agent.ts';
+import { Refusal } from '../../../../client/errors.ts';
+import { type Agent, agentAddress, agentState, noAgentId } from '../../../../schemas/agent.ts';
 import { Value } from '../answer.tsx';
 import { operand, quote } from '../code-samples.ts';
 import { ask, useRead } from '../gate.ts';
-import { Failure, Heading, Scrolled, Shown, Time } from '../parts.tsx';
-import { linkTo } from '../route.ts';
+import { Failure, Following, Heading, Shown, Table, Time } from '../parts.tsx';
+import { go, linkTo } from '../route.ts';
 import { useDraft } from '../store.ts';
 import type { AgentPage } from '../wire.ts';
 import { Act } from './act.tsx';
@@ -11,11 +12,12 @@ import { Command } from './record-form.tsx';
 
 const stateNames: Record<Agent['state'], string> = { active: 'active', pending: 'wait for approval', blocked: 'blocked' };
 
-/** The agents of one state. */
+/** The agents of one state, and a way to those that are in no list. */
 export function Agents({ query }: { query: URLSearchParams }) {
   const state = agentState.safeParse(query.get('state')).data ?? 'active';
   const { answer, error, reload } = useRead<AgentPage>('/api/agents', { page_size: '50', ...Object.fromEntries(query), state }, 'admin');
-  const { agents = [] } = answer?.value ?? {};
+  const { agents = [], displaced = 0 } = answer?.value ?? {};
+  const isEmpty = agents.length === 0 && answer?.next === undefined;
   return (
     <>
       <Heading title="Agents">Agents</Heading>
@@ -27,41 +29,27 @@ export function Agents({ query }: { query: URLSearchParams }) {
         ))}
       </nav>
       <Failure error={error} retry={reload} />
-      {answer && agents.length === 0 && <p>None.</p>}
-      <Scrolled label="Agents">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Agent</th>
-              <th scope="col">Key</th>
-              <th scope="col">First seen</th>
-              <th scope="col">Last PAT</th>
-            </tr>
-          </thead>
-          <tbody>
-            {agents.map(({ agent_id, key_thumbprint, first_seen, last_issue }) => (
-              <tr key={`${agent_id} ${key_thumbprint}`}>
-                <th scope="row">
-                  <a href={linkTo(['agents', agent_id], state === 'pending' ? { key: key_thumbprint ?? '' } : {})}>
-                    <Shown text={agent_id} />
-                  </a>
-                </th>
-                <td>
-                  <code>{key_thumbprint}</code>
-                </td>
-                <td>{first_seen && <Time at={first_seen} />}</td>
-                <td>{last_issue && <Time at={last_issue} />}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scrolled>
-      {answer?.next && (
-        <p>
-          <a href={linkTo(['agents'], answer.next)}>More</a>
+      {answer && isEmpty && <p>None.</p>}
+      {displaced > 0 && (
+        <p class="notice">
+          {displaced === 1 ? '1 agent that waited has' : `${displaced} agents that waited have`} had to make room for others since the last
+          time that every request was removed. They may ask again.
         </p>
       )}
-      {state === 'pending' && agents.length > 0 && (
+      <Table
+        label="Agents"
+        heads={['Agent', 'Key', 'First seen', 'Last PAT']}
+        rows={agents.map(({ agent_id, key_thumbprint, first_seen, last_issue }) => [
+          <a href={linkTo(['agents', agent_id], state === 'pending' ? { key: key_thumbprint ?? '' } : {})}>
+            <Shown text={agent_id} />
+          </a>,
+          <code>{key_thumbprint}</code>,
+          first_seen && <Time at={first_seen} />,
+          last_issue && <Time at={last_issue} />,
+        ])}
+      />
+      <Following link={answer?.next && linkTo(['agents'], answer.next)} title="More" />
+      {state === 'pending' && !isEmpty && (
         <Act
           title="Remove every request"
           isDangerous
@@ -71,89 +59,140 @@ export function Agents({ query }: { query: URLSearchParams }) {
         />
       )}
       <Command text={`npx intent-gate agents list --state ${state}`} />
+      <LookUp />
     </>
   );
 }
 
+/** Leads to an agent by its id, its key or both, whether or not it has asked for anything. */
+const LookUp = () => (
+  <section class="part" aria-labelledby="look-up-title">
+    <h2 id="look-up-title">Look one up</h2>
+    <p>By its id, its key or both: also to block or approve one that has not asked for anything yet.</p>
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        const typed = new FormData(event.currentTarget);
+        const [id = '', key = ''] = ['id', 'key'].map((name) => String(typed.get(name)).trim());
+        if (id !== '' || key !== '') go(linkTo(['agents', id || noAgentId], { key }));
+      }}
+    >
+      <div class="search">
+        <label for="agent-id">Agent</label>
+        <input id="agent-id" name="id" type="text" autocomplete="off" placeholder="its agent_id" />
+        <label for="agent-key">Key</label>
+        <input id="agent-key" name="key" type="text" autocomplete="off" placeholder="its RFC 7638 thumbprint" />
+      </div>
+      <p class="buttons">
+        <button type="submit">Look it up</button>
+      </p>
+    </form>
+  </section>
+);
+
 /** One agent: its key, its state, what it has used, and what can be done about it. */
-export function AgentView({ id, thumbprint }: { id: string; thumbprint: string | undefined }) {
+export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: string | undefined }) {
+  const id = given === noAgentId ? undefined : given;
   const { path, query } = agentAddress(id, thumbprint);
   const { answer, error, reload } = useRead<Agent>(path, query, 'admin');
-  const [reason, setReason, forgetReason] = useDraft(`reason ${id}`, '');
-  const named = `${thumbprint === undefined ? '' : `--key ${thumbprint} `}${operand(id)}`;
+  const [reason, setReason, forgetReason] = useDraft(`reason ${given} ${thumbprint ?? ''}`, '');
+  const named = [...(thumbprint === undefined ? [] : ['--key', thumbprint]), ...(id === undefined ? [] : [operand(id)])].join(' ');
   const post = (method: 'POST' | 'PUT' | 'DELETE', place: string, body?: object) => async () =>
     void (await ask(method, `${path}${place}`, { query, as: 'admin', ...(body && { body }) }));
-  const agent = answer?.value;
+  // also one that was only blocked is unknown once the block is lifted
+  const isUnknown = error instanceof Refusal && error.status === 404;
+  const agent = isUnknown ? undefined : answer?.value;
+  const key = agent ? agent.key_thumbprint : thumbprint;
+  const name = agent?.agent_id ?? id ?? thumbprint ?? '';
   return (
     <article>
       <p>
         <a href={linkTo(['agents'])}>Agents</a>
       </p>
-      <Heading title={id}>
-        <Shown text={id} />
+      <Heading title={name}>
+        <Shown text={name} />
       </Heading>
-      <Failure error={error} retry={reload} />
+      {isUnknown ? <p role="status">No agent of this name has asked for anything yet.</p> : <Failure error={error} retry={reload} />}
+      {error instanceof Refusal && <Meant id={id} thumbprint={thumbprint} refusal={error} />}
       {agent && (
         <>
           <p role="status">
             <span class={agent.state === 'active' ? 'badge good' : 'badge bad'}>{agent.state}</span>
           </p>
           <Facts agent={agent} />
-          {agent.state === 'pending' && (
-            <Act
-              title="Approve it"
-              command={`npx intent-gate agents approve ${named}`}
-              act={post('POST', '/approve', { key_thumbprint: agent.key_thumbprint })}
-              onDone={reload}
-            />
-          )}
-          {agent.state === 'blocked' ? (
-            <Act
-              title="Lift the block"
-              command={`npx intent-gate agents unblock ${named}`}
-              act={post('DELETE', '/block')}
-              onDone={reload}
-            />
-          ) : (
-            <section aria-labelledby="block-title">
-              <h2 id="block-title">Block it</h2>
-              <p>Its id and its key are kept out until somebody lifts the block. Once it is blocked, not one more call is admitted.</p>
-              <div class="field">
-                <label for="reason">Reason</label>
-                <input id="reason" type="text" value={reason} onInput={({ currentTarget }) => setReason(currentTarget.value)} />
-                <p class="hint">For admins; the agent is not told.</p>
-              </div>
-              <Act
-                title="Block the agent"
-                isDangerous
-                command={`npx intent-gate agents block --reason ${quote(reason || '…')} ${named}`}
-                act={post('PUT', '/block', { reason })}
-                onDone={() => {
-                  forgetReason();
-                  reload();
-                }}
-              />
-            </section>
-          )}
-          {agent.state !== 'pending' && (
-            <section aria-labelledby="revoke-title">
-              <h2 id="revoke-title">Revoke its PATs</h2>
-              <p>It may get new ones.</p>
-              <Act
-                title="Revoke"
-                isDangerous
-                command={`npx intent-gate agents revoke ${named}`}
-                act={post('POST', '/revoke')}
-                onDone={reload}
-              />
-            </section>
-          )}
-          <p>
-            <a href={linkTo(['history'], { id })}>What admins have done about it</a>
-          </p>
         </>
       )}
+      {(agent?.state === 'pending' || (isUnknown && id !== undefined && key !== undefined)) && (
+        <Act
+          title="Approve it"
+          command={`npx intent-gate agents approve ${named}`}
+          act={post('POST', '/approve', { key_thumbprint: key })}
+          onDone={reload}
+        />
+      )}
+      {agent?.state === 'blocked' && (
+        <Act title="Lift the block" command={`npx intent-gate agents unblock ${named}`} act={post('DELETE', '/block')} onDone={reload} />
+      )}
+      {(isUnknown || (agent && agent.state !== 'blocked')) && (
+        <section aria-labelledby="block-title">
+          <h2 id="block-title">Block it</h2>
+          <p>Its id and its key are kept out until somebody lifts the block. Once it is blocked, not one more call is admitted.</p>
+          <div class="field">
+            <label for="reason">Reason</label>
+            <input id="reason" type="text" value={reason} onInput={({ currentTarget }) => setReason(currentTarget.value)} />
+            <p class="hint">For admins; the agent is not told.</p>
+          </div>
+          <Act
+            title="Block the agent"
+            isDangerous
+            command={`npx intent-gate agents block --reason ${quote(reason || '…')} ${named}`}
+            act={post('PUT', '/block', { reason })}
+            onDone={() => {
+              forgetReason();
+              reload();
+            }}
+          />
+        </section>
+      )}
+      {agent && agent.state !== 'pending' && (
+        <section aria-labelledby="revoke-title">
+          <h2 id="revoke-title">Revoke its PATs</h2>
+          <p>It may get new ones.</p>
+          <Act
+            title="Revoke"
+            isDangerous
+            command={`npx intent-gate agents revoke ${named}`}
+            act={post('POST', '/revoke')}
+            onDone={reload}
+          />
+        </section>
+      )}
+      {agent && (
+        <p>
+          <a href={linkTo(['history'], { id: agent.agent_id })}>What admins have done about it</a>
+        </p>
+      )}
     </article>
+  );
+}
+
+/** Those that may be meant, if an id has several keys or a key several ids. */
+function Meant({ id, thumbprint, refusal: { details } }: { id: string | undefined; thumbprint: string | undefined; refusal: Refusal }) {
+  const listOf = (name: string) => (Array.isArray(details[name]) ? details[name].map(String) : []);
+  const links = [
+    ...listOf('key_thumbprints').map((key) => ({ name: key, link: linkTo(['agents', id ?? noAgentId], { key }) })),
+    ...listOf('agent_ids').map((name) => ({ name, link: linkTo(['agents', name], { key: thumbprint ?? '' }) })),
+  ];
+  return (
+    <ul>
+      {links.map(({ name, link }) => (
+        <li key={name}>
+          <a href={link}>
+            <Shown text={name} />
+          </a>
+        </li>
+      ))}
+    </ul>
   );
 }
 

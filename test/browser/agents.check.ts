@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { CompactSign, calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
+import type { Page } from 'playwright-core';
+import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
+import { bodyOf, startApi } from '../e2e/api.ts';
+import { expectAccessible, expectToFit, fillIn } from './console-page.ts';
+
+const given = chromiumPath === undefined ? describe.skip : describe;
+const api = chromiumPath === undefined ? undefined : await startApi({ context: { agents: 'approved' } });
+
+const waits = 'approval_pending';
+
+given('the agents in the console, where admins approve them', () => {
+  const { base_url: base = '', admin_password: password = '' } = api?.stack ?? {};
+  let browser: Browser;
+  let page: Page;
+
+  beforeAll(async () => {
+    browser = await startBrowser();
+    page = await browser.context.newPage();
+    await page.goto(`${base}/console#/agents`);
+    await page.getByRole('button', { name: 'Sign in' }).first().click();
+    await fillIn(page, 'admin', password);
+    await page.getByRole('heading', { name: 'Agents' }).waitFor();
+  }, 90_000);
+  afterAll(async () => {
+    await browser?.close();
+    await api?.stop();
+  });
+  afterEach(() => {
+    // a refusal that is expected is noted as such by the browser
+    const expected = /favicon|the server responded with a status of (404|409)/;
+    expect(browser.complaints.splice(0).filter((text) => !expected.test(text))).toEqual([]);
+  });
+
+  /** A key that asks for PATs. */
+  async function makeKey() {
+    const { publicKey, privateKey } = await generateKeyPair('ES256');
+    const key = await exportJWK(publicKey);
+    /** @returns the status, and why it got none */
+    const ask = async (agentId: string): Promise<[status: number | undefined, reason: unknown]> => {
+      const policy = await api?.call('GET', '/api/policy');
+      const text = JSON.stringify(policy && bodyOf(policy));
+      const signed_policy = await new CompactSign(Buffer.from(text)).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
+      const body = { agent_id: agentId, signed_policy, agent_public_key: JSON.stringify(key) };
+      const answer = await api?.call('POST', '/api/pat/issue', { body });
+      return [answer?.status, answer?.body.error?.details.reason];
+    };
+    return { ask, thumbprint: await calculateJwkThumbprint(key) };
+  }
+
+  const go = (hash: string) => page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+
+  async function lookUp(id: string, thumbprint: string): Promise<void> {
+    await go('#/agents');
+    await page.getByLabel('Agent', { exact: true }).fill(id);
+    await page.getByLabel('Key', { exact: true }).fill(thumbprint);
+    await page.getByRole('button', { name: 'Look it up' }).click();
+  }
+
+  async function block(reason: string): Promise<void> {
+    await page.getByLabel('Reason').fill(reason);
+    await page.getByRole('button', { name: 'Block the agent' }).click();
+    await page.getByRole('button', { name: 'Yes' }).click();
+    await page.getByRole('button', { name: 'Lift the block' }).waitFor();
+  }
+
+  const unknown = 'No agent of this name has asked for anything yet.';
+
+  test('approves one of two keys that wait under the same id', async () => {
+    const [first, second] = [await makeKey(), await makeKey()];
+    for (const key of [first, second]) expect(await key.ask('in demand')).toEqual([403, waits]);
+    await go('#/agents?state=pending');
+    await page.getByRole('row', { name: first.thumbprint }).waitFor();
+    await lookUp('in demand', '');
+    await page.getByRole('alert').getByText('Several keys wait for approval under this agent_id').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('link', { name: second.thumbprint }).click();
+    await page.getByRole('button', { name: 'Approve it' }).click();
+    await page.getByText('active', { exact: true }).waitFor();
+    expect(await second.ask('in demand')).toEqual([200, undefined]);
+    expect(await first.ask('in demand')).toEqual([403, 'agent_id_bound']);
+    await expectAccessible(page);
+  });
+
+  test('blocks one of two keys that wait under the same id', async () => {
+    const [first, second] = [await makeKey(), await makeKey()];
+    for (const key of [first, second]) expect(await key.ask('contested')).toEqual([403, waits]);
+    await go('#/agents?state=pending');
+    const row = page.getByRole('row', { name: first.thumbprint });
+    await row.getByRole('link').click();
+    await page.getByText('pending', { exact: true }).waitFor();
+    await block('not this one');
+    expect(await first.ask(`another ${randomUUID()}`)).toEqual([403, 'agent_blocked']);
+  });
+
+  test('blocks a key, and a name, before anybody asks with it, and forgets it when the block is lifted', async () => {
+    const key = await makeKey();
+    const other = await makeKey();
+    const named = {
+      'ahead of time': { id: 'ahead of time', thumbprint: '', asks: other },
+      key: { id: '', thumbprint: key.thumbprint, asks: key },
+    };
+    for (const { id, thumbprint, asks } of Object.values(named)) {
+      await lookUp(id, thumbprint);
+      await page.getByText(unknown).waitFor();
+      expect(await page.getByRole('button', { name: 'Approve it' }).count()).toBe(0);
+      expect(await page.getByRole('alert').count()).toBe(0);
+      await expectAccessible(page);
+      await block('ahead');
+      expect(await asks.ask(id || 'whatever')).toEqual([403, 'agent_blocked']);
+      await go('#/agents?state=blocked');
+      await page.getByRole('link', { name: id || `~${thumbprint}`, exact: true }).click();
+      await page.getByText('ahead', { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Lift the block' }).click();
+      await page.getByText(unknown).waitFor();
+      expect(await page.getByRole('button', { name: 'Lift the block' }).count()).toBe(0);
+      expect(await asks.ask(id || 'whatever')).toEqual([403, waits]);
+    }
+  });
+
+  test('approves an id with a key before it asks', async () => {
+    const key = await makeKey();
+    await lookUp('expected', key.thumbprint);
+    await page.getByText(unknown).waitFor();
+    await page.getByRole('button', { name: 'Approve it' }).click();
+    await page.getByText('active', { exact: true }).waitFor();
+    expect(await key.ask('expected')).toEqual([200, undefined]);
+    await page.getByRole('link', { name: 'What admins have done about it' }).click();
+    await page.getByRole('cell', { name: 'approve agent', exact: true }).waitFor();
+  });
+
+  test('says how many had to make room, and removes every request', async () => {
+    const key = await makeKey();
+    expect(await key.ask('one of many')).toEqual([403, waits]);
+    // only after a thousand others would one have to make room
+    await page.route('**/api/agents?*', async (route) => {
+      if (route.request().method() !== 'GET') return route.fallback();
+      const answer = await route.fetch();
+      const read = await answer.json();
+      expect(read.displaced).toBe(0);
+      return route.fulfill({ response: answer, json: { ...read, displaced: 12 } });
+    });
+    await go('#/agents?state=pending');
+    await page.getByText('12 agents that waited have had to make room for others').waitFor();
+    await page.setViewportSize({ width: 360, height: 740 });
+    await expectToFit(page);
+    await expectAccessible(page);
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Remove every request' }).click();
+    await page.getByRole('button', { name: 'Yes' }).click();
+    await page.getByText('None.').waitFor();
+    expect(await page.getByText('had to make room').count()).toBe(0);
+    await go('#/history?kind=agent');
+    await page.getByRole('cell', { name: 'clear agent', exact: true }).waitFor();
+    expect(await key.ask('one of many')).toEqual([403, waits]);
+  });
+});
