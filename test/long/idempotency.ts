@@ -4,7 +4,7 @@
  * `node test/long/idempotency.ts [--rounds 1000] [--parallel 200] [--lost 0.2] [--deaths 0.1] [--seed 1]`
  */
 import { parseArgs } from 'node:util';
-import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
+import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
 import { connectFaultyTable, openFaultyTable } from '../support/faulty-table.ts';
 import { seededRandom } from '../support/random.ts';
 

@@ -12,10 +12,10 @@ import type { ExecutionStats } from '../../functions/core/activity/stats.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
+import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
-import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
-import { openAuthorizer } from '../../functions/core/pat/authorize.ts';
+import { openAuthenticator } from '../../functions/core/pat/authenticate.ts';
 import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
 import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
@@ -117,7 +117,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
     connect?: () => Promise<unknown>;
   } = {}): Action =>
     createExecuteIntent({
-      authorize: openAuthorizer({
+      authenticate: openAuthenticator({
         verifyPat: openPatVerifier({ findKey: signingKeys.find }),
         proofs: openProofs(openUsedJtis(over), false),
         findPolicy: openPolicy(template),

@@ -10,10 +10,10 @@ import { openAgents } from '../../functions/core/activity/agents.ts';
 import { openPolicyArchive } from '../../functions/core/activity/policy-archive.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
+import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
 import { type Action, serve } from '../../functions/core/http/serve.ts';
-import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
 import { countExecution, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
-import { openAuthorizer } from '../../functions/core/pat/authorize.ts';
+import { openAuthenticator } from '../../functions/core/pat/authenticate.ts';
 import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
 import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
@@ -123,7 +123,7 @@ type Upstream = 'dead' | 'lost' | 'live';
 function openExecute({ table, act }: Caller, rate: Terms, call: () => void, upstream: Upstream = 'live'): Action {
   const signingKeys = openSigningKeys(openKms(act), ['key']);
   return createExecuteIntent({
-    authorize: openAuthorizer({
+    authenticate: openAuthenticator({
       verifyPat: openPatVerifier({ findKey: signingKeys.find }),
       proofs: openProofs(openUsedJtis(table), false),
       findPolicy: openPolicy(templateOf(rate)),

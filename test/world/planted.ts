@@ -13,7 +13,7 @@ export interface PlantedBug {
 }
 
 const core = 'functions/core';
-const calls = 'functions/core/idempotency/idempotent-call.ts';
+const calls = 'functions/core/execution/idempotent-call.ts';
 
 const counter = 'functions/core/limit/counter-item.ts';
 
@@ -90,9 +90,9 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'a call that failed without being sent keeps its key',
-    file: 'functions/core/idempotency/run-once.ts',
-    line: '    await calls.abandon(keyed);\n    throw error;',
-    becomes: '    throw error;',
+    file: 'functions/core/execution/once.ts',
+    line: 'if (!isSent) await calls.abandon(keyed);',
+    becomes: 'if (!isSent) isSent;',
     caughtBy: 'a refusal under an idempotency key',
   },
   {
@@ -252,35 +252,35 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'a limit belongs to the agent_id instead of its key',
-    file: 'functions/execute-intent.ts',
+    file: 'functions/core/execution/execution.ts',
     line: 'countExecution(holder,',
     becomes: 'countExecution({ thumbprint: claims.sub, account: claims.sub },',
     caughtBy: 'executions through the handler under two names of one key',
   },
   {
     name: 'a call is charged before its upstream is connected',
-    file: 'functions/execute-intent.ts',
-    line: 'const call = await connect();',
-    becomes: 'await quota.charge();\n          const call = await connect();',
+    file: 'functions/core/execution/attempt.ts',
+    line: 'connected = await relay.connect(',
+    becomes: 'await quota.charge();\n    connected = await relay.connect(',
     caughtBy: 'executions through the handler with a budget, dead, dead, live',
   },
   {
     name: 'a call whose connection is lost stays charged',
-    file: 'functions/execute-intent.ts',
-    line: 'isNotSent(error) ? giveBack(error) : Promise.reject(error)',
-    becomes: 'Promise.reject(error)',
+    file: 'functions/core/execution/attempt.ts',
+    line: '    await quota.giveBack();\n',
+    becomes: '    if (!isSent) await quota.giveBack();\n',
     caughtBy: 'executions through the handler with a budget, lost, lost, live',
   },
   {
     name: 'a call that the upstream may have seen gives up its key',
-    file: 'functions/core/idempotency/run-once.ts',
-    line: "error.outcome === 'not_sent'",
-    becomes: 'error.outcome !== undefined',
+    file: 'functions/core/execution/attempt.ts',
+    line: "if (isSent && failure?.outcome !== 'not_sent')",
+    becomes: 'if (isSent && failure?.outcome === undefined)',
     caughtBy: 'executions through the handler under one key, 2 callers, faults',
   },
   {
     name: 'an execution does not look at revocations',
-    file: 'functions/core/pat/authorize.ts',
+    file: 'functions/core/execution/permission.ts',
     line: '  if (isRevoked(standing.agent, claims))\n',
     becomes: '  if (isRevoked(standing.agent, claims) && claims.exp === 0)\n',
     caughtBy: 'execution through the handler beside a revocation',
@@ -294,7 +294,7 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'the jti of a proof is not used up',
-    file: 'functions/execute-intent.ts',
+    file: 'functions/core/execution/resolve.ts',
     line: 'useProof: async () => proof?.use(),',
     becomes: 'useProof: async () => {},',
     caughtBy: 'executions through the handler with one proof of possession',

@@ -4,9 +4,9 @@ import { openAgents } from '../../functions/core/activity/agents.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { ApiError } from '../../functions/core/api-error.ts';
+import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
+import { type Attempt, once } from '../../functions/core/execution/once.ts';
 import { ok } from '../../functions/core/http/response.ts';
-import { openIdempotentCalls } from '../../functions/core/idempotency/idempotent-call.ts';
-import { runOnce } from '../../functions/core/idempotency/run-once.ts';
 import { openCounterItems } from '../../functions/core/limit/counter-item.ts';
 import { countCalls, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { callableUntilMs, emptyWindow, longestCountMs, slotOf } from '../../functions/core/limit/window.ts';
@@ -20,11 +20,10 @@ import { registryScenarios } from './registry-scenarios.ts';
 import { searchScenarios } from './search-scenarios.ts';
 import { signInScenarios } from './sign-in-scenarios.ts';
 
-const noProof = {
-  replays: { findRefusal: () => undefined, hasSeen: () => false, see: () => {}, count: () => {} },
-  useProof: async () => {},
-  findRefusal: async () => undefined,
-};
+const unchecked = { replays: undefined, useProof: async () => {}, foresee: async () => {} };
+
+/** An attempt of which the upstream may have seen something. */
+const sent = async (call: Promise<unknown>): Promise<Attempt> => ({ isSent: true, outcome: await call.catch((error: unknown) => error) });
 
 /** Callers of one key against one limit: more than `rate` calls are never made in one period, and without faults exactly `rate`. */
 const limited = (
@@ -97,12 +96,10 @@ const idempotent: Scenario = {
     return {
       callers: times(3, () => async ({ table, act }: Caller) => {
         const executionId = newUlid();
-        const response = await runOnce(openIdempotentCalls(table), {
-          ...noProof,
-          keyed: { thumbprint: 'key', key: 'once', executionId, fingerprint: 'same', nowMs: Date.now() },
-          admit: async () => {},
-          act: () => act('upstream', () => ok({ call: ++made })),
-        });
+        const keyed = { thumbprint: 'key', key: 'once', executionId, fingerprint: 'same', nowMs: Date.now() };
+        const response = await once(openIdempotentCalls(table), { ...unchecked, keyed }, () =>
+          sent(act('upstream', () => ok({ call: ++made }))),
+        );
         return response.body;
       }),
       check: ({ outcomes, isUndisturbed }) => {
@@ -126,17 +123,14 @@ const refused: Scenario = {
   prepare: async () => {
     let made = 0;
     const request = (at: number, table: Caller['table'], act: () => Promise<void>, isRefused: boolean) =>
-      runOnce(openIdempotentCalls(table), {
-        ...noProof,
-        keyed: { thumbprint: 'key', key: 'once', executionId: `execution-${at}`, fingerprint: 'same', nowMs: Date.now() },
-        admit: async () => {
-          if (isRefused) throw new ApiError('TOO_MANY_REQUESTS', 'The rate limit is used up.');
+      once(
+        openIdempotentCalls(table),
+        { ...unchecked, keyed: { thumbprint: 'key', key: 'once', executionId: `execution-${at}`, fingerprint: 'same', nowMs: Date.now() } },
+        async () => {
+          if (isRefused) return { isSent: false, outcome: new ApiError('TOO_MANY_REQUESTS', 'The rate limit is used up.') };
+          return sent(act().then(() => ok({})));
         },
-        act: async () => {
-          await act();
-          return ok({});
-        },
-      });
+      );
     const call = () => {
       made++;
     };

@@ -6,7 +6,7 @@ import {
   type KeyedRequest,
   type Outcome,
   openIdempotentCalls,
-} from '../../../../functions/core/idempotency/idempotent-call.ts';
+} from '../../../../functions/core/execution/idempotent-call.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import { connectTable } from '../../../support/connect-table.ts';
 import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-proxy.ts';

@@ -1,7 +1,7 @@
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
-import type { ErrorCode } from '../../schemas/errors.ts';
-import { log } from './log.ts';
-import { newUlid } from './ulid.ts';
+import type { ErrorCode } from '../../../schemas/errors.ts';
+import { log } from '../log.ts';
+import { newUlid } from '../ulid.ts';
 
 /** What becomes known about an execution while it runs. */
 interface Notes {

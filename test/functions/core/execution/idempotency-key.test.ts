@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import { ApiError } from '../../../../functions/core/api-error.ts';
+import { answerHeld, fingerprintOf, readIdempotencyKey } from '../../../../functions/core/execution/idempotency-key.ts';
+import type { HeldCall } from '../../../../functions/core/execution/idempotent-call.ts';
 import { readRequest } from '../../../../functions/core/http/request.ts';
-import { answerHeld, fingerprintOf, readIdempotencyKey } from '../../../../functions/core/idempotency/idempotency.ts';
-import type { HeldCall } from '../../../../functions/core/idempotency/idempotent-call.ts';
 
 const requestWith = (...values: string[]) =>
   readRequest(

@@ -1,13 +1,16 @@
 import { ApiError, unavailable } from '../api-error.ts';
-import { limitExceeded, type RefusalWords, rateLimitHeaders } from './limit-answers.ts';
-import type { LimitDecision, LimitRequest, RateLimiter } from './rate-limiter.ts';
+import { limitExceeded, type RefusalWords, rateLimitHeaders } from '../limit/limit-answers.ts';
+import type { LimitDecision, LimitRequest, RateLimiter } from '../limit/rate-limiter.ts';
 
 /** What one request may use of its agent's quota, and of that of the service that it calls. */
 export interface Quota {
   /** Says what applies, whenever that is known better. */
   applyTo(agent: LimitRequest, service?: LimitRequest): void;
-  /** The refusal of a call that will not fit, before anything is written or connected for it. It reads the counters at most once. */
-  foresee(): Promise<ApiError | undefined>;
+  /**
+   * Refuses a call that will not fit, before anything is written or connected for it. It reads the counters at most once.
+   * @throws ApiError as {@link charge}
+   */
+  foresee(): Promise<void>;
   /**
    * Counts the call, right before it is sent: the agent's own limits with one write, then that of the service. If it has been counted already, it
    * makes sure that it still counts for a whole period of each limit.
@@ -58,14 +61,8 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
       shared = service;
     },
     foresee: async () => {
-      try {
-        if (isLimited(own)) decide(await limits.foresee(own));
-        if (isLimited(shared)) decideOfService(await limits.foresee(shared));
-        return undefined;
-      } catch (error) {
-        if (error instanceof ApiError) return error;
-        throw error;
-      }
+      if (isLimited(own)) decide(await limits.foresee(own));
+      if (isLimited(shared)) decideOfService(await limits.foresee(shared));
     },
     charge: async () => {
       for (let attempt = 0; attempt < maxRenewals; attempt++) {

@@ -22,7 +22,7 @@ export interface KeyedCall {
 }
 
 export interface KeyedRequest extends KeyedCall {
-  /** digest of what is asked for; see {@link ./idempotency.ts} */
+  /** digest of what is asked for; see {@link ./idempotency-key.ts} */
   fingerprint: string;
   /** milliseconds since the epoch */
   nowMs: number;

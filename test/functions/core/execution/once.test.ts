@@ -1,35 +1,33 @@
 import { expect, test } from '@jest/globals';
 import { ApiError } from '../../../../functions/core/api-error.ts';
+import { openIdempotentCalls } from '../../../../functions/core/execution/idempotent-call.ts';
+import { type Attempt, once } from '../../../../functions/core/execution/once.ts';
 import { ok } from '../../../../functions/core/http/response.ts';
-import { openIdempotentCalls } from '../../../../functions/core/idempotency/idempotent-call.ts';
-import { runOnce } from '../../../../functions/core/idempotency/run-once.ts';
 import { CallFailed } from '../../../../functions/core/relay/call-failure.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
 
 const startMs = Date.UTC(2030, 0, 1);
 const dayMs = 24 * 3_600 * 1_000;
 
-/** Executes under one key; `act` says what becomes of the calls, one after the other. */
-function openRuns(acts: (() => Promise<unknown>)[]) {
+const unchecked = { foresee: async () => {}, useProof: async () => {}, replays: undefined };
+
+/** Executes under one key; the attempts say what becomes of the calls, one after the other. */
+function openRuns(attempts: Attempt[]) {
   const calls = openIdempotentCalls(openMemoryTable());
   let made = 0;
-  const run = (nowMs = startMs, admit = async () => {}) =>
-    runOnce(calls, {
-      keyed: { thumbprint: 'key', key: 'once', executionId: `execution-${nowMs}-${made}`, fingerprint: 'same', nowMs },
-      findRefusal: async () => undefined,
-      useProof: async () => {},
-      replays: { findRefusal: () => undefined, hasSeen: () => false, see: () => {}, count: () => {} },
-      admit,
-      act: async () => ok(await acts[made++]?.()),
-    });
+  const run = (nowMs = startMs) =>
+    once(
+      calls,
+      { ...unchecked, keyed: { thumbprint: 'key', key: 'once', executionId: `execution-${nowMs}-${made}`, fingerprint: 'same', nowMs } },
+      async () => attempts[made++] as Attempt,
+    );
   return { run, made: () => made };
 }
 
-const answers = (text: string) => async () => text;
-const fails = (reason: ConstructorParameters<typeof CallFailed>[0]) => () => Promise.reject(new CallFailed(reason));
+const answers = (text: string): Attempt => ({ isSent: true, outcome: ok(text) });
 
 test('what may have been done is not done again', async () => {
-  const { run, made } = openRuns([fails('broken_answer'), answers('a second time')]);
+  const { run, made } = openRuns([{ isSent: true, outcome: new CallFailed('broken_answer') }, answers('a second time')]);
   const outcome = { code: 'INTENT_EXECUTION_FAILED', details: { outcome: 'unknown' } };
   await expect(run()).rejects.toMatchObject(outcome);
   await expect(run()).rejects.toMatchObject(outcome);
@@ -37,17 +35,25 @@ test('what may have been done is not done again', async () => {
 });
 
 test('what was not sent leaves its key free', async () => {
-  const { run, made } = openRuns([fails('unreachable'), answers('done')]);
+  const { run, made } = openRuns([{ isSent: false, outcome: new CallFailed('unreachable') }, answers('done')]);
   await expect(run()).rejects.toMatchObject({ details: { outcome: 'not_sent' } });
   await expect(run()).resolves.toMatchObject({ body: 'done' });
   expect(made()).toBe(2);
 });
 
-test('what is refused leaves its key free', async () => {
-  const { run, made } = openRuns([answers('done')]);
-  const refuse = () => Promise.reject(new ApiError('TOO_MANY_REQUESTS', 'The rate limit is used up.'));
-  await expect(run(startMs, refuse)).rejects.toMatchObject({ code: 'TOO_MANY_REQUESTS' });
-  await expect(run()).resolves.toMatchObject({ body: 'done' });
+test('what is refused, or fails by a fault of the gate, leaves its key free if nothing was sent', async () => {
+  for (const error of [new ApiError('TOO_MANY_REQUESTS', 'The rate limit is used up.'), new TypeError('a fault')]) {
+    const { run, made } = openRuns([{ isSent: false, outcome: error }, answers('done')]);
+    await expect(run()).rejects.toBe(error);
+    await expect(run()).resolves.toMatchObject({ body: 'done' });
+    expect(made()).toBe(2);
+  }
+});
+
+test('of a fault of the gate after the call was sent, nobody knows the outcome', async () => {
+  const { run, made } = openRuns([{ isSent: true, outcome: new TypeError('a fault') }, answers('a second time')]);
+  await expect(run()).rejects.toThrow('a fault');
+  await expect(run(startMs + 61_000)).rejects.toMatchObject({ code: 'CONFLICT', details: { reason: 'outcome_unknown' } });
   expect(made()).toBe(1);
 });
 
@@ -68,21 +74,19 @@ test('with too many replays, a new key runs, and one that has a record is read o
     return stored.find(request);
   };
   const run = (key: string) =>
-    runOnce(
+    once(
       { ...stored, find },
       {
+        ...unchecked,
         keyed: { thumbprint: 'key', key, executionId: `execution-${key}-${reads}`, fingerprint: 'same', nowMs: startMs },
-        findRefusal: async () => undefined,
-        useProof: async () => {},
         replays: {
           findRefusal: () => new ApiError('TOO_MANY_REQUESTS', 'Too many replays.'),
           hasSeen: () => seen.has(key),
           see: () => void seen.add(key),
           count: () => {},
         },
-        admit: async () => {},
-        act: async () => ok('done'),
       },
+      async () => answers('done'),
     );
   for (const key of ['one', 'two']) await expect(run(key)).resolves.toMatchObject({ body: 'done' });
   for (const expected of [3, 3, 3]) {

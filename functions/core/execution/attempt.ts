@@ -1,0 +1,84 @@
+import { type ApiResponse, ok } from '../http/response.ts';
+import { mapAnswer, refuseMismatch } from '../relay/answer.ts';
+import { describeIssues } from '../relay/answer-headers.ts';
+import type { ConnectedCall, Relay, UpstreamAnswer } from '../relay/call.ts';
+import { CallFailed } from '../relay/call-failure.ts';
+import { carriesCredential } from '../relay/credential.ts';
+import type { Execution } from './execution.ts';
+import { upstreamKeyOf } from './idempotency-key.ts';
+import type { Attempt } from './once.ts';
+import type { Receipt } from './receipt.ts';
+import type { ResolvedCall } from './resolve.ts';
+
+/** Time reserved at the end of the invocation to record the outcome of the call, in milliseconds. */
+const reservedMs = 3_000;
+
+/**
+ * Makes a call, at most once: it is connected, then counted, then sent. What is not sent costs nothing, and takes the room of no other call for
+ * longer than it takes to find out.
+ */
+export async function attempt(relay: Pick<Relay, 'connect'>, execution: Execution, call: ResolvedCall): Promise<Attempt> {
+  const { receipt, quota } = execution;
+  /** Secrets and connections have taken their time: so right before the call is sent, it is counted, and who stops agents is asked. */
+  const admit = async (): Promise<void> => {
+    do await quota.charge();
+    while (await call.admit());
+  };
+  let connected: ConnectedCall | undefined;
+  let isSent = false;
+  try {
+    connected = await relay.connect(outgoing(execution, call));
+    await admit();
+    isSent = true;
+    const answer = await connected.send(admit);
+    receipt.note({ ...upstreamOf(call), ...(answer.isByNext && { credential: 'next' }) });
+    return { isSent, outcome: describe(answer, call, receipt) };
+  } catch (error) {
+    const failure = error instanceof CallFailed ? error : undefined;
+    // what the gate refuses or fails to do says nothing about the upstream, and is not counted for it
+    if (failure?.isOfUpstream) receipt.note(upstreamOf(call));
+    if (isSent && failure?.outcome !== 'not_sent') return { isSent, outcome: error };
+    if (!isSent) connected?.drop();
+    await quota.giveBack();
+    return { isSent: false, outcome: error };
+  }
+}
+
+function outgoing({ request, receipt, caller, holder }: Execution, { intent, service, upstreamRequest, keyed }: ResolvedCall) {
+  const { account } = holder;
+  return {
+    agentId: caller.claims.sub,
+    thumbprint: account,
+    executionId: receipt.executionId,
+    request: upstreamRequest,
+    intentUid: intent.intent_uid,
+    service,
+    requestId: request.requestId,
+    ...(keyed && { idempotencyKey: upstreamKeyOf(account, keyed.key) }),
+    baseUrl: request.baseUrl,
+    deadlineMs: request.remainingMs() - reservedMs,
+  };
+}
+
+/** What is recorded of the upstream that was called, or did not let itself be called. */
+function upstreamOf({ service, upstreamRequest }: ResolvedCall): Receipt['notes'] {
+  const { host, origin } = new URL(upstreamRequest.url);
+  return {
+    upstream_host: host,
+    ...(service.credential && { credential: carriesCredential(service, origin) ? 'sent' : 'withheld' }),
+  };
+}
+
+/** @throws ApiError what the upstream's answer comes to, if it is a refusal */
+function describe(answer: UpstreamAnswer, { intent }: ResolvedCall, receipt: Receipt): ApiResponse {
+  receipt.note({ upstream_status: answer.status, upstream_ms: Math.round(answer.durationMs), answer_bytes: answer.body.length });
+  try {
+    const { body, issues } = mapAnswer(answer, intent);
+    if (issues.length === 0) return ok(body);
+    receipt.note({ drift: true });
+    if (intent.strict) throw refuseMismatch(answer, issues, intent);
+    return ok(body, describeIssues(issues));
+  } finally {
+    if (answer.redactor.hasFound) receipt.note({ credential_echoed: true });
+  }
+}

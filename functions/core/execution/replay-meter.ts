@@ -1,0 +1,56 @@
+import QuickLRU from 'quick-lru';
+import type { RateLimit } from '../../../schemas/pat.ts';
+import { ApiError } from '../api-error.ts';
+import { addCall, bucketAt, emptyWindow, freeAtMs, rollTo, type Window } from '../limit/window.ts';
+
+/** Stored answers that a key may be given for each call of its rate. */
+const replaysForEachCall = 10;
+
+/** Agents' keys whose replays, and idempotency keys whose records an instance remembers. */
+const maxKeys = 10_000;
+
+/** The stored answers that one agent's key is given: each costs a read of up to 400 KB, and no quota. */
+export interface Replays {
+  /** The refusal of a replay, if there have been too many. */
+  findRefusal(): ApiError | undefined;
+  count(): void;
+  /** Whether {@link see} was told of the idempotency key within the last period. */
+  hasSeen(key: string): boolean;
+  /** Remembers that the idempotency key has a record. */
+  see(key: string): void;
+}
+
+/**
+ * Counts in memory, because a write for each replay would cost as much as it is to save: the bound holds for each instance of the function.
+ * @param now - milliseconds since the epoch
+ */
+export function openReplayMeter(now: () => number = Date.now) {
+  const windows = new QuickLRU<string, Window>({ maxSize: maxKeys });
+  const seen = new QuickLRU<string, true>({ maxSize: maxKeys });
+
+  return {
+    /** @param limit - of calls: replays have ten times its rate */
+    of(thumbprint: string, { rate, period }: RateLimit): Replays {
+      const counter = `${thumbprint} ${period}`;
+      const window = (): Window => {
+        const bucket = bucketAt(now(), period);
+        return rollTo(windows.get(counter) ?? emptyWindow(bucket), bucket);
+      };
+      return {
+        findRefusal: () => {
+          const limit = { rate: rate * replaysForEachCall, period };
+          if (window().total < limit.rate) return undefined;
+          const seconds = Math.max(1, Math.ceil((freeAtMs(window(), limit) - now()) / 1000));
+          return new ApiError(
+            'TOO_MANY_REQUESTS',
+            'Stored answers have been asked for too often. Keep the answers that you get; send this request again after Retry-After seconds.',
+            { details: { reason: 'replays', limit, retry_after_seconds: seconds }, headers: { 'Retry-After': String(seconds) } },
+          );
+        },
+        hasSeen: (key) => seen.has(`${thumbprint} ${key}`),
+        see: (key) => void seen.set(`${thumbprint} ${key}`, true, { maxAge: period * 1000 }),
+        count: () => void windows.set(counter, addCall(window())),
+      };
+    },
+  };
+}

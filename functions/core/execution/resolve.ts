@@ -1,0 +1,89 @@
+import { executionRequest } from '../../../schemas/execution.ts';
+import { readStanding, standingKeys } from '../activity/agent.ts';
+import { type JsonValue, parse } from '../json.ts';
+import { countServiceCall } from '../limit/rate-limiter.ts';
+import { openValidators } from '../parameters/validators.ts';
+import { openAdmission } from '../pat/admission.ts';
+import { judgedIntent } from '../policy/conditions.ts';
+import { chargesOf, rulesFor } from '../policy/judge.ts';
+import { isRate, tightest } from '../policy/limits.ts';
+import { findMismatch, type Intents, type LiveIntent } from '../registry/intents.ts';
+import { requireIntent } from '../registry/require-intent.ts';
+import { buildRequest, type UpstreamRequest } from '../relay/request.ts';
+import type { Execution } from './execution.ts';
+import { fingerprintOf, readIdempotencyKey } from './idempotency-key.ts';
+import type { OnceOptions } from './once.ts';
+import { requireNotStopped, requirePermission, requirePermittedCall } from './permission.ts';
+import { openReplayMeter } from './replay-meter.ts';
+
+/** A call that the policy permits with these parameters. Nothing has been written for it, or sent. */
+export interface ResolvedCall extends LiveIntent, OnceOptions {
+  upstreamRequest: UpstreamRequest;
+  /** JSON pointers to what the caller wants of the answer */
+  fields: string[] | undefined;
+  /** largest answer that the caller wants, in bytes */
+  maxBytes: number | undefined;
+  /**
+   * Makes sure that neither agent nor intent has been stopped since they were read.
+   * @returns whether they had to be read again
+   * @throws ApiError FORBIDDEN, UNAUTHORIZED or SERVICE_UNAVAILABLE
+   */
+  admit(): Promise<boolean>;
+}
+
+/** @param now - milliseconds since the epoch */
+export function openResolver(intents: Pick<Intents, 'findWith' | 'versions'>, now: () => number) {
+  const validate = openValidators();
+  const replays = openReplayMeter(now);
+
+  /**
+   * Works out what is asked for: one read, unless the version has to be explained.
+   * @throws ApiError the refusal, if there is one that needs no counter
+   */
+  return async (execution: Execution, body: JsonValue): Promise<ResolvedCall> => {
+    const { request, nowMs, caller, holder, receipt, quota, counterFor } = execution;
+    const { claims, policy, proof } = caller;
+    const { thumbprint, account } = holder;
+    const { intent_uid, parameters, fields, max_bytes } = parse(executionRequest, body);
+    const find = async () => {
+      const { found, others } = await intents.findWith(intent_uid, standingKeys(claims.sub, thumbprint));
+      requireNotStopped(readStanding(others), claims);
+      return found;
+    };
+    const admit = openAdmission(async () => void (await find()));
+    const live = await requireIntent(await find(), intent_uid, intents);
+    const { intent, service } = live;
+    receipt.note({ intent_uid, service_id: intent.service_id });
+    requirePermission(caller, intent_uid);
+    const judged = judgedIntent(intent, service);
+    quota.applyTo(counterFor(rulesFor(policy.grants.rules, judged)));
+    const values = validate(intent, parameters);
+    const upstreamRequest = buildRequest(intent, values);
+    const rules = requirePermittedCall(policy, { ...judged, parameters: values, thumbprint: account, nowMs });
+    quota.applyTo(counterFor(rules), service.limit && countServiceCall(service.service_id, service.limit));
+    const replayLimit = claims.lmt ?? tightest(chargesOf(rules).filter(isRate));
+    const key = readIdempotencyKey(request);
+    const { executionId } = receipt;
+    return {
+      intent,
+      service,
+      upstreamRequest,
+      fields,
+      maxBytes: max_bytes,
+      keyed:
+        key === undefined
+          ? undefined
+          : { thumbprint: account, executionId, key, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
+      replays: replayLimit && replays.of(account, replayLimit),
+      foresee: async () => {
+        const mismatch = findMismatch(request, live);
+        if (mismatch) throw mismatch;
+        await quota.foresee();
+      },
+      useProof: async () => proof?.use(),
+      admit,
+    };
+  };
+}
+
+export type Resolve = ReturnType<typeof openResolver>;

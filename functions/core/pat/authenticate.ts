@@ -1,0 +1,56 @@
+import type { PatClaims } from '../../../schemas/pat.ts';
+import { openPolicyArchive } from '../activity/policy-archive.ts';
+import { openUsedJtis } from '../activity/used-jti.ts';
+import { readEnvironment } from '../environment.ts';
+import { bearerToken } from '../http/bearer.ts';
+import type { ApiRequest } from '../http/request.ts';
+import type { CurrentPolicy, FindPolicy } from '../policy/policy.ts';
+import type { Table } from '../table/table.ts';
+import { openPolicyRefusals, type PolicyRefusals } from './policy-refusals.ts';
+import { type CheckedProof, openProofs, type Proofs } from './proof.ts';
+import { signingKeysFromEnvironment } from './signing-keys.ts';
+import { openPatVerifier, type VerifyPat } from './verify.ts';
+
+/** Who calls, and under which policy. */
+export interface Authenticated {
+  claims: PatClaims;
+  policy: CurrentPolicy;
+  /** the proof that came with the request: to be used before anything comes of it */
+  proof: CheckedProof | undefined;
+}
+
+export type Authenticate = (request: ApiRequest, nowMs: number) => Promise<Authenticated>;
+
+export interface AuthenticatorParts {
+  verifyPat: VerifyPat;
+  proofs: Pick<Proofs, 'checkAtUse'>;
+  findPolicy: FindPolicy;
+  refusals: Pick<PolicyRefusals, 'refuseOldPolicy'>;
+}
+
+/**
+ * What is checked before the intent is read: that the PAT is genuine, that the caller holds its key if a proof is required, and that the policy
+ * it was issued under is still in force.
+ * @returns a check that throws ApiError UNAUTHORIZED or FORBIDDEN
+ */
+export const openAuthenticator =
+  ({ verifyPat, proofs, findPolicy, refusals }: AuthenticatorParts): Authenticate =>
+  async (request, nowMs) => {
+    const token = bearerToken(request, 'DPoP');
+    const claims = await verifyPat(token, { baseUrl: request.baseUrl, nowMs });
+    const proof = await proofs.checkAtUse(request, token, claims, nowMs);
+    const policy = findPolicy(request.baseUrl);
+    if (claims.pol !== policy.reference) throw await refusals.refuseOldPolicy(claims.pol, policy, request.baseUrl);
+    return { claims, policy, proof };
+  };
+
+/** For this deployment. */
+export function authenticatorFromEnvironment(table: Table, findPolicy: FindPolicy): Authenticate {
+  const { requireProofOfPossession } = readEnvironment([], ['requireProofOfPossession']);
+  return openAuthenticator({
+    verifyPat: openPatVerifier({ findKey: signingKeysFromEnvironment().find }),
+    proofs: openProofs(openUsedJtis(table), requireProofOfPossession === 'true'),
+    findPolicy,
+    refusals: openPolicyRefusals(openPolicyArchive(table)),
+  });
+}
