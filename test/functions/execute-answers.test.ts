@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Context } from 'aws-lambda';
-import type { Execution } from '../../functions/core/activity/stats.ts';
+import type { CountedExecution } from '../../functions/core/activity/stats.ts';
 import { type Action, serve } from '../../functions/core/http/serve.ts';
 import { CallFailed, type CallFailure } from '../../functions/core/relay/call-failure.ts';
 import type { IntentInput } from '../../schemas/intent.ts';
@@ -16,7 +16,7 @@ let upstream: Awaited<ReturnType<typeof startUpstream>>;
 let serviceId: string;
 let steps: Action;
 let pat: string;
-let counted: Execution[];
+let counted: CountedExecution[];
 let answer: { status: number; body: string; headers: Record<string, string> };
 let count = 0;
 

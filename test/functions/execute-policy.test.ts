@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import type { Execution } from '../../functions/core/activity/stats.ts';
+import type { CountedExecution } from '../../functions/core/activity/stats.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { maxAdmissionMs } from '../../functions/core/pat/admission.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
@@ -310,7 +310,7 @@ describe('a call whose upstream is connected late', () => {
   });
 
   test('is not made if others have taken its place: 429, and its key is free again', async () => {
-    const counted: Execution[] = [];
+    const counted: CountedExecution[] = [];
     const { world, run } = await underSlow(everySecond, { stats: { count: async (execution) => void counted.push(execution) } });
     const key = { 'Idempotency-Key': 'k' };
     world.meanwhile = async () => {

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { type Execution, openExecutionStats } from '../../functions/core/activity/stats.ts';
+import { type CountedExecution, openExecutionStats } from '../../functions/core/activity/stats.ts';
 import { unavailable } from '../../functions/core/api-error.ts';
 import { findServices } from '../../functions/core/registry/service-list.ts';
 import { createAction } from '../../functions/get-stats.ts';
@@ -28,7 +28,7 @@ const read = (period?: string, headers: Headers = registry.asAdmin) =>
 testAdminsAlone(registry, (headers) => read('year', headers));
 
 const { service_id: serviceId, service_name } = await registry.createService({ namespace: 'pay.example' });
-const answered: Execution = { serviceId, outcome: 'OK', upstream: { status: 200, durationMs: 80 } };
+const answered: CountedExecution = { serviceId, outcome: 'OK', upstream: { status: 200, durationMs: 80 } };
 
 const numbers = (more: object = {}) => ({
   executions: 1,

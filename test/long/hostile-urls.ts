@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { openRelay } from '../../functions/core/relay/call.ts';
 import type { ResolvedAddress } from '../../functions/core/relay/dial.ts';
 import { openDocumentReader } from '../../functions/core/relay/fetch-document.ts';
-import type { Execution } from '../../functions/core/relay/request.ts';
+import type { UpstreamCall } from '../../functions/core/relay/request.ts';
 import { callUpstream } from '../support/call-upstream.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { seededRandom } from '../support/random.ts';
@@ -241,7 +241,7 @@ const relay = openRelay({
 });
 const readDocument = openDocumentReader({ rules, resolve, trustedCertificate: certificate.cert, maxBytes: 10_000, timeoutMs: 5_000 });
 
-const execution = (url: string): Execution => ({
+const execution = (url: string): UpstreamCall => ({
   request: { method: pick(['GET', 'POST']), url },
   service: { service_id: 'service-1', service_url: `https://${honestHost}` },
   intentUid: 'world.example:get-country:v1',

@@ -6,7 +6,7 @@ import { type Key, keys } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 
 /** What became of one request to execute an intent. */
-export interface Execution {
+export interface CountedExecution {
   /** none if it named no intent that exists */
   serviceId?: string | undefined;
   outcome: 'OK' | ErrorCode;
@@ -19,7 +19,7 @@ export interface Execution {
 /** The numbers of executions: counters for each hour and each day, of each service. */
 export interface ExecutionStats {
   /** Counts one; never fails, and takes part in a write once a minute. */
-  count(execution: Execution): Promise<void>;
+  count(execution: CountedExecution): Promise<void>;
   /** The numbers of the last 24 hours or 30 days, by service. */
   read(period: StatsPeriod): Promise<{ from: string; services: (Omit<ServiceStats, 'service_name'> & { service_id: string })[] }>;
 }
@@ -53,7 +53,7 @@ const isUpstreamFailure = (status: number | undefined): boolean =>
   status === undefined || status >= 500 || [401, 403, 429].includes(status);
 
 /** The counters that an execution adds to. */
-function countersOf({ outcome, upstream, hasDrifted }: Execution, isFailure: boolean): Record<string, number> {
+function countersOf({ outcome, upstream, hasDrifted }: CountedExecution, isFailure: boolean): Record<string, number> {
   const { durationMs } = upstream ?? {};
   return {
     executions: 1,

@@ -1,4 +1,4 @@
-import type { Execution as CountedExecution, ExecutionStats } from '../activity/stats.ts';
+import type { CountedExecution, ExecutionStats } from '../activity/stats.ts';
 import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 import type { Execution } from './execution.ts';

@@ -11,7 +11,7 @@ import { buildHeaders } from './headers.ts';
 import { type HeldRequest, openHttpClient } from './http-client.ts';
 import { openInFlight } from './in-flight.ts';
 import { openRedactor, type Redactor } from './redact.ts';
-import type { Execution } from './request.ts';
+import type { UpstreamCall } from './request.ts';
 import { type Target, targetOf } from './target.ts';
 
 /** What an upstream answered. */
@@ -41,12 +41,12 @@ export interface ConnectedCall {
    * Makes the call, once: no redirect is followed, nothing is sent twice, but that a service whose credential has values to come next is
    * called with these if it answers 401 to the others, which means that it has not acted. If a connection that was kept from an earlier call is
    * lost before anything was sent, a new one is made.
-   * @param confirm - asked before it is called with those, or over that: throws an ApiError if the agent may not call any more; then the 401 is its
+   * @param admit - asked before it is called with those, or over that: throws an ApiError if the agent may not call any more; then the 401 is its
    * answer, or the lost connection its failure
    * @throws CallFailed INTENT_EXECUTION_FAILED, SERVICE_UNAVAILABLE or GATEWAY_TIMEOUT; its outcome is `not_sent` if the upstream has not
    * acted, `unknown` if it may have
    */
-  send(confirm: () => Promise<void>): Promise<UpstreamAnswer>;
+  send(admit: () => Promise<void>): Promise<UpstreamAnswer>;
   /** Ends it without sending anything. */
   drop(): void;
 }
@@ -56,7 +56,7 @@ export interface Relay {
    * Connects to an intent's endpoint, with the credential that the call needs. Whoever gets the call sends it, or drops it.
    * @throws CallFailed whose outcome is `not_sent`
    */
-  connect(execution: Execution): Promise<ConnectedCall>;
+  connect(call: UpstreamCall): Promise<ConnectedCall>;
   close(): void;
 }
 
@@ -104,7 +104,7 @@ export function openRelay({
   /** Credentials of which the upstream has taken the next values before the others. */
   const switched = new WeakSet<Credential>();
 
-  async function credentialOf({ service }: Execution, { origin }: URL): Promise<Credential | undefined> {
+  async function credentialOf({ service }: UpstreamCall, { origin }: URL): Promise<Credential | undefined> {
     if (service.credential === undefined || !carriesCredential(service, origin)) return undefined;
     try {
       const credential = await credentials.read(service.service_id, service.credential);
@@ -116,44 +116,44 @@ export function openRelay({
   }
 
   async function hold(
-    execution: Execution,
+    call: UpstreamCall,
     values: CredentialValues | undefined,
     signal: AbortSignal,
     isNew = false,
   ): Promise<HeldRequest> {
     signal.throwIfAborted();
-    const request = values === undefined ? execution.request : withCredentialQuery(execution.request, values);
+    const request = values === undefined ? call.request : withCredentialQuery(call.request, values);
     const url = new URL(request.url);
     const { method, body } = request;
-    const held = await client.hold({ method, url, headers: buildHeaders({ ...execution, request }, url, values), body }, isNew);
+    const held = await client.hold({ method, url, headers: buildHeaders({ ...call, request }, url, values), body }, isNew);
     if (signal.aborted) held.drop();
     signal.throwIfAborted();
     return held;
   }
 
   /** The values that a service is called with, and those that it is called with if it does not accept them. */
-  async function credentialsOf(execution: Execution, url: URL) {
-    const credential = await credentialOf(execution, url);
+  async function credentialsOf(call: UpstreamCall, url: URL) {
+    const credential = await credentialOf(call, url);
     if (credential?.next === undefined) return { credential, first: credential };
     const { next } = credential;
     return switched.has(credential) ? { credential, first: next, second: credential } : { credential, first: credential, second: next };
   }
 
-  const crowded = (host: string, execution: Execution): never => {
-    breaker.release(host, execution);
+  const crowded = (host: string, call: UpstreamCall): never => {
+    breaker.release(host, call);
     throw new CallFailed('crowded', undefined, 1);
   };
 
   return {
-    async connect(execution) {
+    async connect(call) {
       const startedMs = performance.now();
-      const url = new URL(execution.request.url);
-      if (checkOrigin(url.origin, withOwnHost(rules, execution.baseUrl)).length > 0) throw new CallFailed('refused_address');
+      const url = new URL(call.request.url);
+      if (checkOrigin(url.origin, withOwnHost(rules, call.baseUrl)).length > 0) throw new CallFailed('refused_address');
       const host = hostOf(targetOf(url));
-      const waitSeconds = breaker.secondsToWait(host, execution);
+      const waitSeconds = breaker.secondsToWait(host, call);
       if (waitSeconds > 0) throw new CallFailed('resting', undefined, waitSeconds);
-      const leave = inFlight.enter(host, execution.agentId) ?? crowded(host, execution);
-      const endMs = startedMs + Math.min(execution.deadlineMs, maxDeadlineMs);
+      const leave = inFlight.enter(host, call.agentId) ?? crowded(host, call);
+      const endMs = startedMs + Math.min(call.deadlineMs, maxDeadlineMs);
       const leftMs = () => Math.max(0, endMs - performance.now());
 
       /** what it means if the time is up: the upstream knows of the call while it is sent, and until it has said 401 */
@@ -166,7 +166,7 @@ export function openRelay({
         } catch (error) {
           const failure = describeCallError(error, timeUp);
           const hasAnswered = failure instanceof CallFailed ? answers[failure.reason] : undefined;
-          if (hasAnswered === undefined) breaker.release(host, execution);
+          if (hasAnswered === undefined) breaker.release(host, call);
           else breaker.record(host, hasAnswered);
           leave();
           throw failure;
@@ -174,20 +174,20 @@ export function openRelay({
       }
 
       const { held, credential, first, second } = await run(async (signal) => {
-        const values = await credentialsOf(execution, url);
-        return { ...values, held: await hold(execution, values.first, signal) };
+        const values = await credentialsOf(call, url);
+        return { ...values, held: await hold(call, values.first, signal) };
       });
       const connectedMs = performance.now() - startedMs;
 
-      async function sendHeld(signal: AbortSignal, confirm: () => Promise<void>) {
+      async function sendHeld(signal: AbortSignal, admit: () => Promise<void>) {
         timeUp = 'deadline';
         try {
           return await held.send(signal);
         } catch (lost) {
           if (!held.isKept || !(lost instanceof CallFailed) || lost.reason !== 'lost') throw lost;
           timeUp = 'late';
-          const other = await hold(execution, first, signal, true);
-          await confirm().catch((error: unknown) => {
+          const other = await hold(call, first, signal, true);
+          await admit().catch((error: unknown) => {
             other.drop();
             throw error instanceof ApiError ? lost : error;
           });
@@ -196,14 +196,14 @@ export function openRelay({
         }
       }
 
-      async function sendAccepted(signal: AbortSignal, confirm: () => Promise<void>) {
-        const answer = await sendHeld(signal, confirm);
+      async function sendAccepted(signal: AbortSignal, admit: () => Promise<void>) {
+        const answer = await sendHeld(signal, admit);
         const isByNext = first !== undefined && first === credential?.next;
         if (answer.status !== 401 || credential === undefined || second === undefined) return { answer, isByNext };
         timeUp = 'late';
-        const other = await hold(execution, second, signal);
+        const other = await hold(call, second, signal);
         try {
-          await confirm();
+          await admit();
         } catch (error) {
           other.drop();
           if (error instanceof ApiError) return { answer, isByNext: false };
@@ -219,25 +219,25 @@ export function openRelay({
 
       const drop = () => {
         held.drop();
-        breaker.release(host, execution);
+        breaker.release(host, call);
         leave();
       };
 
       return {
         drop,
-        async send(confirm) {
+        async send(admit) {
           const sentMs = performance.now();
           if (leftMs() === 0 || currentSignal()?.aborted) {
             drop();
             throw new CallFailed('late');
           }
-          const { answer, isByNext } = await run((signal) => sendAccepted(signal, confirm));
+          const { answer, isByNext } = await run((signal) => sendAccepted(signal, admit));
           breaker.record(host, true);
           leave();
           const { 'retry-after': retryAfter, 'content-type': contentType, location } = answer.headers;
           return {
             status: answer.status,
-            url: execution.request.url,
+            url: call.request.url,
             body: answer.body,
             ...(answer.lost !== undefined && { lost: answer.lost }),
             ...(retryAfter !== undefined && { retryAfter }),

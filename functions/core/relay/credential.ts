@@ -3,10 +3,10 @@ import type { CredentialValues } from '../credentials/credentials.ts';
 import { isLoopbackHost } from './egress.ts';
 import { isFormType } from './endpoint.ts';
 import { encode } from './fields.ts';
-import type { Execution, UpstreamRequest } from './request.ts';
+import type { UpstreamCall, UpstreamRequest } from './request.ts';
 
 /** Whether calls at an origin carry the service's credential: only where an admin wanted it to go, and only over https or within this machine. */
-export const carriesCredential = (service: Execution['service'], origin: string): boolean =>
+export const carriesCredential = (service: UpstreamCall['service'], origin: string): boolean =>
   (origin.startsWith('https:') || isLoopbackHost(new URL(origin).hostname)) &&
   service.credential !== undefined &&
   service.credential.origins.includes(origin);

@@ -1,6 +1,6 @@
 import { foldField } from '../../../schemas/header.ts';
 import type { CredentialValues } from '../credentials/credentials.ts';
-import type { Execution } from './request.ts';
+import type { UpstreamCall } from './request.ts';
 import { signCall } from './signature.ts';
 
 type Fields = Record<string, string>;
@@ -12,13 +12,13 @@ const headerText = (id: string): string => id.replace(/[^\x21-\x24\x26-\x7e]/gu,
  * Made from scratch: nothing that the agent sent is passed on but its name and the inputs that are header fields. These give way to the
  * service's own fields, these to the credential, and all to what every call carries.
  */
-export function buildHeaders(execution: Execution, url: URL, credential: CredentialValues | undefined): Fields {
-  const { request, service, idempotencyKey } = execution;
+export function buildHeaders(call: UpstreamCall, url: URL, credential: CredentialValues | undefined): Fields {
+  const { request, service, idempotencyKey } = call;
   const fields = {
-    'agent-id': headerText(execution.agentId),
-    'agent-key': execution.thumbprint,
-    'intent-uid': execution.intentUid,
-    'execution-id': headerText(execution.executionId),
+    'agent-id': headerText(call.agentId),
+    'agent-key': call.thumbprint,
+    'intent-uid': call.intentUid,
+    'execution-id': headerText(call.executionId),
   };
   const signed = {
     request: { ...request, url: url.href },
@@ -30,7 +30,7 @@ export function buildHeaders(execution: Execution, url: URL, credential: Credent
     accept: 'application/json, */*;q=0.1',
     'accept-encoding': 'identity',
     'user-agent': 'intent-gate',
-    'x-request-id': headerText(execution.requestId),
+    'x-request-id': headerText(call.requestId),
     ...fields,
     ...(request.contentType !== undefined && { 'content-type': request.contentType }),
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),

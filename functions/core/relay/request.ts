@@ -22,7 +22,7 @@ export interface UpstreamRequest {
 }
 
 /** One execution of an intent, as its upstream sees it. */
-export interface Execution {
+export interface UpstreamCall {
   request: UpstreamRequest;
   intentUid: string;
   /** the intent's; with `credential` if calls at its origins carry one, and are not made without it */

@@ -7,7 +7,7 @@ import { ApiError, unavailable } from '../../../../functions/core/api-error.ts';
 import { openRelay, type RelayOptions } from '../../../../functions/core/relay/call.ts';
 import type { LostContent } from '../../../../functions/core/relay/content-coding.ts';
 import type { EgressRules } from '../../../../functions/core/relay/egress.ts';
-import type { Execution } from '../../../../functions/core/relay/request.ts';
+import type { UpstreamCall } from '../../../../functions/core/relay/request.ts';
 import { callUpstream } from '../../../support/call-upstream.ts';
 import { makeCertificate } from '../../../support/certificate.ts';
 import { startRawUpstream, startUpstream, watchSockets } from '../../../support/upstream.ts';
@@ -15,7 +15,7 @@ import { startRawUpstream, startUpstream, watchSockets } from '../../../support/
 const loopback: EgressRules = { ports: [443], allowLoopback: true, ownHosts: [] };
 const production: EgressRules = { ports: [443], allowLoopback: false, ownHosts: ['gate.example'] };
 
-const execution = (url: string, more: Partial<Execution> = {}): Execution => ({
+const execution = (url: string, more: Partial<UpstreamCall> = {}): UpstreamCall => ({
   request: { method: 'POST', url, contentType: 'application/json', body: '{"a":1}' },
   service: { service_id: 'service-1', service_url: 'https://api.world.example' },
   intentUid: 'world.example:get-country:v1',
@@ -48,7 +48,7 @@ const relay = (options: Partial<RelayOptions> = {}) => {
   const own = keep(
     openRelay({ rules: loopback, resolve: async () => [{ address: '127.0.0.1', family: 4 }], credentials: unreadable, ...options }),
   );
-  return { ...own, call: (execution: Execution) => callUpstream(own, execution) };
+  return { ...own, call: (execution: UpstreamCall) => callUpstream(own, execution) };
 };
 
 const refusal = (call: Promise<unknown>): Promise<unknown> =>

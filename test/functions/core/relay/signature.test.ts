@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Credential } from '../../../../functions/core/credentials/credentials.ts';
 import { openRelay, type Relay } from '../../../../functions/core/relay/call.ts';
-import type { Execution, UpstreamRequest } from '../../../../functions/core/relay/request.ts';
+import type { UpstreamCall, UpstreamRequest } from '../../../../functions/core/relay/request.ts';
 import { callUpstream } from '../../../support/call-upstream.ts';
 import { makeCertificate } from '../../../support/certificate.ts';
 import { type SeenRequest, startUpstream } from '../../../support/upstream.ts';
@@ -53,7 +53,7 @@ const withCredential = () => ({
 
 async function call(
   request: Omit<UpstreamRequest, 'url'> & { path: string },
-  service: Execution['service'] = withCredential(),
+  service: UpstreamCall['service'] = withCredential(),
 ): Promise<SeenRequest> {
   asked = [];
   const { path, ...rest } = request;
