@@ -115,12 +115,7 @@ export function openRelay({
     }
   }
 
-  async function hold(
-    call: UpstreamCall,
-    values: CredentialValues | undefined,
-    signal: AbortSignal,
-    isNew = false,
-  ): Promise<HeldRequest> {
+  async function hold(call: UpstreamCall, values: CredentialValues | undefined, signal: AbortSignal, isNew = false): Promise<HeldRequest> {
     signal.throwIfAborted();
     const request = values === undefined ? call.request : withCredentialQuery(call.request, values);
     const url = new URL(request.url);
