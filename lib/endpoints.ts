@@ -204,7 +204,7 @@ const rows = [
     summary: 'Register a service',
     success: 201,
     errors: ['INVALID_PARAMETER', 'UNSUPPORTED_MEDIA_TYPE', 'UNAUTHORIZED', 'FORBIDDEN', 'CONFLICT'],
-    needs: { table: { ...changes, serviceName: ['getAll', 'put'], service: ['getAll', 'put'], namespace: ['getAll', 'update'] } },
+    needs: { table: { ...changes, serviceName: ['getAll', 'put'], service: ['put'], namespace: ['getAll', 'update'] } },
   },
   {
     ...admin,

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Key, keys, partitions, type RecordKind, tableOf } from '../../functions/core/table/keys.ts';
-import { newUlid } from '../../functions/core/ulid.ts';
 import { backgroundFunctions, endpoints } from '../../lib/endpoints.ts';
 import { permissionsOf } from '../../lib/permissions.ts';
 import { renderPermissions } from '../../lib/permissions-table.ts';
