@@ -47,7 +47,7 @@ export interface Deps {
 
 /**
  * `POST /oauth/token`: the PAT of a person who has accepted the policy for a client. A code is verified first, then consumed by one conditional write,
- * then acted upon: of any number of requests with it, one gets a PAT. A refresh token is consumed last, when its PAT is signed, so that no failure of
+ * then acted upon: of any number of requests with it, at most one gets a PAT. A refresh token is consumed last, when its PAT is signed, so that no failure of
  * the gate costs a client its token. `/oauth/revoke` ends what a refresh token stands for (RFC 7009).
  */
 export const createAction = ({
@@ -117,23 +117,26 @@ export const createAction = ({
     const { sign } = await issue(request, { subject, clientId }, policy, nowMs);
     if (!(await usedJtis.consume('code', id, expiresAt))) {
       // RFC 6749 section 4.1.2
-      await refreshTokens.prevent(family, nowMs);
+      await refreshTokens.endForGood(family, nowMs);
       throw invalidCode();
     }
     const { generation, answerWith } = await sign();
     const first = { subject, clientId, resource, policy: grant.policy, generation };
-    return answerWith(await refreshTokens.start(family, first, nowMs, settings.signInSeconds));
+    const token = await refreshTokens.start(family, first, nowMs, settings.signInSeconds);
+    // somebody else has used the code in the meantime
+    if (token === undefined) throw invalidCode();
+    return answerWith(token);
   }
 
   async function renew(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
     const asked = request.form(refreshForm);
     const policy = findPolicy(request.baseUrl);
-    const found = await refreshTokens.find(asked.refresh_token, nowMs);
-    // a token that another client presents stays that of its own
+    const found = await refreshTokens.findOrEnd(asked.refresh_token, nowMs);
+    // a token that was presented with another client_id can still be used by the client that it was issued to
     if (!found || found.grant.clientId !== asked.client_id) throw invalidRefreshToken();
     const { family, grant } = found;
     if (asked.resource !== undefined && asked.resource !== grant.resource) throw wrongResource();
-    /** What has ended it is said once, and not forgotten if it is taken back. */
+    /** Ends the family for a reason that only this answer names. It stays ended even if an admin undoes the reason, say lifts a block. */
     const endWith = async (error: unknown): Promise<never> => {
       await refreshTokens.end(family);
       throw error;
@@ -154,7 +157,7 @@ export const createAction = ({
   /** Whether there was such a token is nobody's business (RFC 7009 section 2.2). */
   async function revoke(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
     const asked = request.form(revocationForm);
-    const found = await refreshTokens.find(asked.token, nowMs);
+    const found = await refreshTokens.findOrEnd(asked.token, nowMs);
     if (found?.grant.clientId === asked.client_id) await refreshTokens.end(found.family);
     return { status: 200, headers: { Pragma: 'no-cache' } };
   }

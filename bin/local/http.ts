@@ -15,6 +15,12 @@ export const close = (server: Server): Promise<void> =>
     server.closeAllConnections();
   });
 
+/** What a request asks for (RFC 9112 section 3.2); the path of a target that has none is `/*`. */
+export function targetOf({ url = '/' }: IncomingMessage): URL {
+  // a path that begins with two slashes names no host
+  return URL.parse(url.startsWith('/') ? `http://host${url}` : url) ?? new URL('http://host/*');
+}
+
 /** The whole body, or undefined if it is longer than `maxBytes`; the rest is then read and discarded. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
   const hasNone = request.headers['content-length'] === undefined && request.headers['transfer-encoding'] === undefined;

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { listenForStack } from './guard.ts';
-import { close } from './http.ts';
+import { close, targetOf } from './http.ts';
 import { ServiceError } from './json-service.ts';
 
 export type RunningS3 = Awaited<ReturnType<typeof startS3>>;
@@ -32,7 +32,7 @@ export async function startS3({ folder, buckets }: { folder: string; buckets: re
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, fileOf: (path: string) => string): Promise<void> {
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://s3');
+  const { pathname, searchParams } = targetOf(request);
   const { range, 'x-amz-decoded-content-length': chunked } = request.headers;
   const isPlain = range === undefined && chunked === undefined && [...searchParams.keys()].every((name) => name === 'x-id');
   if (!isPlain || !['PUT', 'GET', 'DELETE'].includes(request.method ?? ''))
@@ -48,8 +48,16 @@ async function answer(request: IncomingMessage, response: ServerResponse, fileOf
 function locate(pathname: string, folder: string, buckets: readonly string[]): string {
   const [, bucket = '', key = ''] = /^\/([^/]+)\/(.+)$/.exec(pathname) ?? [];
   if (!buckets.includes(bucket)) throw new ServiceError('NoSuchBucket', 'The specified bucket does not exist.');
-  const name = `${bucket}/${decodeURIComponent(key)}`;
+  const name = `${bucket}/${decode(key)}`;
   return join(folder, createHash('sha256').update(name).digest('hex'));
+}
+
+function decode(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    throw new ServiceError('InvalidURI', 'The key must be percent-encoded UTF-8.');
+  }
 }
 
 async function send(file: string, response: ServerResponse): Promise<void> {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import { escapeHtml } from '../../functions/core/documents/policy-page.ts';
 import { headerLines, isCalledHere, originHost } from './guard.ts';
-import { close, listen, readBody } from './http.ts';
+import { close, listen, readBody, targetOf } from './http.ts';
 import { ServiceError } from './json-service.ts';
 import type { UserPool } from './user-pool.ts';
 
@@ -112,7 +112,7 @@ export async function startSignIn({ pool, callbacks }: SignInOptions) {
 
   const answer = async (request: IncomingMessage): Promise<Answer> => {
     if (!isCalledHere(request)) return asText(421, 'Nothing is served at this host.');
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://pool');
+    const { pathname, searchParams } = targetOf(request);
     const route = `${request.method} ${pathname}`;
     const origins = headerLines(request, 'origin');
     if (route === 'GET /oauth2/authorize' && origins.length === 0) {

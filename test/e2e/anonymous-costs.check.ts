@@ -59,6 +59,11 @@ const requests: Record<string, () => Request | Promise<Request>> = {
     '/api/intents/execute',
     { token: pat, body: { intent_uid: uid, parameters } },
   ],
+  'POST /api/intents/execute, again with that PAT and its Idempotency-Key': () => [
+    'POST',
+    '/api/intents/execute',
+    { token: pat, headers: { 'Idempotency-Key': 'the same' }, body: { intent_uid: uid, parameters } },
+  ],
   'POST /api/intents/execute, with that PAT and wrong parameters': () => [
     'POST',
     '/api/intents/execute',

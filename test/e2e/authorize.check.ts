@@ -577,6 +577,26 @@ describe('over https, in one process', () => {
     expect(status).toBe(302);
   });
 
+  test.each([
+    [0, { status: 302, headers: { Location: expect.stringMatching(/^https:\/\/host\.example\/callback\?code=[\w-]{43}&/) } }],
+    [12, { status: 400, body: expect.stringContaining('The person has to sign in. Ask again without prompt=none.') }],
+  ])('what has been accepted is renewed in silence while the session lasts: after %i hours', async (hours, answered) => {
+    const [client_id, redirect_uri] = ['https://host.example/client.json', 'https://host.example/callback'];
+    const person = { subject: '1', userName: 'user' };
+    const findPolicy = openPolicy(template);
+    const grant = { person, clientId: client_id, redirectUri: redirect_uri, codeChallenge: challenge, resource: address };
+    await signIns.rememberConsent({ ...grant, policy: findPolicy(address).reference }, Date.now());
+    const secret = await signIns.startSession(person, Date.now() - hours * 3_600_000, 43_200);
+    const described = openClients([], async () => ({ client_id, redirect_uris: [redirect_uri] }));
+    const action = createAuthorize({ clients: described, signIns, userPool, findPolicy, patLifeSeconds: 900, signInSeconds: 43_200 });
+    const answer = await invoke(action, {
+      path: '/oauth/authorize',
+      query: { ...query, client_id, redirect_uri, prompt: 'none' },
+      headers: { Cookie: `__Host-intent-gate-sign-in=${secret}` },
+    });
+    expect(answer).toMatchObject(answered);
+  });
+
   test('a policy that has changed since the page was shown is shown first', async () => {
     const Cookie = await cookieOf();
     const page = await invoke(authorizeWith(), { path: '/oauth/authorize', query, headers: { Cookie } });

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import { issuesOf } from '../../../functions/core/json.ts';
 import { isFromProgram } from '../guard.ts';
-import { close, listen, readBody } from '../http.ts';
+import { close, listen, readBody, targetOf } from '../http.ts';
 import { languageRoutes } from './language.ts';
 import { Refusal, type Route } from './route.ts';
 import { timeRoutes } from './time.ts';
@@ -30,7 +30,7 @@ export async function startUpstream() {
 
 async function answer(request: IncomingMessage) {
   if (!isFromProgram(request)) throw new Refusal(403, 'This service is for programs of this machine.');
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://upstream');
+  const { pathname, searchParams } = targetOf(request);
   const matches = paths.flatMap(({ route, pattern }) => {
     const match = pattern.exec(pathname);
     return match ? [{ route, places: match.groups ?? {} }] : [];

@@ -14,7 +14,7 @@ export interface RefreshGrant {
   generation: string;
 }
 
-/** Of a family that was prevented, the table has no more than the time: no token's digest equals the one that is missing. */
+/** Of a family that was ended for good, the table has no more than the time: no token's digest equals the one that is missing. */
 interface FamilyItem extends Item {
   grant: RefreshGrant;
   /** digest of the secret of the one token that counts */
@@ -31,8 +31,8 @@ export interface FoundToken {
 
 const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('base64url');
 
-/** How long a family is kept from beginning, in seconds: far longer than the request that would begin it. */
-const preventedSeconds = 3_600;
+/** How long a family that was ended for good cannot begin, in seconds: far longer than the request that would begin it. */
+const endedSeconds = 3_600;
 
 const tokenPattern = /^([\w-]{43})\.([\w-]{43})$/;
 
@@ -52,24 +52,26 @@ export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 
   return {
     end,
 
-    /** Ends a family that may not have begun yet, because its code has been used again: if it begins now, it has ended already. */
-    prevent: async (family: string, nowMs: number): Promise<void> =>
-      void (await table.put({ ...keyOf(family), expires_at: secondsAfter(nowMs, preventedSeconds) })),
+    /** Ends a family because its code has been used again, also one that has not begun yet: it will not begin. */
+    endForGood: async (family: string, nowMs: number): Promise<void> =>
+      void (await table.put({ ...keyOf(family), expires_at: secondsAfter(nowMs, endedSeconds) })),
 
     /**
-     * Begins a family, unless it was prevented.
+     * Begins a family.
      * @param family - 43 random characters of base64url that belong to this acceptance alone
-     * @returns its first token
+     * @returns its first token; undefined if the family was ended for good before it began
      */
-    async start(family: string, grant: RefreshGrant, nowMs: number, lifeSeconds: number): Promise<string> {
+    async start(family: string, grant: RefreshGrant, nowMs: number, lifeSeconds: number): Promise<string | undefined> {
       const secret = newSecret();
-      const item = { ...keyOf(family), grant, current: digestOf(secret), expires_at: secondsAfter(nowMs, lifeSeconds) };
-      await table.put(item, { when: [['absent', 'pk']] });
-      return `${family}.${secret}`;
+      const current = digestOf(secret);
+      const item = { ...keyOf(family), grant, current, expires_at: secondsAfter(nowMs, lifeSeconds) };
+      // a write that took effect and whose answer was lost is sent again, and must recognise itself
+      const isBegun = await table.put(item, { when: [['any', ['absent', 'pk'], ['=', 'current', current]]] });
+      return isBegun ? `${family}.${secret}` : undefined;
     },
 
-    /** What a token stands for, if it is the current one of its family; an earlier one ends the family. */
-    async find(token: string, nowMs: number): Promise<FoundToken | undefined> {
+    /** What a token stands for, if it is the current one of its family; an earlier one ends the family, and stands for nothing. */
+    async findOrEnd(token: string, nowMs: number): Promise<FoundToken | undefined> {
       const [, family, secret] = tokenPattern.exec(token) ?? [];
       if (family === undefined || secret === undefined) return undefined;
       const item = await table.get<FamilyItem>(keyOf(family));

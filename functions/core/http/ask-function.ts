@@ -20,9 +20,9 @@ const passedOn = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'WWW-Authentic
 const proxyResult = z.object({ statusCode: z.number(), headers: z.record(z.string(), z.string()), body: z.string() });
 
 /**
- * Makes an action that asks another function of this gate, for what this one cannot do itself or may not. It gets the same request id, so that the
- * access log has the address of whoever asked. It is asked once: a signed document may be used up by the first attempt. Lambda's own client would
- * make small functions a fifth larger.
+ * Makes an action that passes the request on to another function of this gate, which has what this one lacks: code or permissions. That function logs
+ * the same request id, by which the access log tells who asked. It is invoked once and never again after a failure, because the first attempt may have
+ * used up a signed document. The requests are signed here, since Lambda's own client would make small functions a fifth larger.
  * @returns an action that throws the endpoint's own refusal, or ApiError SERVICE_UNAVAILABLE if it does not answer
  */
 export function askFunction(name: string, { path, timeoutMs }: Asked): Action {

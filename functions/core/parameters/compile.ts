@@ -3,7 +3,7 @@ import { isRawNumber, parseExact, toDouble } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { describeUnknown, pointer } from '../json.ts';
 import { compileDefinition, types } from './constraints.ts';
-import { compileNested } from './nested.ts';
+import { compileNested, openNestedBudget } from './nested.ts';
 import { openMatchingBudget } from './pattern.ts';
 
 export type Validated = { values: Record<string, unknown>; issues?: undefined } | { values?: undefined; issues: Issue[] };
@@ -24,12 +24,13 @@ export function compileParameters(definitions: readonly Parameter[]): (given: Re
       .filter((name) => !names.has(name))
       .map((name) => describeUnknown(['parameters'], name, 'is not a parameter of this intent; remove it'));
     const values: [string, unknown][] = [];
-    const budget = openMatchingBudget();
+    const matching = openMatchingBudget();
+    const budget = openNestedBudget(matching);
     for (const { definition, check, checkInside } of compiled) {
       const { name, required, type, default: fallback } = definition;
       if (Object.hasOwn(given, name) && !isLeftOut(definition, given[name])) {
         const orNothing = !required && given[name] === '' ? ', or be left out' : '';
-        const own = check(given[name], budget).map((problem) => ({ path: pointer(['parameters', name]), problem: problem + orNothing }));
+        const own = check(given[name], matching).map((problem) => ({ path: pointer(['parameters', name]), problem: problem + orNothing }));
         const inside = own.length === 0 ? checkInside?.(given[name], ['parameters', name], budget) : undefined;
         issues.push(...own, ...(inside ?? []));
         values.push([name, type === 'integer' ? plainInteger(given[name]) : given[name]]);

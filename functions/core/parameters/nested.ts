@@ -11,7 +11,7 @@ import { compilePattern, type MatchingBudget, maxMatchedLength } from './pattern
 const maxIssues = 20;
 
 /**
- * Most work that one validation takes, about a fifth of a second: for each schema that applies to a value, {@link visitWork}, 1 for each
+ * Most work that all inputs of one request take together, about a fifth of a second: for each schema that applies to a value, {@link visitWork}, 1 for each
  * character, digit or item of the value itself, and {@link memberWork} for each member. What is beyond that is left to the service.
  */
 const maxWork = 4_000_000;
@@ -24,13 +24,20 @@ const memberWork = 20;
 /** What is wrong with a value; its pointer is only written out if it is shown. */
 type Found = () => Issue;
 
-/** One validation: what was found, and what it may still take. */
-interface Run {
-  found: Found[];
+/** What the inputs of one request share. */
+export interface NestedBudget {
   workLeft: number;
-  budget: MatchingBudget;
+  matching: MatchingBudget;
   /** canonical texts of the lists and objects that have been compared with enums */
   texts: Map<unknown, string>;
+}
+
+export const openNestedBudget = (matching: MatchingBudget): NestedBudget => ({ workLeft: maxWork, matching, texts: new Map() });
+
+/** One validation of one value. */
+interface Run {
+  found: Found[];
+  budget: NestedBudget;
 }
 
 type Path = readonly (string | number)[];
@@ -45,7 +52,7 @@ function sizeOf(value: unknown): number {
 }
 
 /** Finds what is wrong inside a value. @param at - what the pointers begin with */
-export type NestedCheck = (value: unknown, at: Path, budget: MatchingBudget) => Issue[];
+export type NestedCheck = (value: unknown, at: Path, budget: NestedBudget) => Issue[];
 
 /**
  * Compiles the schema of a list, an object or alternatives (JSON Schema 2020-12). What it does not know is no reason to refuse a value: unknown
@@ -54,7 +61,7 @@ export type NestedCheck = (value: unknown, at: Path, budget: MatchingBudget) => 
 export function compileNested(schema: NestedSchema): NestedCheck {
   const check = compile(schema);
   return (value, at, budget) => {
-    const run: Run = { found: [], workLeft: maxWork, budget, texts: new Map() };
+    const run: Run = { found: [], budget };
     check(value, at, run);
     return run.found.slice(0, maxIssues).map((describe) => describe());
   };
@@ -72,9 +79,10 @@ function compile(schema: NestedSchema): Check {
   const hasType = schema.type !== undefined;
   const ownWork = visitWork + (schema.required?.length ?? 0);
   return (value, path, run) => {
-    if (run.workLeft <= 0 || run.found.length >= maxIssues) return;
-    run.workLeft -= ownWork + sizeOf(value);
-    if (run.workLeft < 0) return;
+    const { budget } = run;
+    if (budget.workLeft <= 0 || run.found.length >= maxIssues) return;
+    budget.workLeft -= ownWork + sizeOf(value);
+    if (budget.workLeft < 0) return;
     const before = run.found.length;
     for (const [index, check] of checks.entries()) {
       check(value, path, run);
@@ -105,7 +113,7 @@ function compileEnum({ enum: allowed }: NestedSchema): Check | undefined {
   const isScalar = allowed.every((value) => typeof value !== 'object' || value === null);
   const shown = spellings.slice(0, 10).join(', ').slice(0, 500);
   const rest = shown.length < spellings.join(', ').length ? ' and others' : '';
-  const holds = (value: unknown, { texts }: Run) => {
+  const holds = (value: unknown, { budget: { texts } }: Run) => {
     if (!isObject(value) && !Array.isArray(value)) return known.has(canonicalText(value));
     // a large value need not be written out to see that it is none of these
     if (isScalar) return false;
@@ -166,7 +174,7 @@ function compilePatternOf({ pattern }: NestedSchema): Check | undefined {
   // what takes too long to match is left to the service
   return simple(
     (value, { budget }) =>
-      typeof value !== 'string' || value.length > maxMatchedLength || !budget.spend(size * value.length) || matches(value),
+      typeof value !== 'string' || value.length > maxMatchedLength || !budget.matching.spend(size * value.length) || matches(value),
     `must match the pattern ${pattern}`,
   );
 }
@@ -198,9 +206,7 @@ function compileInside({ items, properties, required, additionalProperties, anyO
     checks.push((value, path, run) => {
       const tried = branches.map((check) => {
         const found: Found[] = [];
-        const own = { ...run, found };
-        check(value, path, own);
-        run.workLeft = own.workLeft;
+        check(value, path, { ...run, found });
         return found;
       });
       if (tried.length > 0 && tried.every((found) => found.length > 0))

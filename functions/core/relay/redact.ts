@@ -69,11 +69,15 @@ const base64Of = (bytes: string): string[] =>
   });
 
 /**
- * A character in the spellings of URLs (percent-encoded), of JSON and program code inside of a text, and of HTML; and the zeros that UTF-16 and UTF-32
- * have around one of ASCII, if they are read as anything else.
+ * The spellings of a character: of URLs (percent-encoded), of JSON and program code inside of a text, and of HTML. Each is read on its own, since what
+ * one of them leaves alone may look like another together with its neighbours: `%a` before an A. With each go the zeros that UTF-16 and UTF-32 have
+ * around a character of ASCII, if they are read as anything else.
  */
-const spelling =
-  /%[0-9a-f]{2}|\\u(?:d[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|[0-9a-f]{4}|\{0*[0-9a-f]{1,6}\})|\\x[0-9a-f]{2}|\\[0-3][0-7]{2}|\\[\\/"']|\0+|&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|amp|lt|gt|quot|apos);/gi;
+const spellings = [
+  /%[0-9a-f]{2}|\0+/gi,
+  /\\u(?:d[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|[0-9a-f]{4}|\{0*[0-9a-f]{1,6}\})|\\x[0-9a-f]{2}|\\[0-3][0-7]{2}|\\[\\/"']|\0+/gi,
+  /&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|amp|lt|gt|quot|apos);|\0+/gi,
+];
 
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
@@ -93,31 +97,31 @@ const readCode = (code: number): string | undefined => (code <= 0x10ffff ? toByt
 
 const secretsByCredential = new WeakMap<CredentialValues, string[]>();
 
-const readText = (text: string): string => text.replace(spelling, read);
-
-/** A text as it stands in UTF-16, without the zeros; for texts of Latin-1 that is Latin-1, too. */
+/** The bytes of a text in UTF-16, little end first and big end first. */
 function wideOf(text: string): string[] {
   const bytes = Buffer.from(text, 'utf16le');
-  const little = bytes.toString('latin1');
-  return [little, bytes.swap16().toString('latin1')].map((wide) => wide.replaceAll('\0', ''));
+  return [bytes.toString('latin1'), bytes.swap16().toString('latin1')];
 }
 
 const hexOf = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('hex');
 
 /**
- * What is looked for: of the values that hold and of those to come, each part that is long enough, also in base64 and hexadecimal, with + for spaces, and
- * in UTF-16. It is in lower case, as what is searched is: a service or a reader of media types may have changed the case.
+ * What is looked for: of the values that hold and of those to come, each part that is long enough, also with + for spaces, and in UTF-16, and both in base64
+ * and hexadecimal. It is in lower case, as what is searched is: a service or a reader of media types may have changed the case.
  */
 function secretsOf(credential: Credential): string[] {
   const known = secretsByCredential.get(credential);
   if (known !== undefined) return known;
   const values = [credential, credential.next].flatMap((set) => (set ? [...Object.values(set.headers), ...Object.values(set.query)] : []));
   const parts = values.flatMap(partsOf).filter((part) => [...part].length >= minHiddenLength);
-  // a value that looks encoded itself is read, too, where the text around it is
-  const forms = parts.map(toBytes).flatMap((part) => [part, readText(part), readText(readText(part))]);
+  // a service may repeat a value that looks encoded as it has read it
+  const forms = parts.map(toBytes).flatMap((part) => [part, ...spellings.map((spelling) => part.replace(spelling, read))]);
   const long = forms.filter(({ length }) => length >= minHiddenLength);
-  const encoded = long.flatMap((part) => [part, part.replaceAll(' ', '+'), hexOf(part), ...base64Of(part)]);
-  const secrets = [...new Set([...encoded, ...parts.flatMap(wideOf)].map((secret) => secret.toLowerCase()))];
+  const wide = parts.flatMap(wideOf);
+  const encoded = [...long, ...wide].flatMap((bytes) => [hexOf(bytes), ...base64Of(bytes)]);
+  // zeros are left out of what is searched; for texts of Latin-1, what remains of UTF-16 is Latin-1, too
+  const plain = [...long.flatMap((part) => [part, part.replaceAll(' ', '+')]), ...wide.map((bytes) => bytes.replaceAll('\0', ''))];
+  const secrets = [...new Set([...plain, ...encoded].map((secret) => secret.toLowerCase()))];
   secretsByCredential.set(credential, secrets);
   return secrets;
 }
@@ -128,8 +132,8 @@ interface View {
   starts: Uint32Array;
 }
 
-/** Reads every character that is spelt otherwise; undefined if there is none. */
-function readOnce({ text, starts }: View): View | undefined {
+/** Reads every character that is spelt so; undefined if there is none. */
+function readOnce({ text, starts }: View, spelling: RegExp): View | undefined {
   const parts: string[] = [];
   const offsets = new Uint32Array(text.length + 1);
   let [from, length] = [0, 0];
@@ -153,16 +157,34 @@ function readOnce({ text, starts }: View): View | undefined {
 /** How often a value may have been encoded, one encoding over the other. */
 const maxEncodings = 3;
 
+/** A text as it is, and with up to {@link maxEncodings} encodings read, in whatever order they were applied. */
+function* viewsOf(text: string): Generator<View> {
+  const seen = new Set([text]);
+  let views: View[] = [{ text, starts: Uint32Array.from({ length: text.length + 1 }, (_, at) => at) }];
+  yield* views;
+  for (let count = 1; count <= maxEncodings; count++) {
+    const next: View[] = [];
+    for (const view of views) {
+      for (const spelling of spellings) {
+        const found = readOnce(view, spelling);
+        if (found === undefined || seen.has(found.text)) continue;
+        seen.add(found.text);
+        yield found;
+        if (count < maxEncodings) next.push(found);
+      }
+    }
+    views = next;
+  }
+}
+
 function findRanges(text: string, secrets: readonly string[]): [start: number, end: number][] {
   const ranges: [number, number][] = [];
-  let view: View | undefined = { text, starts: Uint32Array.from({ length: text.length + 1 }, (_, at) => at) };
-  for (let count = 0; view !== undefined && count <= maxEncodings; count++) {
+  for (const view of viewsOf(text)) {
     const lower = view.text.toLowerCase();
     for (const secret of secrets) {
-      for (let at = lower.indexOf(secret); at >= 0; at = lower.indexOf(secret, at + secret.length))
+      for (let at = lower.indexOf(secret); at >= 0; at = lower.indexOf(secret, at + 1))
         ranges.push([view.starts[at] ?? 0, view.starts[at + secret.length] ?? text.length]);
     }
-    view = count < maxEncodings ? readOnce(view) : undefined;
   }
   return ranges.sort(([one], [other]) => one - other);
 }

@@ -264,6 +264,7 @@ describe('the page', () => {
       () => call('/', { method: 'POST', headers: { 'X-Amz-Target': 'AWSCognitoIdentityProviderService.AdminCreateUser' }, body: '{}' }),
       404,
     ],
+    ['a path of two slashes', () => call('//'), 404],
     ['the key set', () => call(`/${identity.userPoolId}/.well-known/jwks.json`), 404],
   ])('%s is refused', async (_, send, status) => {
     const answer = await send();

@@ -89,6 +89,14 @@ describe('refuses', () => {
   });
 
   test.each([
+    ['a path of two slashes', '//', 404, 'NoSuchBucket'],
+    ['a key that is not UTF-8', '/kept/%FF', 400, 'InvalidURI'],
+  ])('%s', async (_, path, status, code) => {
+    const answer = await fetch(s3.endpoint + path);
+    expect([answer.status, await answer.text()]).toEqual([status, expect.stringContaining(`<Code>${code}</Code>`)]);
+  });
+
+  test.each([
     ['an unknown bucket', new GetObjectCommand({ Bucket: 'other', Key: 'a' }), 'NoSuchBucket', 404],
     ['a part of an object', new GetObjectCommand({ ...at('a/b/c'), Range: 'bytes=0-1' }), 'NotImplemented', 501],
     ['other operations', new ListObjectsV2Command({ Bucket: 'kept' }), 'NotImplemented', 501],

@@ -152,6 +152,7 @@ describe('the demo upstream', () => {
   const noZone = 'must be an IANA time zone, for example Asia/Tokyo or America/New_York';
   test.each([
     ['an unknown path', 404, 'There is nothing at this path.', 'GET', '/nowhere'],
+    ['a path of two slashes', 404, 'There is nothing at this path.', 'GET', '//'],
     ['another method', 405, 'This path takes POST only.', 'GET', '/texts/count'],
     ['a path that is not UTF-8', 400, 'The path must be percent-encoded UTF-8.', 'GET', '/countries/%FF'],
     ['a body that is no JSON', 400, 'The body must be a JSON object.', 'POST', '/texts/count', '{'],

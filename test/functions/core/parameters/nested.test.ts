@@ -93,6 +93,14 @@ test.each<[string, NestedSchema, unknown]>([
   expect(performance.now() - startedMs).toBeLessThan(5_000);
 });
 
+test('the bound is one for all inputs of a request', () => {
+  const schemas: NestedSchema[] = [{ anyOf: Array.from({ length: 20 }, () => ({ minLength: 1 })) }, { type: 'string' }];
+  const definitions = schemas.map((schema, at) => ({ name: `p${at}`, type: 'any' as const, schema }));
+  const check = (long: string) => compileParameters(definitions)({ p0: long, p1: 1 });
+  expect(check('x'.repeat(100_000))).toEqual({ issues: [{ path: '/parameters/p1', problem: 'must be a string' }] });
+  expect(check('x'.repeat(250_000))).toMatchObject({ values: { p1: 1 } });
+});
+
 test('names a bounded number of places, and none by a long name', () => {
   const ones = Array.from({ length: 5_000 }, () => 1);
   expect(find({ items: { type: 'string' } }, ones)).toHaveLength(20);

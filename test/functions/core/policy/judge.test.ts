@@ -124,6 +124,29 @@ describe('what cannot be told never helps a call:', () => {
   });
 });
 
+test.each<[string, Record<string, unknown>, [prohibited: boolean, permitted: boolean]]>([
+  ['the very text', { role: 'admin' }, [false, false]],
+  ['another text', { role: 'user' }, [true, true]],
+  ['other letter case', { role: 'ADMIN' }, [true, false]],
+  ['a space', { role: 'admin ' }, [true, false]],
+  ['a NUL', { role: 'admin\0' }, [true, false]],
+  ['another composition of an accented letter', { role: 're\u0301dacteur' }, [false, true]],
+  ['an input of similar name', { Role: 'admin', 'role[]': 'admin', 'role ': 'admin' }, [true, false]],
+])('a prohibition takes texts and names exactly, and a permission covers nothing else: %s', (_, parameters, expected) => {
+  const role = (operator: Constraint['operator'], rightOperand: Constraint['rightOperand']): Constraint => ({
+    leftOperand: `${pay}/parameters/role`,
+    operator,
+    rightOperand,
+  });
+  const prohibited = compile({
+    permission: [execute(intents)],
+    prohibition: [execute(pay, [role('eq', 'admin')]), execute(pay, [role('eq', 'r\u00e9dacteur')])],
+  });
+  const permitted = compile({ permission: [execute(pay, [role('within', ['user', 'r\u00e9dacteur'])])] });
+  const call = callOf('a.example:pay:v1', parameters);
+  expect([prohibited, permitted].map(({ rules }) => judge(rules, call).isPermitted)).toEqual(expected);
+});
+
 describe('whatever the policy', () => {
   const uids = ['a.example:pay:v1', 'a.example:get:v1', 'b.example:get:v1'];
   const amounts = [undefined, 0, 1, 2, 3, 'two'];

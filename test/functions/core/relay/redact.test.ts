@@ -74,6 +74,32 @@ describe('a value that an upstream repeats is hidden', () => {
     }
   });
 
+  test.each(['utf16le', 'utf16be'])('inside of %s in base64 and hexadecimal', (form) => {
+    const wide = Buffer.from(`say ${key}!`, 'utf16le');
+    const bytes = form === 'utf16be' ? wide.swap16() : wide;
+    for (const encoding of ['base64', 'base64url', 'hex'] as const) {
+      const hidden = hide(bytes.toString(encoding));
+      expect(hidden).toContain('[credential]');
+      expect(Buffer.from(hidden.replace('[credential]', ''), encoding).toString('latin1').replaceAll('\0', '')).not.toContain('t0ken');
+    }
+  });
+
+  test.each<[string, string, string]>([
+    ['\\key\\1%a', '\\\\key\\\\1%a', 'A'],
+    ['\\key\\12%', '\\\\key\\\\12%', '41'],
+    ['a/key/1&lt', 'a\\/key\\/1&lt', ';'],
+    ['a&key&1\\u004', 'a&amp;key&amp;1\\u004', 'A'],
+    ['a/key/1\\', 'a%2Fkey%2F1%5C', '"'],
+  ])('%s before what could be the rest of another spelling', (secret, spelt, after) => {
+    const { hide } = openRedactor({ headers: { a: secret }, query: {}, signing_key: '', origins: [] });
+    expect(hide(`before ${spelt}${after} after`)).toBe(`before [credential]${after} after`);
+  });
+
+  test('twice, one inside of the other', () => {
+    const { hide } = openRedactor({ headers: { a: 'abcabcab' }, query: {}, signing_key: '', origins: [] });
+    expect(hide('<abcabcabcab>')).toBe('<[credential]>');
+  });
+
   test('wherever and however often it stands, and only then it is noted', () => {
     const redactor = openRedactor(credential);
     expect(redactor.hide('nothing here %41 \\u0041 &amp;')).toBe('nothing here %41 \\u0041 &amp;');
@@ -97,16 +123,26 @@ test('the parts of a value that are secrets themselves', () => {
   expect(partsOf(`Basic ${btoa('sk_live_1:')}`).slice(2)).toEqual(['sk_live_1:', 'sk_live_1']);
 });
 
-test('whatever the value and the text around it, the value is gone and the rest stays', () => {
+describe('whatever the value and the text around it, the value is gone', () => {
   const value = fc.string({ minLength: 8, maxLength: 40, unit: fc.constantFrom(...'abz019 /\\%&+"<>=._-~ü') });
   const clean = fc.string({ unit: fc.constantFrom(...'ABC {}[]:,\n') });
+  const misleading = fc.string({ unit: fc.constantFrom(...'ABC {}%\\&"U04;') });
   const spelled = [(text: string) => text, encodeURIComponent, (text: string) => JSON.stringify(text).slice(1, -1)];
-  fc.assert(
-    fc.property(value, clean, clean, fc.constantFrom(...spelled), (secret, before, after, spell) => {
-      const { hide } = openRedactor({ headers: { a: secret }, query: {}, signing_key: '', origins: [] });
-      expect(hide(before + spell(secret) + after)).toBe(`${before}[credential]${after}`);
-    }),
-  );
+  test.each<[string, fc.Arbitrary<string>, (kept: string, after: string) => boolean]>([
+    ['and the rest stays', clean, (kept, after) => kept === after],
+    ['and no more than the beginning of what follows', misleading, (kept, after) => after.endsWith(kept)],
+  ])('%s', (_, rest, isLeft) => {
+    const property = fc.property(value, clean, rest, fc.constantFrom(...spelled), (secret, before, after, spell) => {
+      // a part of the value that stands beside it, in whatever case, may be hidden with it
+      const plain = (before + secret + after).toLowerCase();
+      fc.pre(plain.indexOf(secret) === before.length && plain.lastIndexOf(secret) === before.length);
+      const hidden = openRedactor({ headers: { a: secret }, query: {}, signing_key: '', origins: [] }).hide(before + spell(secret) + after);
+      const hiddenStart = `${before}[credential]`;
+      expect(hidden.slice(0, hiddenStart.length)).toBe(hiddenStart);
+      expect(isLeft(hidden.slice(hiddenStart.length), after)).toBe(true);
+    });
+    fc.assert(property, { numRuns: 1_000 });
+  });
 });
 
 test('a megabyte of what could be the beginning of something takes no time', () => {
