@@ -227,7 +227,7 @@ given('the console', () => {
     await page.getByLabel('Its value').nth(1).fill('secret-of-the-tenant');
     await page.getByLabel('Where they are sent').fill('http://shared.example');
     await page.getByRole('button', { name: 'Set the credential' }).click();
-    await page.locator('#credential-origins-problems').getByText('https').waitFor();
+    await page.locator('#field-origins-problems').getByText('https').waitFor();
     await page.getByLabel('Where they are sent').fill('');
     await expectAccessible(page);
 

@@ -38,7 +38,7 @@ export function Calls() {
   const made = useStore(calls);
   return (
     <>
-      <Heading title="Your calls">Your calls</Heading>
+      <Heading title="Your calls" />
       <p>What this page has run. It stays in this tab, and is gone when the tab is closed.</p>
       {made.length === 0 ? (
         <p>

@@ -4,7 +4,7 @@ import type { IntentDetails } from '../../../schemas/intent.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import { deployment } from './deployment.ts';
 import { useRead } from './gate.ts';
-import { Failure, Heading, Shown } from './parts.tsx';
+import { Failure, Heading, Pages, Shown } from './parts.tsx';
 import { readTerms, type Terms } from './policy-terms.ts';
 import { go, linkTo } from './route.ts';
 import type { IntentPage, ServiceList } from './wire.ts';
@@ -63,23 +63,7 @@ export function Catalogue({ query }: { query: URLSearchParams }) {
           />
         ))}
       </ul>
-      {found && found.pagination.total_pages > 1 && (
-        <nav class="pages" aria-label="Pages">
-          <button type="button" disabled={page === '1'} onClick={() => show({ page: String(Number(page) - 1) })}>
-            Back
-          </button>
-          <span>
-            Page {found.pagination.current_page} of {found.pagination.total_pages}
-          </span>
-          <button
-            type="button"
-            disabled={found.pagination.current_page >= found.pagination.total_pages}
-            onClick={() => show({ page: String(Number(page) + 1) })}
-          >
-            More
-          </button>
-        </nav>
-      )}
+      {found && <Pages page={Number(page)} of={found.pagination.total_pages} onPage={(next) => show({ page: String(next) })} />}
     </>
   );
 }

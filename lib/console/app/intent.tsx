@@ -10,7 +10,7 @@ import { deployment } from './deployment.ts';
 import { useRead } from './gate.ts';
 import { describeType } from './parameter-form.tsx';
 import { exampleValues, readValues, type Typed, typeValues } from './parameter-values.ts';
-import { Copyable, Failure, Heading, Scrolled, Shown } from './parts.tsx';
+import { Copyable, Failure, Heading, Part, Shown, Table, Way } from './parts.tsx';
 import type { Terms } from './policy-terms.ts';
 import { linkTo } from './route.ts';
 import { Run } from './run.tsx';
@@ -29,11 +29,9 @@ export function IntentView({ uid, query }: { uid: string; query: URLSearchParams
   if (error !== undefined) {
     return (
       <>
-        <Heading title={uid}>{uid}</Heading>
+        <Heading title={uid} />
         <Failure error={error} retry={reload} />
-        <p>
-          <a href={linkTo([])}>Back to the catalogue</a>
-        </p>
+        <Way to={linkTo([])} title="Back to the catalogue" />
       </>
     );
   }
@@ -63,9 +61,7 @@ function Loaded({
           <Shown text={intent.service_name} />
         </a>
       </p>
-      <Heading title={intent.intent_name}>
-        <Shown text={intent.intent_name} />
-      </Heading>
+      <Heading title={intent.intent_name} />
       <p class="badges">
         <Allowance terms={terms} />
         {intent.deprecated && <span class="badge bad">deprecated</span>}
@@ -83,24 +79,19 @@ function Loaded({
       <p class="quiet">
         <code>{intent.intent_uid}</code>
       </p>
-      <section aria-labelledby="run-title">
-        <h2 id="run-title">Run it</h2>
+      <Part title="Run it">
         <Run
           intent={intent}
           typed={typed}
           onTyped={setTyped}
           isRunnable={!['prohibited', 'not permitted'].includes(terms?.access ?? '') && !intent.deprecated && !intent.draft}
         />
-      </section>
-      <section aria-labelledby="terms-title">
-        <h2 id="terms-title">What the policy says</h2>
+      </Part>
+      <Part title="What the policy says">
         <Sentences sentences={terms?.sentences ?? []} />
-        <p>
-          <a href={linkTo(['policy'])}>The whole policy</a>
-        </p>
-      </section>
-      <section aria-labelledby="outputs-title">
-        <h2 id="outputs-title">What it answers</h2>
+        <Way to={linkTo(['policy'])} title="The whole policy" />
+      </Part>
+      <Part title="What it answers">
         <Outputs outputs={intent.output_parameters} />
         <p class="quiet">
           It calls{' '}
@@ -108,7 +99,7 @@ function Loaded({
             {intent.endpoint.method} <Shown text={intent.endpoint.url} />
           </code>
         </p>
-      </section>
+      </Part>
       <Samples uid={intent.intent_uid} parameters={sampleOf(inputs, typed)} />
     </article>
   );
@@ -136,30 +127,11 @@ function sampleOf(inputs: readonly Parameter[], typed: Typed): Record<string, un
 function Outputs({ outputs }: { outputs: readonly Parameter[] }) {
   if (outputs.length === 0) return <p>Its service has not said what.</p>;
   return (
-    <Scrolled label="Members of the answer">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Type</th>
-            <th scope="col">Meaning</th>
-          </tr>
-        </thead>
-        <tbody>
-          {outputs.map((output) => (
-            <tr key={output.name}>
-              <th scope="row">
-                <Shown text={output.name} />
-              </th>
-              <td>
-                <Shown text={describeType(output)} />
-              </td>
-              <td>{output.description && <Shown text={output.description} />}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scrolled>
+    <Table
+      label="Members of the answer"
+      heads={['Name', 'Type', 'Meaning']}
+      rows={outputs.map((output) => [output.name, describeType(output), output.description])}
+    />
   );
 }
 
@@ -167,8 +139,7 @@ function Samples({ uid, parameters }: { uid: string; parameters: Record<string, 
   const samples = listSamples(deployment.publicUrl, uid, parameters);
   const [language, setLanguage] = useState('curl');
   return (
-    <section aria-labelledby="code-title">
-      <h2 id="code-title">From a program</h2>
+    <Part title="From a program">
       <fieldset class="tags">
         <legend>Language</legend>
         {Object.keys(samples).map((name) => (
@@ -178,6 +149,6 @@ function Samples({ uid, parameters }: { uid: string; parameters: Record<string, 
         ))}
       </fieldset>
       <Copyable label={`The call in ${language}`} text={samples[language] ?? ''} />
-    </section>
+    </Part>
   );
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 import { Refusal } from '../../../client/errors.ts';
 import { escapeHiddenInJson } from '../../../schemas/text.ts';
 import { describeFailure, SignInEnded } from './gate.ts';
@@ -15,7 +15,7 @@ export const Shown = ({ text }: { text: string }) => <bdi>{escapeHiddenInJson(te
 let isShown = false;
 
 /** The heading of a view. It gets the focus, so that whoever does not see the page hears where they are. */
-export function Heading({ children, title }: { children: ComponentChildren; title: string }) {
+export function Heading({ title, children = <Shown text={title} /> }: { title: string; children?: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${escapeHiddenInJson(title)} – Intent Gate`;
@@ -129,13 +129,54 @@ export function Table({ label, heads = [], numbers = [], rows }: TableProps) {
 
 const asShown = (cell: ComponentChildren): ComponentChildren => (typeof cell === 'string' ? <Shown text={cell} /> : cell);
 
-/** The way to what follows a page of a list, if anything does. */
-export const Following = ({ link, title }: { link: string | undefined; title: string }) =>
-  link === undefined ? null : (
+/** A link on a line of its own, if it leads anywhere. */
+export const Way = ({ to, title }: { to: string | undefined; title: string }) =>
+  to === undefined ? null : (
     <p>
-      <a href={link}>{title}</a>
+      <a href={to}>{title}</a>
     </p>
   );
+
+/** A part of a view, with its title. */
+export function Part({ title, children }: { title: ComponentChildren; children: ComponentChildren }) {
+  const id = useId();
+  return (
+    <section class="part" aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
+/** Texts of somebody else, one below the other. */
+export const Items = ({ texts }: { texts: readonly string[] }) => (
+  <ul>
+    {texts.map((text) => (
+      <li key={text}>
+        <Shown text={text} />
+      </li>
+    ))}
+  </ul>
+);
+
+/** The way through the pages of a list that has several. */
+export const Pages = ({ page, of, onPage }: { page: number; of: number; onPage(page: number): void }) =>
+  of < 2 ? null : (
+    <nav class="pages" aria-label="Pages">
+      <button type="button" disabled={page === 1} onClick={() => onPage(page - 1)}>
+        Back
+      </button>
+      <span>
+        Page {page} of {of}
+      </span>
+      <button type="button" disabled={page >= of} onClick={() => onPage(page + 1)}>
+        More
+      </button>
+    </nav>
+  );
+
+/** Leads to the first field that is wrong, once the page has shown what is wrong. */
+export const focusProblem = () => setTimeout(() => document.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
 
 /** A time of the gate, in the reader's zone. */
 export const Time = ({ at }: { at: string | number }) => {

@@ -4,7 +4,7 @@ import { type Policy, type PolicyWords, policy as policySchema } from '../../../
 import { Sentences } from './consent.tsx';
 import { deployment } from './deployment.ts';
 import { ask, useRead } from './gate.ts';
-import { Failure, Heading } from './parts.tsx';
+import { Failure, Heading, Part } from './parts.tsx';
 
 /** The policy in words. */
 export function PolicyView() {
@@ -37,8 +37,7 @@ function Comparison() {
     }
   }
   return (
-    <section class="part" aria-labelledby="comparison-title">
-      <h2 id="comparison-title">What a file would change</h2>
+    <Part title="What a file would change">
       <div class="field">
         <label for="policy-file">Policy file</label>
         <input id="policy-file" type="file" accept=".json" onChange={({ currentTarget: { files } }) => void compare(files?.[0])} />
@@ -51,6 +50,6 @@ function Comparison() {
         {said?.sentences && <Sentences sentences={said.sentences} />}
         <Failure error={said?.error} />
       </div>
-    </section>
+    </Part>
   );
 }

@@ -10,7 +10,7 @@ import { rememberCall } from './calls.tsx';
 import { describeFailure } from './gate.ts';
 import { ParameterFields } from './parameter-form.tsx';
 import { readValues, type Typed } from './parameter-values.ts';
-import { Failure } from './parts.tsx';
+import { Failure, focusProblem } from './parts.tsx';
 
 interface RunProps {
   intent: FullIntent;
@@ -36,7 +36,7 @@ export function Run({ intent, typed, onTyped, isRunnable }: RunProps) {
     setIssues(read.issues);
     if (read.issues.length > 0) {
       setOutcome({ state: 'idle' });
-      focusFirstProblem();
+      focusProblem();
       return;
     }
     setOutcome({ state: 'running' });
@@ -98,6 +98,3 @@ const Answered = ({ answer, facts, durationMs }: Extract<Outcome, { state: 'answ
     <Answer value={answer} />
   </>
 );
-
-/** After the page has shown what is wrong. */
-const focusFirstProblem = () => setTimeout(() => document.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());

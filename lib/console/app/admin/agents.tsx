@@ -3,7 +3,7 @@ import { type Agent, agentAddress, agentState, noAgentId } from '../../../../sch
 import { Value } from '../answer.tsx';
 import { operand, quote } from '../code-samples.ts';
 import { ask, useRead } from '../gate.ts';
-import { Failure, Following, Heading, Shown, Table, Time } from '../parts.tsx';
+import { Failure, Heading, Part, Shown, Table, Time, Way } from '../parts.tsx';
 import { go, linkTo } from '../route.ts';
 import { useDraft } from '../store.ts';
 import type { AgentPage } from '../wire.ts';
@@ -20,7 +20,7 @@ export function Agents({ query }: { query: URLSearchParams }) {
   const isEmpty = agents.length === 0 && answer?.next === undefined;
   return (
     <>
-      <Heading title="Agents">Agents</Heading>
+      <Heading title="Agents" />
       <nav class="tags" aria-label="State">
         {agentState.options.map((option) => (
           <a key={option} class="tag" href={linkTo(['agents'], { state: option })} aria-current={option === state ? 'page' : undefined}>
@@ -48,13 +48,13 @@ export function Agents({ query }: { query: URLSearchParams }) {
           last_issue && <Time at={last_issue} />,
         ])}
       />
-      <Following link={answer?.next && linkTo(['agents'], answer.next)} title="More" />
+      <Way to={answer?.next && linkTo(['agents'], answer.next)} title="More" />
       {state === 'pending' && !isEmpty && (
         <Act
           title="Remove every request"
           isDangerous
           command="npx intent-gate agents clear-waiting"
-          act={async () => void (await ask('DELETE', '/api/agents', { query: { state }, as: 'admin' }))}
+          act={() => ask('DELETE', '/api/agents', { query: { state }, as: 'admin' })}
           onDone={reload}
         />
       )}
@@ -66,8 +66,7 @@ export function Agents({ query }: { query: URLSearchParams }) {
 
 /** Leads to an agent by its id, its key or both, whether or not it has asked for anything. */
 const LookUp = () => (
-  <section class="part" aria-labelledby="look-up-title">
-    <h2 id="look-up-title">Look one up</h2>
+  <Part title="Look one up">
     <p>By its id, its key or both: also to block or approve one that has not asked for anything yet.</p>
     <form
       onSubmit={(event) => {
@@ -87,7 +86,7 @@ const LookUp = () => (
         <button type="submit">Look it up</button>
       </p>
     </form>
-  </section>
+  </Part>
 );
 
 /** One agent: its key, its state, what it has used, and what can be done about it. */
@@ -97,8 +96,8 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
   const { answer, error, reload } = useRead<Agent>(path, query, 'admin');
   const [reason, setReason, forgetReason] = useDraft(`reason ${given} ${thumbprint ?? ''}`, '');
   const named = [...(thumbprint === undefined ? [] : ['--key', thumbprint]), ...(id === undefined ? [] : [operand(id)])].join(' ');
-  const post = (method: 'POST' | 'PUT' | 'DELETE', place: string, body?: object) => async () =>
-    void (await ask(method, `${path}${place}`, { query, as: 'admin', ...(body && { body }) }));
+  const post = (method: 'POST' | 'PUT' | 'DELETE', place: string, body?: object) => () =>
+    ask(method, `${path}${place}`, { query, as: 'admin', ...(body && { body }) });
   // also one that was only blocked is unknown once the block is lifted
   const isUnknown = error instanceof Refusal && error.status === 404;
   const agent = isUnknown ? undefined : answer?.value;
@@ -106,14 +105,10 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
   const name = agent?.agent_id ?? id ?? thumbprint ?? '';
   return (
     <article>
-      <p>
-        <a href={linkTo(['agents'])}>Agents</a>
-      </p>
-      <Heading title={name}>
-        <Shown text={name} />
-      </Heading>
+      <Way to={linkTo(['agents'])} title="Agents" />
+      <Heading title={name} />
       {isUnknown ? <p role="status">No agent of this name has asked for anything yet.</p> : <Failure error={error} retry={reload} />}
-      {error instanceof Refusal && <Meant id={id} thumbprint={thumbprint} refusal={error} />}
+      {error instanceof Refusal && error.status === 409 && <Meant id={id} thumbprint={thumbprint} refusal={error} />}
       {agent && (
         <>
           <p role="status">
@@ -134,8 +129,7 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
         <Act title="Lift the block" command={`npx intent-gate agents unblock ${named}`} act={post('DELETE', '/block')} onDone={reload} />
       )}
       {(isUnknown || (agent && agent.state !== 'blocked')) && (
-        <section aria-labelledby="block-title">
-          <h2 id="block-title">Block it</h2>
+        <Part title="Block it">
           <p>Its id and its key are kept out until somebody lifts the block. Once it is blocked, not one more call is admitted.</p>
           <div class="field">
             <label for="reason">Reason</label>
@@ -152,11 +146,10 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
               reload();
             }}
           />
-        </section>
+        </Part>
       )}
       {agent && agent.state !== 'pending' && (
-        <section aria-labelledby="revoke-title">
-          <h2 id="revoke-title">Revoke its PATs</h2>
+        <Part title="Revoke its PATs">
           <p>It may get new ones.</p>
           <Act
             title="Revoke"
@@ -165,13 +158,9 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
             act={post('POST', '/revoke')}
             onDone={reload}
           />
-        </section>
+        </Part>
       )}
-      {agent && (
-        <p>
-          <a href={linkTo(['history'], { id: agent.agent_id })}>What admins have done about it</a>
-        </p>
-      )}
+      {agent && <Way to={linkTo(['history'], { id: agent.agent_id })} title="What admins have done about it" />}
     </article>
   );
 }

@@ -7,8 +7,9 @@ import type { Issue } from '../../../../schemas/errors.ts';
 import { quote } from '../code-samples.ts';
 import { ask } from '../gate.ts';
 import { Problems } from '../parameter-form.tsx';
-import { Copyable, Shown, Time } from '../parts.tsx';
+import { Copyable, Part, Shown, Time } from '../parts.tsx';
 import { Act } from './act.tsx';
+import { type Field, RecordField } from './record-form.tsx';
 
 /** Where a value is sent: members of the body, and the option of the command. */
 const places = {
@@ -27,6 +28,13 @@ interface Value {
 }
 
 type Facts = z.infer<typeof credentialFacts>;
+
+const originsField: Field = {
+  name: 'origins',
+  label: 'Where they are sent',
+  kind: 'line',
+  hint: "Origins separated by commas, such as https://api.example.com; the origin of the service's address if you leave it out",
+};
 
 interface CredentialProps {
   id: string;
@@ -69,8 +77,7 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
   const others = issues.filter((issue) => owner(issue) < 0 && !isOfOrigins(issue));
   const options = values.flatMap(({ place, name }) => (name === '' ? [] : [`--${place} ${quote(name)}`]));
   return (
-    <section aria-labelledby="credential-title">
-      <h2 id="credential-title">Its credential</h2>
+    <Part title="Its credential">
       <Known facts={facts} />
       <p class="quiet">
         Values are written and never shown again, here or anywhere. Until you set them they are in the memory of this page only: they are
@@ -91,21 +98,7 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
           Add a value
         </button>
       </p>
-      <div class="field">
-        <label for="credential-origins">Where they are sent</label>
-        <input
-          id="credential-origins"
-          type="text"
-          autocomplete="off"
-          value={origins}
-          aria-describedby="credential-origins-hint credential-origins-problems"
-          onInput={({ currentTarget }) => setOrigins(currentTarget.value)}
-        />
-        <p class="hint" id="credential-origins-hint">
-          Origins separated by commas, such as https://api.example.com; the origin of the service's address if you leave it out
-        </p>
-        <Problems id="credential-origins-problems" problems={issues.filter(isOfOrigins).map(({ problem }) => problem)} />
-      </div>
+      <RecordField field={originsField} text={origins} issues={issues.filter(isOfOrigins)} onText={setOrigins} />
       <Problems id="credential-problems" problems={others.map(({ path, problem }) => `${path.slice(1)} ${problem}`)} />
       <Act
         title="Set the credential"
@@ -127,11 +120,11 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
           title="Remove the credential"
           isDangerous
           command={`npx intent-gate services credential remove ${id}`}
-          act={async () => void (await ask('DELETE', path, { as: 'admin' }))}
+          act={() => ask('DELETE', path, { as: 'admin' })}
           onDone={onChanged}
         />
       )}
-    </section>
+    </Part>
   );
 }
 

@@ -1,7 +1,7 @@
 import { changedKinds, type LogEntry } from '../../../../schemas/changes.ts';
 import { quote } from '../code-samples.ts';
 import { useRead } from '../gate.ts';
-import { Failure, Following, Heading, Shown, Table, Time } from '../parts.tsx';
+import { Failure, Heading, Shown, Table, Time, Way } from '../parts.tsx';
 import { go, linkTo } from '../route.ts';
 import type { ChangePage } from '../wire.ts';
 import { Command } from './record-form.tsx';
@@ -54,7 +54,7 @@ export function History({ query }: { query: URLSearchParams }) {
           <Records key={entry.seq} entry={entry} />,
         ])}
       />
-      <Following link={answer?.next && linkTo(['history'], answer.next)} title="Older" />
+      <Way to={answer?.next && linkTo(['history'], answer.next)} title="Older" />
       <Command text={['npx intent-gate changes', ...options].join(' ')} />
     </>
   );

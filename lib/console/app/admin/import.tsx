@@ -2,14 +2,14 @@ import { useState } from 'preact/hooks';
 import type { Applied } from '../../../../bin/cli/registry/apply.ts';
 import { changedMembers, describeGone, describeKept, keptTitle } from '../../../../bin/cli/registry/describe.ts';
 import { operand, quote } from '../code-samples.ts';
-import { Failure, Heading, Scrolled, Shown } from '../parts.tsx';
+import { Failure, Heading, Items, Part, Shown, Table, Way } from '../parts.tsx';
 import { linkTo } from '../route.ts';
 import { session } from '../session.ts';
 import { SignIn } from '../sign-in.tsx';
 import { openStore, useDraft, useStore } from '../store.ts';
 import { chosenFiles, type Dropped, droppedFiles } from './dropped.ts';
 import type { DryRun } from './importer.ts';
-import { Command } from './record-form.tsx';
+import { Command, type Field, RecordField } from './record-form.tsx';
 
 type State =
   | { step: 'choose' }
@@ -24,10 +24,18 @@ interface Work {
   failure: unknown;
 }
 
-interface Choices {
-  baseUrl: string;
-  isDraft: boolean;
-}
+const fields = [
+  {
+    name: 'baseUrl',
+    label: 'Address of the API, if the document does not say it',
+    kind: 'line',
+    hint: 'For example https://api.example.com',
+  },
+  { name: 'draft', label: 'As drafts, which agents do not see', kind: 'check' },
+] as const satisfies Field[];
+
+/** What is in these fields. */
+type Choices = Record<(typeof fields)[number]['name'], string>;
 
 /** It belongs to the page, not to the view: an import goes on while its admin looks at something else, or signs in again. */
 const work = openStore<Work>({ dropped: undefined, state: { step: 'choose' }, failure: undefined });
@@ -57,13 +65,13 @@ function openWork(dropped: Dropped): (state: State, failure?: unknown) => void {
   };
 }
 
-async function read(dropped: Dropped, { baseUrl, isDraft }: Choices, main?: string): Promise<void> {
+async function read(dropped: Dropped, { baseUrl, draft }: Choices, main?: string): Promise<void> {
   const show = openWork(dropped);
   show({ step: 'reading', done: 0, total: 0 });
   try {
     const { dryRun } = await loadImporter();
     await shown();
-    const choices = { baseUrl: baseUrl === '' ? undefined : baseUrl, isDraft, main };
+    const choices = { baseUrl: baseUrl === '' ? undefined : baseUrl, isDraft: draft === 'true', main };
     show({ step: 'planned', dry: await dryRun(dropped, choices, (done, total) => show({ step: 'reading', done, total })) });
   } catch (error) {
     show({ step: 'choose' }, error);
@@ -88,8 +96,8 @@ async function apply(dropped: Dropped, dry: DryRun): Promise<void> {
 /** Registers the operations of a document: what would be done first, then the same with a progress bar. */
 export function Import() {
   const { dropped, state, failure } = useStore(work);
-  const [choices, setChoices] = useDraft<Choices>('import', { baseUrl: '', isDraft: false });
-  const { baseUrl, isDraft } = choices;
+  const [choices, setChoices] = useDraft<Choices>('import', { baseUrl: '', draft: '' });
+  const { baseUrl, draft } = choices;
   const [isOver, setOver] = useState(false);
   const isBusy = state.step === 'reading' || state.step === 'importing';
   const begin = (chosen: Dropped | undefined) => {
@@ -98,12 +106,10 @@ export function Import() {
   const take = (chosen: Promise<Dropped | undefined>) =>
     chosen.then(begin, (error: unknown) => work.set({ ...work.get(), failure: error }));
 
-  const options = [...(baseUrl === '' ? [] : [`--base-url ${quote(baseUrl)}`]), ...(isDraft ? ['--draft'] : [])];
+  const options = [...(baseUrl === '' ? [] : [`--base-url ${quote(baseUrl)}`]), ...(draft === 'true' ? ['--draft'] : [])];
   return (
     <>
-      <p>
-        <a href={linkTo(['services'])}>Services</a>
-      </p>
+      <Way to={linkTo(['services'])} title="Services" />
       <Heading title="Import">Import a document</Heading>
       <p>
         OpenAPI 3.0 to 3.2, Swagger 2.0 or a service description, in JSON or YAML. Nothing is changed before you have seen what would be
@@ -141,27 +147,15 @@ export function Import() {
           onChange={({ currentTarget: { files } }) => void take(chosenFiles(files))}
         />
       </div>
-      <div class="field">
-        <label for="base-url">Address of the API, if the document does not say it</label>
-        <input
-          id="base-url"
-          type="text"
-          placeholder="https://api.example.com"
-          value={baseUrl}
-          onInput={({ currentTarget }) => setChoices({ ...choices, baseUrl: currentTarget.value })}
+      {fields.map((field) => (
+        <RecordField
+          key={field.name}
+          field={field}
+          text={choices[field.name]}
+          issues={[]}
+          onText={(text) => setChoices({ ...choices, [field.name]: text })}
         />
-      </div>
-      <div class="field">
-        <label for="draft">
-          <input
-            id="draft"
-            type="checkbox"
-            checked={isDraft}
-            onChange={({ currentTarget }) => setChoices({ ...choices, isDraft: currentTarget.checked })}
-          />{' '}
-          As drafts, which agents do not see
-        </label>
-      </div>
+      ))}
       {dropped && !isBusy && (
         <p>
           <button type="button" onClick={() => begin(dropped)}>
@@ -218,10 +212,13 @@ function Planned({ dry: { plan, changes, main, candidates, files, missing }, onA
   const isNothing = intents.length === 0 && service.kind === 'same';
   const kept = describeKept(changes.kept);
   return (
-    <section class="part" aria-labelledby="plan-title">
-      <h2 id="plan-title">
-        What would be done to <Shown text={changes.name} />
-      </h2>
+    <Part
+      title={
+        <>
+          What would be done to <Shown text={changes.name} />
+        </>
+      }
+    >
       {candidates.length > 1 && (
         <div class="field">
           <label for="main">Which of the files is the document</label>
@@ -253,23 +250,13 @@ function Planned({ dry: { plan, changes, main, candidates, files, missing }, onA
       {kept.length > 0 && (
         <>
           <p>{keptTitle}</p>
-          <ul>
-            {kept.map((line) => (
-              <li key={line}>{line}</li>
-            ))}
-          </ul>
+          <Items texts={kept} />
         </>
       )}
       {plan.credentials.length > 0 && (
         <div class="notice">
           <p>The API asks its callers for:</p>
-          <ul>
-            {plan.credentials.map((credential) => (
-              <li key={credential}>
-                <Shown text={credential} />
-              </li>
-            ))}
-          </ul>
+          <Items texts={plan.credentials} />
           <p>The page of the service asks for it afterwards.</p>
         </div>
       )}
@@ -282,7 +269,7 @@ function Planned({ dry: { plan, changes, main, candidates, files, missing }, onA
       <Listed title="Left out" rows={plan.skipped.map(({ operation, reason }) => [operation, reason])} />
       {files.length > 1 && <Listed title="Files read" rows={files.map((file): [string, string] => [file, ''])} />}
       <Listed title="Done differently from what the document says" rows={plan.notes.map(({ path, note }) => [path, note])} />
-    </section>
+    </Part>
   );
 }
 
@@ -294,13 +281,7 @@ const Gone = ({ uids }: { uids: readonly string[] }) =>
   uids.length === 0 ? null : (
     <>
       <p>{describeGone(uids.length, 'stay')}</p>
-      <ul>
-        {uids.map((uid) => (
-          <li key={uid}>
-            <code>{uid}</code>
-          </li>
-        ))}
-      </ul>
+      <Items texts={uids} />
     </>
   );
 
@@ -313,14 +294,8 @@ function Missing({ missing }: { missing: readonly string[] }) {
         The document refers to files that you have not dropped. Operations that need them are left out, and schemas in them allow any value.
         Drop the folder that holds all of them.
       </p>
-      <ul>
-        {missing.slice(0, 20).map((reference) => (
-          <li key={reference}>
-            <Shown text={reference} />
-          </li>
-        ))}
-        {missing.length > 20 && <li>and {missing.length - 20} more</li>}
-      </ul>
+      <Items texts={missing.slice(0, 20)} />
+      {missing.length > 20 && <p>and {missing.length - 20} more</p>}
     </div>
   );
 }
@@ -334,22 +309,7 @@ function Listed({ title, rows }: { title: string; rows: readonly [string, string
       <summary>
         {title} ({rows.length})
       </summary>
-      <Scrolled label={title}>
-        <table>
-          <tbody>
-            {shown.map(([name, text]) => (
-              <tr key={name + text}>
-                <th scope="row">
-                  <Shown text={name} />
-                </th>
-                <td>
-                  <Shown text={text} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scrolled>
+      <Table label={title} rows={shown} />
       {rows.length > shown.length && <p>The command line shows the others.</p>}
     </details>
   );

@@ -1,7 +1,7 @@
 import { type FullIntent, intentInput, intentUpdate, methods } from '../../../../schemas/intent.ts';
 import { operand } from '../code-samples.ts';
 import { ask, useRead } from '../gate.ts';
-import { Failure, Heading, Shown } from '../parts.tsx';
+import { Failure, Heading, Part, Shown, Way } from '../parts.tsx';
 import { go, linkTo } from '../route.ts';
 import { Act } from './act.tsx';
 import { type Field, RecordForm } from './record-form.tsx';
@@ -30,7 +30,7 @@ const fields: Field[] = [
 
 export const NewIntent = ({ serviceId }: { serviceId: string }) => (
   <>
-    <Heading title="Add an intent">Add an intent</Heading>
+    <Heading title="Add an intent" />
     <RecordForm
       name={`new intent ${serviceId}`}
       fields={[
@@ -59,9 +59,7 @@ export function EditIntent({ uid }: { uid: string }) {
   const back = linkTo(['intents', uid]);
   return (
     <article>
-      <p>
-        <a href={back}>Back to the intent</a>
-      </p>
+      <Way to={back} title="Back to the intent" />
       <Heading title={`Edit ${uid}`}>
         Edit <Shown text={uid} />
       </Heading>
@@ -79,16 +77,15 @@ export function EditIntent({ uid }: { uid: string }) {
             command={`npx intent-gate intents update -f - ${operand(uid)}`}
             onSaved={() => go(back)}
           />
-          <section aria-labelledby="delete-title">
-            <h2 id="delete-title">Delete it</h2>
+          <Part title="Delete it">
             <Act
               title="Delete the intent"
               isDangerous
               command={`npx intent-gate intents delete ${operand(uid)}`}
-              act={async () => void (await ask('DELETE', path, { as: 'admin' }))}
+              act={() => ask('DELETE', path, { as: 'admin' })}
               onDone={() => go(linkTo(['services', answer.value.service_id]))}
             />
-          </section>
+          </Part>
         </>
       )}
     </article>

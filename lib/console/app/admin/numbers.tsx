@@ -1,6 +1,6 @@
 import { latencyLimits, type ServiceStats, type Stats } from '../../../../schemas/stats.ts';
 import { useRead } from '../gate.ts';
-import { Failure, Heading, Scrolled, Shown } from '../parts.tsx';
+import { Failure, Heading, Shown, Table } from '../parts.tsx';
 import { linkTo } from '../route.ts';
 
 const slotMs = { day: 3_600_000, month: 86_400_000 };
@@ -13,7 +13,7 @@ export function Numbers({ query }: { query: URLSearchParams }) {
   const stats = answer?.value;
   return (
     <>
-      <Heading title="Numbers">Numbers</Heading>
+      <Heading title="Numbers" />
       <nav class="tags" aria-label="Period">
         {(['day', 'month'] as const).map((option) => (
           <a key={option} class="tag" href={linkTo(['numbers'], { period: option })} aria-current={option === period ? 'page' : undefined}>
@@ -51,28 +51,12 @@ function Card({ service, stats }: { service: ServiceStats; stats: Stats }) {
         {answered > 0 && `, ${Math.round(ms / answered)} ms on average, nine of ten within ${percentile(latency, 0.9)}`}
       </p>
       {refusals.length > 0 && (
-        <Scrolled label={`Refusals of ${name}`}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Refused because</th>
-                <th scope="col" class="number">
-                  Times
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {refusals.map(([code, count]) => (
-                <tr key={code}>
-                  <td>
-                    <a href={`docs#${code}`}>{code}</a>
-                  </td>
-                  <td class="number">{count}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scrolled>
+        <Table
+          label={`Refusals of ${name}`}
+          heads={['Refused because', 'Times']}
+          numbers={['Times']}
+          rows={refusals.map(([code, count]) => [<a href={`docs#${code}`}>{code}</a>, count])}
+        />
       )}
     </li>
   );

@@ -7,7 +7,7 @@ import type { Issue } from '../../../../schemas/errors.ts';
 import { parseExact } from '../../../../schemas/number.ts';
 import { ask } from '../gate.ts';
 import { Problems } from '../parameter-form.tsx';
-import { Copyable, Failure, Scrolled, Shown } from '../parts.tsx';
+import { Copyable, Failure, focusProblem, Table } from '../parts.tsx';
 import { useDraft } from '../store.ts';
 
 /** A field of a record. */
@@ -80,7 +80,7 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
     const checked = schema.safeParse(body, { reportInput: true });
     const found = [...unread, ...(unread.length > 0 || checked.success ? [] : issuesOf(checked.error))];
     setIssues(found);
-    if (found.length > 0) return focusFirst();
+    if (found.length > 0) return void focusProblem();
     setSaving(true);
     try {
       const headers: Record<string, string> = over.etag === undefined ? {} : { 'If-Match': over.etag };
@@ -96,7 +96,7 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
       } else {
         setIssues(error instanceof Refusal ? error.issues : []);
         setFailure(error);
-        focusFirst();
+        focusProblem();
       }
     } finally {
       setSaving(false);
@@ -167,32 +167,11 @@ export const Command = ({ text }: { text: string }) => (
 const Conflict = ({ differences, onMine, onTheirs }: { differences: Difference[]; onMine(): void; onTheirs(): void }) => (
   <div class="failure" role="alert">
     <p>Somebody else has changed this since you opened it. Nothing of yours is saved yet. You differ in:</p>
-    <Scrolled label="Differences">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Where</th>
-            <th scope="col">It is now</th>
-            <th scope="col">Yours</th>
-          </tr>
-        </thead>
-        <tbody>
-          {differences.map(({ path, before, after }) => (
-            <tr key={path}>
-              <th scope="row">
-                <Shown text={path} />
-              </th>
-              <td>
-                <Shown text={JSON.stringify(before) ?? ''} />
-              </td>
-              <td>
-                <Shown text={JSON.stringify(after) ?? ''} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scrolled>
+    <Table
+      label="Differences"
+      heads={['Where', 'It is now', 'Yours']}
+      rows={differences.map(({ path, before, after }) => [path, JSON.stringify(before), JSON.stringify(after)])}
+    />
     <p class="buttons">
       <button type="button" class="danger" onClick={onMine}>
         Save mine over it
@@ -211,7 +190,8 @@ interface RecordFieldProps {
   onText(text: string): void;
 }
 
-function RecordField({ field, text, issues, onText }: RecordFieldProps) {
+/** A field, with what is wrong in it. */
+export function RecordField({ field, text, issues, onText }: RecordFieldProps) {
   const { name, label, kind, hint, isRequired = false } = field;
   const id = `field-${name.replaceAll('/', '-')}`;
   const problems = issues.map(({ path, problem }) => (path === `/${name}` ? problem : `${path.slice(name.length + 2)} ${problem}`));
@@ -253,8 +233,6 @@ function RecordField({ field, text, issues, onText }: RecordFieldProps) {
     </div>
   );
 }
-
-const focusFirst = (): void => void setTimeout(() => document.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
 
 const isSame = (left: Typed, right: Typed): boolean => findDifferences(left, right).length === 0;
 

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { type ShownService, serviceInput, serviceUpdate } from '../../../../schemas/service.ts';
 import type { Stats } from '../../../../schemas/stats.ts';
 import { ask, useRead } from '../gate.ts';
-import { Failure, Heading, Scrolled, Shown, Time } from '../parts.tsx';
+import { Failure, Heading, Pages, Part, Shown, Table, Time, Way } from '../parts.tsx';
 import { go, linkTo } from '../route.ts';
 import type { IntentList, ServiceList } from '../wire.ts';
 import { Act } from './act.tsx';
@@ -18,7 +18,7 @@ export function Services({ query }: { query: URLSearchParams }) {
   const stats = useRead<Stats>('/api/stats', { period: 'day' }, 'admin').answer?.value;
   return (
     <>
-      <Heading title="Services">Services</Heading>
+      <Heading title="Services" />
       <p class="buttons">
         <a class="button" href={linkTo(['import'])}>
           Import a document
@@ -28,58 +28,30 @@ export function Services({ query }: { query: URLSearchParams }) {
         </a>
       </p>
       <Failure error={error} retry={reload} />
-      <Scrolled label="Services">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Service</th>
-              <th scope="col" class="number">
-                Intents
-              </th>
-              <th scope="col">Credential</th>
-              <th scope="col">Limit</th>
-              <th scope="col" class="number">
-                Runs in a day
-              </th>
-              <th scope="col" class="number">
-                Failures
-              </th>
-              <th scope="col">Last failure</th>
-            </tr>
-          </thead>
-          <tbody>
-            {answer?.value.services.map(({ service_id, service_name, intents, credential, limit }) => {
-              const own = stats?.services.find((one) => one.service_id === service_id);
-              return (
-                <tr key={service_id}>
-                  <th scope="row">
-                    <a href={linkTo(['services', service_id])}>
-                      <Shown text={service_name} />
-                    </a>
-                  </th>
-                  <td class="number">{intents}</td>
-                  <td>{credential === undefined ? '' : credential === null ? 'none' : 'set'}</td>
-                  <td>{limit && `${limit.rate} in ${limit.period} s`}</td>
-                  <td class="number">{own?.executions ?? 0}</td>
-                  <td class="number">{own?.upstream_failures ?? 0}</td>
-                  <td>
-                    {own?.last_failure && (
-                      <>
-                        <Time at={own.last_failure.at} /> {own.last_failure.code}
-                      </>
-                    )}
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </Scrolled>
-      {answer?.next && (
-        <p>
-          <a href={linkTo(['services'], answer.next)}>More</a>
-        </p>
-      )}
+      <Table
+        label="Services"
+        heads={['Service', 'Intents', 'Credential', 'Limit', 'Runs in a day', 'Failures', 'Last failure']}
+        numbers={['Intents', 'Runs in a day', 'Failures']}
+        rows={(answer?.value.services ?? []).map(({ service_id, service_name, intents, credential, limit }) => {
+          const own = stats?.services.find((one) => one.service_id === service_id);
+          return [
+            <a href={linkTo(['services', service_id])}>
+              <Shown text={service_name} />
+            </a>,
+            intents,
+            credential === undefined ? '' : credential === null ? 'none' : 'set',
+            limit && `${limit.rate} in ${limit.period} s`,
+            own?.executions ?? 0,
+            own?.upstream_failures ?? 0,
+            own?.last_failure && (
+              <>
+                <Time at={own.last_failure.at} /> {own.last_failure.code}
+              </>
+            ),
+          ];
+        })}
+      />
+      <Way to={answer?.next && linkTo(['services'], answer.next)} title="More" />
       <Command text="npx intent-gate services list" />
     </>
   );
@@ -115,7 +87,7 @@ const fields: Field[] = [
 
 export const NewService = () => (
   <>
-    <Heading title="Register a service">Register a service</Heading>
+    <Heading title="Register a service" />
     <p>
       If it has an OpenAPI document, <a href={linkTo(['import'])}>import that</a> instead: its operations become intents at once.
     </p>
@@ -139,7 +111,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
   if (answer === undefined) {
     return (
       <>
-        <Heading title="Service">Service</Heading>
+        <Heading title="Service" />
         <Failure error={error} retry={reload} />
       </>
     );
@@ -147,18 +119,13 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
   const { value: record, etag } = answer;
   return (
     <article>
-      <p>
-        <a href={linkTo(['services'])}>Services</a>
-      </p>
-      <Heading title={record.service_name}>
-        <Shown text={record.service_name} />
-      </Heading>
+      <Way to={linkTo(['services'])} title="Services" />
+      <Heading title={record.service_name} />
       <p role="status">{note}</p>
       <Failure error={error} retry={reload} />
       <ServiceIntents id={id} />
       <Credential id={id} facts={record.credential} suggested={query} onChanged={reload} />
-      <section aria-labelledby="record-title">
-        <h2 id="record-title">Its record</h2>
+      <Part title="Its record">
         <RecordForm
           key={etag}
           name={`service ${id}`}
@@ -174,18 +141,17 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
             reload();
           }}
         />
-      </section>
-      <section aria-labelledby="delete-title">
-        <h2 id="delete-title">Delete it</h2>
+      </Part>
+      <Part title="Delete it">
         <p>All its intents go with it, and its credential.</p>
         <Act
           title="Delete the service"
           isDangerous
           command={`npx intent-gate services delete ${id}`}
-          act={async () => void (await ask('DELETE', path, { as: 'admin' }))}
+          act={() => ask('DELETE', path, { as: 'admin' })}
           onDone={() => go(linkTo(['services']))}
         />
-      </section>
+      </Part>
     </article>
   );
 }
@@ -199,8 +165,7 @@ function ServiceIntents({ id }: { id: string }) {
   );
   const { intents = [], pagination } = answer?.value ?? {};
   return (
-    <section aria-labelledby="intents-title">
-      <h2 id="intents-title">Its intents{pagination && ` (${pagination.total_results})`}</h2>
+    <Part title={<>Its intents{pagination && ` (${pagination.total_results})`}</>}>
       <p>
         <a class="button" href={linkTo(['services', id, 'new'])}>
           Add one
@@ -218,19 +183,7 @@ function ServiceIntents({ id }: { id: string }) {
           </li>
         ))}
       </ul>
-      {pagination && pagination.total_pages > 1 && (
-        <nav class="pages" aria-label="Pages">
-          <button type="button" disabled={page === 1} onClick={() => setPage(page - 1)}>
-            Back
-          </button>
-          <span>
-            Page {page} of {pagination.total_pages}
-          </span>
-          <button type="button" disabled={page >= pagination.total_pages} onClick={() => setPage(page + 1)}>
-            More
-          </button>
-        </nav>
-      )}
-    </section>
+      {pagination && <Pages page={page} of={pagination.total_pages} onPage={setPage} />}
+    </Part>
   );
 }
