@@ -6,6 +6,7 @@ import { startSecrets } from '../../../../bin/local/secrets.ts';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import { makeCredential, openCredentials } from '../../../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../../../functions/core/credentials/vault.ts';
+import { credentialInput } from '../../../../schemas/credential.ts';
 
 const origins = ['https://api.world.example'];
 const input = { headers: { 'X-Api-Key': 'canary' } };
@@ -45,6 +46,14 @@ const missing = {
   status: 503,
   message: 'The credential of the service is missing. Set it again, or remove it.',
 };
+
+test('what an operator reads of a credential sets the same one again, as docs/operations.md does to move it', () => {
+  for (const next of [undefined, { headers: { 'X-Api-Key': 'next' } }]) {
+    const kept = makeCredential({ ...input, next }, origins);
+    const { origins: again = [], ...given } = credentialInput.parse(JSON.parse(JSON.stringify(kept)));
+    expect(makeCredential(given, again)).toEqual(kept);
+  }
+});
 
 test('every version of a credential is read as the record names it, whatever was read before, until all are removed', async () => {
   const vault = newVault();
