@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type * as z from 'zod';
 import { refreshForm, revocationForm, tokenForm } from '../schemas/sign-in.ts';
-import { type Agents, openAgents } from './core/activity/agents.ts';
-import { openPolicyArchive, type PolicyArchive } from './core/activity/policy-archive.ts';
+import { openAgents } from './core/activity/agents.ts';
+import { openPolicyArchive } from './core/activity/policy-archive.ts';
 import { openRefreshTokens, type RefreshGrant, type RefreshTokens } from './core/activity/refresh-tokens.ts';
 import { type Grant, openSignIns, type SignIns } from './core/activity/sign-ins.ts';
 import { openUsedJtis, type UsedJtis } from './core/activity/used-jti.ts';
@@ -11,38 +11,24 @@ import { readEnvironment } from './core/environment.ts';
 import type { ApiRequest } from './core/http/request.ts';
 import { type ApiResponse, ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { limitExceeded, rateLimitHeaders } from './core/limit/limit-answers.ts';
-import { countCalls, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
-import { log } from './core/log.ts';
-import { bindAgent, findAgent } from './core/pat/bind-agent.ts';
-import { newClaims } from './core/pat/claims.ts';
-import { accountOf, personOf, signedInAgentId } from './core/pat/holder.ts';
-import { type SigningKeys, signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
-import { signPat } from './core/pat/token.ts';
+import { openRateLimiter } from './core/limit/rate-limiter.ts';
+import { personOf, signedInAgentId } from './core/pat/holder.ts';
+import { type Applicant, type IssuerParts, type IssuerSettings, openIssuer } from './core/pat/issue.ts';
+import { signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 import { type CurrentPolicy, type FindPolicy, loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
 import { isResource } from './core/sign-in/authorization-request.ts';
 import { answerInOAuth, OAuthError } from './core/sign-in/oauth-error.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
-export interface Settings {
-  patLifeSeconds: number;
-  /** how long PATs may be renewed, from the first one on */
-  signInSeconds: number;
-  issueLimitPerHour: number;
-  /** agents have to be approved before their first PAT */
-  isApprovalRequired: boolean;
-}
-
-export interface Deps {
+export interface Deps extends Omit<IssuerParts, 'settings'> {
   findPolicy: FindPolicy;
-  agents: Pick<Agents, 'standingOf' | 'bind' | 'ask'>;
-  archive: Pick<PolicyArchive, 'keep'>;
   signIns: Pick<SignIns, 'findGrant'>;
   refreshTokens: RefreshTokens;
   usedJtis: UsedJtis;
-  limits: Pick<RateLimiter, 'consume' | 'findRefusal'>;
-  signingKeys: SigningKeys;
-  settings: Settings;
+  settings: Omit<IssuerSettings, 'isSharingAllowed'> & {
+    /** how long PATs may be renewed, from the first one on */
+    signInSeconds: number;
+  };
 }
 
 /**
@@ -50,59 +36,22 @@ export interface Deps {
  * then acted upon: of any number of requests with it, at most one gets a PAT. A refresh token is consumed last, when its PAT is signed, so that no failure of
  * the gate costs a client its token. `/oauth/revoke` ends what a refresh token stands for (RFC 7009).
  */
-export const createAction = ({
-  findPolicy,
-  agents,
-  archive,
-  signIns,
-  refreshTokens,
-  usedJtis,
-  limits,
-  signingKeys,
-  settings,
-}: Deps): Action => {
-  const rules = { isApprovalRequired: settings.isApprovalRequired, isSharingAllowed: false };
+export const createAction = ({ findPolicy, signIns, refreshTokens, usedJtis, settings, ...parts }: Deps): Action => {
+  const issue = openIssuer({ ...parts, settings: { ...settings, isSharingAllowed: false } });
 
-  /** The PAT of a person with a client, once their limit has admitted it. */
-  async function issue(
-    request: ApiRequest,
+  /** The PAT of a person with a client. `complete` makes the refresh token that comes with it. */
+  async function issueTo(
     { subject, clientId }: Pick<RefreshGrant, 'subject' | 'clientId'>,
-    policy: CurrentPolicy,
-    nowMs: number,
-  ) {
-    const thumbprint = personOf(subject);
+    steps: Pick<Applicant<string>, 'request' | 'policy' | 'nowMs' | 'check' | 'useUp' | 'complete'>,
+  ): Promise<ApiResponse> {
     const agentId = signedInAgentId(subject, clientId);
-    const counter = countCalls(accountOf(agentId, thumbprint), 'issue', { rate: settings.issueLimitPerHour, period: 3_600 });
-    const known = limits.findRefusal(counter);
-    if (known) throw limitExceeded(known, { message: tooManyIssued });
-    const presented = { agentId, thumbprint, nowMs, hasProof: false };
-    const seen = await findAgent(agents, presented, rules);
-
-    /** @param checkAgent - throws if the agent is not the one that is meant */
-    const sign = async (checkAgent: (generation: string) => void = () => {}) => {
-      const decision = await limits.consume(counter);
-      if (!decision.isAdmitted) throw limitExceeded(decision, { message: tooManyIssued });
-      const [agent] = await Promise.all([bindAgent(agents, presented, seen, rules), archive.keep(policy.reference, policy.policy)]);
-      checkAgent(agent.generation);
-      const lifeSeconds = settings.patLifeSeconds;
-      const claims = newClaims({ baseUrl: request.baseUrl, agent, policy, hasProof: false, clientId, nowMs, lifeSeconds });
-      const pat = await signPat(signingKeys, claims);
-      const answerWith = (refresh_token: string): ApiResponse => {
-        log.info('issued', {
-          request_id: request.requestId,
-          agent_id: claims.sub,
-          thumbprint,
-          jti: claims.jti,
-          policy_digest: policy.digest,
-        });
-        return ok(
-          { access_token: pat, token_type: 'Bearer', expires_in: lifeSeconds, refresh_token, scope: claims.scope.join(' ') },
-          { Pragma: 'no-cache', ...rateLimitHeaders(decision) },
-        );
-      };
-      return { generation: agent.generation, answerWith };
-    };
-    return { generation: seen.standing.agent?.generation, sign };
+    const applicant = { agentId, thumbprint: personOf(subject), hasProof: false, clientId, countedFor: 'person and client' };
+    const { pat, claims, headers, completed } = await issue({ ...applicant, ...steps });
+    const { patLifeSeconds: expires_in } = settings;
+    return ok(
+      { access_token: pat, token_type: 'Bearer', expires_in, refresh_token: completed, scope: claims.scope.join(' ') },
+      { Pragma: 'no-cache', ...headers },
+    );
   }
 
   async function exchange(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
@@ -114,18 +63,27 @@ export const createAction = ({
     checkGrant(asked, grant, policy, request.baseUrl);
     const { subject } = grant.person;
     const { clientId, resource } = grant;
-    const { sign } = await issue(request, { subject, clientId }, policy, nowMs);
-    if (!(await usedJtis.consume('code', id, expiresAt))) {
-      // RFC 6749 section 4.1.2
-      await refreshTokens.endForGood(family, nowMs);
-      throw invalidCode();
-    }
-    const { generation, answerWith } = await sign();
-    const first = { subject, clientId, resource, policy: grant.policy, generation };
-    const token = await refreshTokens.start(family, first, nowMs, settings.signInSeconds);
-    // somebody else has used the code in the meantime
-    if (token === undefined) throw invalidCode();
-    return answerWith(token);
+    return issueTo(
+      { subject, clientId },
+      {
+        request,
+        policy,
+        nowMs,
+        useUp: async () => {
+          if (await usedJtis.consume('code', id, expiresAt)) return;
+          // RFC 6749 section 4.1.2
+          await refreshTokens.endForGood(family, nowMs);
+          throw invalidCode();
+        },
+        complete: async (generation) => {
+          const first = { subject, clientId, resource, policy: grant.policy, generation };
+          const token = await refreshTokens.start(family, first, nowMs, settings.signInSeconds);
+          // somebody else has used the code in the meantime
+          if (token === undefined) throw invalidCode();
+          return token;
+        },
+      },
+    );
   }
 
   async function renew(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
@@ -142,16 +100,18 @@ export const createAction = ({
       throw error;
     };
     if (grant.policy !== policy.reference) return endWith(policyChanged());
-    const { generation, sign } = await issue(request, grant, policy, nowMs).catch((error: unknown) =>
-      error instanceof ApiError && error.code === 'POLICY_REJECTED' ? endWith(error) : Promise.reject(error),
-    );
-    if (generation !== grant.generation) return endWith(revoked());
-    const { answerWith } = await sign((now) => {
-      if (now !== grant.generation) throw revoked();
-    });
-    const next = await refreshTokens.rotate(found);
-    if (next === undefined) throw invalidRefreshToken();
-    return answerWith(next);
+    return issueTo(grant, {
+      request,
+      policy,
+      nowMs,
+      check: async (generation) => generation === grant.generation || endWith(revoked()),
+      complete: async (generation) => {
+        if (generation !== grant.generation) throw revoked();
+        const next = await refreshTokens.rotate(found);
+        if (next === undefined) throw invalidRefreshToken();
+        return next;
+      },
+    }).catch((error: unknown) => (error instanceof ApiError && error.code === 'POLICY_REJECTED' ? endWith(error) : Promise.reject(error)));
   }
 
   /** Whether there was such a token is nobody's business (RFC 7009 section 2.2). */
@@ -213,9 +173,6 @@ const invalidCode = () =>
     'invalid_grant',
     'The code is not known, has been used, is older than a minute, or was issued to another client_id, redirect_uri or code_verifier. Ask for a new one at /oauth/authorize.',
   );
-
-const tooManyIssued =
-  'Too many PATs have been issued to this person and client. Use the one you have, or ask again after Retry-After seconds.';
 
 const environment = readEnvironment(['patLifeSeconds', 'signInSeconds', 'issueLimitPerHour'], ['billing', 'agents']);
 const table = tableFromEnvironment();

@@ -44,7 +44,7 @@ const coreRooms: Record<string, readonly string[]> = {
   'search/sqlite': ['registry', 'search'],
   limit: ['policy', 'table'],
   relay: ['credentials', 'parameters'],
-  pat: ['activity', 'http', 'policy', 'registry', 'table'],
+  pat: ['activity', 'http', 'limit', 'policy', 'registry', 'table'],
   execution: ['activity', 'http', 'limit', 'parameters', 'pat', 'policy', 'registry', 'relay', 'table'],
   agents: ['activity', 'admin', 'http', 'registry'],
   mcp: ['http', 'pat', 'policy', 'search', 'sign-in'],

@@ -295,7 +295,7 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'the jti of a signed policy is not used up',
     file: 'functions/issue-pat.ts',
-    line: '    await requireFirstUse(signed, key, usedJtis);\n',
+    line: 'await requireFirstUse(signed, key, usedJtis);',
     becomes: '',
     caughtBy: 'issue through the handler of one signed policy',
   },
@@ -308,9 +308,9 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'PATs are signed without a limit',
-    file: 'functions/issue-pat.ts',
+    file: 'functions/core/pat/issue.ts',
     line: '    if (!decision.isAdmitted) throw limitExceeded(',
-    becomes: '    if (!decision.isAdmitted && rate === 0) throw limitExceeded(',
+    becomes: '    if (!decision.isAdmitted && settings.issueLimitPerHour === 0) throw limitExceeded(',
     caughtBy: 'issue through the handler beyond the limit',
   },
   {
