@@ -22,10 +22,11 @@ export const createAction =
   async (request) => {
     const admin = await verifyAdmin(request);
     const { if_match: known, ...changes } = request.body(intentChanges);
+    // an entity tag also says how the service was, which changes of intents leave alone
     const isKnown =
-      (uid: string) =>
+      (uid: string, tag = known[uid]) =>
       ({ intent }: LiveIntent) =>
-        known[uid] === undefined || known[uid] === digestIntent(intent);
+        tag === undefined || tag === digestIntent(intent) || tag.replace(/^W\//, '').startsWith(`"${intent.rev}.`);
     const steps: (IntentStep & { place: string })[] = [
       ...changes.create.map((intent, at) => ({ action: 'create' as const, intent, place: pointer(['create', at]) })),
       ...changes.replace.map((intent, at) => ({

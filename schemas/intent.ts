@@ -83,9 +83,11 @@ export const intentChanges = z
     replace: z.array(intentInput).default([]).describe('the whole records, by their uids'),
     delete: z.array(intentUid).default([]),
     if_match: z
-      .record(z.string(), intentDigest)
+      .record(z.string(), z.string().max(200))
       .default({})
-      .describe('digests by uid: what is replaced or deleted has to be as it was when they were read'),
+      .describe(
+        'by uid, the digest or the entity tag that came with an intent: what is replaced or deleted has to be as it was then. A digest covers what agents read, an entity tag all of the intent',
+      ),
   })
   .superRefine((changes, context) => {
     const uids = [

@@ -1,7 +1,8 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { type Change, changePage } from '../../../schemas/changes.ts';
+import { changePage, type LogEntry, type LoggedChange, type LogHead } from '../../../schemas/changes.ts';
 import { openContext } from '../context.ts';
-import { usageFailure } from '../failure.ts';
+import { CliFailure, usageFailure } from '../failure.ts';
+import { openChainCheck } from '../registry/log-chain.ts';
 import { readPages } from '../registry/read.ts';
 
 const unitsMs: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
@@ -15,41 +16,76 @@ function readMoment(text: string, nowMs: number): string {
   return new Date(timeMs).toISOString();
 }
 
-const nameOf = ({ actor }: Change): string => actor.user_name ?? actor.client_id ?? actor.subject;
+const nameOf = ({ actor }: LogEntry): string => actor.user_name ?? actor.client_id ?? actor.subject;
+
+/** A row for each way in which an entry changed records of a kind. */
+const rowsOf = (entry: LogEntry, isWanted: (change: LoggedChange) => boolean): string[][] =>
+  [...Map.groupBy(entry.changes.filter(isWanted), ({ action, kind }) => `${action} ${kind}`).values()].map((alike) => {
+    const [{ action, kind, id } = { action: '', kind: '', id: '' }] = alike;
+    const more = alike.length > 1 ? ` and ${alike.length - 1} more` : '';
+    return [String(entry.seq), entry.at, nameOf(entry), action, kind, id + more];
+  });
+
+/** @throws CliFailure if `--expect` names no entry */
+function readExpected(text: string): LogHead {
+  const [, seq, digest = ''] = /^([1-9][0-9]{0,11}):(sha-256=[\w-]{43})$/.exec(text) ?? [];
+  if (seq === undefined) throw usageFailure('--expect takes the number and the digest of an entry, as "history verify" prints them.');
+  return { seq: Number(seq), digest };
+}
 
 export function addHistory(program: CommandUnknownOpts): void {
-  program
-    .command('changes')
+  const history = program.command('history').description('The log of the registry and of its agents');
+  history
+    .command('list', { isDefault: true })
     .description('Show who changed what, newest first; with --json all of it, one entry a line')
     .option('--since <when>', 'how far back: 30m, 12h, 7d, 4w, or a date; with --json default: everything that is kept', undefined)
-    .option('--kind <kind>', 'only changes of services, intents, agents or keys: service, intent, agent, key')
+    .option('--kind <kind>', 'only changes of services, intents or agents: service, intent, agent')
     .option('--id <id>', 'only changes of this service_id, intent_uid or agent_id')
     .option('--actor <actor>', 'only changes by this user name, client id or token subject')
-    .option('--limit <count>', 'how many at most; with --json default: all')
+    .option('--limit <count>', 'how many entries at most; with --json default: all')
     .action(async ({ since, kind, id, actor, limit }, command) => {
       const { api, terminal } = openContext(command);
       if (limit !== undefined && !/^[1-9][0-9]{0,8}$/.test(limit)) throw usageFailure('--limit takes a whole number from 1 on.');
       const selection = { since: since && readMoment(since, Date.now()), kind, id, actor };
       const query = Object.fromEntries(Object.entries(selection).flatMap(([name, value]) => (value ? [[name, value]] : [])));
       let left = limit === undefined ? (terminal.isJson ? Number.POSITIVE_INFINITY : 50) : Number(limit);
-      const shown: Change[] = [];
-      for await (const { changes } of readPages(api, '/api/changes', query, changePage, true)) {
-        for (const change of changes.slice(0, left)) {
-          if (terminal.isJson) terminal.line(change);
-          else shown.push(change);
+      const shown: LogEntry[] = [];
+      for await (const { entries } of readPages(api, '/api/changes', query, changePage, true)) {
+        for (const entry of entries.slice(0, left)) {
+          if (terminal.isJson) terminal.line(entry);
+          else shown.push(entry);
         }
-        left -= changes.length;
+        left -= entries.length;
         if (left <= 0) break;
       }
-      const rows = shown.map((change) => [
-        change.changed_at,
-        nameOf(change),
-        change.action,
-        change.kind,
-        change.id,
-        change.outcome === 'applied' ? '' : change.outcome,
-      ]);
-      terminal.table(rows);
+      terminal.table(
+        shown.flatMap((entry) => rowsOf(entry, (one) => (kind === undefined || one.kind === kind) && (id === undefined || one.id === id))),
+      );
       if (left < 0) terminal.remark(`There are more; --limit shows them, --since, --kind, --id and --actor choose.`);
+    });
+  history
+    .command('verify')
+    .description('Check that each entry is the one that the next was written after, and name the first that is not. Exit code 1 then')
+    .option('--expect <number:digest>', 'the newest entry of an earlier check, which has to be there as it was')
+    .action(async ({ expect }, command) => {
+      const { api, terminal } = openContext(command);
+      const expected = expect === undefined ? undefined : readExpected(expect);
+      let check: ReturnType<typeof openChainCheck> | undefined;
+      let head: LogHead = { seq: 0, digest: null };
+      for await (const page of readPages(api, '/api/changes', {}, changePage, true)) {
+        if (check === undefined) head = page.head;
+        check ??= openChainCheck(head, expected);
+        check.add(page.entries);
+      }
+      const { misfits = [], count = 0, oldest } = check?.finish() ?? {};
+      terminal.json({ head, count, oldest, misfits });
+      const [first] = misfits;
+      const begin = oldest && oldest.seq > 1 ? ` Older ones than ${oldest.seq} of ${oldest.at} have expired.` : '';
+      if (first === undefined)
+        return terminal.say(count === 0 ? 'There is no entry.' : `All ${count} entries fit, up to ${head.seq}:${head.digest}.${begin}`);
+      const before = first.seq > (oldest?.seq ?? 1) ? `Up to entry ${first.seq - 1} all fits. ` : '';
+      const others = misfits.length > 1 ? ` ${misfits.length - 1} more ${misfits.length > 2 ? 'do' : 'does'} not fit.` : '';
+      const hint = first.problem === 'is missing.' ? ' Only an admin of all namespaces is shown every entry.' : '';
+      throw new CliFailure('failure', `${before}Entry ${first.seq} ${first.problem}${others}${hint}${begin}`);
     });
 }

@@ -105,7 +105,7 @@ export function addImport(program: CommandUnknownOpts): void {
           const what = changes.extra.length === 1 ? 'this intent' : `these ${changes.extra.length} intents`;
           await terminal.requireConfirmation(`Remove ${what} of ${changes.name}?`, options.yes);
         }
-        const applied = await applyChanges(context, changes, concurrency, isPruning);
+        const applied = await applyChanges(context, changes, isPruning);
         showApplied(terminal, changes.name, applied);
         showGone(terminal, changes, isPruning ? 'gone' : 'stay', 'the document');
         const address = context.url === undefined ? [] : [`--url ${api.baseUrl}`];

@@ -69,7 +69,7 @@ export function addRegistry(program: CommandUnknownOpts): void {
       if (removals > 0) await terminal.requireConfirmation(`Remove ${plural(removals, 'intent')}?`, yes);
       const applied: Applied[] = [];
       for (const service of changes) {
-        const result = await applyChanges(context, service, concurrency, isPruning);
+        const result = await applyChanges(context, service, isPruning);
         applied.push(result);
         showApplied(terminal, service.name, result);
         showGone(terminal, service, isPruning ? 'gone' : 'stay', 'the file');

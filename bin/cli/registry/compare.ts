@@ -25,10 +25,9 @@ export interface Wanted {
 export interface Change<T> {
   kind: 'create' | 'update' | 'same';
   input: T;
-  /** for an update, with what was compared, in normal form, and its entity tag */
+  /** for an update, with the entity tag of what was compared */
   differences: Difference[];
   etag?: string;
-  standing?: T;
 }
 
 /** What it takes to bring a service into the wanted state. */
@@ -42,6 +41,8 @@ export interface ServiceChanges {
   unchanged: number;
   /** uids of intents that the service has and that are not wanted */
   extra: string[];
+  /** the entity tags of the intents that the service has, by their uids */
+  tags: ReadonlyMap<string, string>;
   /** uids that are wanted, but that another service has */
   foreign: string[];
   /** what is not as wanted and stays, because a document does not decide it */
@@ -135,6 +136,7 @@ export async function compareService(
     intents: [],
     unchanged: 0,
     extra: [...standing.keys()].filter((uid) => !wantedUids.has(uid)),
+    tags: new Map([...standing].map(([uid, { etag }]) => [uid, etag])),
     foreign: [],
     kept: { service: [], intents: [] },
     otherOrigins: findOtherOrigins(wanted),
@@ -177,9 +179,8 @@ function findOtherOrigins({ service, intents, into }: Wanted): string[] {
 
 function compareRecord<T, Standing extends T>(found: Found<Standing> | undefined, input: T, normalize: (record: T) => T): Change<T> {
   if (found === undefined) return { kind: 'create', input, differences: [] };
-  const standing = normalize(found.record);
-  const differences = findDifferences(standing, normalize(input));
-  return { kind: differences.length > 0 ? 'update' : 'same', input, differences, etag: found.etag, standing };
+  const differences = findDifferences(normalize(found.record), normalize(input));
+  return { kind: differences.length > 0 ? 'update' : 'same', input, differences, etag: found.etag };
 }
 
 /** Whether anything differs. */

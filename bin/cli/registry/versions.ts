@@ -80,7 +80,7 @@ export function keepOlder(
     if (!isDeprecating || found === undefined || found.record.deprecated) return [];
     const before = normalizeIntent(found.record);
     const input = { ...before, deprecated: true };
-    return [{ kind: 'update', input, differences: findDifferences(before, input), etag: found.etag, standing: before }];
+    return [{ kind: 'update', input, differences: findDifferences(before, input), etag: found.etag }];
   });
   const intents = [...changes.intents, ...updates].sort((left, right) => (left.input.intent_uid < right.input.intent_uid ? -1 : 1));
   return { ...changes, intents, extra: changes.extra.filter((uid) => !isOlder(uid)) };

@@ -30,6 +30,7 @@ const guessChanges = ({ service, intents }: FileService, kind: Change<unknown>['
   intents: intents.map((intent) => ({ kind, input: intent, differences: [] })),
   unchanged: 0,
   extra: [],
+  tags: new Map(),
   foreign: [],
   kept: { service: [], intents: [] },
   otherOrigins: [],
@@ -45,10 +46,10 @@ export async function registerDemo({ baseUrl, adminToken, upstreamUrl, isKept = 
   const context = { api, terminal: { progress: () => ({ step() {}, end() {} }) } };
   try {
     for (const wanted of readDemo(upstreamUrl)) {
-      const guess = (serviceId?: string) => applyChanges(context, guessChanges(wanted, isKept ? 'update' : 'create', serviceId), 1, false);
+      const guess = (serviceId?: string) => applyChanges(context, guessChanges(wanted, isKept ? 'update' : 'create', serviceId), false);
       const guessed = await guess().catch((error: unknown) => guess(findHolder(error)));
       if (guessed.failed.length === 0) continue;
-      const [failure] = (await applyChanges(context, await compareService(context, wanted, 1, false), 1, false)).failed;
+      const [failure] = (await applyChanges(context, await compareService(context, wanted, 1, false), false)).failed;
       if (failure) throw new Error(`${failure.intent_uid}: ${failure.message}`);
     }
   } catch (cause) {

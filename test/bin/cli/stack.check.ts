@@ -10,6 +10,9 @@ import { openApi } from '../../../bin/cli/api.ts';
 import { applyChanges } from '../../../bin/cli/registry/apply.ts';
 import { compareService } from '../../../bin/cli/registry/compare.ts';
 import { startStack } from '../../../bin/local/stack.ts';
+
+import { maxChangedIntents } from '../../../schemas/intent.ts';
+
 import { type CommandLine, type Outcome, openCommandLine } from './command-line.ts';
 
 const stack = await startStack({ port: 0, quiet: true });
@@ -162,7 +165,7 @@ describe('import', () => {
     const changes = await compareService(context, { service, intents: [] }, 1, true);
     const made = ['--name', 'raced api', '--address', 'https://raced.example', '--description', 'By hand', '--header', 'Api-Version: 7'];
     const { service_id } = await succeedJson('services', 'create', ...made);
-    await expect(applyChanges(context, changes, 1, false)).rejects.toMatchObject({
+    await expect(applyChanges(context, changes, false)).rejects.toMatchObject({
       name: 'Refusal',
       status: 409,
       code: 'CONFLICT',
@@ -614,15 +617,15 @@ describe('drafts and changes', () => {
     await succeed('apply', file);
     expect((await run(['diff', file])).code).toBe(0);
 
-    const lines = (await succeed('changes', '--id', 'draft.example:act:v1', '--json')).trimEnd().split('\n');
-    expect(lines.map((line) => JSON.parse(line)).map(({ action, actor, outcome }) => [action, actor.user_name, outcome])).toEqual([
-      ['update', 'admin', 'applied'],
-      ['create', 'admin', 'applied'],
+    const lines = (await succeed('history', '--id', 'draft.example:act:v1', '--json')).trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line)).map(({ changes, actor }) => [changes[0].action, actor.user_name])).toEqual([
+      ['update', 'admin'],
+      ['create', 'admin'],
     ]);
-    expect(await succeed('changes', '--since', '1h', '--kind', 'service', '--actor', 'admin')).toMatch(
-      new RegExp(`^\\d{4}-.+Z  admin  create +service  ${id} *$`, 'm'),
+    expect(await succeed('history', '--since', '1h', '--kind', 'service', '--actor', 'admin')).toMatch(
+      new RegExp(`^\\d+ +\\d{4}-.+Z  admin  create +service  ${id}$`, 'm'),
     );
-    expect(await run(['changes', '--since', 'lately'])).toMatchObject({
+    expect(await run(['history', '--since', 'lately'])).toMatchObject({
       code: 3,
       stderr: '--since takes a time back from now such as 30m, 12h, 7d or 4w, or a date such as 2027-03-01.\n',
     });
@@ -857,7 +860,7 @@ describe('what a person does', () => {
     [['intents', 'list', 'country', '--json']],
     [['export']],
     [['policy', 'show']],
-    [['changes', '--json']],
+    [['history', '--json']],
   ])('closing the pipe that %j writes to is no error', async (words) => {
     const { code, stderr } = await run(words, '', true);
     expect(code).toBe(0);
@@ -902,30 +905,38 @@ describe('what a person does', () => {
       expect(await run(['services', 'list', '--url', stack.base_url + page])).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('interrupting an import says what remains, and the same command makes it', async () => {
-    const operation = (at: number) => ({ get: { operationId: `op${at}`, responses: { 200: { description: 'Done' } } } });
-    const paths = Object.fromEntries(Array.from({ length: 400 }, (_, at) => [`/op${at}`, operation(at)]));
-    const file = join(folder, 'many.json');
-    const servers = [{ url: 'https://many.example' }];
-    await writeFile(file, JSON.stringify({ openapi: '3.1.0', info: { title: 'Many', version: '1' }, servers, paths }));
-    const words = ['import', file, '--concurrency', '2'];
-    const isBegun = async () => {
-      const found = await fetch(`${stack.base_url}/api/intents/search?namespace=many.example`);
-      return ((await found.json()) as { intents: unknown[] }).intents.length > 0;
-    };
-    const interrupted = await run(words, '', false, async (child) => {
-      while (!(await isBegun())) await new Promise((resolve) => setTimeout(resolve, 50));
-      child.kill('SIGINT');
-    });
-    expect(interrupted.code).toBe(130);
-    const [, made, remain] =
-      /^Finishing what has been begun\. Press Ctrl-C again to stop at once\.\nStopped: (\d+) of 400 changes of Many were made, (\d+) remain\. Run the same command again to make them\.\n$/.exec(
-        interrupted.stderr,
-      ) ?? [];
-    expect(Number(made) + Number(remain)).toBe(400);
-    expect(await succeed(...words)).toContain(`Many: ${remain} created, 0 changed, 0 removed\n`);
-    await succeed('services', 'delete', 'Many', '--yes');
-  });
+  test.each<['SIGINT' | 'SIGKILL']>([['SIGINT'], ['SIGKILL']])(
+    'an import stopped by %s leaves whole batches, and the same command makes the rest',
+    async (signal) => {
+      const count = 1_200;
+      const operation = (at: number) => ({ get: { operationId: `op${at}`, responses: { 200: { description: 'Done' } } } });
+      const paths = Object.fromEntries(Array.from({ length: count }, (_, at) => [`/op${at}`, operation(at)]));
+      const file = join(folder, 'many.json');
+      const servers = [{ url: 'https://many.example' }];
+      await writeFile(file, JSON.stringify({ openapi: '3.1.0', info: { title: 'Many', version: '1' }, servers, paths }));
+      const words = ['import', file];
+      const isBegun = async () => {
+        const found = await fetch(`${stack.base_url}/api/intents/search?namespace=many.example`);
+        return ((await found.json()) as { intents: unknown[] }).intents.length > 0;
+      };
+      const stopped = await run(words, '', false, async (child) => {
+        while (!(await isBegun())) await new Promise((resolve) => setTimeout(resolve, 50));
+        child.kill(signal);
+      });
+      const [{ intents: made }] = await succeedJson('services', 'list', '--name', 'Many');
+      expect([made % maxChangedIntents, made > 0, made < count]).toEqual([0, true, true]);
+      expect(stopped).toMatchObject(
+        signal === 'SIGKILL'
+          ? { code: null, stderr: '' }
+          : {
+              code: 130,
+              stderr: `Finishing what has been begun. Press Ctrl-C again to stop at once.\nStopped: ${made} of ${count} changes of Many were made, ${count - made} remain. Run the same command again to make them.\n`,
+            },
+      );
+      expect(await succeed(...words)).toContain(`Many: ${count - made} created, 0 changed, 0 removed\n`);
+      await succeed('services', 'delete', 'Many', '--yes');
+    },
+  );
 });
 
 test('"try" hands on every digit, and services tell that answers are not as described', async () => {

@@ -1,0 +1,245 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Api, openApi } from '../../../bin/cli/api.ts';
+import { applyChanges } from '../../../bin/cli/registry/apply.ts';
+import { compareService } from '../../../bin/cli/registry/compare.ts';
+import { region } from '../../../bin/local/json-service.ts';
+import { localCredentials } from '../../../bin/local/parts.ts';
+import { startStack } from '../../../bin/local/stack.ts';
+import { startDynamo } from '../../../bin/local/table.ts';
+import { variables } from '../../../functions/core/environment.ts';
+import { keys } from '../../../functions/core/table/keys.ts';
+import type { LogEntry } from '../../../schemas/changes.ts';
+import type { IntentInput } from '../../../schemas/intent.ts';
+import { type CommandLine, openCommandLine } from './command-line.ts';
+
+let folder: string;
+let stack: Awaited<ReturnType<typeof startStack>>;
+let run: CommandLine['run'];
+
+const most = 50;
+const start = async () => {
+  stack = await startStack({ port: 0, quiet: true, demo: false, dataFolder: join(folder, 'data'), context: { maxPerNamespace: most } });
+  ({ run } = await openCommandLine(folder, { INTENT_GATE_URL: stack.base_url, INTENT_GATE_TOKEN: stack.admin_token }));
+};
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'cli-changes-'));
+  await start();
+}, 60_000);
+afterAll(async () => {
+  await stack.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const intentAt = (name: string, at: number, more: Partial<IntentInput> = {}): IntentInput => ({
+  intent_uid: `${name}.example:act-${String(at).padStart(3, '0')}:v1`,
+  intent_name: `Act ${at}`,
+  description: 'Acts',
+  endpoint: { method: 'GET', url: `https://${name}.example/${at}`, content_type: 'application/json' },
+  input_parameters: [],
+  output_parameters: [],
+  ...more,
+});
+const wantedOf = (name: string, intents: readonly IntentInput[], namespace?: string) => ({
+  service: {
+    service_name: name,
+    service_url: `https://${name}.example`,
+    description: 'Acts',
+    ...(namespace !== undefined && { namespace }),
+  },
+  intents,
+});
+const many = (name: string, count: number, more?: Partial<IntentInput>) =>
+  Array.from({ length: count }, (_, at) => intentAt(name, at, more));
+
+const contextOf = (api: Api) => ({ api, terminal: { progress: () => ({ step() {}, end() {} }) } });
+const context = () => contextOf(openApi(stack.base_url, { get: async () => stack.admin_token }));
+const compare = (wanted: ReturnType<typeof wantedOf>) => compareService(context(), wanted, 4, false);
+const make = async (wanted: ReturnType<typeof wantedOf>) => applyChanges(context(), await compare(wanted), true);
+
+const entriesOf = async (id: string): Promise<LogEntry[]> => {
+  const { stdout } = await run(['history', '--json']);
+  const entries: LogEntry[] = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  return entries.filter(({ changes }) => changes.some((change) => change.id.startsWith(id)));
+};
+
+describe('intents are changed in batches', () => {
+  test('of at most 30, and of no more bytes than the gate takes', async () => {
+    expect(await make(wantedOf('small', many('small', 65)))).toMatchObject({ created: 65, failed: [] });
+    expect((await entriesOf('small.example')).map(({ changes }) => changes.length)).toEqual([5, 30, 30]);
+    // each of 20 KB
+    const large = many('large', 25, { input_parameters: many20Kb() });
+    expect(await make(wantedOf('large', large))).toMatchObject({ created: 25, failed: [] });
+    expect((await entriesOf('large.example')).map(({ changes }) => changes.length)).toEqual([1, 12, 12]);
+  });
+
+  test('and those that the gate refuses are named, each with its places, beside all others', async () => {
+    await make(wantedOf('other', [intentAt('other', 1, { intent_uid: 'mixed.example:act-040:v1' })]));
+    const intents = many('mixed', 50);
+    intents[3] = intentAt('mixed', 3, { endpoint: { method: 'GET', url: 'ftp://x', content_type: 'application/json' } });
+    intents[4] = intentAt('mixed', 4, { intent_name: '' });
+    intents[45] = intentAt('mixed', 45, {
+      input_parameters: [{ name: 'a', type: 'string', description: 'A', required: true, pattern: '(a' }],
+    });
+    const applied = await make(wantedOf('mixed', intents));
+    const failures = [
+      [3, 'The request is not valid. Correct every place that details.issues names, then send it again.', '/endpoint/url'],
+      [4, 'The request is not valid. Correct every place that details.issues names, then send it again.', '/intent_name'],
+      [40, 'Another service has this intent_uid. Choose another namespace, slug or version, or delete that one.', '/intent_uid'],
+      [45, 'The request is not valid. Correct every place that details.issues names, then send it again.', '/input_parameters/0/pattern'],
+    ] as const;
+    expect(applied).toMatchObject({
+      created: 46,
+      failed: failures.map(([at, message, path]) => ({
+        intent_uid: intentAt('mixed', at).intent_uid,
+        message,
+        issues: [{ path, problem: expect.any(String) }],
+      })),
+    });
+  });
+
+  test('and as many as a full namespace still takes are made', async () => {
+    const applied = await make(wantedOf('full', many('full', most + 5), 'full.example'));
+    expect(applied).toMatchObject({ created: most });
+    expect(applied.failed.map(({ message }) => message)).toEqual(
+      Array(5).fill(`A namespace holds at most ${most} intents. Delete some, or ask the operators to raise the setting maxPerNamespace.`),
+    );
+  });
+
+  test('and a request whose answer was lost recognises itself', async () => {
+    await make(wantedOf('lost', many('lost', 20)));
+    const changed = many('lost', 40, { intent_name: 'Act otherwise' }).slice(10);
+    const changes = await compare(wantedOf('lost', changed));
+    const { api } = context();
+    let sent = 0;
+    const losing: Api = {
+      ...api,
+      call: async (method, path, options) => {
+        const answer = await api.call(method, path, options);
+        if (!path.endsWith('/changes')) return answer;
+        sent++;
+        return api.call(method, path, options);
+      },
+    };
+    expect(await applyChanges(contextOf(losing), changes, true)).toMatchObject({ created: 20, updated: 10, removed: 10, failed: [] });
+    expect(sent).toBe(2);
+    expect((await entriesOf('lost.example')).map(({ changes }) => changes.length)).toEqual([10, 30, 20]);
+    expect(await compare(wantedOf('lost', changed))).toMatchObject({ intents: [], extra: [], unchanged: 30 });
+  });
+
+  test('and nothing is overwritten or removed that somebody has changed since it was compared', async () => {
+    await make(wantedOf('raced', many('raced', 6)));
+    const [first, second, third] = many('raced', 6) as [IntentInput, IntentInput, IntentInput];
+    const wanted = wantedOf('raced', [
+      { ...first, intent_name: 'A' },
+      { ...second, intent_name: 'B' },
+      { ...third, intent_name: 'C' },
+      intentAt('raced', 7),
+    ]);
+    wanted.service.description = 'Acts, too';
+    const changes = await compare(wanted);
+    // what agents read stays the same, so the digest does
+    await make(
+      wantedOf('raced', [
+        first,
+        { ...second, deprecated: true },
+        third,
+        intentAt('raced', 3, { deprecated: true }),
+        ...many('raced', 6).slice(4),
+        intentAt('raced', 7, { description: 'Other' }),
+      ]),
+    );
+    const message = 'Somebody else has changed this intent since it was compared. Run the command again to see ';
+    const made = 'Somebody else has just created this intent in another form. Run the command again to see the difference.';
+    expect(await applyChanges(context(), changes, true)).toMatchObject({
+      created: 0,
+      updated: 2,
+      removed: 2,
+      failed: [
+        { intent_uid: second.intent_uid, message: `${message}the difference.`, issues: [] },
+        { intent_uid: intentAt('raced', 3).intent_uid, message: `${message}whether it is still to go.`, issues: [] },
+        { intent_uid: intentAt('raced', 7).intent_uid, message: made },
+      ],
+    });
+  });
+});
+
+describe('the history', () => {
+  test('shows a row for each way in which an entry changed records', async () => {
+    const { stdout } = await run(['history', '--id', intentAt('lost', 12).intent_uid]);
+    expect(stdout.split('\n').map((row) => row.replace(/^(\d+ +)\S+Z/, '$1'))).toEqual([
+      expect.stringMatching(/^\d+ +admin {2}update {2}intent {2}lost\.example:act-012:v1$/),
+      expect.stringMatching(/^\d+ +admin {2}create {2}intent {2}lost\.example:act-012:v1$/),
+      '',
+    ]);
+    expect((await run(['history', '--kind', 'intent'])).stdout).toMatch(
+      /admin {2}create {2}intent {2}small\.example:act-030:v1 and 29 more\n/,
+    );
+  });
+
+  test('is verified, and an entry that was changed on disk is named', async () => {
+    const verify = async (...words: string[]) => {
+      const { code, stdout, stderr } = await run(['history', 'verify', ...words]);
+      return [code, stdout, stderr];
+    };
+    const [, whole] = await verify();
+    const [, count, head = ''] = /^All (\d+) entries fit, up to (\d+:sha-256=[\w-]{43})\.\n$/.exec(String(whole)) ?? [];
+    expect(head.split(':')[0]).toBe(count);
+    expect(await verify('--expect', head)).toEqual([0, whole, '']);
+    expect(JSON.parse(String((await verify('--json'))[1]))).toEqual({
+      head: { seq: Number(count), digest: head.split(':')[1] },
+      count: Number(count),
+      oldest: { seq: 1, at: expect.any(String) },
+      misfits: [],
+    });
+
+    const table = stack.definitionOf('get-intent').environment[variables.registryTable] ?? '';
+    await stack.stop();
+    const dynamo = await startDynamo(join(folder, 'data', 'table'));
+    const client = new DynamoDBClient({ endpoint: dynamo.endpoint, region, credentials: localCredentials() });
+    const rename = (seq: number) =>
+      client.send(
+        new UpdateCommand({
+          TableName: table,
+          Key: keys.log(seq),
+          UpdateExpression: 'SET actor.user_name = :name',
+          ExpressionAttributeValues: { ':name': 'nobody' },
+          ConditionExpression: 'attribute_exists(pk)',
+        }),
+      );
+    await rename(4);
+    await rename(6);
+    client.destroy();
+    await dynamo.stop();
+    await start();
+
+    expect(await verify()).toEqual([
+      1,
+      '',
+      'Up to entry 3 all fits. Entry 4 is not the entry that entry 5 was written after. 1 more does not fit.\n',
+    ]);
+    const { stdout, code } = await run(['history', 'verify', '--json']);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout).misfits.map(({ seq }: { seq: number }) => seq)).toEqual([4, 6]);
+  });
+
+  test.each([
+    ['yesterday', '--expect takes the number and the digest of an entry, as "history verify" prints them.\n', 3],
+    [`99999:sha-256=${'x'.repeat(43)}`, /Entry 4 .* 2 more do not fit\.\n$/, 1],
+  ])('--expect %s', async (expected, message, code) => {
+    expect(await run(['history', 'verify', '--expect', expected])).toEqual({ code, stdout: '', stderr: expect.stringMatching(message) });
+  });
+});
+
+/** Parameters whose JSON has some 20 KB. */
+function many20Kb(): IntentInput['input_parameters'] {
+  return Array.from({ length: 10 }, (_, at) => ({ name: `p${at}`, type: 'string', required: false, description: 'd'.repeat(1_950) }));
+}
