@@ -1,8 +1,8 @@
 import { type IntentInput, intentChanges } from '../schemas/intent.ts';
 import { digestIntent } from '../schemas/intent-digest.ts';
+import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ok } from './core/http/response.ts';
-import { type Action, serve } from './core/http/serve.ts';
 import { pointer } from './core/json.ts';
 import type { IntentStep, Intents, LiveIntent } from './core/registry/intents.ts';
 import { noSuchService } from './core/registry/refusals.ts';
@@ -17,10 +17,8 @@ export interface Deps {
 }
 
 /** `POST /api/services/{service_id}/changes`: creates, replaces and deletes intents of a service, all or none (contract section 18). */
-export const createAction =
-  ({ verifyAdmin, intents, egress }: Deps): Action =>
-  async (request) => {
-    const admin = await verifyAdmin(request);
+export const createAction = ({ verifyAdmin, intents, egress }: Deps): AdminAction =>
+  forAdmins(verifyAdmin, async (admin, request) => {
     const { if_match: known, ...changes } = request.body(intentChanges);
     // an entity tag also says how the service was, which changes of intents leave alone
     const isKnown =
@@ -45,9 +43,9 @@ export const createAction =
     if (!done) throw noSuchService();
     const standing = done.intents.filter((intent) => intent !== undefined);
     return ok({ seq: done.seq, intents: standing.map((intent) => ({ intent_uid: intent.intent_uid, digest: digestIntent(intent) })) });
-  };
+  });
 
-export const handler = serve(
+export const handler = serveAdmin(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
     intents: registryFromEnvironment().intents,

@@ -1,9 +1,8 @@
 import { clearQuery } from '../schemas/agent.ts';
 import { type Agents, openAgents } from './core/activity/agents.ts';
-import { requireFullAdmin } from './core/admin/admin.ts';
+import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { noContent } from './core/http/response.ts';
-import { type Action, serve } from './core/http/serve.ts';
 import { changeLogFromEnvironment } from './core/registry/change-log.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
@@ -13,18 +12,15 @@ export interface Deps {
 }
 
 /** `DELETE /api/agents` with `?state=pending`: removes every request for approval. Whoever made one may ask again. */
-export const createAction =
-  ({ verifyAdmin, agents }: Deps): Action =>
-  async (request) => {
-    const admin = await verifyAdmin(request);
-    requireFullAdmin(admin);
+export const createAction = ({ verifyAdmin, agents }: Deps): AdminAction =>
+  forFullAdmins(verifyAdmin, async (admin, request) => {
     request.query(clearQuery);
     await agents.clearWaiting(admin);
     return noContent();
-  };
+  });
 
 const table = tableFromEnvironment();
 
-export const handler = serve(
+export const handler = serveAdmin(
   createAction({ verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(table, changeLogFromEnvironment(table)) }),
 );

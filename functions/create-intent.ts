@@ -1,7 +1,7 @@
 import { intentInput, toSavedIntent } from '../schemas/intent.ts';
+import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { created } from './core/http/response.ts';
-import { type Action, serve } from './core/http/serve.ts';
 import type { Intents } from './core/registry/intents.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
@@ -15,19 +15,17 @@ export interface Deps {
 }
 
 /** `POST /api/services/{service_id}/intents` (endpoint 11): creates an intent under a uid that no other intent has. */
-export const createAction =
-  ({ verifyAdmin, intents, egress }: Deps): Action =>
-  async (request) => {
-    const admin = await verifyAdmin(request);
+export const createAction = ({ verifyAdmin, intents, egress }: Deps): AdminAction =>
+  forAdmins(verifyAdmin, async (admin, request) => {
     const input = request.body(intentInput);
     checkIntent(input, egress, request.baseUrl);
     const serviceId = request.pathParameter('service_id');
     const intent = await intents.as(admin).create(serviceId, input, checkInService);
     if (!intent) throw noSuchService();
     return created(toSavedIntent(intent), { Location: `${request.baseUrl}/api/intents/${intent.intent_uid}` });
-  };
+  });
 
-export const handler = serve(
+export const handler = serveAdmin(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
     intents: registryFromEnvironment().intents,

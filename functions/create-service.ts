@@ -1,7 +1,7 @@
 import { serviceInput, toSavedService } from '../schemas/service.ts';
+import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { created, recordTag } from './core/http/response.ts';
-import { type Action, serve } from './core/http/serve.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import type { Services } from './core/registry/services.ts';
 
@@ -11,15 +11,15 @@ export interface Deps {
 }
 
 /** `POST /api/services` (endpoint 6): registers a service under a name that no other service has. */
-export const createAction =
-  ({ verifyAdmin, services }: Deps): Action =>
-  async (request) => {
-    const admin = await verifyAdmin(request);
+export const createAction = ({ verifyAdmin, services }: Deps): AdminAction =>
+  forAdmins(verifyAdmin, async (admin, request) => {
     const service = await services.as(admin).create(request.body(serviceInput));
     return created(toSavedService(service), {
       ETag: recordTag(service),
       Location: `${request.baseUrl}/api/services/${service.service_id}`,
     });
-  };
+  });
 
-export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: registryFromEnvironment().services }));
+export const handler = serveAdmin(
+  createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: registryFromEnvironment().services }),
+);

@@ -1,6 +1,6 @@
+import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { noContent } from './core/http/response.ts';
-import { type Action, serve } from './core/http/serve.ts';
 import { type Intents, intentTag } from './core/registry/intents.ts';
 import { noSuchIntent } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
@@ -11,15 +11,15 @@ export interface Deps {
 }
 
 /** `DELETE /api/intents/{intent_uid}` (endpoint 13). */
-export const createAction =
-  ({ verifyAdmin, intents }: Deps): Action =>
-  async (request) => {
-    const admin = await verifyAdmin(request);
+export const createAction = ({ verifyAdmin, intents }: Deps): AdminAction =>
+  forAdmins(verifyAdmin, async (admin, request) => {
     const isRemoved = await intents
       .as(admin)
       .remove(request.pathParameter('intent_uid'), (seen) => request.ifMatch(intentTag(seen, 'details'), intentTag(seen, 'full')));
     if (!isRemoved) throw noSuchIntent();
     return noContent();
-  };
+  });
 
-export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents: registryFromEnvironment().intents }));
+export const handler = serveAdmin(
+  createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents: registryFromEnvironment().intents }),
+);

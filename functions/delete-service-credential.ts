@@ -1,7 +1,7 @@
+import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { adminTag, noContent, recordTag } from './core/http/response.ts';
-import { type Action, serve } from './core/http/serve.ts';
 import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
@@ -14,19 +14,17 @@ export interface Deps {
 }
 
 /** `DELETE /api/services/{service_id}/credential`: calls of the service's intents no longer carry a credential or a signature. */
-export const createAction =
-  ({ verifyAdmin, services, credentials }: Deps): Action =>
-  async (request) => {
-    const admin = await verifyAdmin(request);
+export const createAction = ({ verifyAdmin, services, credentials }: Deps): AdminAction =>
+  forAdmins(verifyAdmin, async (admin, request) => {
     const serviceId = request.pathParameter('service_id');
     const isMatch = (seen: ServiceRecord) => request.ifMatch(recordTag(seen), adminTag(seen));
     // The record last: until it says so, no call goes out without the credential.
     const remove = () => credentials.remove(serviceId);
     if (!(await services.as(admin).setCredential(serviceId, undefined, isMatch, remove))) throw noSuchService();
     return noContent();
-  };
+  });
 
-export const handler = serve(
+export const handler = serveAdmin(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
     services: registryFromEnvironment().services,

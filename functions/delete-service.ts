@@ -1,7 +1,7 @@
+import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { adminTag, noContent, recordTag } from './core/http/response.ts';
-import { type Action, serve } from './core/http/serve.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import type { Services } from './core/registry/services.ts';
@@ -17,10 +17,8 @@ export interface Deps {
 const reservedMs = 5_000;
 
 /** `DELETE /api/services/{service_id}` (endpoint 8): once it answers, none of the service's intents is found, listed or executed. */
-export const createAction =
-  ({ verifyAdmin, services, credentials }: Deps): Action =>
-  async (request) => {
-    const admin = await verifyAdmin(request);
+export const createAction = ({ verifyAdmin, services, credentials }: Deps): AdminAction =>
+  forAdmins(verifyAdmin, async (admin, request) => {
     const serviceId = request.pathParameter('service_id');
     const isRemoved = await services
       .as(admin)
@@ -29,9 +27,9 @@ export const createAction =
     if (isUlid(serviceId)) await credentials.remove(serviceId);
     if (!isRemoved) throw noSuchService();
     return noContent();
-  };
+  });
 
-export const handler = serve(
+export const handler = serveAdmin(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
     services: registryFromEnvironment().services,

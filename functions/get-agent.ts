@@ -2,11 +2,10 @@ import { toAgent } from '../schemas/agent.ts';
 import { isOfAnother, stateOf } from './core/activity/agent.ts';
 import { noSuchAgent, onlyOne } from './core/activity/agent-refusals.ts';
 import { type Agents, openAgents } from './core/activity/agents.ts';
-import { requireFullAdmin } from './core/admin/admin.ts';
+import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { requireAgent } from './core/agents/agent-endpoint.ts';
 import { ok } from './core/http/response.ts';
-import { type Action, serve } from './core/http/serve.ts';
 import { countExecution, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { describeUsage } from './core/limit/usage.ts';
 import { toHolder } from './core/pat/holder.ts';
@@ -25,10 +24,8 @@ export interface Deps {
  * `GET /api/agents/{agent_id}`: the key that an agent_id is bound to, when it was last issued a PAT, whether it is blocked, and what it has used
  * of the limits and budgets of the policy.
  */
-export const createAction =
-  ({ verifyAdmin, agents, findPolicy, limits }: Deps): Action =>
-  async (request) => {
-    requireFullAdmin(await verifyAdmin(request));
+export const createAction = ({ verifyAdmin, agents, findPolicy, limits }: Deps): AdminAction =>
+  forFullAdmins(verifyAdmin, async (_admin, request) => {
     const { agentId, thumbprint: named } = await requireAgent(request, agents);
     const [known, waiting] = await Promise.all([agents.find(agentId), agents.findWaiting(agentId)]);
     const knownState = isOfAnother(known, named) ? undefined : stateOf(known);
@@ -40,11 +37,11 @@ export const createAction =
     const isCounted = thumbprint !== undefined && charges.length > 0;
     const { standings } = isCounted ? await limits.inspect(countExecution(toHolder(agent_id, thumbprint), charges)) : { standings: [] };
     return ok({ ...toAgent(agent, state), usage: standings.map(describeUsage) });
-  };
+  });
 
 const table = tableFromEnvironment();
 
-export const handler = serve(
+export const handler = serveAdmin(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
     agents: openAgents(table),

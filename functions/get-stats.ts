@@ -1,9 +1,9 @@
 import { type Stats, statsQuery } from '../schemas/stats.ts';
 import { type ExecutionStats, openExecutionStats } from './core/activity/stats.ts';
 import { mayChange } from './core/admin/admin.ts';
+import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ok } from './core/http/response.ts';
-import { type Action, serve } from './core/http/serve.ts';
 import type { ServiceRecord } from './core/registry/records.ts';
 import { findServices } from './core/registry/service-list.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
@@ -15,10 +15,8 @@ export interface Deps {
 }
 
 /** `GET /api/stats`: what was executed and refused, and how the services did. An admin of certain namespaces sees their services. */
-export const createAction =
-  ({ verifyAdmin, stats, findServices }: Deps): Action =>
-  async (request) => {
-    const admin = await verifyAdmin(request);
+export const createAction = ({ verifyAdmin, stats, findServices }: Deps): AdminAction =>
+  forAdmins(verifyAdmin, async (admin, request) => {
     const { period } = request.query(statsQuery);
     const counted = await stats.read(period);
     const found = await findServices(counted.services.flatMap(({ service_id }) => service_id || []));
@@ -34,11 +32,11 @@ export const createAction =
         }),
     };
     return ok(body);
-  };
+  });
 
 const table = tableFromEnvironment();
 
-export const handler = serve(
+export const handler = serveAdmin(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
     stats: openExecutionStats(table),

@@ -1,10 +1,9 @@
 import { agentQuery, toAgent } from '../schemas/agent.ts';
 import { type Agents, openAgents } from './core/activity/agents.ts';
-import { requireFullAdmin } from './core/admin/admin.ts';
+import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { nextLink } from './core/http/links.ts';
 import { ok } from './core/http/response.ts';
-import { type Action, serve } from './core/http/serve.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
@@ -13,14 +12,14 @@ export interface Deps {
 }
 
 /** `GET /api/agents`: the agents of one state. A page reads no more than its own entries, so it may hold fewer than `page_size`; `Link` leads to the next one. */
-export const createAction =
-  ({ verifyAdmin, agents }: Deps): Action =>
-  async (request) => {
-    requireFullAdmin(await verifyAdmin(request));
+export const createAction = ({ verifyAdmin, agents }: Deps): AdminAction =>
+  forFullAdmins(verifyAdmin, async (_admin, request) => {
     const { state, page_size: pageSize, after } = request.query(agentQuery);
     const { agents: found, displaced, next } = await agents.list(state, after, pageSize, Date.now());
     const page = { agents: found.map((agent) => toAgent(agent, state)), ...(displaced !== undefined && { displaced }) };
     return ok(page, nextLink(request, { after: next }));
-  };
+  });
 
-export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(tableFromEnvironment()) }));
+export const handler = serveAdmin(
+  createAction({ verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(tableFromEnvironment()) }),
+);

@@ -1,8 +1,8 @@
 import { changesQuery } from '../schemas/changes.ts';
+import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { nextLink } from './core/http/links.ts';
 import { ok } from './core/http/response.ts';
-import { type Action, serve } from './core/http/serve.ts';
 import { type ChangeLog, changeLogFromEnvironment, selectEntries } from './core/registry/change-log.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
@@ -12,18 +12,16 @@ export interface Deps {
 }
 
 /** `GET /api/changes`: who changed what, newest first. An admin of certain namespaces sees what belongs to them. */
-export const createAction =
-  ({ verifyAdmin, changeLog }: Deps): Action =>
-  async (request) => {
-    const { namespaces } = await verifyAdmin(request);
+export const createAction = ({ verifyAdmin, changeLog }: Deps): AdminAction =>
+  forAdmins(verifyAdmin, async ({ namespaces }, request) => {
     const { since, page_size: count, before, ...selection } = request.query(changesQuery);
     const isWanted = selectEntries({ ...selection, namespaces });
     // the head first: entries that come in between only make the page newer than it
     const { seq, digest } = await changeLog.head();
     const { entries, next } = await changeLog.list({ count, since, before: before === undefined ? undefined : Number(before), isWanted });
     return ok({ entries, head: { seq, digest } }, nextLink(request, { before: next === undefined ? undefined : String(next) }));
-  };
+  });
 
-export const handler = serve(
+export const handler = serveAdmin(
   createAction({ verifyAdmin: adminVerifierFromEnvironment(), changeLog: changeLogFromEnvironment(tableFromEnvironment()) }),
 );

@@ -1,11 +1,11 @@
 import { credentialInput } from '../schemas/credential.ts';
 import { foldField } from '../schemas/header.ts';
 import { nameOf, requireNamespace } from './core/admin/admin.ts';
+import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { invalidParameter } from './core/api-error.ts';
 import { type Credentials, credentialsFromEnvironment, describeCredential, makeCredential } from './core/credentials/credentials.ts';
 import { adminTag, ok, recordTag } from './core/http/response.ts';
-import { type Action, serve } from './core/http/serve.ts';
 import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService, recordChanged } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
@@ -25,10 +25,8 @@ export interface Deps {
  * `PUT /api/services/{service_id}/credential`: what calls of the service's intents carry, where, and the key with which they are signed.
  * The key is shown in this answer and never again, the values not at all.
  */
-export const createAction =
-  ({ verifyAdmin, services, credentials, egress }: Deps): Action =>
-  async (request) => {
-    const admin = await verifyAdmin(request);
+export const createAction = ({ verifyAdmin, services, credentials, egress }: Deps): AdminAction =>
+  forAdmins(verifyAdmin, async (admin, request) => {
     const input = request.body(credentialInput);
     const serviceId = request.pathParameter('service_id');
     const isKnown = (seen: ServiceRecord) => request.ifMatch(recordTag(seen), adminTag(seen));
@@ -57,7 +55,7 @@ export const createAction =
       { service_id: serviceId, ...named, ...facts, origins, signing_key: credential.signing_key, ...(warnings.length > 0 && { warnings }) },
       { ETag: recordTag(service) },
     );
-  };
+  });
 
 /** @throws ApiError INVALID_PARAMETER if a header field has the name of one that the service shows to everybody */
 function checkFields(names: string[], { headers = {} }: ServiceRecord): void {
@@ -66,7 +64,7 @@ function checkFields(names: string[], { headers = {} }: ServiceRecord): void {
     throw invalidParameter([{ path: '/headers', problem: "must not hold one of the service's own headers; remove it there first" }]);
 }
 
-export const handler = serve(
+export const handler = serveAdmin(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
     services: registryFromEnvironment().services,

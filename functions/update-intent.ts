@@ -1,10 +1,10 @@
 import { type IntentInput, intentUpdate, toIntentDetails, toSavedIntent } from '../schemas/intent.ts';
 import { digestIntent } from '../schemas/intent-digest.ts';
 import { summarizeParameter } from '../schemas/parameter.ts';
+import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { invalidParameter } from './core/api-error.ts';
 import { ok } from './core/http/response.ts';
-import { type Action, serve } from './core/http/serve.ts';
 import { isObject } from './core/json.ts';
 import { canonicalText } from './core/policy/canonical.ts';
 import { type Intents, intentTag, type LiveIntent } from './core/registry/intents.ts';
@@ -20,10 +20,8 @@ export interface Deps {
 }
 
 /** `PUT /api/intents/{intent_uid}` (endpoint 12): replaces the whole record; its uid stays. */
-export const createAction =
-  ({ verifyAdmin, intents, egress }: Deps): Action =>
-  async (request) => {
-    const admin = await verifyAdmin(request);
+export const createAction = ({ verifyAdmin, intents, egress }: Deps): AdminAction =>
+  forAdmins(verifyAdmin, async (admin, request) => {
     const uid = request.pathParameter('intent_uid');
     const { intent_id, service_id, service_name, digest, terms: _, ...given } = request.body(intentUpdate);
     if (given.intent_uid !== uid) {
@@ -44,7 +42,7 @@ export const createAction =
     const updated = await intents.as(admin).replace(uid, input, isMatch);
     if (!updated) throw noSuchIntent();
     return ok(toSavedIntent(updated.intent), { ETag: intentTag(updated, 'details') });
-  };
+  });
 
 /** The endpoint of a body, if it is an address alone. */
 const readAddress = (body: unknown): string | undefined =>
@@ -87,7 +85,7 @@ function requireSame(given: Record<string, string | undefined>, record: Record<s
   );
 }
 
-export const handler = serve(
+export const handler = serveAdmin(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
     intents: registryFromEnvironment().intents,

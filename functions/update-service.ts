@@ -1,10 +1,10 @@
 import { toCredentialFacts } from '../schemas/credential.ts';
 import { foldField } from '../schemas/header.ts';
 import { type ServiceInput, type ShownService, serviceUpdate, toSavedService } from '../schemas/service.ts';
+import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { invalidParameter } from './core/api-error.ts';
 import { adminTag, ok, recordTag } from './core/http/response.ts';
-import { type Action, serve } from './core/http/serve.ts';
 import { pointer } from './core/json.ts';
 import { canonicalDigest } from './core/policy/canonical.ts';
 import type { ServiceRecord } from './core/registry/records.ts';
@@ -18,10 +18,8 @@ export interface Deps {
 }
 
 /** `PUT /api/services/{service_id}` (endpoint 7): replaces the whole record; optional members that are absent are removed, but for the namespace. */
-export const createAction =
-  ({ verifyAdmin, services }: Deps): Action =>
-  async (request) => {
-    const admin = await verifyAdmin(request);
+export const createAction = ({ verifyAdmin, services }: Deps): AdminAction =>
+  forAdmins(verifyAdmin, async (admin, request) => {
     const serviceId = request.pathParameter('service_id');
     const { service_id, credential, ...input } = request.body(serviceUpdate);
     if (service_id !== undefined && service_id !== serviceId) {
@@ -34,7 +32,7 @@ export const createAction =
     });
     if (!service) throw noSuchService();
     return ok(toSavedService(service), { ETag: recordTag(service) });
-  };
+  });
 
 /** @throws ApiError INVALID_PARAMETER if a fixed header field has the name of one of the credential's */
 function checkFields({ headers = {} }: ServiceInput, { credential }: ServiceRecord): void {
@@ -54,4 +52,6 @@ function requireSameCredential(shown: ShownService['credential'], service: Servi
   throw invalidParameter([{ path: '/credential', problem: 'must be as a read shows it, or be left out; PUT .../credential changes it' }]);
 }
 
-export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: registryFromEnvironment().services }));
+export const handler = serveAdmin(
+  createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: registryFromEnvironment().services }),
+);

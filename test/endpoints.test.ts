@@ -27,12 +27,16 @@ function listMissing(row: Endpoint | BackgroundFunction): string {
 }
 
 /** How the file of an endpoint differs from its row. */
-function listFaults({ row, method, path, runs = [], ...endpoint }: Endpoint, text: string): string[] {
+function listFaults({ row, method, path, runs = [], credential, ...endpoint }: Endpoint, text: string): string[] {
   const title = `\`${method} ${path}\`${row === undefined ? '' : ` (endpoint ${row})`}`;
   const isTitled = text.includes(`/** ${title}`) || text.includes(`/**\n * ${title}`);
   const imported = [...text.matchAll(/from '\.\/([a-z-]+)\.ts'/g)].map(([, name = '']) => name);
   const isRunning = imported.sort().join() === [...runs].sort().join();
+  const isForAdmins = text.includes('export const handler = serveAdmin(');
   return [
+    ...(isForAdmins === (credential === 'admin')
+      ? []
+      : [`let ${endpoint.name} call serveAdmin if, and only if, its row says that it is for admins`]),
     ...(isTitled ? [] : [`let the comment of createAction in ${sourceOf(endpoint)} begin with ${title}`]),
     ...(isRunning ? [] : [`let "runs" of ${endpoint.name} in lib/endpoints.ts name the endpoints that its file imports: ${imported}`]),
   ];

@@ -46,7 +46,7 @@ const coreRooms: Record<string, readonly string[]> = {
   relay: ['credentials', 'parameters'],
   pat: ['activity', 'http', 'limit', 'policy', 'registry', 'table'],
   execution: ['activity', 'http', 'limit', 'parameters', 'pat', 'policy', 'registry', 'relay', 'table'],
-  agents: ['activity', 'admin', 'http', 'registry'],
+  agents: ['activity', 'admin', 'http', 'registry', 'table'],
   mcp: ['http', 'pat', 'policy', 'search', 'sign-in'],
   'sign-in': ['activity', 'admin', 'documents', 'http', 'policy', 'relay', 'table'],
 };

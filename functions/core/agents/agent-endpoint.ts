@@ -3,12 +3,16 @@ import { agentNames, isAgentId, noAgentId } from '../../../schemas/agent.ts';
 import { foldName } from '../../../schemas/text.ts';
 import type { FoundAgent } from '../activity/agent.ts';
 import { noSuchAgent } from '../activity/agent-refusals.ts';
-import type { Agents } from '../activity/agents.ts';
+import { type Agents, openAgents } from '../activity/agents.ts';
 import type { NamedAgent } from '../activity/find-agents.ts';
-import { type Admin, requireFullAdmin } from '../admin/admin.ts';
-import type { VerifyAdmin } from '../admin/verify-admin.ts';
+import type { Admin } from '../admin/admin.ts';
+import { type AdminAction, forFullAdmins } from '../admin/for-admins.ts';
+import { adminVerifierFromEnvironment, type VerifyAdmin } from '../admin/verify-admin.ts';
 import { type ApiError, invalidParameter } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
+import type { ApiResponse } from '../http/response.ts';
+import { changeLogFromEnvironment } from '../registry/change-log.ts';
+import { tableFromEnvironment } from '../table/table.ts';
 
 /**
  * The agent that a request names: by the id in its path, or by the query parameters `agent_id` and `key_thumbprint` if the path has
@@ -49,19 +53,24 @@ interface AgentChange<T, B> {
   change(by: Admin, agent: FoundAgent, body: B): Promise<T>;
   /** the refusal in that case */
   missing?: () => ApiError;
+  answer(result: NonNullable<T>): ApiResponse | Promise<ApiResponse>;
 }
 
 /** Changes an agent for an admin. */
-export async function changeAgent<T, B = object>(
+export const changeAgent = <T, B = object>(
   { verifyAdmin, agents }: AgentDeps,
-  request: ApiRequest,
-  { input, mayBeNew, change, missing = noSuchAgent }: AgentChange<T, B>,
-): Promise<NonNullable<T>> {
-  const admin = await verifyAdmin(request);
-  requireFullAdmin(admin);
-  const body = input && request.body(input);
-  const agent = await requireAgent(request, agents, { thumbprint: body?.key_thumbprint, mayBeNew });
-  const result = await change(admin, agent, body as B);
-  if (!result) throw missing();
-  return result;
-}
+  { input, mayBeNew, change, missing = noSuchAgent, answer }: AgentChange<T, B>,
+): AdminAction =>
+  forFullAdmins(verifyAdmin, async (admin, request) => {
+    const body = input && request.body(input);
+    const agent = await requireAgent(request, agents, { thumbprint: body?.key_thumbprint, mayBeNew });
+    const result = await change(admin, agent, body as B);
+    if (!result) throw missing();
+    return answer(result);
+  });
+
+/** Of this deployment. */
+export const agentDepsFromEnvironment = (): AgentDeps => {
+  const table = tableFromEnvironment();
+  return { verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(table, changeLogFromEnvironment(table)) };
+};
