@@ -79,7 +79,7 @@ export function Agents({ query }: { query: URLSearchParams }) {
 export function AgentView({ id, thumbprint }: { id: string; thumbprint: string | undefined }) {
   const { path, query } = agentAddress(id, thumbprint);
   const { answer, error, reload } = useRead<Agent>(path, query, 'admin');
-  const [reason, setReason, forgetReason] = useDraft(`reason ${id}`, '');
+  const [reason, setReason] = useDraft(`reason ${id}`, '');
   const named = `${thumbprint === undefined ? '' : `--key ${thumbprint} `}${operand(id)}`;
   const post = (method: 'POST' | 'PUT' | 'DELETE', place: string, body?: object) => async () =>
     void (await ask(method, `${path}${place}`, { query, as: 'admin', ...(body && { body }) }));
@@ -129,7 +129,7 @@ export function AgentView({ id, thumbprint }: { id: string; thumbprint: string |
                 command={`npx intent-gate agents block --reason ${quote(reason || '…')} ${named}`}
                 act={post('PUT', '/block', { reason })}
                 onDone={() => {
-                  forgetReason();
+                  setReason('');
                   reload();
                 }}
               />

@@ -160,7 +160,6 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
       <section aria-labelledby="record-title">
         <h2 id="record-title">Its record</h2>
         <RecordForm
-          key={etag}
           name={`service ${id}`}
           fields={fields}
           record={record}
