@@ -27,8 +27,10 @@ export const createAction = ({ verifyAdmin, services }: Deps): AdminAction =>
     }
     const service = await services.as(admin).replace(serviceId, input, (seen) => {
       checkFields(input, seen);
-      if (credential !== undefined) requireSameCredential(credential, seen);
-      return request.ifMatch(recordTag(seen), adminTag(seen));
+      const isCurrent = request.ifMatch(recordTag(seen), adminTag(seen));
+      // of a record that has changed since it was read, the credential may have
+      if (isCurrent && credential !== undefined) requireSameCredential(credential, seen);
+      return isCurrent;
     });
     if (!service) throw noSuchService();
     return ok(toSavedService(service), { ETag: recordTag(service) });

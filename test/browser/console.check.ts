@@ -114,6 +114,19 @@ given('the console', () => {
     browser.complaints.length = 0;
   });
 
+  test('follows an address that changes as soon as the page is drawn', async () => {
+    const other = await browser.context.newPage();
+    await other.addInitScript(`new MutationObserver((_, observer) => {
+      if (document.querySelector('header nav a') === null) return;
+      observer.disconnect();
+      location.hash = '#/policy';
+    }).observe(document, { childList: true, subtree: true })`);
+    await other.goto(`${base}/console`);
+    await other.getByRole('link', { name: 'Policy', exact: true }).and(other.locator('[aria-current="page"]')).waitFor();
+    expect(other.url()).toBe(`${base}/console#/policy`);
+    await other.close();
+  });
+
   test('leads from signing in to a document that is imported, found, run and counted', async () => {
     await browser.context.clearCookies();
     await page.goto(`${base}/console#/services`);
@@ -280,7 +293,44 @@ given('the console', () => {
       .waitFor();
     await page.getByRole('button', { name: 'Take what it is now' }).click();
     expect(await page.getByRole('button', { name: 'Discard what I have typed' }).count()).toBe(0);
-  }, 60_000);
+  });
+
+  test('goes on from what was saved until that is read again, without taking the field from whoever is typing', async () => {
+    const saved = { service_name: 'Typed into', service_url: 'https://typed.example', description: 'One' };
+    const created = await api?.asAdmin('POST', '/api/services', saved);
+    const { service_id: id } = created && bodyOf(created, 201);
+    await go(`#/services/${id}`);
+    await page.getByRole('heading', { name: 'Typed into' }).waitFor();
+    const description = page.getByLabel('Description');
+    await description.fill('Two');
+    const read = Promise.withResolvers<void>();
+    await page.route(`**/api/services/${id}`, async (route) => {
+      if (route.request().method() === 'GET') await read.promise;
+      await route.fallback();
+    });
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Saved.').waitFor();
+    await description.press('End');
+    await page.keyboard.type(', three');
+    const answered = page.waitForResponse((one) => one.url().endsWith(id) && one.request().method() === 'GET');
+    read.resolve();
+    await answered;
+    // the answer has been drawn
+    await page.evaluate('new Promise((resolve) => setTimeout(resolve, 300))');
+    await page.keyboard.type(', four');
+    expect(await description.inputValue()).toBe('Two, three, four');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('button', { name: 'Discard what I have typed' }).waitFor({ state: 'detached' });
+    expect((await api?.call('GET', `/api/services/${id}`))?.body).toMatchObject({ ...saved, description: 'Two, three, four' });
+    // a credential that another admin has set meanwhile is a change of theirs, not a mistake in what is typed
+    await description.fill('Mine');
+    await api?.asAdmin('PUT', `/api/services/${id}/credential`, { headers: { 'X-Api-Key': 'secret-of-another' } });
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('row', { name: /\/credential/ }).waitFor();
+    await page.getByRole('button', { name: 'Save mine over it' }).click();
+    await page.getByText('X-Api-Key, sent to https://typed.example only.').waitFor();
+    expect((await api?.call('GET', `/api/services/${id}`))?.body.description).toBe('Mine');
+  });
 
   const operations = (count: number) =>
     Object.fromEntries(

@@ -6,13 +6,12 @@ import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts'
 import { endpoints } from '../../lib/endpoints.ts';
 import { errorTable } from '../../schemas/errors.ts';
 import { startApi } from '../e2e/api.ts';
+import { notTested } from '../support/not-tested.ts';
 import { expectAccessible } from './console-page.ts';
 
 const given = chromiumPath === undefined ? describe.skip : describe;
 if (chromiumPath === undefined)
-  console.warn(
-    'The reference page is not tested: there is no Chromium. Install it (apt-get install chromium), or set CHROMIUM to its path.',
-  );
+  notTested('the reference page: there is no Chromium; install it (apt-get install chromium), or set CHROMIUM to its path');
 
 const api = chromiumPath === undefined ? undefined : await startApi({ demo: true });
 

@@ -6,13 +6,12 @@ import type { Page } from 'playwright-core';
 import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
 import { close, listen } from '../../bin/local/http.ts';
 import { startApi } from '../e2e/api.ts';
+import { notTested } from '../support/not-tested.ts';
 import { makeVerifier, startClientHost } from '../support/sign-in.ts';
 
 const given = chromiumPath === undefined ? describe.skip : describe;
 if (chromiumPath === undefined)
-  console.warn(
-    'The pages of sign-in are not tested: there is no Chromium. Install it (apt-get install chromium), or set CHROMIUM to its path.',
-  );
+  notTested('the pages of sign-in: there is no Chromium; install it (apt-get install chromium), or set CHROMIUM to its path');
 
 const parts = chromiumPath === undefined ? undefined : await Promise.all([startApi({ demo: true }), startClientHost()]);
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');

@@ -73,6 +73,18 @@ describe('header fields that every call carries', () => {
   });
 });
 
+test('tells whoever sends back a credential that has been replaced since that the record has changed', async () => {
+  const { service_id, service_name, rev } = await registry.createService();
+  const credential = { headers: ['X-Api-Key'], query: [], origins: ['https://world.example'], version: '1', set_at: 1 };
+  await registry.services.setCredential(service_id, credential, () => true);
+  const body = { ...serviceNamed(service_name), credential: null };
+  const answer = await update(service_id, body, { ...registry.asAdmin, 'If-Match': `"${rev}.admin"` });
+  expect(refusalOf(answer)).toEqual(refusals.changed);
+  expect(refusalOf(await update(service_id, body))).toEqual(
+    refusals.invalid(['/credential', 'must be as a read shows it, or be left out; PUT .../credential changes it']),
+  );
+});
+
 testIfMatch(200, async () => {
   const { service_id, service_name, rev } = await registry.createService();
   return {

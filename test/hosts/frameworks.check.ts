@@ -11,6 +11,7 @@ import { parseExact } from '../../schemas/number.ts';
 import type { NestedSchema, Parameter } from '../../schemas/parameter.ts';
 import { openCommandLine } from '../bin/cli/command-line.ts';
 import { startApi } from '../e2e/api.ts';
+import { notTested } from '../support/not-tested.ts';
 import { installRequirements } from '../support/python.ts';
 
 // Every operation of services that nobody here wrote answers through the gate as it does directly. The services run twice, from the same beginning: what
@@ -32,7 +33,7 @@ interface Direct {
 const environment = '.venv-services';
 const isInstalled = await installRequirements(environment, 'test/hosts/requirements-services.txt').then(
   () => true,
-  (error: Error) => void console.warn(`Not tested: services of other frameworks. ${error.message.split('\n').slice(0, 3).join(' ')}`),
+  (error: Error) => notTested('services of other frameworks', error),
 );
 
 const processes: ChildProcess[] = [];

@@ -5,6 +5,7 @@ import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { startApi } from '../e2e/api.ts';
+import { notTested } from '../support/not-tested.ts';
 import { installRequirements } from '../support/python.ts';
 import { startModel } from './model.ts';
 
@@ -18,7 +19,7 @@ async function install(name: string, work: () => Promise<unknown>): Promise<bool
     await work();
     return true;
   } catch (error) {
-    console.warn(`Not tested: ${name}. ${(error as Error).message.split('\n').slice(0, 3).join(' ')}`);
+    notTested(name, error as Error);
     return false;
   }
 }

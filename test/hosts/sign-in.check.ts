@@ -11,6 +11,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { startApi } from '../e2e/api.ts';
+import { notTested } from '../support/not-tested.ts';
 import { decide, openAuthorization, openBrowser } from '../support/sign-in.ts';
 
 // Programs that nobody here wrote sign a person in, and are given nothing but the address of the gate's sign-in.
@@ -21,7 +22,7 @@ const installed = resolve('node_modules/.cache/intent-gate/sign-in');
 const options = ['--prefix', installed, '--no-save', '--ignore-scripts', '--no-audit', '--no-fund'];
 const isInstalled = await promisify(execFile)('npm', ['install', ...options, ...packages]).then(
   () => true,
-  (error: Error) => void console.warn(`Not tested: ${packages.join(', ')}. ${error.message.split('\n').slice(0, 3).join(' ')}`),
+  (error: Error) => notTested(packages.join(', '), error),
 );
 const folder = mkdtempSync(join(tmpdir(), 'sign-in-'));
 const { stack, stop } = await startApi({ demo: true, context: { patLifeSeconds: 60 } });

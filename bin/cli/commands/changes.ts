@@ -42,7 +42,7 @@ export function showGone(terminal: Terminal, { extra }: ServiceChanges, fate: 's
   for (const uid of extra) terminal.say(`  ${fate === 'stay' ? ' ' : terminal.style('red', '-')} ${uid}`);
 }
 
-/** What people have set and the document does not say. */
+/** What people have set and the document does not decide. */
 export function showKept(terminal: Terminal, { kept }: ServiceChanges): void {
   const lines = describeKept(kept);
   if (lines.length > 0) terminal.say(keptTitle);

@@ -32,13 +32,13 @@ export function addImport(program: CommandUnknownOpts): void {
     .option('--namespace <namespace>', "namespace of the intents; default: the API's host")
     .option(
       '--intent-version <version>',
-      "version of the intents, such as v2; default: that of the service's intents, else the document's major version",
+      "version of the intents, such as v2; default: that of most of the service's intents, else the document's major version",
     )
     .option('--deprecate-older', 'mark intents of other versions as deprecated if they have a successor in the document')
     .option('--header <field>', "a header field that every call carries, such as 'Api-Version: 2'; may be repeated", collect)
     .option('--ignore-header <name>', 'a header parameter that is neither needed nor asked for; may be repeated', collect)
     .option('--base-url <url>', "the API's address, in place of what the document says")
-    .option('--name <name>', 'name of the service; default: the title of the document')
+    .option('--name <name>', 'name of the service; default: the one that it has, else the title of the document')
     .option('--service <service>', 'register into this service (service_id or name), and leave its own record as it is')
     .option(
       '--allow-origin <origin...>',
@@ -86,7 +86,7 @@ export function addImport(program: CommandUnknownOpts): void {
       }
       const plan = { ...keepUids(planned, standing.intents, version), notes };
       const intents = options.draft ? plan.intents.map((intent) => ({ ...intent, draft: true })) : plan.intents;
-      const wanted = { service: first.service, intents, into, isOfDocument: true };
+      const wanted = { service: first.service, intents, into, isOfDocument: true, isNamed: serviceName !== undefined };
       const compared = await compareService(context, wanted, concurrency, dryRun, standing);
       const changes = keepOlder(compared, plan.intents, standing.intents, options.deprecateOlder === true);
       showFiles(terminal, loaded);

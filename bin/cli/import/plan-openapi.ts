@@ -182,10 +182,13 @@ function resolveCollisions(operations: Iterable<Listed>, skipped: Skipped[], tak
   });
 }
 
-/** The intents, with names of which no two are equal. */
+/** The intents, with names of which no two are equal; one whose description is its name is described by the new one. */
 function nameApart(planned: readonly { intent: IntentInput; operation: Operation }[]): IntentInput[] {
   const names = distinguish(planned.map(({ intent, operation: { method, path } }) => ({ name: intent.intent_name, method, path })));
-  return planned.map(({ intent }, at) => ({ ...intent, intent_name: fitName(names[at], '', () => {}) ?? intent.intent_name }));
+  return planned.map(({ intent }, at) => {
+    const name = fitName(names[at], '', () => {}) ?? intent.intent_name;
+    return { ...intent, intent_name: name, description: intent.description === intent.intent_name ? name : intent.description };
+  });
 }
 
 function makeIntent(uid: string, operation: Operation, root: Node, options: ImportOptions, context: RequestContext): unknown {

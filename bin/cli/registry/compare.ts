@@ -19,6 +19,8 @@ export interface Wanted {
   into?: Service | undefined;
   /** whether it is what a document states, and what that leaves out stays; a registry file states everything */
   isOfDocument?: boolean;
+  /** whether the name of the service is one that was asked for, in place of the document's */
+  isNamed?: boolean;
 }
 
 /** What it takes to bring a record into the wanted state. */
@@ -129,10 +131,11 @@ export async function compareService(
   const { service: found, intents: standing } = known ?? (await readStanding({ api, terminal }, wanted, concurrency));
   const serviceId = found?.record.service_id;
   const wantedUids = new Set(wanted.intents.map(({ intent_uid }) => intent_uid));
+  const service = compareRecord(found, found ? chooseService(wanted, found.record) : wanted.service, normalizeService);
   const changes: ServiceChanges = {
-    name: wanted.into?.service_name ?? wanted.service.service_name,
+    name: service.input.service_name,
     serviceId,
-    service: compareRecord(found, found ? chooseService(wanted, found.record) : wanted.service, normalizeService),
+    service,
     intents: [],
     unchanged: 0,
     extra: [...standing.keys()].filter((uid) => !wantedUids.has(uid)),
@@ -152,17 +155,17 @@ export async function compareService(
     if (members.length > 0) changes.kept.intents.push({ intent_uid: intent.intent_uid, members });
   });
   if (wanted.isOfDocument && !wanted.into)
-    changes.kept.service = findKept(normalizeService(wanted.service), normalizeService(changes.service.input));
+    changes.kept.service = findKept(normalizeService(wanted.service), normalizeService(service.input));
   changes.kept.intents.sort((left, right) => (left.intent_uid < right.intent_uid ? -1 : 1));
   changes.intents.sort((left, right) => (left.input.intent_uid < right.input.intent_uid ? -1 : 1));
   return changes;
 }
 
 /** A registry file that leaves out the namespace means the one that the service has: it never changes once it is set. */
-function chooseService({ service, into, isOfDocument }: Wanted, record: Service): ServiceInput {
+function chooseService({ service, into, isOfDocument, isNamed }: Wanted, record: Service): ServiceInput {
   const standing = normalizeService(record);
   if (into) return standing;
-  if (isOfDocument) return combineService(service, standing);
+  if (isOfDocument) return combineService(service, standing, isNamed);
   return { ...(standing.namespace !== undefined && { namespace: standing.namespace }), ...service };
 }
 

@@ -23,7 +23,7 @@ export function describeGone(count: number, fate: 'stay' | 'go' | 'gone', source
 /** Most uids that are named for one member. */
 const maxNamed = 3;
 
-/** What stays although the document does not say it, a line for each member; none if nothing does. Command line and console say it in these words. */
+/** What stays, whatever the document says, a line for each member; none if nothing does. Command line and console say it in these words. */
 export function describeKept({ service, intents }: Kept): string[] {
   const byMember = Map.groupBy(
     intents.flatMap(({ intent_uid, members }) => members.map((member) => ({ intent_uid, member }))),
@@ -39,4 +39,4 @@ export function describeKept({ service, intents }: Kept): string[] {
   ];
 }
 
-export const keptTitle = 'Not in the document, and therefore left as it is:';
+export const keptTitle = 'Left as it is, since the document does not decide it:';

@@ -19,11 +19,12 @@ type Candidate = Pick<FullIntent, 'intent_uid' | 'endpoint'>;
 export function keepUids(planned: ImportPlan, standing: Intents, version?: string): ImportPlan {
   if (planned.version === undefined) return planned;
   const namespaces = new Set(planned.intents.map(({ intent_uid }) => splitIntentUid(intent_uid).namespace));
-  const others = [...standing.values()].filter(({ record }) => namespaces.has(splitIntentUid(record.intent_uid).namespace));
-  const kept = version ?? latestVersion(others.map(({ record }) => record.intent_uid)) ?? planned.version;
+  const records = [...standing.values()].map(({ record }) => record);
+  const others = records.filter(({ intent_uid }) => namespaces.has(splitIntentUid(intent_uid).namespace));
+  const kept = version ?? standingVersion(planned, others) ?? planned.version;
   const uidOf = ({ intent_uid }: IntentInput, slug = splitIntentUid(intent_uid).slug) =>
     `${splitIntentUid(intent_uid).namespace}:${slug}:${kept}`;
-  const candidates = others.map(({ record }) => record).filter(({ intent_uid }) => splitIntentUid(intent_uid).version === kept);
+  const candidates = others.filter(({ intent_uid }) => splitIntentUid(intent_uid).version === kept);
   const byCall = Map.groupBy<string, Candidate>(candidates, callOf);
   const byPath = Map.groupBy<string, Candidate>(candidates, pathCallOf);
   const origins = new Set(candidates.map(({ endpoint }) => originOf(endpoint.url)));
@@ -55,8 +56,20 @@ export function keepUids(planned: ImportPlan, standing: Intents, version?: strin
   return { ...planned, intents, version: kept };
 }
 
-const latestVersion = (uids: readonly string[]): string | undefined =>
-  uids.map((uid) => splitIntentUid(uid).version).sort((left, right) => compareVersions(right, left))[0];
+/**
+ * The version that most of the operations have already, as far as it is not deprecated: one intent that was made by hand does not decide for all. Of
+ * versions that equally many have, the document's own, else the latest; undefined if none of the operations is there.
+ */
+function standingVersion({ intents, version = '' }: ImportPlan, standing: readonly FullIntent[]): string | undefined {
+  const calls = new Set(intents.map(pathCallOf));
+  const names = new Set(intents.map(({ intent_uid }) => withoutVersion(intent_uid)));
+  const known = standing.filter((record) => calls.has(pathCallOf(record)) || names.has(withoutVersion(record.intent_uid)));
+  const current = known.filter(({ deprecated }) => !deprecated);
+  const byVersion = Map.groupBy(current.length > 0 ? current : known, ({ intent_uid }) => splitIntentUid(intent_uid).version);
+  const most = Math.max(...[...byVersion.values()].map(({ length }) => length));
+  const first = [...byVersion].filter(([, { length }]) => length === most).map(([one]) => one);
+  return first.includes(version) ? version : first.sort((left, right) => compareVersions(right, left))[0];
+}
 
 /** The path of a URL template, without its origin and its query. */
 const pathOf = (url: string): string => url.replace(/^[^/]*\/\/[^/?#{]*/, '').replace(/[?#].*$|\{[?&].*$/, '');

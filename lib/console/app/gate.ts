@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { IntentGateError, Refusal } from '../../../client/errors.ts';
 import { openHttp, type SendOptions } from '../../../client/http.ts';
 import { parseExact } from '../../../schemas/number.ts';
@@ -97,7 +97,7 @@ export function useRead<T>(path: string | undefined, query: Record<string, strin
   }, [asked, round]);
   const isWaiting = state.error instanceof SignInEnded;
   // what was refused because the sign-in had ended is read as soon as somebody has signed in again
-  useEffect(
+  useLayoutEffect(
     () => (isWaiting ? session.subscribe(() => accessToken() !== undefined && setRound((before) => before + 1)) : undefined),
     [isWaiting],
   );

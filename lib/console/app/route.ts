@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 
 /** Where somebody is on the page: the fragment of the address, so that every place can be linked to and works below any path. */
 export interface Route {
@@ -37,7 +37,8 @@ export function go(link: string, { isReplacing = false } = {}): void {
 
 export function useRoute(): Route {
   const [route, setRoute] = useState(() => readRoute(location.hash));
-  useEffect(() => {
+  // an effect that comes after drawing would miss what changes in between
+  useLayoutEffect(() => {
     const follow = () => setRoute(readRoute(location.hash));
     addEventListener('hashchange', follow);
     return () => removeEventListener('hashchange', follow);

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { parseExact } from '../../../schemas/number.ts';
 
 /** A value that several views show. */
@@ -26,7 +26,8 @@ export function openStore<T>(initial: T): Store<T> {
 
 export function useStore<T>(store: Store<T>): T {
   const [, redraw] = useState({});
-  useEffect(() => store.subscribe(() => redraw({})), [store]);
+  // an effect that comes after drawing would miss what changes in between
+  useLayoutEffect(() => store.subscribe(() => redraw({})), [store]);
   return store.get();
 }
 
@@ -50,21 +51,14 @@ export function keep(name: string, value: unknown): void {
   }
 }
 
-/**
- * A state that outlives a reload and a sign-in: what somebody has typed.
- * @param revive - what becomes of a kept one
- */
-export function useDraft<T>(name: string, initial: T, revive = (kept: T) => kept): [T, (value: T) => void, () => void] {
-  const [value, setValue] = useState<T>(() => {
-    const kept = readKept<T | undefined>(name, undefined);
-    return kept === undefined ? initial : revive(kept);
-  });
+/** A state that outlives a reload and a sign-in: what somebody has typed. What it begins with is not kept. */
+export function useDraft<T>(name: string, initial: T): [T, (value: T) => void] {
+  const [value, setValue] = useState<T>(() => readKept(name, initial));
   return [
     value,
     (next) => {
       setValue(next);
-      keep(name, next);
+      keep(name, next === initial ? undefined : next);
     },
-    () => keep(name, undefined),
   ];
 }

@@ -97,7 +97,7 @@ describe('import', () => {
 
   test('changes a service and its intents at once', async () => {
     const document = parse(await readFile(join(documents, 'bakery.yaml'), 'utf8'));
-    document.info.title = 'Bakery orders, renamed';
+    document.info.description = 'Orders of any bakery';
     document.paths['/orders'].get.summary = 'List orders of any day';
     const file = join(folder, 'renamed.json');
     await writeFile(file, JSON.stringify(document));
@@ -322,20 +322,23 @@ describe('import', () => {
       await succeed(noun, 'update', id, '--file', edited);
     };
     const ofService = {
+      service_name: 'Renamed by hand',
       description: 'By hand',
       service_logo_url: 'https://by-hand.example/logo.png',
       limit: { rate: 5, period: 60 },
       headers: { 'X-Own': '7' },
     };
-    const ofIntent = { deprecated: true, tags: ['own'], category: 'Own' };
+    const ofIntent = { description: 'By hand', deprecated: true, tags: ['own'], category: 'Own' };
     await edit('services', applied.service_id, ofService);
     await edit('intents', 'by-hand.example:a:v1', ofIntent);
 
     const kept = {
-      service: expect.arrayContaining(['/description', '/service_logo_url', '/limit', '/headers']),
-      intents: [{ intent_uid: 'by-hand.example:a:v1', members: expect.arrayContaining(['/deprecated', '/tags', '/category']) }],
+      service: expect.arrayContaining(['/service_name', '/description', '/service_logo_url', '/limit', '/headers']),
+      intents: [
+        { intent_uid: 'by-hand.example:a:v1', members: expect.arrayContaining(['/description', '/deprecated', '/tags', '/category']) },
+      ],
     };
-    const told = 'Not in the document, and therefore left as it is:\n  description of the service\n';
+    const told = 'Left as it is, since the document does not decide it:\n  service_name of the service\n  description of the service\n';
     expect(await succeed('import', file, '--dry-run')).toContain(told);
     expect(await succeedJson('import', file)).toMatchObject({ service: { change: 'same' }, update: [], unchanged: 2, kept });
     // another summary, so that all of it is written again
@@ -344,7 +347,7 @@ describe('import', () => {
     expect(again).toContain(told);
     expect(again).toContain('  deprecated of by-hand.example:a:v1\n');
     expect(await succeedJson('services', 'show', applied.service_id)).toMatchObject(ofService);
-    expect(await succeedJson('intents', 'show', 'by-hand.example:a:v1')).toMatchObject({ ...ofIntent, description: 'Do it' });
+    expect(await succeedJson('intents', 'show', 'by-hand.example:a:v1')).toMatchObject({ ...ofIntent, intent_name: 'Do it (a)' });
 
     // what the document does say is its own
     await writeFile(file, (await readFile(file, 'utf8')).replaceAll('"operationId"', '"deprecated":false,"operationId"'));

@@ -94,7 +94,7 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
   const id = given === noAgentId ? undefined : given;
   const { path, query } = agentAddress(id, thumbprint);
   const { answer, error, reload } = useRead<Agent>(path, query, 'admin');
-  const [reason, setReason, forgetReason] = useDraft(`reason ${given} ${thumbprint ?? ''}`, '');
+  const [reason, setReason] = useDraft(`reason ${given} ${thumbprint ?? ''}`, '');
   const named = [...(thumbprint === undefined ? [] : ['--key', thumbprint]), ...(id === undefined ? [] : [operand(id)])].join(' ');
   const post = (method: 'POST' | 'PUT' | 'DELETE', place: string, body?: object) => () =>
     ask(method, `${path}${place}`, { query, as: 'admin', ...(body && { body }) });
@@ -142,7 +142,7 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
             command={`npx intent-gate agents block --reason ${quote(reason || '…')} ${named}`}
             act={post('PUT', '/block', { reason })}
             onDone={() => {
-              forgetReason();
+              setReason('');
               reload();
             }}
           />

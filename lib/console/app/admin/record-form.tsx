@@ -1,4 +1,4 @@
-import { useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type * as z from 'zod';
 import { type Difference, findDifferences } from '../../../../bin/cli/registry/differences.ts';
 import { Refusal } from '../../../../client/errors.ts';
@@ -7,7 +7,7 @@ import type { Issue } from '../../../../schemas/errors.ts';
 import { parseExact } from '../../../../schemas/number.ts';
 import { ask } from '../gate.ts';
 import { Problems } from '../parameter-form.tsx';
-import { Copyable, Failure, focusProblem, Table } from '../parts.tsx';
+import { Copyable, Failure, Table } from '../parts.tsx';
 import { useDraft } from '../store.ts';
 
 /** A field of a record. */
@@ -59,35 +59,43 @@ interface Draft {
  * has changed the record in the meantime, the differences are shown before one of the two is kept.
  */
 export function RecordForm({ name, fields, record, etag, schema, send, read, command, onSaved }: RecordFormProps) {
-  const fresh: Draft = { typed: typeRecord(fields, record), base: { record, etag } };
+  const [draft, setDraft] = useDraft<Draft | undefined>(`draft ${name}`, undefined);
+  // what a save or a comparison has told, until the record itself is read again
+  const [newer, setNewer] = useState<{ than: string | undefined; base: Base }>();
+  const known: Base = newer && newer.than === etag ? newer.base : { record, etag };
+  const fresh = typeRecord(fields, known.record);
   // if what was typed over is what the record says still, only its entity tag may have changed
-  const [draft, setDraft, forget] = useDraft(`draft ${name}`, fresh, (kept) =>
-    isSame(typeRecord(fields, kept.base.record), fresh.typed) ? { ...kept, base: fresh.base } : kept,
-  );
-  const { typed, base } = draft;
-  const latest = useRef(typed);
-  latest.current = typed;
+  const isOfKnown = draft === undefined || isSame(typeRecord(fields, draft.base.record), fresh);
+  const base = isOfKnown ? known : draft.base;
+  const typed = draft?.typed ?? fresh;
+  const latest = useRef({ draft, etag });
+  latest.current = { draft, etag };
   const [issues, setIssues] = useState<Issue[]>([]);
   const [failure, setFailure] = useState<unknown>();
   const [conflict, setConflict] = useState<Base & { differences: Difference[] }>();
   const [isSaving, setSaving] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  useLayoutEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [issues]);
   const { body: shown } = readRecord(fields, typed, base.record);
 
   async function save(over: Base = base): Promise<void> {
     setFailure(undefined);
-    if (over !== base) setDraft({ typed, base: over });
+    const sent = over === base ? draft : { typed, base: over };
+    if (sent !== draft) setDraft(sent);
     const { body, unread } = readRecord(fields, typed, over.record);
     const checked = schema.safeParse(body, { reportInput: true });
     const found = [...unread, ...(unread.length > 0 || checked.success ? [] : issuesOf(checked.error))];
     setIssues(found);
-    if (found.length > 0) return void focusProblem();
+    if (found.length > 0) return;
     setSaving(true);
     try {
       const headers: Record<string, string> = over.etag === undefined ? {} : { 'If-Match': over.etag };
-      const { value } = await ask<Values>(send.method, send.path, { body, headers, as: 'admin' });
-      if (latest.current === typed) forget();
+      const { value, etag } = await ask<Values>(send.method, send.path, { body, headers, as: 'admin' });
+      const saved: Base = { record: body, etag };
+      const { current } = latest;
+      setNewer({ than: current.etag, base: saved });
       // what was typed while it was being saved is not saved yet
-      else setDraft({ typed: latest.current, base: { record: body, etag: undefined } });
+      setDraft(current.draft && current.draft !== sent ? { ...current.draft, base: saved } : undefined);
       setConflict(undefined);
       onSaved(value);
     } catch (error) {
@@ -96,7 +104,6 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
       } else {
         setIssues(error instanceof Refusal ? error.issues : []);
         setFailure(error);
-        focusProblem();
       }
     } finally {
       setSaving(false);
@@ -113,6 +120,7 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
   const others = issues.filter(({ path }) => !fields.some((field) => isOf(path, field)));
   return (
     <form
+      ref={form}
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
@@ -135,7 +143,8 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
           differences={conflict.differences}
           onMine={() => void save({ record: conflict.record, etag: conflict.etag })}
           onTheirs={() => {
-            setDraft({ typed: typeRecord(fields, conflict.record), base: { record: conflict.record, etag: conflict.etag } });
+            setNewer({ than: etag, base: { record: conflict.record, etag: conflict.etag } });
+            setDraft(undefined);
             setConflict(undefined);
           }}
         />
@@ -145,7 +154,7 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
           {isSaving ? 'Saving …' : 'Save'}
         </button>
         {!isSame(typed, typeRecord(fields, base.record)) && (
-          <button type="button" onClick={() => setDraft({ typed: typeRecord(fields, base.record), base })}>
+          <button type="button" onClick={() => setDraft(undefined)}>
             Discard what I have typed
           </button>
         )}

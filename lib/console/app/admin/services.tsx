@@ -127,7 +127,6 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
       <Credential id={id} facts={record.credential} suggested={query} onChanged={reload} />
       <Part title="Its record">
         <RecordForm
-          key={etag}
           name={`service ${id}`}
           fields={fields}
           record={record}

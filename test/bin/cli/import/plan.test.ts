@@ -448,6 +448,7 @@ describe('naming', () => {
     const act = (operationId: string) => operation({ operationId, summary: 'Act' });
     const { intents } = plan(document({ '/cats/{id}': { get: act('a'), put: act('b') }, '/dogs/{id}': { get: act('c') } }));
     expect(intents.map(({ intent_name }) => intent_name)).toEqual(['Act (GET /cats/{id})', 'Act (PUT /cats/{id})', 'Act (GET /dogs/{id})']);
+    expect(intents.map(({ description }) => description)).toEqual(intents.map(({ intent_name }) => intent_name));
   });
 
   test('a description loses the marks of HTML and Markdown', () => {

@@ -22,15 +22,11 @@ describe('a service that is imported again', () => {
       { service_logo_url: 'https://a.example/old' },
       { service_logo_url: 'https://a.example/new' },
     ],
-    ['takes name and address from the document', {}, { service_name: 'By hand', service_url: 'https://other.example' }, stated],
+    ['takes its address from the document', {}, { service_url: 'https://other.example' }, { service_url: 'https://things.example' }],
+    ['keeps a name that people have given it', {}, { service_name: 'By hand' }, { service_name: 'By hand' }],
     ['takes the description from the document', {}, { description: 'By hand' }, { description: 'All things' }],
     ['keeps a description if the document has none', { description: 'Things' }, { description: 'By hand' }, { description: 'By hand' }],
-    [
-      'writes the name where the import has written it before',
-      { description: 'Things' },
-      { service_name: 'Old name', description: 'Old name' },
-      { service_name: 'Things', description: 'Things' },
-    ],
+    ['keeps a name as its description', { description: 'Things' }, { service_name: 'By hand', description: 'By hand' }, {}],
     [
       'keeps header fields one by one, in whatever case they are written',
       { headers: { 'Api-Version': '2' } },
@@ -40,6 +36,13 @@ describe('a service that is imported again', () => {
   ])('%s', (_, more, standing, expected) => {
     const before = { ...stated, ...standing };
     expect(combineService({ ...stated, ...more }, before)).toEqual({ ...before, ...expected });
+  });
+
+  test('takes a name that was asked for, also where the import has written the name before', () => {
+    const asked = { ...stated, description: 'Things' };
+    const before = { ...stated, service_name: 'Old name', description: 'Old name' };
+    expect(combineService(asked, before, true)).toEqual(asked);
+    expect(combineService(asked, { ...before, description: 'By hand' }, true)).toEqual({ ...asked, description: 'By hand' });
   });
 
   test('has as open header fields those that the document does not state', () => {
@@ -67,6 +70,18 @@ describe('an intent that is imported again', () => {
     ['is what the document says about deprecation', { deprecated: false }, { deprecated: true }, { deprecated: false }],
     ['keeps tags and category that the document does not give', {}, { tags: ['own'], category: 'c' }, {}],
     ['takes tags from the document', { tags: ['new'] }, { tags: ['own'] }, { tags: ['new'] }],
+    [
+      'keeps a description if the document has none',
+      { description: 'Get a thing' },
+      { description: 'By hand' },
+      { description: 'By hand' },
+    ],
+    [
+      'writes its name where the import has written that before',
+      { description: 'Get a thing' },
+      { intent_name: 'Get one', description: 'Get one' },
+      { intent_name: 'Get a thing', description: 'Get a thing' },
+    ],
     [
       'takes name, description, endpoint and parameters as wholes',
       {},

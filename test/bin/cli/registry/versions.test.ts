@@ -63,6 +63,67 @@ test('a new version of the document keeps version and uids, unless another versi
   expect(keepUids(second, standing(first), 'v2')).toMatchObject({ version: 'v2', intents: [{ intent_uid: 'things.example:y:v2' }] });
 });
 
+test.each<[string, standing: [version: string, slugs: string, isDeprecated?: boolean][], document: string, expected: string]>([
+  [
+    'one of another version that was made by hand',
+    [
+      ['1', 'abc'],
+      ['2', 'a'],
+    ],
+    '1.1',
+    'v1',
+  ],
+  [
+    'one of another version that is no operation of the document',
+    [
+      ['1', 'ab'],
+      ['9', 'z'],
+    ],
+    '1.1',
+    'v1',
+  ],
+  ['others alone, none of which is an operation of the document', [['9', 'yz']], '1', 'v1'],
+  [
+    'two versions beside each other',
+    [
+      ['1', 'abc'],
+      ['2', 'abc'],
+    ],
+    '1',
+    'v1',
+  ],
+  [
+    'two versions beside each other, of which the document is neither',
+    [
+      ['1', 'abc'],
+      ['2', 'abc'],
+    ],
+    '3',
+    'v2',
+  ],
+  [
+    'an older version that was deprecated, and has more of them',
+    [
+      ['1', 'abc', true],
+      ['2', 'ab'],
+    ],
+    '3',
+    'v2',
+  ],
+  ['nothing but what was deprecated', [['1', 'abc', true]], '2', 'v1'],
+])('the version is that which most of the operations have, beside %s', (_, before, document, expected) => {
+  const calls = (slugs: string) => Object.fromEntries([...slugs].map((slug) => [`GET /${slug}`, slug]));
+  const plans = before.map(([version, slugs, deprecated = false]) => {
+    const { intents, ...others } = plan(calls(slugs), version);
+    return { ...others, intents: intents.map((intent) => ({ ...intent, deprecated })) };
+  });
+  const { version, intents } = keepUids(plan(calls('abc'), document), standing(...plans));
+  expect([version, ...intents.map(({ intent_uid }) => intent_uid)]).toEqual([
+    expected,
+    ...['a', 'b', 'c'].map((slug) => `things.example:${slug}:${expected}`),
+  ]);
+});
+
 test('what differs only in its origin keeps its own uid; an API that has moved keeps its uids', () => {
   const [here, there] = ['https://things.example', 'https://files.things.example'];
   const at = (origin: string, slug: string) => {
