@@ -1,0 +1,169 @@
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createAction } from '../../functions/change-intents.ts';
+import { openChangeLog } from '../../functions/core/registry/change-log.ts';
+import { listIntents } from '../../functions/core/registry/lists.ts';
+import { intentsChanged } from '../../schemas/intent.ts';
+import { digestIntent } from '../../schemas/intent-digest.ts';
+import { invoke, refusalOf } from '../support/invoke.ts';
+import { intentOf } from '../support/records.ts';
+import { egress, type Headers, refusals, startRegistry, testAdminsAlone, unknownServiceIds } from '../support/registry.ts';
+
+const registry = await startRegistry();
+afterAll(() => registry.stop());
+const changeLog = openChangeLog(registry.table);
+
+const change = (body: unknown, service_id: string, headers: Headers = registry.asAdmin) =>
+  invoke(createAction({ ...registry, egress }), {
+    method: 'POST',
+    path: `/api/services/${service_id}/changes`,
+    pathParameters: { service_id },
+    headers,
+    body: JSON.stringify(body),
+  });
+
+testAdminsAlone(registry, (headers) => change('no changes', 'unknown', headers));
+
+let serviceId: string;
+let uid: (slug: string | number) => string;
+let count = 0;
+
+/** A service of its own with the intents `first` and `second`. */
+beforeEach(async () => {
+  const namespace = `bulk-${++count}.example`;
+  uid = (slug) => `${namespace}:${slug}:v1`;
+  ({ service_id: serviceId } = await registry.createService());
+  for (const slug of ['first', 'second']) await registry.intents.create(serviceId, intentOf(uid(slug)));
+});
+
+const uidsOf = async () => {
+  const service = await registry.services.find(serviceId);
+  if (!service) throw new Error('the service is gone');
+  const { intents, total } = await listIntents(registry.table, service, 0, 100, true);
+  expect(total).toBe(intents.length);
+  return intents.map(({ intent_uid }) => intent_uid);
+};
+
+test('creates, replaces and deletes in one entry of the log, and says what stands', async () => {
+  const before = await changeLog.head();
+  const replaced = intentOf(uid('first'), { description: 'Tells something else' });
+  const { status, body } = await change({ create: [intentOf(uid('a'))], replace: [replaced], delete: [uid('second')] }, serviceId);
+  const digests = [intentOf(uid('a')), replaced].map((intent) => ({ intent_uid: intent.intent_uid, digest: digestIntent(intent) }));
+  expect({ status, body }).toEqual({ status: 200, body: { seq: before.seq + 1, intents: digests } });
+  intentsChanged.parse(body);
+  expect(await uidsOf()).toEqual([uid('a'), uid('first')]);
+  expect((await registry.intents.find(uid('first')))?.intent).toMatchObject({ description: 'Tells something else', rev: before.seq + 1 });
+  expect((await changeLog.find(before.seq + 1))?.changes.map(({ action, id }) => [action, id])).toEqual([
+    ['create', uid('a')],
+    ['update', uid('first')],
+    ['delete', uid('second')],
+  ]);
+});
+
+test('makes thirty changes at once', async () => {
+  const create = Array.from({ length: 30 }, (_, at) => intentOf(uid(at), { draft: at % 2 === 0 }));
+  expect(await change({ create }, serviceId)).toMatchObject({ status: 200 });
+  expect(await uidsOf()).toHaveLength(32);
+});
+
+test('replaces what is as it was read, by its digest', async () => {
+  const digest = digestIntent(intentOf(uid('first')));
+  const replace = (description: string) =>
+    change({ replace: [intentOf(uid('first'), { description })], if_match: { [uid('first')]: digest } }, serviceId);
+  expect(await replace('New')).toMatchObject({ status: 200 });
+  expect(refusalOf(await replace('Newer'))).toMatchObject({
+    status: 409,
+    code: 'CONFLICT',
+    details: { issues: [{ path: '/replace/0', problem: 'The record has changed since you read it' }] },
+  });
+  expect((await registry.intents.find(uid('first')))?.intent.description).toBe('New');
+});
+
+describe('changes nothing', () => {
+  const taken = 'An intent with this intent_uid exists. Update that one, or choose another slug or version.';
+  const twice = 'must not be the uid of another change in the same request';
+  const invalid = (...issues: [string, string][]) => refusals.invalid(...issues);
+  const located = (path: string, problem: string) => ({ details: { issues: [{ path, problem }] } });
+
+  test.each<[string, () => unknown, object]>([
+    [
+      'of 31',
+      () => ({ create: Array.from({ length: 31 }, (_, at) => intentOf(uid(at))) }),
+      invalid(['', 'must hold at most 30 changes; send the others in further requests']),
+    ],
+    [
+      'of 300 KiB',
+      () => ({ create: Array.from({ length: 30 }, (_, at) => ({ ...intentOf(uid(at)), input_parameters: wide })) }),
+      { status: 413, code: 'INVALID_PARAMETER', message: 'The body is larger than 262144 bytes. Send less.' },
+    ],
+    [
+      'of which the third is invalid',
+      () => ({ create: [intentOf(uid('a')), intentOf(uid('b')), { ...intentOf(uid('c')), endpoint: 'http://169.254.169.254/' }] }),
+      { status: 400, code: 'INVALID_PARAMETER', details: { issues: [expect.objectContaining({ path: '/create/2/endpoint/url' })] } },
+    ],
+    ['that create and delete one uid', () => ({ create: [intentOf(uid('a'))], delete: [uid('a')] }), invalid(['/delete/0', twice])],
+    [
+      'that replace one uid twice',
+      () => ({ replace: [intentOf(uid('first')), intentOf(uid('first'))] }),
+      invalid(['/replace/1/intent_uid', twice]),
+    ],
+    [
+      'with a digest of what is not changed',
+      () => ({ delete: [uid('first')], if_match: { [uid('second')]: digestIntent(intentOf(uid('second'))) } }),
+      {
+        status: 400,
+        details: {
+          issues: [
+            {
+              path: expect.stringMatching(/^\/if_match\/.+:second:v1$/),
+              problem: 'must be the uid of an intent that is replaced or deleted',
+            },
+          ],
+        },
+      },
+    ],
+    ['with a list that is none', () => ({ create: {} }), { status: 400, code: 'INVALID_PARAMETER' }],
+    ['with an unknown member', () => ({ update: [] }), { status: 400, code: 'INVALID_PARAMETER' }],
+    [
+      'of which one deletes what does not exist',
+      () => ({ create: [intentOf(uid('a'))], delete: [uid('first'), uid('none')] }),
+      { status: 404, code: 'NOT_FOUND', ...located('/delete/1', 'No intent has this intent_uid') },
+    ],
+    [
+      'of which one replaces what does not exist',
+      () => ({ replace: [intentOf(uid('none'))], delete: [uid('first')] }),
+      { status: 404, code: 'NOT_FOUND', ...located('/replace/0', 'No intent has this intent_uid') },
+    ],
+    [
+      'of which one creates what exists',
+      () => ({ create: [intentOf(uid('a')), intentOf(uid('first'))] }),
+      { status: 409, code: 'CONFLICT', message: taken, ...located('/create/1/intent_uid', 'must be unique') },
+    ],
+  ])('by changes %s', async (_, body, refusal) => {
+    const { seq } = await changeLog.head();
+    expect(refusalOf(await change(body(), serviceId))).toMatchObject(refusal);
+    expect((await changeLog.head()).seq).toBe(seq);
+    expect(await uidsOf()).toEqual([uid('first'), uid('second')]);
+  });
+
+  test('of an intent that another service has', async () => {
+    const { uid: other } = await registry.createIntent();
+    expect(refusalOf(await change({ delete: [other] }, serviceId))).toMatchObject({
+      status: 404,
+      ...located('/delete/0', 'No intent has this intent_uid'),
+    });
+    expect(refusalOf(await change({ create: [intentOf(other)] }, serviceId))).toMatchObject({ status: 409, message: taken });
+    expect(await registry.intents.find(other)).toBeDefined();
+  });
+
+  test('without a change', async () => {
+    const { seq } = await changeLog.head();
+    expect(await change({}, serviceId)).toMatchObject({ status: 200, body: { seq, intents: [] } });
+    expect((await changeLog.head()).seq).toBe(seq);
+  });
+
+  test.each(unknownServiceIds)('in the service "%s", which is none', async (id) => {
+    expect(refusalOf(await change({ create: [intentOf(uid('a'))] }, id))).toEqual(refusals.noSuchService);
+  });
+});
+
+const wide = Array.from({ length: 40 }, (_, at) => ({ name: `parameter-${at}`, type: 'string', description: 'x'.repeat(220) }));
