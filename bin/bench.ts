@@ -6,6 +6,7 @@ const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<vo
   tune: () => import('./bench/tune.ts'),
   flood: () => import('./bench/flood.ts'),
   opensearch: () => import('./bench/opensearch.ts'),
+  changes: () => import('./bench/changes.ts'),
   cold: () => import('./bench/cold.ts'),
   console: () => import('./bench/console.ts'),
   shares: () => import('./bench/shares.ts'),
