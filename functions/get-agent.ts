@@ -35,8 +35,8 @@ export const createAction = ({ verifyAdmin, agents, findPolicy, limits }: Deps):
     const charges = chargesOf(findPolicy(request.baseUrl).grants.rules);
     const { agent_id, thumbprint } = agent;
     const isCounted = thumbprint !== undefined && charges.length > 0;
-    const { standings } = isCounted ? await limits.inspect(countExecution(toHolder(agent_id, thumbprint), charges)) : { standings: [] };
-    return ok({ ...toAgent(agent, state), usage: standings.map(describeUsage) });
+    const { states } = isCounted ? await limits.inspect(countExecution(toHolder(agent_id, thumbprint), charges)) : { states: [] };
+    return ok({ ...toAgent(agent, state), usage: states.map(describeUsage) });
   });
 
 const table = tableFromEnvironment();

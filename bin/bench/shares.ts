@@ -60,7 +60,7 @@ const clients: Record<string, Client> = {
   /** as many as fit into `RateLimit-Policy`, evenly */
   even: async (call, world, limit) => {
     const headers = rateLimitHeaders({
-      standings: [{ charge: countCalls('', '', limit).charges[0], used: 0, remaining: 0, resetSeconds: 1, retrySeconds: 1 }],
+      states: [{ charge: countCalls('', '', limit).charges[0], used: 0, remaining: 0, resetSeconds: 1, retrySeconds: 1 }],
     });
     const seconds = Number(/w=(\d+)/.exec(headers['RateLimit-Policy'] ?? '')?.[1]);
     for (;;) {
@@ -95,7 +95,7 @@ async function measure(
         const decision = await instance.consume(request);
         const isAdmitted = decision.isAdmitted;
         totals[isAdmitted ? 'admitted' : 'refused']++;
-        const [standing] = decision.standings;
+        const [standing] = decision.states;
         return isAdmitted
           ? { isAdmitted, remaining: standing?.remaining ?? 0, waitSeconds: standing?.resetSeconds ?? 1 }
           : { isAdmitted, remaining: 0, waitSeconds: Number(limitExceeded(decision).headers['Retry-After']) };

@@ -338,8 +338,8 @@ const limited: Scenario[] = plays.map(({ count, budget }) =>
 async function chargedTo(table: Table): Promise<number> {
   const { rules } = openPolicy(templateOf('priced'))(baseUrl).grants;
   const { thumbprint } = agents[0];
-  const { standings } = await openRateLimiter(table).inspect(countExecution({ thumbprint, account: thumbprint }, chargesOf(rules)));
-  return standings.find(({ charge }) => charge.currency !== undefined)?.used ?? 0;
+  const { states } = await openRateLimiter(table).inspect(countExecution({ thumbprint, account: thumbprint }, chargesOf(rules)));
+  return states.find(({ charge }) => charge.currency !== undefined)?.used ?? 0;
 }
 
 const priced: Scenario[] = (

@@ -49,7 +49,7 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
   /** The same among the calls of the service. */
   function decideOfService(made: LimitDecision): void {
     ofService = made;
-    if (!made.isAdmitted) throw limitExceeded(made, { ...serviceWords, beside: decision?.standings ?? [] });
+    if (!made.isAdmitted) throw limitExceeded(made, { ...serviceWords, beside: decision?.states ?? [] });
   }
 
   const count = (request: LimitRequest, seen: LimitDecision | undefined): Promise<LimitDecision> =>
@@ -88,8 +88,8 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
     },
     headers: async () => {
       try {
-        const { standings } = decision ?? (isLimited(own) ? await limits.inspect(own) : { standings: [] });
-        return rateLimitHeaders({ standings: [...standings, ...(ofService?.standings ?? [])] });
+        const { states } = decision ?? (isLimited(own) ? await limits.inspect(own) : { states: [] });
+        return rateLimitHeaders({ states: [...states, ...(ofService?.states ?? [])] });
       } catch (error) {
         if (isUnreachable(error)) return {};
         throw error;

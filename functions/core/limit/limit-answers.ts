@@ -1,7 +1,7 @@
 import { ApiError } from '../api-error.ts';
 import { unitOf } from '../policy/limits.ts';
 import { formatMoney } from '../policy/money.ts';
-import { type LimitDecision, refusing, type Standing, slackMs } from './rate-limiter.ts';
+import { type LimitDecision, type LimitState, refusing, slackMs } from './rate-limiter.ts';
 import { longestCountMs } from './window.ts';
 
 /**
@@ -9,28 +9,28 @@ import { longestCountMs } from './window.ts';
  * calls of other kinds take more of it, in calls such as those. A window is the longest that a call counts, rounded up: a client that makes at most `q` calls in any `w` seconds from their answers, or at most
  * `r` within `t` seconds and then asks again, is never refused. The first item of `RateLimit` is the one that leaves the least.
  */
-export function rateLimitHeaders({ standings }: Pick<LimitDecision, 'standings'>): Record<string, string> {
-  if (standings.length === 0) return {};
-  const scarcestFirst = standings.toSorted((a, b) => a.remaining - b.remaining || b.resetSeconds - a.resetSeconds);
+export function rateLimitHeaders({ states }: Pick<LimitDecision, 'states'>): Record<string, string> {
+  if (states.length === 0) return {};
+  const scarcestFirst = states.toSorted((a, b) => a.remaining - b.remaining || b.resetSeconds - a.resetSeconds);
   return {
-    'RateLimit-Policy': standings.map(describeQuota).join(', '),
+    'RateLimit-Policy': states.map(describeQuota).join(', '),
     RateLimit: scarcestFirst.map(describeRest).join(', '),
-    ...warnOfBudgets(standings),
+    ...warnOfBudgets(states),
   };
 }
 
-function describeQuota({ charge }: Standing): string {
+function describeQuota({ charge }: LimitState): string {
   const { name, rate, period } = charge;
   const windowSeconds = Math.ceil((longestCountMs(period) + slackMs(period)) / 1000);
   return `"${name}";q=${Math.floor(rate / unitOf(charge))}${Number.isFinite(period) ? `;w=${windowSeconds}` : ''}`;
 }
 
-const describeRest = ({ charge: { name }, remaining, resetSeconds }: Standing): string =>
+const describeRest = ({ charge: { name }, remaining, resetSeconds }: LimitState): string =>
   `"${name}";r=${remaining}${Number.isFinite(resetSeconds) ? `;t=${resetSeconds}` : ''}`;
 
 /** `Budget-Warning`, with an item for each budget of which at least four fifths are used. */
-function warnOfBudgets(standings: readonly Standing[]): Record<string, string> {
-  const items = standings.flatMap(({ charge: { name, rate, currency }, used }) =>
+function warnOfBudgets(states: readonly LimitState[]): Record<string, string> {
+  const items = states.flatMap(({ charge: { name, rate, currency }, used }) =>
     currency !== undefined && used * 5 >= rate * 4
       ? [`"${name}";used="${formatMoney(used, currency)}";budget="${formatMoney(rate, currency)}";unit="${currency}"`]
       : [],
@@ -51,7 +51,7 @@ export interface RefusalWords {
   message?: string;
   reason?: string;
   /** other limits that the call was asked about, and that do not refuse it */
-  beside?: readonly Standing[];
+  beside?: readonly LimitState[];
 }
 
 /** 429 with `Retry-After` and the headers of {@link rateLimitHeaders}; 403 for what will never be possible again. */
@@ -60,7 +60,7 @@ export function limitExceeded(decision: LimitDecision, { message, reason, beside
   if (!slowest) throw new TypeError('no limit refuses this call');
   const { charge, retrySeconds } = slowest;
   const { rate, period, currency, rule } = charge;
-  const headers = rateLimitHeaders({ standings: [...beside, ...decision.standings] });
+  const headers = rateLimitHeaders({ states: [...beside, ...decision.states] });
   const isOver = !Number.isFinite(retrySeconds);
   const why = reason ?? (currency === undefined ? (isOver ? 'count' : undefined) : 'budget');
   const details = {

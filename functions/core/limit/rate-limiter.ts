@@ -59,7 +59,7 @@ export const countExecution = (
 });
 
 /** How much of one limit is used. */
-export interface Standing {
+export interface LimitState {
   charge: Charge;
   used: number;
   /** calls that may be made at once, whatever their kind */
@@ -73,7 +73,7 @@ export interface Standing {
 export interface LimitDecision {
   isAdmitted: boolean;
   /** in the order of the charges */
-  standings: Standing[];
+  states: LimitState[];
   /** where the call has been counted: one that is admitted, or that was too late and is refused now */
   buckets?: Buckets;
 }
@@ -141,10 +141,10 @@ const tooManyClients = (): ApiError =>
 
 const newToken = (): string => randomBytes(6).toString('base64url');
 
-const isExceeded = ({ charge: { rate, cost }, used }: Standing): boolean => used + cost > rate;
+const isExceeded = ({ charge: { rate, cost }, used }: LimitState): boolean => used + cost > rate;
 
 /** What refuses a call. */
-export const refusing = ({ standings }: LimitDecision): Standing[] => standings.filter(isExceeded);
+export const refusing = ({ states }: LimitDecision): LimitState[] => states.filter(isExceeded);
 
 /** @param time - the clock, or the milliseconds since the epoch of one that is right. Default: the table's time, see {@link openClock} */
 export function openRateLimiter(table: Table, time: Clock | (() => number) = openClock(table.clock)): RateLimiter {
@@ -171,7 +171,7 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
     return { ...(window ? rollTo(window, bucket) : emptyWindow(bucket)), period, digits: digitsOf(charge) };
   };
 
-  const standingOf = (window: CountedWindow, charge: Charge): Standing => {
+  const stateOf = (window: CountedWindow, charge: Charge): LimitState => {
     const secondsUntilFree = (cost: number): number => {
       const waitMs = freeAtMs(window, charge, cost) - clock.read(charge.period).earliestMs;
       return waitMs > 0 ? Math.ceil((waitMs + slackMs(charge.period)) / 1000) : 1;
@@ -187,8 +187,8 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
   };
 
   function decide({ charges }: LimitRequest, windowOf: (charge: Charge) => CountedWindow): LimitDecision {
-    const standings = charges.map((charge) => standingOf(windowOf(charge), charge));
-    return { isAdmitted: !standings.some(isExceeded), standings };
+    const states = charges.map((charge) => stateOf(windowOf(charge), charge));
+    return { isAdmitted: !states.some(isExceeded), states };
   }
 
   const recall = (request: LimitRequest): CounterItem | undefined => known.get(idOf(request))?.item;

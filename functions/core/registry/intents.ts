@@ -31,6 +31,7 @@ export function findMismatch(
   request: { header(name: string): string | undefined; ifMatch(...etags: string[]): boolean },
   live: LiveIntent,
 ): ApiError | undefined {
+  if (request.header('if-match') === undefined) return undefined;
   const digest = digestIntent(live.intent);
   if (request.ifMatch(`"${digest}"`, intentTag(live, 'details'), intentTag(live, 'full'))) return undefined;
   return intentChanged(request.header('if-match')?.trim().replace(/^"|"$/g, '') ?? '', digest);

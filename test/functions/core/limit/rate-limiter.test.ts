@@ -58,9 +58,9 @@ const itemOf = async ({ holder, counter, charges: [{ id }] }: ReturnType<typeof 
 };
 
 /** A decision about one limit. */
-const flat = ({ isAdmitted, standings: [standing] }: LimitDecision) => {
-  if (!standing) throw new TypeError('no limit applies');
-  const { charge, remaining, resetSeconds } = standing;
+const flat = ({ isAdmitted, states: [standing] }: LimitDecision) => {
+  if (!state) throw new TypeError('no limit applies');
+  const { charge, remaining, resetSeconds } = state;
   return { name: charge.name, isAdmitted, limit: { rate: charge.rate, period: charge.period }, remaining, resetSeconds };
 };
 type Flat = ReturnType<typeof flat>;
@@ -297,12 +297,12 @@ describe('faults', () => {
     await limits.consume(request);
     nowMs += callableUntilMs(0, 60) + 1;
     const renewed = await limits.renew(request, admitted);
-    expect(renewed).toMatchObject({ isAdmitted: true, standings: [{ used: 2 }] });
+    expect(renewed).toMatchObject({ isAdmitted: true, states: [{ used: 2 }] });
     expect(await itemOf(request)).toMatchObject({ bucket: startMs / bucketMs(60) + 1, total: 2 });
     expect(await limits.renew(request, renewed)).toBe(renewed);
     // the other one has ceased to count, this one has not
     nowMs = startMs + longestCountMs(60);
-    expect(await limits.inspect(request)).toMatchObject({ standings: [{ used: 1 }] });
+    expect(await limits.inspect(request)).toMatchObject({ states: [{ used: 1 }] });
   });
 
   test('calls that are made late do not stand in the way of each other: each is moved where others are counted, in one write', async () => {
@@ -325,7 +325,7 @@ describe('faults', () => {
     const admitted = await limits.consume(request);
     nowMs += longestCountMs(60);
     expect(await openRateLimiter(store.table, now).consume(request)).toMatchObject({ isAdmitted: true });
-    expect(await limits.renew(request, admitted)).toMatchObject({ isAdmitted: false, standings: [{ used: 1 }] });
+    expect(await limits.renew(request, admitted)).toMatchObject({ isAdmitted: false, states: [{ used: 1 }] });
     expect(await itemOf(request)).toMatchObject({ total: 1 });
   });
 
@@ -483,7 +483,7 @@ describe('the counter item', () => {
 
 test('a refusal says when to come back', () => {
   const { charges } = countCalls('agent', 'execute', { rate: 60, period: 60 });
-  const decision = { isAdmitted: false, standings: [{ charge: charges[0], used: 60, remaining: 0, resetSeconds: 12, retrySeconds: 12 }] };
+  const decision = { isAdmitted: false, states: [{ charge: charges[0], used: 60, remaining: 0, resetSeconds: 12, retrySeconds: 12 }] };
   expect(limitExceeded(decision)).toMatchObject({
     code: 'TOO_MANY_REQUESTS',
     status: 429,

@@ -269,7 +269,7 @@ describe('a budget', () => {
     await limits.giveBack(request, decision);
     expect(await totalsOf(request)).toEqual({ monthly: 300, minute: 2, ever: 1 });
     nowMs += longestCountMs(2_678_400);
-    expect(await limits.consume(request)).toMatchObject({ isAdmitted: true, standings: [{ used: 300 }, { used: 1 }, { used: 2 }] });
+    expect(await limits.consume(request)).toMatchObject({ isAdmitted: true, states: [{ used: 300 }, { used: 1 }, { used: 2 }] });
     // by now its bucket is another one's
     await limits.giveBack({ ...request, charges: request.charges.slice(0, 1) }, decision);
     expect(await totalsOf(request)).toMatchObject({ monthly: 300 });
