@@ -58,7 +58,7 @@ const itemOf = async ({ holder, counter, charges: [{ id }] }: ReturnType<typeof 
 };
 
 /** A decision about one limit. */
-const flat = ({ isAdmitted, states: [standing] }: LimitDecision) => {
+const flat = ({ isAdmitted, states: [state] }: LimitDecision) => {
   if (!state) throw new TypeError('no limit applies');
   const { charge, remaining, resetSeconds } = state;
   return { name: charge.name, isAdmitted, limit: { rate: charge.rate, period: charge.period }, remaining, resetSeconds };
