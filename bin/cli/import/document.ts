@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { parseDocument } from 'yaml';
+import { isScalar, parseDocument, visit } from 'yaml';
 import type { Issue } from '../../../schemas/errors.ts';
 import { parseExact } from '../../../schemas/number.ts';
 import { CliFailure } from '../failure.ts';
@@ -64,10 +64,28 @@ function readYaml(text: string): unknown {
 
 function parseYaml(text: string) {
   try {
-    return parseDocument(text, { merge: true, prettyErrors: true, logLevel: 'error', customTags: withExactNumbers });
+    // the reader's own check of keys compares each with all before it: a minute for a map of 40,000
+    const options = { merge: true, prettyErrors: true, logLevel: 'error', uniqueKeys: false, customTags: withExactNumbers } as const;
+    const document = parseDocument(text, options);
+    visit(document, { Map: (_, { items }) => requireUnique(items, text) });
+    return document;
   } catch (error) {
     // the reader of YAML calls itself for each level
     if (error instanceof RangeError) throw new DocumentError(tooDeep);
     throw error;
+  }
+}
+
+function requireUnique(items: readonly { key: unknown }[], text: string): void {
+  const seen = new Set<unknown>();
+  for (const { key } of items) {
+    const name = isScalar(key) ? key.value : key;
+    if (seen.has(name)) {
+      const before = text.slice(0, isScalar(key) ? key.range?.[0] : 0).split('\n');
+      throw new DocumentError(
+        `The document is neither JSON nor YAML: Map keys must be unique at line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`,
+      );
+    }
+    seen.add(name);
   }
 }

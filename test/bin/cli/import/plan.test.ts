@@ -320,6 +320,14 @@ describe('documents that could crash a reader', () => {
     expect(() => plan(readDocument(text))).toThrow(new DocumentError('The document is nested more than 500 deep.'));
   });
 
+  test('a map of 40,000 keys in YAML', () => {
+    const keys = Array.from({ length: 40_000 }, (_, at) => `k${at}`);
+    const startedMs = performance.now();
+    expect(readDocument(keys.map((key) => `${key}: 1\n`).join(''))).toEqual(Object.fromEntries(keys.map((key) => [key, 1])));
+    // a second or two; a minute if each key is compared with all before it
+    expect(performance.now() - startedMs).toBeLessThan(20_000);
+  }, 120_000);
+
   test('3,000 schemas nested in each other', () => {
     const schemas = Object.fromEntries(
       Array.from({ length: 3_000 }, (_, at) => [
@@ -854,6 +862,11 @@ describe('readDocument', () => {
   test.each([
     ['nothing', ' \n', 'The document is empty.'],
     ['neither JSON nor YAML', '{"a": [}', /^The document is neither JSON nor YAML: .* at line 1, column 8/],
+    [
+      'a key that comes twice',
+      'a:\n  b: 1\n  b: 2',
+      /^The document is neither JSON nor YAML: Map keys must be unique at line 3, column 3$/,
+    ],
     ['a circle of aliases', 'a: &a\n  b: *a', /^The aliases of the YAML document cannot be followed: /],
     [
       'aliases that multiply',
