@@ -2,7 +2,7 @@ import type { RecordKind } from '../functions/core/table/keys.ts';
 import type { ErrorCode } from '../schemas/errors.ts';
 
 /** What a function does to items of the table: the operations of `functions/core/table/table.ts`. */
-export type TableOperation = 'get' | 'getAll' | 'query' | 'put' | 'update' | 'delete' | 'deleteAll' | 'check';
+export type TableOperation = 'get' | 'getAll' | 'query' | 'put' | 'update' | 'delete' | 'check';
 
 /** Everything that a function may touch: its permissions and its environment are derived from it. */
 export interface Needs {

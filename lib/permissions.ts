@@ -16,7 +16,6 @@ const actionOf: Record<TableOperation, string> = {
   put: 'dynamodb:PutItem',
   update: 'dynamodb:UpdateItem',
   delete: 'dynamodb:DeleteItem',
-  deleteAll: 'dynamodb:BatchWriteItem',
   check: 'dynamodb:ConditionCheckItem',
 };
 
@@ -24,7 +23,7 @@ const tableNames = ['registry', 'activity'] as const satisfies readonly TableNam
 
 const tableOperations = Object.keys(actionOf) as TableOperation[];
 
-const isBatch = (operation: TableOperation): boolean => operation === 'getAll' || operation === 'deleteAll';
+const isBatch = (operation: TableOperation): boolean => operation === 'getAll';
 
 const recordKinds = Object.keys(partitions) as RecordKind[];
 
@@ -59,7 +58,6 @@ const verbs: Record<TableOperation, string> = {
   put: 'writes',
   update: 'changes',
   delete: 'deletes',
-  deleteAll: 'deletes several at once',
   check: 'checks',
 };
 

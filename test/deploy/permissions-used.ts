@@ -14,8 +14,6 @@ function partitionsOf({ action, input }: AwsCall): string[] {
       return [pk(input.Item)];
     case 'dynamodb:BatchGetItem':
       return (requests as { Keys: unknown[] }).Keys.map(pk);
-    case 'dynamodb:BatchWriteItem':
-      return (requests as { DeleteRequest: { Key: unknown } }[]).map(({ DeleteRequest }) => pk(DeleteRequest.Key));
     case 'dynamodb:Query': {
       const [, placeholder = ''] = /pk = (:\w+)/.exec(String(input.KeyConditionExpression)) ?? [];
       return [(input.ExpressionAttributeValues as Attributes)[placeholder]?.S ?? ''];

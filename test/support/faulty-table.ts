@@ -83,7 +83,6 @@ export function connectFaultyTable(send: Send): Table {
     update: call('update'),
     delete: call('delete'),
     query: unknown,
-    deleteAll: unknown,
     transact: unknown,
   };
 }

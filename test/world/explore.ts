@@ -214,9 +214,6 @@ class Play {
           return this.#step(caller, `transact ${touches.length}`, touches, () => base.transact(writes, sameToken), unreachable);
         },
         pause: async () => {},
-        deleteAll: async (keys) => {
-          await Promise.all(keys.map((key) => one('delete', key, true, () => base.deleteAll([key]))));
-        },
       },
       act: (name, effect, { failure, isUnseen } = {}) =>
         this.#step(caller, name, isUnseen ? [] : [{ key: name, writes: true }], async () => effect(), failure),

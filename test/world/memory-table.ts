@@ -106,10 +106,6 @@ export function openMemoryTable(pageSize = Number.POSITIVE_INFINITY): MemoryTabl
 
     delete: async (key, condition) => writeOne({ delete: key, ...condition }),
 
-    async deleteAll(keys) {
-      for (const { pk, sk } of keys) partitions.get(pk)?.delete(sk);
-    },
-
     async transact(writes, token) {
       if (token !== undefined && transactions.has(token)) return true;
       const names = new Set(writes.map(keyOf).map(({ pk, sk }) => `${pk}\n${sk}`));

@@ -95,20 +95,18 @@ const transaction = fc.uniqueArray(fc.oneof({ weight: 4, arbitrary: write as fc.
   selector: (one) => nameOf(keyOf(one)),
 });
 
-type Step = { write: Write } | { transact: Write[]; isRepeated: boolean } | { deleteAll: Key[] };
+type Step = { write: Write } | { transact: Write[]; isRepeated: boolean };
 
 /** A few operations, one after the other. */
 export const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
     { weight: 5, arbitrary: fc.record({ write: write as fc.Arbitrary<Write> }) },
     { weight: 5, arbitrary: fc.record({ transact: transaction, isRepeated: fc.boolean() }) },
-    { weight: 1, arbitrary: fc.record({ deleteAll: fc.uniqueArray(key, { minLength: 1, maxLength: 3, selector: nameOf }) }) },
   ),
   { minLength: 1, maxLength: 8 },
 );
 
 async function take(table: Table, step: Step): Promise<unknown> {
-  if ('deleteAll' in step) return table.deleteAll(step.deleteAll);
   if ('transact' in step) {
     const token = randomUUID();
     const outcome = await table.transact(step.transact, token);
@@ -121,7 +119,7 @@ async function take(table: Table, step: Step): Promise<unknown> {
 
 /** What came of each step, and the items at the end. How a table words that an update cannot be made does not count. */
 export async function play(table: Table, all: Step[]): Promise<{ outcomes: unknown[]; items: unknown[] }> {
-  await table.deleteAll(itemKeys);
+  for (const one of itemKeys) await table.delete(one);
   const outcomes: unknown[] = [];
   for (const step of all) outcomes.push(await take(table, step).catch(() => 'refused'));
   const items = await table.getAll<Item>(itemKeys);

@@ -5,9 +5,6 @@ import {
   BatchGetCommand,
   type BatchGetCommandInput,
   type BatchGetCommandOutput,
-  BatchWriteCommand,
-  type BatchWriteCommandInput,
-  type BatchWriteCommandOutput,
   DeleteCommand,
   DynamoDBDocumentClient,
   GetCommand,
@@ -77,8 +74,6 @@ export interface Table {
   /** @returns the item as the update left it */
   update<T extends Item>(key: Key, update: Update & { isQuiet?: true }): Promise<T | false>;
   delete(key: Key, condition?: Conditional): Promise<boolean>;
-  /** any number of items, 25 in a round trip */
-  deleteAll(keys: readonly Key[]): Promise<void>;
   /**
    * All of up to 100 writes of distinct items of both tables, or none.
    * @param token - up to 36 characters: the same transaction sent again with it within ten minutes takes place once
@@ -135,19 +130,6 @@ export function openTable(
     return found;
   }
 
-  async function deleteBatch(requested: readonly Key[]): Promise<void> {
-    let left: BatchWriteCommandInput['RequestItems'] = Object.fromEntries(
-      [...Map.groupBy(requested, nameOf)].map(([name, some]) => [name, some.map((Key) => ({ DeleteRequest: { Key } }))]),
-    );
-    // what a transaction holds is left unprocessed
-    await pastConflicts(async () => {
-      const RequestItems: BatchWriteCommandInput['RequestItems'] = left;
-      const output: BatchWriteCommandOutput = await reach(() => client.send(new BatchWriteCommand({ RequestItems })));
-      left = unprocessed(output.UnprocessedItems);
-      if (left) throw new Unprocessed();
-    });
-  }
-
   return {
     clock,
     async get<T extends Item>(key: Key) {
@@ -190,9 +172,6 @@ export function openTable(
       const command = new DeleteCommand({ TableName: nameOf(key), Key: key, ...compileConditions(condition) });
       return Boolean(await conditional(() => client.send(command)));
     },
-    async deleteAll(requested) {
-      for (let start = 0; start < requested.length; start += 25) await deleteBatch(requested.slice(start, start + 25));
-    },
     async transact(writes, token = randomUUID()) {
       const command = new TransactWriteCommand({
         TransactItems: writes.map((write) => toTransactItem(write, nameOf)),
@@ -226,13 +205,9 @@ function toTransactItem(write: Write, nameOf: (key: Key) => string): NonNullable
 /** Reasons of a cancelled transaction that say nothing about its conditions. */
 const passing = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
-/** A batch of which the table has left something undone. */
-class Unprocessed extends Error {}
-
 /** Whether a write met a transaction on one of its items, or too many writes: it wrote nothing, and may be sent again. */
 function isConflict(error: unknown): boolean {
   if (error instanceof TransactionCanceledException) return (error.CancellationReasons ?? []).some(({ Code = '' }) => passing.has(Code));
-  if (error instanceof Unprocessed) return true;
   return error instanceof Error && (error.name === 'TransactionConflictException' || error.name === 'TransactionInProgressException');
 }
 

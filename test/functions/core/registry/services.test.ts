@@ -211,7 +211,6 @@ function dyingTable(real: Table, writes: number): Table {
     put: mortal(real.put),
     update: mortal(real.update) as Table['update'],
     delete: mortal(real.delete),
-    deleteAll: mortal(real.deleteAll),
     transact: mortal(real.transact),
   };
 }

@@ -62,24 +62,12 @@ test.each<[string, (table: Table) => Promise<unknown>, object, unknown]>([
   expect(sent).toHaveLength(3);
 });
 
-test('what a batch leaves unprocessed is sent again, and nothing else', async () => {
-  const left = { a: [{ DeleteRequest: { Key: key } }] };
-  const { table, sent } = answering({ UnprocessedItems: left }, met, {});
-  await table.deleteAll([key, { ...key, sk: 'b' }]);
-  expect(sent.map(({ input }) => input)).toEqual([
-    { RequestItems: { a: [expect.anything(), expect.anything()] } },
-    { RequestItems: left },
-    { RequestItems: left },
-  ]);
-});
-
 test('five seconds of conflicts are a 503 with Retry-After', async () => {
   const startedMs = performance.now();
   const tables = [
     answering(cancelled(none, conflict)).table.transact(writes),
     answering(cancelled('ThrottlingError', failed)).table.transact(writes),
     answering(met).table.put(key),
-    answering({ UnprocessedItems: { a: [{ DeleteRequest: { Key: key } }] } }).table.deleteAll([key]),
   ];
   for (const outcome of await Promise.allSettled(tables)) {
     const { reason } = outcome as PromiseRejectedResult;
