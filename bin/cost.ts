@@ -38,7 +38,7 @@ async function show(): Promise<void> {
   const given = pairs(values.context);
   const names = describeSettings().map(({ name }) => name);
   const unknown = Object.keys(given).find((name) => !names.includes(name));
-  if (unknown !== undefined) throw new StartError(`-c ${unknown}: is not a setting; README.md lists them.`);
+  if (unknown !== undefined) throw new StartError(`-c ${unknown}: is not a setting; docs/reference.md lists them.`);
   const usage = readUsage(pairs(values.assume));
   const deployment = await readTemplate(given);
   const { context } = JSON.parse(readFileSync('cdk.json', 'utf8'));

@@ -49,7 +49,7 @@ async function requireSettings(names: readonly string[]): Promise<void> {
   const unknown = names.find((name) => !known.includes(name));
   if (unknown === undefined) return;
   const meant = known.find((name) => name.toLowerCase() === unknown.toLowerCase());
-  throw new StartError(`${unknown} is no setting${meant === undefined ? '' : `; it is spelt ${meant}`}. README.md lists them all.`);
+  throw new StartError(`${unknown} is no setting${meant === undefined ? '' : `; it is spelt ${meant}`}. docs/reference.md lists them all.`);
 }
 
 function readPort(text: string): number {

@@ -106,7 +106,7 @@ const settingsObject = z.strictObject({
   aliases: flag
     .default(true)
     .describe(
-      "search, policy, PAT issue and execution also have the paths of the [protocol's guides](docs/agents.md#from-the-protocols-guides)",
+      "search, policy, PAT issue and execution also have the paths of the [protocol's guides](agents.md#from-the-protocols-guides)",
     ),
   voidPats: flag
     .default(false)
@@ -150,18 +150,18 @@ const settingsObject = z.strictObject({
     .enum(['bound', 'shared'], 'must be bound or shared')
     .default('bound')
     .describe(
-      '`bound`: an agent id belongs to the first key that presents it; `shared`: [other keys may use it too](docs/authorisation.md#ids-and-keys)',
+      '`bound`: an agent id belongs to the first key that presents it; `shared`: [other keys may use it too](authorisation.md#ids-and-keys)',
     ),
   requireFreshSignature: flag
     .default(false)
     .describe(
-      'a signed policy must carry `iat`, `exp`, `aud` and `jti`, so that it counts for this gate alone, and once; keeps out agents that [sign bare](docs/authorisation.md#signing-it)',
+      'a signed policy must carry `iat`, `exp`, `aud` and `jti`, so that it counts for this gate alone, and once; keeps out agents that [sign bare](authorisation.md#signing-it)',
     ),
   requireProofOfPossession: flag.default(false).describe('every PAT is issued and used with a DPoP proof'),
   signIn: flag
     .default(false)
     .describe(
-      'people sign in with the user pool, and accept the policy for [hosts that take an address only](docs/mcp.md#signing-in); needs `domainName`, or a `publicBaseUrl` without a path',
+      'people sign in with the user pool, and accept the policy for [hosts that take an address only](mcp.md#signing-in); needs `domainName`, or a `publicBaseUrl` without a path',
     ),
   adminSignIn: flag
     .default(false)

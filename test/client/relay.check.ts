@@ -86,7 +86,7 @@ test('the MCP program accepts nothing', async () => {
 const blocksOf = async (page: string, isMeant: (block: string) => boolean) =>
   [...(await readFile(page, 'utf8')).matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block).filter(isMeant);
 
-test.each(['README.md', 'docs/agents.md'])('what the commands in %s sign for one gate is refused by another', async (page) => {
+test.each(['docs/agents.md'])('what the commands in %s sign for one gate is refused by another', async (page) => {
   const before = relay.issueRequests().length;
   const [block = ''] = await blocksOf(page, (text) => text.includes('/api/pat/issue'));
   const failed = await run('bash', ['-euo', 'pipefail', '-c', block], { BASE_URL: relay.url, CWD: folder });

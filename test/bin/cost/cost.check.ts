@@ -131,7 +131,7 @@ describe('npm run cost', () => {
   });
 
   test.each([
-    [['-c', 'taracing=false'], '-c taracing: is not a setting; README.md lists them.\n'],
+    [['-c', 'taracing=false'], '-c taracing: is not a setting; docs/reference.md lists them.\n'],
     [['-c', 'waf=maybe'], 'The settings are not valid:\n  waf: must be true or false\n'],
     [['--write', '-c', 'waf=true'], 'docs/cost.md is for the default settings: leave -c, --assume and --json out.\n'],
   ])('refuses %j', (options, complaint) => {

@@ -49,12 +49,12 @@ describe('refuses in one sentence', () => {
 
   test.each<[string, string[], Record<string, string>, string]>([
     ['a policy file that is not there', ['--policy', 'none.json'], {}, `There is no policy file at ${join(folder, 'none.json')}.\n`],
-    ['a setting that there is not', ['-c', 'nope=1'], {}, 'nope is no setting. README.md lists them all.\n'],
+    ['a setting that there is not', ['-c', 'nope=1'], {}, 'nope is no setting. docs/reference.md lists them all.\n'],
     [
       'a setting that is misspelt',
       ['-c', 'patlifeSeconds=60'],
       {},
-      'patlifeSeconds is no setting; it is spelt patLifeSeconds. README.md lists them all.\n',
+      'patlifeSeconds is no setting; it is spelt patLifeSeconds. docs/reference.md lists them all.\n',
     ],
     ['a port that is none', [], { PORT: '99999' }, 'The port must be a number from 0 to 65535.\n'],
     ['a port that is none, as an option', ['--port', 'http'], {}, 'The port must be a number from 0 to 65535.\n'],
