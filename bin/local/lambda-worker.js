@@ -44,8 +44,8 @@ parentPort.on('message', async ({ requestId, event }) => {
   };
   try {
     // Lambda passes events and results as JSON.
-    send({ requestId, result: JSON.stringify(await handle(JSON.parse(event), context)) });
+    send({ result: JSON.stringify(await handle(JSON.parse(event), context)) });
   } catch (error) {
-    send({ requestId, failure: inspect(error) });
+    send({ failure: inspect(error) });
   }
 });

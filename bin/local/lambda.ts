@@ -22,19 +22,8 @@ export class LambdaThrottled extends Error {
 }
 
 export interface LambdaOptions {
-  /** environments of one function that run at the same time; further invocations wait. Default 4 */
+  /** environments of one function that run at the same time; further invocations wait. Default 6 */
   maxOfOne?: number;
-  /** After this long, an invocation that waits shares an environment with others: Lambda would have started another one. In milliseconds, default 100 */
-  shareAfterMs?: number;
-  /**
-   * Invocations that share an environment while this process works. More at once would take no less time in all, but each of them so much that
-   * it gives up on the table. Default 8
-   */
-  maxSharedBusy?: number;
-  /** invocations that share an environment if they do nothing but wait for somebody else. Default 64 */
-  maxShared?: number;
-  /** Default: whether this process takes a good part of a processor */
-  isWorking?(): boolean;
   /** environments of all functions together, also those that are ending. Default 32 */
   maxOfAll?: number;
   /** invocations that wait for an environment; further ones are refused. Default 400 */
@@ -52,7 +41,7 @@ export interface LambdaOptions {
 }
 
 /** How an invocation ended. */
-type Outcome = { requestId: string } & ({ result: string | undefined } | { failure: string });
+type Outcome = { result: string | undefined } | { failure: string };
 /** What has been logged since the last one, and an outcome if there is one. */
 type Message = { log: string } & (Outcome | { isReady?: true });
 
@@ -68,16 +57,14 @@ interface Run {
 interface Waiting {
   definition: FunctionDefinition;
   resolve(environment: Environment): void;
-  sinceMs: number;
 }
 
 /**
- * Opens a place that runs functions as Lambda does. An environment, here a thread, serves one invocation at a time (unless many wait) and is used again; one that times out or
+ * Opens a place that runs functions as Lambda does. An environment, here a thread, serves one invocation at a time and is used again; one that times out or
  * dies is replaced, one that is idle for long ends. If there is no room for another, the one that was idle longest makes room.
  */
 export function openLambdas(options: LambdaOptions = {}) {
-  const { maxOfOne = 4, maxOfAll = 32, maxWaiting = 400, maxWaitMs = 20_000, idleMs = 15_000 } = options;
-  const { shareAfterMs = 100, maxSharedBusy = 8, maxShared = 64, isWorking = openWorkMeter() } = options;
+  const { maxOfOne = 6, maxOfAll = 32, maxWaiting = 400, maxWaitMs = 20_000, idleMs = 15_000 } = options;
   const all = new Set<Environment>();
   /** the idle ones, the one that is idle longest first */
   const idleSinceMs = new Map<Environment, number>();
@@ -133,7 +120,7 @@ export function openLambdas(options: LambdaOptions = {}) {
     if (own.length < maxOfOne && threads < maxOfAll) return start(definition);
     if (waiting.length >= maxWaiting) throw new LambdaThrottled(`${waiting.length} invocations wait already`);
     const { promise, resolve, reject } = Promise.withResolvers<Environment>();
-    const entry: Waiting = { definition, resolve, sinceMs: performance.now() };
+    const entry: Waiting = { definition, resolve };
     const timer = setTimeout(() => {
       if (withdraw(entry)) reject(new LambdaThrottled(`no environment of ${definition.name} was free within ${maxWaitMs} ms`));
     }, maxWaitMs);
@@ -144,35 +131,14 @@ export function openLambdas(options: LambdaOptions = {}) {
     return promise.finally(() => clearTimeout(timer));
   };
 
-  /** Lets what has waited for long share environments. */
-  const share = () => {
-    const isBusy = isWorking();
-    if (waiting.some(isStarved)) return;
-    const nowMs = performance.now();
-    const late = waiting.filter(({ sinceMs }) => nowMs - sinceMs >= shareAfterMs);
-    for (const [name, entries] of Map.groupBy(late, ({ definition }) => definition.name)) {
-      const own = environmentsOf(name);
-      const room = own.map(({ load }) => Math.min(maxShared, isBusy ? maxSharedBusy : load + maxSharedBusy) - load);
-      for (const entry of entries) {
-        const at = room.indexOf(Math.max(...room));
-        const environment = own[at];
-        if (!environment || (room[at] ?? 0) <= 0) break;
-        room[at] = (room[at] ?? 0) - 1;
-        withdraw(entry);
-        entry.resolve(environment);
-      }
-    }
-  };
-  const sharing = setInterval(share, shareAfterMs / 2).unref();
-
   /** Goes on with what waits for the same function, unless something waits for one that has no environment, and this one has another. */
   const release = (environment: Environment) => {
     const isServed = ({ definition }: Waiting) => definition.name === environment.functionName;
     const functions = new Set([...all].map(({ functionName }) => functionName));
     const mayYield = environmentsOf(environment.functionName).length !== 1 || functions.size === all.size;
     const entry = (mayYield && waiting.find(isStarved)) || waiting.find(isServed) || waiting.find(isStarved);
-    if (!entry || (environment.load > 0 && !isServed(entry))) {
-      if (all.has(environment) && environment.load === 0) idleSinceMs.set(environment, performance.now());
+    if (!entry) {
+      if (all.has(environment)) idleSinceMs.set(environment, performance.now());
       return;
     }
     // If its thread has ended, that has gone on with what waits.
@@ -214,26 +180,8 @@ export function openLambdas(options: LambdaOptions = {}) {
     stop: async () => {
       isStopped = true;
       clearInterval(sweeping);
-      clearInterval(sharing);
       await Promise.all([...all].map((environment) => environment.stop()));
     },
-  };
-}
-
-/** A process that takes less than this of one processor mostly waits. */
-const workingShare = 0.5;
-
-/** @returns whether this process, with all its threads, has worked lately rather than waited */
-function openWorkMeter(windowMs = 100): () => boolean {
-  let [sinceMs, since] = [performance.now(), process.cpuUsage()];
-  let isWorking = true;
-  return () => {
-    const elapsedMs = performance.now() - sinceMs;
-    if (elapsedMs < windowMs) return isWorking;
-    const { user, system } = process.cpuUsage(since);
-    isWorking = user + system > workingShare * elapsedMs * 1_000;
-    [sinceMs, since] = [performance.now(), process.cpuUsage()];
-    return isWorking;
   };
 }
 
@@ -255,32 +203,30 @@ function startEnvironment(
   const logLines = (text: string) => {
     for (const line of text.replace(/\n$/, '').split('\n')) onLog(line, name);
   };
-  /** what runs, by request ids */
-  const runs = new Map<string, Run>();
+  let running: Run | undefined;
   worker.on('message', (message: Message) => {
     if (message.log) logLines(message.log);
-    if ('requestId' in message) runs.get(message.requestId)?.resolve(message);
+    if ('result' in message || 'failure' in message) running?.resolve(message);
     // Loading does not count.
-    else if (message.isReady) for (const { timer } of runs.values()) timer.refresh();
+    else if (message.isReady) running?.timer.refresh();
   });
   worker.on('error', ({ message, stack }) => logLines(stack ?? message));
   worker.once('exit', () => {
     onEnd();
     rmSync(temporary, { recursive: true, force: true });
-    for (const { reject } of runs.values()) reject(new LambdaFailure(`an environment of ${name} ended`));
+    running?.reject(new LambdaFailure(`an environment of ${name} ended`));
     onExit();
   });
 
   const run = async (event: unknown): Promise<string | undefined> => {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-    const requestId = randomUUID();
     const timer = setTimeout(() => {
       onEnd();
       reject(new LambdaTimeout(`${name} ran longer than ${timeoutMs} ms`));
       void worker.terminate();
     }, timeoutMs);
-    runs.set(requestId, { resolve, reject, timer });
-    worker.postMessage({ requestId, event: JSON.stringify(event) });
+    running = { resolve, reject, timer };
+    worker.postMessage({ requestId: randomUUID(), event: JSON.stringify(event) });
     try {
       const outcome = await promise;
       if ('result' in outcome) return outcome.result;
@@ -288,15 +234,12 @@ function startEnvironment(
       throw new LambdaFailure(`${name} threw`);
     } finally {
       clearTimeout(timer);
-      runs.delete(requestId);
+      running = undefined;
     }
   };
 
   return {
     functionName: name,
-    get load() {
-      return runs.size;
-    },
     run,
     stop: () => worker.terminate(),
   };

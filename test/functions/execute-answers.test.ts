@@ -121,7 +121,6 @@ describe('an answer that does not match output_parameters', () => {
 test.each<[CallFailure, boolean]>([
   ['no_credential', false],
   ['resting', false],
-  ['crowded', false],
   ['late', false],
   ['refused_address', false],
   ['no_address', true],

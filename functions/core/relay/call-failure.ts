@@ -3,7 +3,7 @@ import { ApiError } from '../api-error.ts';
 import type { LostContent } from './content-coding.ts';
 import { DialError, type DialFailure } from './dial.ts';
 
-export type CallFailure = DialFailure | 'no_credential' | 'resting' | 'crowded' | 'lost' | 'late' | LostContent;
+export type CallFailure = DialFailure | 'no_credential' | 'resting' | 'lost' | 'late' | LostContent;
 
 interface FailureRule {
   code: ErrorCode;
@@ -32,12 +32,6 @@ const failures: Record<CallFailure, FailureRule> = {
     code: 'SERVICE_UNAVAILABLE',
     message:
       "The intent's endpoint did not answer in time several times in a row and is left alone for a while. Try again after Retry-After.",
-    outcome: 'not_sent',
-  },
-  crowded: {
-    code: 'SERVICE_UNAVAILABLE',
-    message:
-      "Too many calls of the intent's endpoint, or of this agent, have been waiting for their answers for long. Nothing was sent; try again after Retry-After.",
     outcome: 'not_sent',
   },
   lost: {
@@ -86,7 +80,7 @@ const failures: Record<CallFailure, FailureRule> = {
 };
 
 /** Why the gate itself did not make a call, which says nothing about the upstream. */
-const ownReasons: readonly CallFailure[] = ['no_credential', 'resting', 'crowded', 'late', 'refused_address'];
+const ownReasons: readonly CallFailure[] = ['no_credential', 'resting', 'late', 'refused_address'];
 
 /** A call without an answer, as the agent sees it. `Retry-After` is given if trying again can help. */
 export class CallFailed extends ApiError {

@@ -9,7 +9,6 @@ import { type DialOptions, dial, type Resolve, resolveBySystem } from './dial.ts
 import { checkOrigin, type EgressRules, withOwnHost } from './egress.ts';
 import { buildHeaders } from './headers.ts';
 import { type HeldRequest, openHttpClient } from './http-client.ts';
-import { openInFlight } from './in-flight.ts';
 import { openRedactor, type Redactor } from './redact.ts';
 import type { UpstreamCall } from './request.ts';
 import { type Target, targetOf } from './target.ts';
@@ -98,7 +97,6 @@ export function openRelay({
     ...(trustedCertificate !== undefined && { trustedCertificate }),
   };
 
-  const inFlight = openInFlight();
   const client = openHttpClient((target) => dial(target, dialOptions), maxAnswerBytes);
 
   /** Credentials of which the upstream has taken the next values before the others. */
@@ -134,11 +132,6 @@ export function openRelay({
     return switched.has(credential) ? { credential, first: next, second: credential } : { credential, first: credential, second: next };
   }
 
-  const crowded = (host: string, call: UpstreamCall): never => {
-    breaker.release(host, call);
-    throw new CallFailed('crowded', undefined, 1);
-  };
-
   return {
     async connect(call) {
       const startedMs = performance.now();
@@ -147,7 +140,6 @@ export function openRelay({
       const host = hostOf(targetOf(url));
       const waitSeconds = breaker.secondsToWait(host, call);
       if (waitSeconds > 0) throw new CallFailed('resting', undefined, waitSeconds);
-      const leave = inFlight.enter(host, call.agentId) ?? crowded(host, call);
       const endMs = startedMs + Math.min(call.deadlineMs, maxDeadlineMs);
       const leftMs = () => Math.max(0, endMs - performance.now());
 
@@ -163,7 +155,6 @@ export function openRelay({
           const hasAnswered = failure instanceof CallFailed ? answers[failure.reason] : undefined;
           if (hasAnswered === undefined) breaker.release(host, call);
           else breaker.record(host, hasAnswered);
-          leave();
           throw failure;
         }
       }
@@ -215,7 +206,6 @@ export function openRelay({
       const drop = () => {
         held.drop();
         breaker.release(host, call);
-        leave();
       };
 
       return {
@@ -228,7 +218,6 @@ export function openRelay({
           }
           const { answer, isByNext } = await run((signal) => sendAccepted(signal, admit));
           breaker.record(host, true);
-          leave();
           const { 'retry-after': retryAfter, 'content-type': contentType, location } = answer.headers;
           return {
             status: answer.status,

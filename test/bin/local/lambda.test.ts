@@ -61,7 +61,7 @@ describe('openLambdas', () => {
     const lambda = open(
       `const isAlone = !globalThis.busy; globalThis.busy = true;
        await new Promise((resolve) => setTimeout(resolve, 20)); globalThis.busy = false; return { isAlone, threadId };`,
-      { maxOfOne: 2, maxShared: 1 },
+      { maxOfOne: 2 },
     );
     const results = (await Promise.all(Array.from({ length: 8 }, () => lambda.invoke({})))) as { isAlone: boolean; threadId: number }[];
     expect(results.every(({ isAlone }) => isAlone)).toBe(true);
@@ -69,7 +69,7 @@ describe('openLambdas', () => {
   });
 
   test('a time-out ends the environment, and waiting invocations get another', async () => {
-    const lambda = open('if (event.hang) for (;;); return threadId', { timeoutMs: 1_500, maxOfOne: 1, maxShared: 1 });
+    const lambda = open('if (event.hang) for (;;); return threadId', { timeoutMs: 1_500, maxOfOne: 1 });
     await lambda.invoke({});
     const [hung, waiting] = await Promise.allSettled([lambda.invoke({ hang: true }), lambda.invoke({})]);
     expect(hung).toMatchObject({ status: 'rejected', reason: new LambdaTimeout('example ran longer than 1500 ms') });
@@ -138,41 +138,6 @@ describe('openLambdas', () => {
     const invoke = (name: string) => lambda.invoke({}, name).then(() => order.push(name));
     await Promise.all(['busy', 'busy', 'busy', 'other'].map(invoke));
     expect(order).toEqual(['busy', 'other', 'busy', 'busy']);
-  });
-
-  test('invocations that wait for others share their environments, up to a bound', async () => {
-    const lambda = open(
-      `globalThis.freed ??= Promise.withResolvers();
-       globalThis.most = Math.max(globalThis.most ?? 0, globalThis.now = (globalThis.now ?? 0) + 1);
-       if (event.name === 'last') freed.resolve();
-       if (event.name === 'long') await freed.promise;
-       globalThis.now--;
-       return { name: event.name, most };`,
-      { maxOfOne: 1, shareAfterMs: 10, maxShared: 3, isWorking: () => false },
-    );
-    const order: unknown[] = [];
-    const invoke = (name: string) => lambda.invoke({ name }).then((answer) => order.push(answer));
-    await Promise.all(['long', 'long', 'quick', 'last'].map(invoke));
-    const most = 3;
-    expect(order).toEqual([
-      { name: 'quick', most },
-      { name: 'last', most },
-      { name: 'long', most },
-      { name: 'long', most },
-    ]);
-  });
-
-  test('more of them share if they wait than if they work', async () => {
-    let isWorking = true;
-    const lambda = open(
-      `globalThis.most = Math.max(globalThis.most ?? 0, globalThis.now = (globalThis.now ?? 0) + 1);
-       await new Promise((resolve) => setTimeout(resolve, event.ms)); globalThis.now--; return most;`,
-      { maxOfOne: 1, shareAfterMs: 10, maxSharedBusy: 3, maxShared: 20, isWorking: () => isWorking },
-    );
-    const invoke = (count: number, ms: number) => Promise.all(Array.from({ length: count }, () => lambda.invoke({ ms })));
-    expect(Math.max(...((await invoke(15, 50)) as number[]))).toBe(3);
-    isWorking = false;
-    expect(Math.max(...((await invoke(12, 2_000)) as number[]))).toBeGreaterThan(6);
   });
 
   test('invocations beyond the queue limit are refused at once, the others are served', async () => {
