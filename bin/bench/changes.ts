@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openApi } from '../cli/api.ts';
 import { applyChanges } from '../cli/registry/apply.ts';
-import { compareService } from '../cli/registry/compare.ts';
+import { compareService, type ServiceChanges } from '../cli/registry/compare.ts';
 import { concurrently } from '../cli/registry/concurrently.ts';
 import { servicePath } from '../cli/registry/read.ts';
 import { benchmark } from './benchmark.ts';
@@ -59,21 +59,24 @@ export const run = benchmark(usage, { intents: 1_200, rest: 60 }, async ({ inten
     );
   };
 
-  const inBatches = (hosts: readonly string[]) => () =>
-    concurrently(hosts, hosts.length, async (host) => {
-      const wanted = { service: serviceOf(host), intents: intentsOf(host, count / hosts.length) };
-      const { failed } = await applyChanges(context, await compareService(context, wanted, 16, false), false);
+  const plan = async (host: string, share = 1) =>
+    compareService(context, { service: serviceOf(host), intents: intentsOf(host, count / share) }, 16, false);
+  const inBatches = (plans: readonly ServiceChanges[]) => () =>
+    concurrently(plans, plans.length, async (changes) => {
+      const { failed } = await applyChanges(context, changes, false);
       if (failed.length > 0) throw new Error(`${failed.length} intents were refused`);
     });
 
   // each function has been started before it is measured
   await search('warm up');
-  await inBatches(['warm.example'])();
+  await inBatches([await plan('warm.example')])();
+  const whole = await plan('whole.example');
+  const quarters = await Promise.all(['a', 'b', 'c', 'd'].map((name) => plan(`${name}.example`, 4)));
   const single = await measure('one by one, 1 writer', oneByOne('one.example', 1));
   await measure('one by one, 16 writers', oneByOne('sixteen.example', 16));
-  await measure('in batches of 30, 4 services at once', inBatches(['a.example', 'b.example', 'c.example', 'd.example']));
+  await measure('in batches of 30, 4 services at once', inBatches(quarters));
   await search('catch up');
-  const batches = await measure('in batches of 30, one after the other', inBatches(['batches.example']));
+  const batches = await measure('in batches of 30, one after the other', inBatches([whole]));
   const first = await search('what is worth knowing');
   const after = await Array.fromAsync({ length: 20 }, (_, at) => search(`act ${at}`));
   await sleep(rest * 1_000);
