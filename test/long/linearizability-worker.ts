@@ -1,6 +1,7 @@
 /** A process of {@link ./linearizability.ts}: an admin with a clock of its own, who writes and reads records at random and notes what it is told. */
 import { ApiError } from '../../functions/core/api-error.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
+import { listIntents } from '../../functions/core/registry/lists.ts';
 import { listServices } from '../../functions/core/registry/service-list.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import type { TableName } from '../../functions/core/table/keys.ts';
@@ -8,8 +9,7 @@ import { foldName } from '../../schemas/text.ts';
 import { connectTable } from '../support/connect-table.ts';
 import type { Operation } from '../support/linearizable.ts';
 import { seededRandom } from '../support/random.ts';
-import { intentOf, serviceNamed } from '../support/records.ts';
-import type { RegistryOp, Told } from './registry-model.ts';
+import { intentWith, type RegistryOp, serviceOf, type Told } from './registry-model.ts';
 
 export interface Setting {
   endpoint: string;
@@ -32,18 +32,16 @@ export interface Notes {
   history: Operation<RegistryOp>[];
   /** services whose creation was not answered: what they would be, as long as nobody knows their ids */
   unnamed: Operation<Omit<Extract<RegistryOp, { kind: 'createService' }>, 'id'>>[];
-  /** operations that were told to come again in a moment, and did nothing */
-  busy: number;
 }
 
 /** The same for all processes of a machine. */
 const now = (): number => Number(process.hrtime.bigint() / 1_000n);
 
-const toldBy = (error: unknown): Told | 'busy' | undefined => {
+const toldBy = (error: unknown): Told | undefined => {
   if (!(error instanceof ApiError)) throw error;
   if (error.status === 503) return undefined;
   if (error.code === 'CONFLICT' && 'reason' in error.details) return 'changed';
-  if (error.code === 'CONFLICT') return /Another request|at once/.test(error.message) ? 'busy' : 'taken';
+  if (error.code === 'CONFLICT') return 'taken';
   throw error;
 };
 
@@ -56,7 +54,7 @@ function open({ endpoint, tableNames, index, skewMs }: Setting) {
   return async ({ group, count, seed }: Task): Promise<Notes> => {
     const random = seededRandom(seed);
     const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
-    const notes: Notes = { group, history: [], unnamed: [], busy: 0 };
+    const notes: Notes = { group, history: [], unnamed: [] };
     const names = [`g${group} left`, `g${group} right`];
     const uids = [`g${group}.example:a:v1`, `g${group}.example:b:v1`];
     const ids = new Set<string>();
@@ -67,8 +65,7 @@ function open({ endpoint, tableNames, index, skewMs }: Setting) {
     async function note(op: RegistryOp, run: () => Promise<Told>): Promise<void> {
       const invoked = now();
       const told = await run().catch(toldBy);
-      if (told === 'busy') notes.busy++;
-      else if (told === undefined) notes.history.push({ op, invoked, returned: Number.POSITIVE_INFINITY });
+      if (told === undefined) notes.history.push({ op, invoked, returned: Number.POSITIVE_INFINITY });
       else notes.history.push({ op: { ...op, told }, invoked, returned: now() });
       if (told === 'ok' && 'tag' in op && op.tag) seen.set('uid' in op ? op.uid : op.id, op.tag);
     }
@@ -97,8 +94,8 @@ function open({ endpoint, tableNames, index, skewMs }: Setting) {
     const look = () =>
       noteReads(async () => {
         const page = await listServices(table, foldName(`g${group} `), 4, (name) => names.some((one) => foldName(one) === name));
-        for (const { service } of page.services) ids.add(service.service_id);
-        return page.services.map(({ service: { service_id: id, service_name: name, description: tag } }) => ({
+        for (const { service_id } of page.services) ids.add(service_id);
+        return page.services.map(({ service_id: id, service_name: name, description: tag }) => ({
           kind: 'readService',
           id,
           name,
@@ -107,8 +104,9 @@ function open({ endpoint, tableNames, index, skewMs }: Setting) {
       });
     const list = (id: string) =>
       noteReads(async () => {
-        if (!(await services.find(id))) return [];
-        const { intents: listed } = await intents.list(id, 0, 10);
+        const service = await services.find(id);
+        if (!service) return [];
+        const { intents: listed } = await listIntents(table, service, 0, 10);
         return uids.map((uid) => {
           const tag = listed.find(({ intent_uid }) => intent_uid === uid)?.description;
           return { kind: 'listIntent', id, uid, ...(tag !== undefined && { tag }) };
@@ -119,14 +117,13 @@ function open({ endpoint, tableNames, index, skewMs }: Setting) {
       const invoked = now();
       const op = { kind: 'createService', name, tag } as const;
       try {
-        const { service_id: id } = await services.create({ ...serviceNamed(name), description: tag });
+        const { service_id: id } = await services.create(serviceOf(name, tag));
         notes.history.push({ op: { ...op, id, told: 'ok' }, invoked, returned: now() });
         ids.add(id);
         seen.set(id, tag);
       } catch (error) {
         const told = toldBy(error);
-        if (told === 'busy') notes.busy++;
-        else if (told === undefined) notes.unnamed.push({ op, invoked, returned: Number.POSITIVE_INFINITY });
+        if (told === undefined) notes.unnamed.push({ op, invoked, returned: Number.POSITIVE_INFINITY });
         else notes.history.push({ op: { ...op, id: `none ${tag}`, told }, invoked, returned: now() });
       }
     }
@@ -147,17 +144,17 @@ function open({ endpoint, tableNames, index, skewMs }: Setting) {
       const knows = known !== undefined && { known };
       const ifMatch = (record: { description: string }) => known === undefined || record.description === known;
       if (choice < 0.24) {
-        const input = { ...serviceNamed(name), description: tag };
+        const input = serviceOf(name, tag);
         await note({ kind: 'replaceService', id, name, tag, ...knows }, async () => ok(await services.replace(id, input, ifMatch)));
       } else if (choice < 0.32) {
         await note({ kind: 'removeService', id, ...knows }, async () => ok(await services.remove(id, ifMatch)));
       } else if (choice < 0.4) {
         await (random() < 0.5 ? readService(id) : look());
       } else if (choice < 0.6) {
-        const input = intentOf(uid, { description: tag });
+        const input = intentWith(uid, tag);
         await note({ kind: 'createIntent', id, uid, tag }, async () => ok(await intents.create(id, input)));
       } else if (choice < 0.73) {
-        const input = intentOf(uid, { description: tag });
+        const input = intentWith(uid, tag);
         const run = async () => ok(await intents.replace(uid, input, ({ intent }) => ifMatch(intent)));
         await note({ kind: 'replaceIntent', uid, tag, ...knows }, run);
       } else if (choice < 0.81) {

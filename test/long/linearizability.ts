@@ -1,23 +1,25 @@
 /**
  * The registry as its users see it: processes whose clocks differ create, replace, delete and read services, names, intents and lists, with and
  * without If-Match, over a table of whose answers a part is lost, late, doubled or comes after the request was sent again. What every caller was
- * told has to be explained by one registry that does one thing after the other ({@link ./registry-model.ts}), each between call and answer.
+ * told has to be explained by one registry that does one thing after the other ({@link ./registry-model.ts}), each between call and answer; and the
+ * log has to hold each change that somebody was told of once, in a whole chain, with digests of what stood before and after.
  * `node bin/run.js test/long/linearizability.ts [--histories 20000] [--seed 1] [--steps 7] [--late 0.03]`
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
-import { digestOf, type HistoryItem } from '../../functions/core/registry/history.ts';
+import { openChainCheck } from '../../bin/cli/registry/log-chain.ts';
+import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
+import { listIntents } from '../../functions/core/registry/lists.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
-import { historyOf, type Key } from '../../functions/core/table/keys.ts';
+import type { LogEntry } from '../../schemas/changes.ts';
 import { connectTable } from '../support/connect-table.ts';
 import { startFaultyProxy } from '../support/faulty-proxy.ts';
 import { isLinearizable, type Operation } from '../support/linearizable.ts';
-import { serviceNamed } from '../support/records.ts';
 import { startTable } from '../support/table.ts';
 import type { Notes, Setting, Task } from './linearizability-worker.ts';
-import { type RegistryOp, registryModel } from './registry-model.ts';
+import { digestIn, findUnlogged, type RegistryOp, registryModel } from './registry-model.ts';
 
 const number = (fallback: number) => ({ type: 'string', default: String(fallback) }) as const;
 const { values } = parseArgs({
@@ -32,7 +34,7 @@ const skewsMs = [0, 4_000, -4_000, 1_500];
 const perTable = 500;
 
 const now = (): number => Number(process.hrtime.bigint() / 1_000n);
-const totals = { operations: 0, unknown: 0, busy: 0, lies: 0, lost: 0, late: 0, requests: 0 };
+const totals = { operations: 0, unknown: 0, entries: 0, lies: 0, lost: 0, late: 0, requests: 0 };
 const violations: string[] = [];
 
 /** Without the reads and refusals that the contradiction does not need; they change nothing. */
@@ -55,14 +57,6 @@ const show = (history: Operation<RegistryOp>[]): string => {
     .join('\n');
 };
 
-/** An intent of which its creator is told that there is no such service may have been there until the service went. */
-function withShortLife(operation: Operation<RegistryOp>): Operation<RegistryOp>[] {
-  const { op, invoked } = operation;
-  if (op.kind !== 'createIntent' || op.told !== 'absent') return [operation];
-  const { told: _, ...untold } = op;
-  return [operation, { op: untold, invoked, returned: Number.POSITIVE_INFINITY }];
-}
-
 async function tryTable(from: number, to: number): Promise<void> {
   const store = await startTable();
   const faults = { dropAfter: 0.12, dropBefore: 0.02, delay: 0.03, duplicate: 0.03, late: Number(values.late) };
@@ -74,7 +68,9 @@ async function tryTable(from: number, to: number): Promise<void> {
     return child;
   });
   const table = connectTable(store.endpoint, store.tableNames);
-  const [services, intents] = [openServices(table), openIntents(table)];
+  const [services, intents, changeLog] = [openServices(table), openIntents(table), openChangeLog(table)];
+  const entries: LogEntry[] = [];
+  const all: Operation<RegistryOp>[] = [];
 
   const ask = (child: ChildProcess, task: Task): Promise<Notes> =>
     new Promise((resolve, reject) => {
@@ -103,7 +99,7 @@ async function tryTable(from: number, to: number): Promise<void> {
       const found = await services.find(id);
       note(invoked, { kind: 'readService', id, ...(found && { name: found.service_name, tag: found.description }) });
       if (!found) continue;
-      const { intents: listed, total } = await intents.list(id, 0, 10);
+      const { intents: listed, total } = await listIntents(table, found, 0, 10);
       for (const uid of uids) {
         const tag = listed.find(({ intent_uid }) => intent_uid === uid)?.description;
         note(invoked, { kind: 'listIntent', id, uid, ...(tag !== undefined && { tag }) });
@@ -113,40 +109,27 @@ async function tryTable(from: number, to: number): Promise<void> {
     return reads;
   }
 
-  /** Every creation of a service, from the history of changes: it has the ids also if their creators were not told. */
-  async function readCreated(): Promise<HistoryItem[]> {
-    const created: HistoryItem[] = [];
-    for (const month of new Set([historyOf(Date.now() - 60_000), historyOf(Date.now() + 60_000)])) {
-      let start: Key | undefined;
-      do {
-        const { items, lastKey }: { items: HistoryItem[]; lastKey: Key | undefined } = await table.query(month, {
-          ExclusiveStartKey: start,
-        });
-        created.push(...items.filter(({ kind, action }) => kind === 'service' && action === 'create'));
-        start = lastKey;
-      } while (start);
-    }
-    return created;
+  /** Follows the log by number. */
+  async function readLog(): Promise<void> {
+    for await (const page of changeLog.after(entries.length)) for (const entry of page) entries[entry.seq - 1] = entry;
   }
 
   async function tryGroup(group: number): Promise<void> {
     const notes = await Promise.all(
       children.map((child, index) => ask(child, { group, count: steps, seed: seed * 1_000_003 + group * 10 + index })),
     );
-    const history = notes.flatMap((one) => one.history).flatMap(withShortLife);
+    const history = notes.flatMap((one) => one.history);
     const unnamed = notes.flatMap((one) => one.unnamed);
-    if (unnamed.length > 0) {
-      const created = await readCreated();
-      for (const { op, ...times } of unnamed) {
-        const input = { ...serviceNamed(op.name), description: op.tag };
-        const entry = created.find(({ id, digest_after }) => digest_after === digestOf({ ...input, service_id: id }));
-        if (entry) history.push({ op: { ...op, id: entry.id }, ...times });
-      }
+    // the log has the ids of services also if their creators were not told
+    if (unnamed.length > 0) await readLog();
+    for (const { op, ...times } of unnamed) {
+      const created = entries.flatMap(({ changes }) => changes).find(({ id, digest_after }) => digest_after === digestIn({ ...op, id }));
+      if (created) history.push({ op: { ...op, id: created.id }, ...times });
     }
     history.push(...(await readAll(history)));
     totals.operations += history.length;
     totals.unknown += history.filter(({ returned }) => returned === Number.POSITIVE_INFINITY).length;
-    totals.busy += notes.reduce((sum, { busy }) => sum + busy, 0);
+    all.push(...history);
     if (!isLinearizable(history, registryModel)) violations.push(show(shorten(history)));
     // the checker has to see a lie: a record that is read once more, as something that it no longer is
     const written = history.flatMap(({ op }) => (op.kind === 'createIntent' && op.told === 'ok' ? [op] : []));
@@ -169,6 +152,12 @@ async function tryTable(from: number, to: number): Promise<void> {
     while (next < to) await tryGroup(next++);
   };
   await Promise.all(Array.from({ length: Number(values.lanes) }, lane));
+  await readLog();
+  const check = openChainCheck(await changeLog.head());
+  check.add(entries.toReversed());
+  violations.push(...check.finish().misfits.map(({ seq, problem }) => `entry ${seq} of the log ${problem}`));
+  violations.push(...findUnlogged(entries, all));
+  totals.entries += entries.length;
   totals.lost += proxy.counts.dropAfter + proxy.counts.dropBefore;
   totals.late += proxy.counts.late;
   totals.requests += proxy.counts.requests;
@@ -188,13 +177,13 @@ for (let from = 0; from < histories; from += perTable) {
   console.log(`${Math.min(histories, from + perTable)} of ${histories} histories, ${violations.length} violations`);
 }
 console.log(
-  `${histories} histories of ${skewsMs.length} processes in ${Math.round((Date.now() - startedMs) / 1_000)} s: ${totals.operations} operations, ${totals.unknown} of them never answered, ${totals.busy} told to come again`,
+  `${histories} histories of ${skewsMs.length} processes in ${Math.round((Date.now() - startedMs) / 1_000)} s: ${totals.operations} operations, ${totals.unknown} of them never answered; ${totals.entries} entries of the log`,
 );
 console.log(
   `${totals.requests} requests to the table: ${totals.lost} lost, or their answers; ${totals.late} came after they had been sent again`,
 );
 console.log(`${totals.lies} planted lies, all of which have to be found`);
-for (const violation of violations.slice(0, 3)) console.log(`\nThis history has no explanation:\n${violation}`);
-console.log(`${violations.length} histories without an explanation`);
+for (const violation of violations.slice(0, 3)) console.log(`\nThis has no explanation:\n${violation}`);
+console.log(`${violations.length} violations`);
 if (totals.lies === 0) console.log('No lie was planted: try more histories.');
 process.exitCode = violations.length > 0 || totals.lies === 0 ? 1 : 0;

@@ -1,5 +1,12 @@
 /** What a registry of services and intents would do if it did one thing after the other: a model for {@link ./linearizability.ts}. */
-import type { Model } from '../support/linearizable.ts';
+import { digestOf } from '../../functions/core/registry/change-log.ts';
+import type { LogEntry, LoggedChange } from '../../schemas/changes.ts';
+import { toService } from '../../schemas/service.ts';
+import type { Model, Operation } from '../support/linearizable.ts';
+import { intentOf, serviceNamed } from '../support/records.ts';
+
+export const serviceOf = (name: string, description: string) => ({ ...serviceNamed(name), description });
+export const intentWith = (uid: string, description: string) => intentOf(uid, { description });
 
 /** What a caller was told: `changed` if the record is not the one that `known` says, `taken` if the name or uid is. */
 export type Told = 'ok' | 'absent' | 'changed' | 'taken';
@@ -95,3 +102,45 @@ export const registryModel: Model<Registry, RegistryOp> = {
   },
   keyOf: ({ services, intents }) => inOrder(services) + inOrder(intents),
 };
+
+/** What the log has to say about what an operation wrote; undefined if it writes no definition. */
+export function digestIn(op: { kind: string; id?: string; name?: string; uid?: string; tag?: string }): string | undefined {
+  const { kind, id: service_id = '', name = '', uid, tag = '' } = op;
+  if (!/^(create|replace)/.test(kind)) return undefined;
+  return digestOf(uid === undefined ? toService({ ...serviceOf(name, tag), service_id }) : intentWith(uid, tag));
+}
+
+/**
+ * Where the log and what callers were told differ: each change that somebody was told of is in it once, each that nobody was told of at most
+ * once, and none that was refused; and each entry says what the record said before it, and since.
+ */
+export function findUnlogged(entries: readonly LogEntry[], history: readonly Operation<RegistryOp>[]): string[] {
+  const problems: string[] = [];
+  const states = new Map<string, string | undefined>();
+  const timesOf = new Map<string, number>();
+  const nameOf = ({ id, action, digest_after = '' }: Pick<LoggedChange, 'id' | 'action' | 'digest_after'>) =>
+    `${action} ${id} ${digest_after}`;
+  for (const { seq, changes } of entries) {
+    for (const change of changes) {
+      const { id, action, digest_before, digest_after } = change;
+      // a service takes its intents with it, and they may be created anew
+      if (action !== 'create' && digest_before !== states.get(id)) problems.push(`entry ${seq} does not say what ${id} was before`);
+      states.set(id, digest_after);
+      timesOf.set(nameOf(change), (timesOf.get(nameOf(change)) ?? 0) + 1);
+    }
+  }
+  const writes = history.flatMap(({ op }) => {
+    const [, verb] = /^(create|replace|remove)/.exec(op.kind) ?? [];
+    const action = verb && ({ create: 'create', replace: 'update', remove: 'delete' } as const)[verb];
+    const id = 'uid' in op ? op.uid : op.id;
+    return action ? [{ name: nameOf({ id, action, digest_after: digestIn(op) }), told: op.told }] : [];
+  });
+  for (const [name, all] of Map.groupBy(writes, (write) => write.name)) {
+    const [told, untold] = ['ok', undefined].map((what) => all.filter((write) => write.told === what).length) as [number, number];
+    const times = timesOf.get(name) ?? 0;
+    if (times < told || times > told + untold) problems.push(`"${name}" is ${times} times in the log, and was told ${told} times`);
+    timesOf.delete(name);
+  }
+  for (const name of timesOf.keys()) problems.push(`"${name}" is in the log, and nobody asked for it`);
+  return problems;
+}
