@@ -1,14 +1,24 @@
 import assert from 'node:assert/strict';
-import { isBlocked, type Presented } from '../../functions/core/activity/agent.ts';
+import {
+  type AgentItem,
+  type AgentKeyItem,
+  isBlocked,
+  keyOf,
+  type Presented,
+  stateOf,
+  type WaitingItem,
+} from '../../functions/core/activity/agent.ts';
 import { openAgents } from '../../functions/core/activity/agents.ts';
 import type { BindRequest } from '../../functions/core/activity/bind.ts';
+import { isWaiting, maxWaiting } from '../../functions/core/activity/waiting-agents.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { type FeedProgress, openFeedState } from '../../functions/core/search/opensearch/feed-state.ts';
-import { keys } from '../../functions/core/table/keys.ts';
-import type { Table } from '../../functions/core/table/table.ts';
+import { type Key, keys } from '../../functions/core/table/keys.ts';
+import type { Item, Table } from '../../functions/core/table/table.ts';
 import type { Caller, End, Scenario } from './explore.ts';
 import type { MemoryTable } from './memory-table.ts';
-import { answerOf, codeOf, times, valuesOf } from './outcomes.ts';
+import { answerOf, codeOf, codesOf, times, valuesOf } from './outcomes.ts';
+import { requireWholeLog } from './registry-scenarios.ts';
 
 const presented = (thumbprint = 'key', agentId = 'agent'): Presented => ({ agentId, thumbprint, nowMs: Date.now() });
 
@@ -25,16 +35,46 @@ async function issue(table: Table, { thumbprint, hasProof = false, mustBeKnown =
 const firstOf = ({ log }: End, caller: number, label: string) =>
   log.findIndex((one) => one.caller === caller && one.label.startsWith(label));
 
-const records = (table: MemoryTable, prefix: string) => table.items().filter(({ pk }) => pk.startsWith(prefix));
+const records = <T extends Item = Item>(table: MemoryTable, prefix: string) =>
+  table.items().filter(({ pk }) => pk.startsWith(prefix)) as (T & Key)[];
 
-/** What is blocked never expires. */
-function requireSound({ table, outcomes, isUndisturbed }: End): void {
-  for (const outcome of outcomes) if (outcome !== 'crashed' && 'error' in outcome) codeOf(outcome.error);
+/** Everything that is promised of agents, whatever has happened: every scenario ends with this. */
+async function requireSound({ table, outcomes, isUndisturbed }: End): Promise<void> {
+  const possible = ['CONFLICT', ...(isUndisturbed ? [] : ['SERVICE_UNAVAILABLE'])];
+  for (const code of codesOf(outcomes)) assert.ok(possible.includes(code), code);
+  await requireWholeLog(table);
   for (const item of [...records(table, 'AGENT#'), ...records(table, 'KEY#')]) {
     if (item.block !== undefined || item.blocked_by !== undefined)
       assert.equal(item.expires_at, undefined, 'a block of an agent or its key expires');
     if (isUndisturbed) assert.ok(Object.keys(item).length > 2, `nothing is left in ${item.pk} but its key`);
   }
+  const known = records<AgentItem>(table, 'AGENT#').filter(({ sk }) => sk === 'AGENT');
+  for (const state of ['active', 'blocked'] as const) {
+    const listed = records<AgentItem>(table, keys.agentListed(state, '').pk).map(({ agent_id }) => agent_id);
+    const standing = known.filter((agent) => stateOf(agent) === state).map(({ agent_id }) => agent_id);
+    assert.deepEqual(listed, standing, `the list of ${state} agents does not show who is`);
+  }
+  const queue = await table.get(keys.waitingAgents());
+  const waiting = (prefix: string) =>
+    records<WaitingItem>(table, prefix)
+      .filter((item) => item.number !== undefined && isWaiting(item, queue, Date.now()))
+      .map(({ pk, sk, ...wait }) => wait as WaitingItem)
+      .sort((left, right) => left.number - right.number);
+  const waits = waiting('AGENT#');
+  assert.deepEqual(waiting(keys.waitingPlace(0).pk), waits, 'somebody waits without a place, or has one without waiting');
+  for (const agent of [...known, ...waits]) {
+    const thumbprint = keyOf(agent);
+    if (thumbprint === undefined) continue;
+    assert.ok(await table.get(keys.idOfKey(thumbprint, agent.agent_id)), 'an id is not known under its key');
+    const { blocked_by = new Set() } = (await table.get<AgentKeyItem>(keys.agentKey(thumbprint))) ?? {};
+    if (agent.block) assert.ok(blocked_by.has(String(agent.block)), 'a block does not hold for the key');
+  }
+  for (const { pk, blocked_by = [] } of records<AgentKeyItem>(table, 'KEY#')) {
+    const ofKey = known.filter((agent) => keys.agentKey(keyOf(agent) ?? '').pk === pk).map(({ block }) => block);
+    for (const block of blocked_by) assert.ok(ofKey.includes(block), 'a key is blocked, and nobody can lift it');
+  }
+  for (const { agent_id, thumbprint } of waits)
+    assert.notEqual(keyOf(known.find((agent) => agent.agent_id === agent_id)), thumbprint, 'a key waits for an id that it has');
 }
 
 type Act = (table: Table) => Promise<unknown>;
@@ -58,7 +98,7 @@ const among = (
             act(own),
       ),
       check: async (end) => {
-        requireSound(end);
+        await requireSound(end);
         await check(end);
       },
     };
@@ -94,6 +134,13 @@ const blockBesideProof = among(
     before: issue,
     callers: [block, (table) => issue(table, { hasProof: true })],
   },
+);
+
+const blockBesideFirst = among(
+  'block beside the first issue',
+  'I1: a block holds for the key that has the id',
+  { faults: 1 },
+  { callers: [block, issue] },
 );
 
 const proofs = among(
@@ -247,6 +294,26 @@ const askedBesideIssue = among(
   },
 );
 
+/** Two who ask when two have the places that come next, one of whom is approved. */
+const displaced = among(
+  'requests for approval when the queue is full',
+  'as many wait as may, each at one place, and whoever makes room for another waits no more',
+  { faults: 1 },
+  {
+    before: async (table) => {
+      for (const one of ['first', 'second']) await openAgents(table).ask(presented(one, one));
+      await table.update(keys.waitingAgents(), { set: { asked: maxWaiting } });
+    },
+    callers: [ask('key'), ask('key-2'), (table) => openAgents(table).approve(operator, { agentId: 'first' })],
+    check: async ({ table, isUndisturbed }) => {
+      if (!isUndisturbed) return;
+      const { displaced: made } = await openAgents(table).list('pending', undefined, 9, Date.now());
+      const isFirstApproved = (await openAgents(table).find('first')) !== undefined;
+      assert.ok(made === 2 || (isFirstApproved && made === 1), 'it is not counted who had to make room');
+    },
+  },
+);
+
 const revokedWaiting = among(
   'revocation of an agent that waits',
   'I1: nobody is approved by a revocation',
@@ -396,6 +463,7 @@ const lateFeed: Scenario = {
 
 export const agentScenarios: Scenario[] = [
   blockBesideProof,
+  blockBesideFirst,
   proofs,
   twoNames,
   blockedAgain,
@@ -406,6 +474,7 @@ export const agentScenarios: Scenario[] = [
   approvedAnother,
   approvedBesideRemoval,
   askedBesideIssue,
+  displaced,
   revokedWaiting,
   removedBesideIssue,
   removedBesideBlock,

@@ -72,6 +72,9 @@ export interface Exploration {
 
 export const clockStepMs = 5_000;
 
+/** How long a caller waits before it tries again what another one came before. */
+const pauseMs = 500;
+
 /** When a world begins. */
 export const usualStartMs = Date.UTC(2030, 0, 1, 12);
 
@@ -213,7 +216,11 @@ class Play {
           const touches = writes.map((write) => ({ key: nameOf(keyOf(write)), writes: !('check' in write) }));
           return this.#step(caller, `transact ${touches.length}`, touches, () => base.transact(writes, sameToken), unreachable);
         },
-        pause: async () => {},
+        // so that whoever tries in vain again and again ends
+        pause: async () => {
+          const clock = this.#clocks[caller];
+          if (clock) clock.offsetMs += pauseMs;
+        },
       },
       act: (name, effect, { failure, isUnseen } = {}) =>
         this.#step(caller, name, isUnseen ? [] : [{ key: name, writes: true }], async () => effect(), failure),

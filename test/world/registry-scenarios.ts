@@ -20,8 +20,8 @@ type Kind = keyof typeof partitions;
 const itemsOf = <T extends Item>(table: MemoryTable, kind: Kind): (T & { pk: string; sk: string })[] =>
   table.items().filter(({ pk }) => pk.startsWith(partitions[kind].prefix)) as never;
 
-/** Everything that the registry promises of itself, whatever has happened: every scenario ends with this. */
-async function requireConsistent(table: MemoryTable): Promise<void> {
+/** The log has every entry up to the head, in a whole chain of digests. */
+export async function requireWholeLog(table: MemoryTable): Promise<LogEntry[]> {
   const entries = itemsOf<Item>(table, 'log').map(({ pk, sk, expires_at, ...entry }) => entry as LogEntry);
   const head = await openChangeLog(table).head();
   assert.deepEqual(
@@ -33,7 +33,12 @@ async function requireConsistent(table: MemoryTable): Promise<void> {
     assert.equal(previous, at === 0 ? null : digestOf(entries[at - 1]), 'the chain of digests is broken');
   }
   assert.equal(head.digest, entries.length > 0 ? digestOf(entries.at(-1)) : null, 'the head does not hold the digest of the newest entry');
+  return entries;
+}
 
+/** Everything that the registry promises of itself, whatever has happened: every scenario ends with this. */
+async function requireConsistent(table: MemoryTable): Promise<void> {
+  const entries = await requireWholeLog(table);
   const services = itemsOf<ServiceItem>(table, 'service');
   const names = itemsOf<Item & { service_id: string }>(table, 'serviceName');
   assert.deepEqual(
@@ -70,9 +75,10 @@ async function requireConsistent(table: MemoryTable): Promise<void> {
   }
 }
 
-/** What a caller was told, and whether a request may end so: refused because of others, or because the table cannot be reached. */
-function requireRefusals({ outcomes }: End): void {
-  for (const code of codesOf(outcomes)) assert.ok(['CONFLICT', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'].includes(code), code);
+/** Whether requests may end so: refused because of others, or because the table cannot be reached. */
+function requireRefusals({ outcomes, isUndisturbed }: End): void {
+  const possible = ['CONFLICT', 'NOT_FOUND', ...(isUndisturbed ? [] : ['SERVICE_UNAVAILABLE'])];
+  for (const code of codesOf(outcomes)) assert.ok(possible.includes(code), code);
 }
 
 /** A caller tells the revision that it was acknowledged, if it wrote one. */
@@ -203,17 +209,15 @@ const bulk = writers('two changes of several intents that meet in one', 'I2: sev
   },
 });
 
-const limited = writers('two creators in a namespace that has room for one', 'N7: a namespace holds no more than it may', {
-  callers: times(2, (at) => async (table, { left }) => {
-    const one = intentOf(`a.example:n${at}:v1`);
-    return (await openIntents(table, undefined, 1).create(left, one))?.rev;
-  }),
-  check: ({ outcomes, isUndisturbed }) => {
-    const made = valuesOf(outcomes).length;
-    assert.ok(made <= 1, 'a namespace holds more than it may');
-    if (isUndisturbed) assert.equal(made, 1, 'a namespace with room refused');
-  },
-});
+const limited = (kind: string, act: (at: number) => Act): Scenario =>
+  writers(`two creators of ${kind} in a namespace that has room for one`, 'N7: a namespace holds no more than it may', {
+    callers: times(2, act),
+    check: ({ outcomes, isUndisturbed }) => {
+      const made = valuesOf(outcomes).length;
+      assert.ok(made <= 1, 'a namespace holds more than it may');
+      if (isUndisturbed) assert.equal(made, 1, 'a namespace with room refused');
+    },
+  });
 
 /** A reader remembers in which service an intent was. */
 const moved: Scenario = {
@@ -241,10 +245,50 @@ const moved: Scenario = {
   },
 };
 
+/** A creator beside something else that a program does to the head. */
+const besideHead = (
+  name: string,
+  promise: string,
+  { before = async () => {}, beside = [], check }: { before?: Act; beside?: Act[]; check: (end: End, made: LogEntry[]) => void },
+): Scenario => ({
+  name,
+  promise,
+  budget: {},
+  prepare: async (table) => {
+    const { service_id: left } = await openServices(table).create(serviceNamed('Left'));
+    const { service_id: right } = await openServices(table).create(serviceNamed('Right'));
+    const ids = { left, right };
+    await before(table, ids);
+    const made = logged(table);
+    return {
+      callers: [create, ...beside].map(
+        (act) =>
+          async ({ table: own }: Caller) =>
+            act(own, ids),
+      ),
+      check: (end) => check(end, made),
+    };
+  },
+});
+
+const logged = (table: MemoryTable): LogEntry[] => itemsOf<Item>(table, 'log') as never;
+
+const setHead =
+  (seq: number): Act =>
+  async (table) => {
+    await table.update(keys.head(), { set: { seq } });
+    return undefined;
+  };
+
 export const registryScenarios: Scenario[] = [
   overwritten,
   bulk,
-  limited,
+  limited('intents', (at) => async (table, { left }) => {
+    return (await openIntents(table, undefined, 1).create(left, intentOf(`a.example:n${at}:v1`)))?.rev;
+  }),
+  limited('services', (at) => async (table) => {
+    return (await openServices(table, undefined, 3).create({ ...serviceNamed(`Service ${at}`), namespace: 'a.example' })).rev;
+  }),
   moved,
   writers('create, rename and delete around one name', 'I2, I3: no two services have one name, and no acknowledged write is lost', {
     callers: [register('left '), rename('Other'), removeService],
@@ -277,6 +321,9 @@ export const registryScenarios: Scenario[] = [
   }),
   writers('a change of a service beside an intent of it', 'I2: neither undoes what the other counts', {
     callers: [rename('Other'), create],
+  }),
+  writers('a service is replaced while it is deleted', 'I2: nothing of a deleted service comes back', {
+    callers: [rename('Left'), removeService],
   }),
   writers('two creators of one uid', 'I2: one of those who create an intent succeeds, and it stands', {
     callers: [create, createRight],
@@ -322,6 +369,21 @@ export const registryScenarios: Scenario[] = [
     callers: [remove, remove],
     check: ({ outcomes, isUndisturbed }) => {
       if (isUndisturbed) assert.equal(valuesOf(outcomes).filter(Boolean).length, 1, 'one intent was deleted twice');
+    },
+  }),
+  besideHead('a head that another program sets', 'I2: the head never goes back', {
+    beside: [setHead(10)],
+    check: (end) => {
+      requireRefusals(end);
+      const head = end.table.items().find(({ pk }) => pk === keys.head().pk);
+      assert.ok(Number(head?.seq) >= 10, 'the head went back');
+    },
+  }),
+  besideHead('a head that stands behind its log', 'I2: no entry of the log is ever written over', {
+    before: setHead(1),
+    check: ({ table, outcomes }, made) => {
+      assert.deepEqual(logged(table), made, 'an entry of the log was written over');
+      assert.deepEqual(codesOf(outcomes), ['SERVICE_UNAVAILABLE']);
     },
   }),
   writers('two writers and a straggler', 'I2: what was acknowledged stands, whatever arrives later', {

@@ -6,7 +6,7 @@ import { operator } from '../../functions/core/admin/admin.ts';
 import { ApiError } from '../../functions/core/api-error.ts';
 import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
 import { type Attempt, once } from '../../functions/core/execution/once.ts';
-import { ok } from '../../functions/core/http/response.ts';
+import { type ApiResponse, ok } from '../../functions/core/http/response.ts';
 import { openCounterItems } from '../../functions/core/limit/counter-item.ts';
 import { countCalls, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { callableUntilMs, emptyWindow, longestCountMs, slotOf } from '../../functions/core/limit/window.ts';
@@ -165,12 +165,40 @@ const ended: Scenario = {
     await openIdempotentCalls(before).begin(call);
     return {
       callers: [
-        async ({ table }: Caller) => openIdempotentCalls(table).finish(call, ok({ call: 1 })),
         async ({ table }: Caller) => openIdempotentCalls(table).abandon(call),
+        ...times(
+          2,
+          (at) =>
+            async ({ table }: Caller) =>
+              openIdempotentCalls(table).finish(call, ok({ end: at + 1 })),
+        ),
       ],
       check: async ({ table, log }) => {
-        const { state } = await openIdempotentCalls(table).find(call);
-        if (log[0]) assert.equal(state, log[0].caller === 0 ? 'replay' : 'free', 'an execution ended twice');
+        const held = await openIdempotentCalls(table).find(call);
+        const ends = held.state === 'replay' && (held.outcome as ApiResponse).body;
+        if (log[0]) assert.deepEqual(ends, log[0].caller > 0 && { end: log[0].caller }, 'an execution ended twice');
+      },
+    };
+  },
+};
+
+/** A key is taken again after a day, while the execution that had it has not ended yet. */
+const outlived: Scenario = {
+  name: 'an execution that ends after its key was taken again',
+  promise: 'I5: an execution ends nothing but itself',
+  budget: { faults: 1 },
+  prepare: async (before) => {
+    const call = (executionId: string, nowMs: number) => ({ thumbprint: 'key', key: 'once', executionId, fingerprint: 'same', nowMs });
+    const [first, second] = [call('first', Date.now()), call('second', Date.now() + 25 * 3_600_000)];
+    await openIdempotentCalls(before).begin(first);
+    return {
+      callers: [
+        async ({ table }: Caller) => openIdempotentCalls(table).finish(first, ok({ call: 1 })),
+        async ({ table }: Caller) => (await openIdempotentCalls(table).begin(second)).state,
+      ],
+      check: async ({ table, outcomes }) => {
+        if (answerOf(outcomes[1]) !== 'started') return;
+        assert.equal((await openIdempotentCalls(table).find(second)).state, 'running', 'an execution has ended another one');
       },
     };
   },
@@ -374,6 +402,7 @@ export const scenarios: Scenario[] = [
   replayed,
   stopped,
   ended,
+  outlived,
   late,
   refunded,
   dawdling,

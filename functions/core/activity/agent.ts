@@ -130,9 +130,9 @@ export const readStanding = ([key, sharer, agent]: (Item | undefined)[]): Standi
   sharer: sharer as AgentItem | undefined,
 });
 
-/** Holds if nothing has changed since on which what is done with an agent depends. */
+/** Holds if nothing has changed since on which what is done with an agent depends; each time that a key gets an id there is a new generation. */
 export const asSeen = (agent: AgentItem | undefined): Condition[] =>
-  ['thumbprint', 'generation', 'block', 'blocked_key', 'proof'].map((name) =>
+  ['generation', 'block', 'blocked_key', 'proof'].map((name) =>
     agent?.[name] === undefined ? ['absent', name] : ['=', name, agent[name]],
   );
 

@@ -49,7 +49,7 @@ const putService = (record: ServiceRecord, seen: ServiceRecord | undefined): Wri
 /** Takes a name for a service. A service has the name exactly if its record says so: both are written at once. */
 const putName = (name: string, serviceId: string): Write => ({
   put: { ...keys.serviceName(name), service_id: serviceId },
-  when: [['any', ['absent', 'pk'], ['=', 'service_id', serviceId]]],
+  when: [['absent', 'pk']],
 });
 
 const deleteName = (name: string, serviceId: string): Write => ({
@@ -142,6 +142,7 @@ export function openServices(
         changeStanding(serviceId, ifMatch, async (seen, read) => {
           const namespace = await chooseNamespace(seen, input);
           const isMoved = namespace !== seen.namespace;
+          const isRenamed = keys.serviceName(input.service_name).sk !== keys.serviceName(seen.service_name).sk;
           const [name, counted] = await read<Item>([keys.serviceName(input.service_name), ...namespaceKeys(namespace)]);
           if (name && name.service_id !== serviceId) throw nameTaken(String(name.service_id));
           const { credential, intents, drafts } = seen;
@@ -173,7 +174,7 @@ export function openServices(
             namespace,
             writes: (rev) => [
               putService(toRecord(rev), seen),
-              ...(name ? [] : [putName(input.service_name, serviceId), deleteName(seen.service_name, serviceId)]),
+              ...(isRenamed ? [putName(input.service_name, serviceId), deleteName(seen.service_name, serviceId)] : []),
               ...inNamespace,
             ],
           };
