@@ -342,25 +342,26 @@ given('the console', () => {
 
   test('goes on with an import where it has stopped, when somebody has signed in again', async () => {
     await go('#/import');
-    await page.getByLabel('Drop the document here').setInputFiles(document(operations(30)));
-    await page.getByText('30 intents are created').waitFor();
+    await page.getByLabel('Drop the document here').setInputFiles(document(operations(70)));
+    await page.getByText('70 intents are created').waitFor();
     // it is there again after a look at something else
     await go('#/services');
     await page.getByRole('link', { name: 'World facts' }).waitFor();
     await go('#/import');
-    await endSession(10);
-    await page.getByRole('button', { name: 'Import 30 intents' }).click();
+    await endSession(1);
+    await page.getByRole('button', { name: 'Import 70 intents' }).click();
     await page.getByText('It goes on from here as soon as you have signed in again.').waitFor();
     await expectAccessible(page);
-    const done = Number(/(\d+) of 30/.exec((await page.getByText(/Importing, \d+ of 30/).textContent()) ?? '')?.[1]);
-    expect(done).toBeLessThan(30);
+    const done = Number(/(\d+) of 70/.exec((await page.getByText(/Importing, \d+ of 70/).textContent()) ?? '')?.[1]);
+    expect(done).toBe(30);
     await signInAgain();
-    await page.getByRole('heading', { name: '30 created, 0 changed, 0 failed' }).waitFor();
-    expect((await api?.call('GET', '/api/intents/search?query=pets&service_name=pets'))?.status).toBe(200);
+    await page.getByRole('heading', { name: '70 created, 0 changed, 0 failed' }).waitFor();
+    const log = await api?.asAdmin('GET', '/api/changes?kind=intent&page_size=3');
+    expect(log && bodyOf(log).entries.map(({ changes }: { changes: object[] }) => changes.length)).toEqual([10, 30, 30]);
   }, 60_000);
 
   test('keeps a document over a connection that is lost', async () => {
-    await page.getByLabel('Drop the document here').setInputFiles(document(operations(35)));
+    await page.getByLabel('Drop the document here').setInputFiles(document(operations(75)));
     await page.getByText('5 intents are created').waitFor();
     await page.route('**/api/**', (route) => (route.request().method() === 'GET' ? route.fallback() : route.abort()));
     await page.clock.install();
@@ -373,6 +374,26 @@ given('the console', () => {
     await page.getByRole('button', { name: 'Import 5 intents' }).click();
     await page.getByRole('heading', { name: '5 created, 0 changed, 0 failed' }).waitFor();
     browser.complaints.length = 0;
+  }, 60_000);
+
+  test('leaves alone what somebody has changed since it was compared', async () => {
+    const changed = operations(75);
+    const [first] = Object.values(changed);
+    Object.assign(first?.get ?? {}, { summary: 'What the document says now' });
+    await page.getByLabel('Drop the document here').setInputFiles(document(changed));
+    await page.getByText('1 intent is changed').waitFor();
+    await page.getByText('Created or changed (1)').click();
+    const uid = (await page.getByRole('rowheader', { name: /^update / }).textContent())?.replace('update ', '') ?? '';
+    const read = await api?.call('GET', `/api/intents/${encodeURIComponent(uid)}?view=full`);
+    const body = { ...(read && bodyOf(read)), description: 'By somebody else' };
+    expect((await api?.asAdmin('PUT', `/api/intents/${encodeURIComponent(uid)}`, body))?.status).toBe(200);
+    await page.getByRole('button', { name: 'Import 1 intent', exact: true }).click();
+    await page.getByRole('heading', { name: '0 created, 0 changed, 1 failed' }).waitFor();
+    await page.getByText('Failed (1)').click();
+    const problem = 'Somebody else has changed this intent since it was compared. Read the document again to see the difference.';
+    await page.getByRole('cell', { name: problem, exact: true }).waitFor();
+    const now = await api?.call('GET', `/api/intents/${encodeURIComponent(uid)}`);
+    expect(now && bodyOf(now)).toMatchObject({ intent_name: body.intent_name, description: 'By somebody else' });
   }, 60_000);
 
   test('shows nobody what somebody else has begun', async () => {

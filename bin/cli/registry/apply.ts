@@ -137,7 +137,7 @@ function batchesOf(steps: readonly Step[]): Step[][] {
   const batches: Step[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
   for (const step of steps) {
-    const more = Buffer.byteLength(stringifyJson(step.value));
+    const more = new TextEncoder().encode(stringifyJson(step.value)).length;
     bytes += more;
     if (bytes > maxBatchBytes || batches.at(-1)?.length === maxChangedIntents) {
       batches.push([]);

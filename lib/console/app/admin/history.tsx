@@ -55,7 +55,7 @@ export function History({ query }: { query: URLSearchParams }) {
         ])}
       />
       <Way to={answer?.next && linkTo(['history'], answer.next)} title="Older" />
-      <Command text={['npx intent-gate changes', ...options].join(' ')} />
+      <Command text={['npx intent-gate history', ...options].join(' ')} />
     </>
   );
 }

@@ -322,7 +322,13 @@ const Imported = ({ applied, dry }: { applied: Applied; dry: DryRun }) => (
     </h2>
     {applied.service_changed && <p>The service itself changed ({applied.service_changed.join(', ')}).</p>}
     <Gone uids={dry.changes.extra} />
-    <Listed title="Failed" rows={applied.failed.map(({ intent_uid, message }) => [intent_uid, message])} />
+    <Listed
+      title="Failed"
+      rows={applied.failed.map(({ intent_uid, message }) => [
+        intent_uid,
+        message.replace('Run the command again', 'Read the document again'),
+      ])}
+    />
     <p class="buttons">
       <a class="button" href={linkTo([], { service: dry.changes.name })}>
         See what can be done now

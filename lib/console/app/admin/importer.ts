@@ -95,4 +95,4 @@ const portsOf = (baseUrl = ''): number[] => [...new Set([443, Number(URL.parse(b
 
 /** Does what the dry run has shown. Done again after an interruption, it finishes the work. */
 export const applyDryRun = ({ changes }: DryRun, onProgress: OnProgress): Promise<Applied> =>
-  whileSignedIn(() => applyChanges(openContext(onProgress), changes, concurrency, false));
+  whileSignedIn(() => applyChanges(openContext(onProgress), changes, false));
