@@ -4,12 +4,8 @@ const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<vo
   pat: () => import('./bench/pat.ts'),
   search: () => import('./bench/search.ts'),
   tune: () => import('./bench/tune.ts'),
-  flood: () => import('./bench/flood.ts'),
-  opensearch: () => import('./bench/opensearch.ts'),
   changes: () => import('./bench/changes.ts'),
   cold: () => import('./bench/cold.ts'),
-  console: () => import('./bench/console.ts'),
-  shares: () => import('./bench/shares.ts'),
   stack: () => import('./bench/stack.ts'),
 };
 

@@ -97,7 +97,7 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
       'functions/core/relay/(addresses|target).ts',
     ),
   ],
-  [within('bin/bench/'), within('bin/', 'lib/', 'functions/', 'schemas/', 'client/', 'test/support/simulation.ts')],
+  [within('bin/bench/'), within('bin/', 'lib/', 'functions/', 'schemas/', 'client/')],
   [within('bin/'), within('bin/', 'lib/', 'functions/core/', 'schemas/', 'client/')],
 ];
 

@@ -6,9 +6,8 @@ import type { Memory } from './workers.ts';
 export interface ExecutionFigures {
   executions: number;
   concurrency: number;
-  /** calling the upstream directly, through a plain reverse proxy, and through the gate */
+  /** calling the upstream directly, and through the gate */
   direct: Measured;
-  proxy: Measured;
   gate: Measured;
   /** for all executions together */
   tableWork: TableWork;
@@ -19,12 +18,10 @@ export interface ExecutionFigures {
 
 /** The figures for people. */
 export function describeExecutions(figures: ExecutionFigures): string {
-  const { executions, direct, proxy, gate, alone } = figures;
-  const ratio = (gate.latencyMs.median - direct.latencyMs.median) / (proxy.latencyMs.median - direct.latencyMs.median);
+  const { executions, alone } = figures;
   return [
     `${executions} executions of each, against an upstream on loopback; Node ${process.versions.node}, ${availableParallelism()} processors`,
     latencyTable(figures),
-    `Added by Intent Gate : added by a plain reverse proxy = ${ratio.toFixed(1)} : 1 (median)`,
     'Where the added milliseconds of the median go',
     splitTable(figures),
     'What an execution asks AWS for',
@@ -38,7 +35,7 @@ export function describeExecutions(figures: ExecutionFigures): string {
   ].join('\n\n');
 }
 
-function latencyTable({ concurrency, direct, proxy, gate }: ExecutionFigures): string {
+function latencyTable({ concurrency, direct, gate }: ExecutionFigures): string {
   const row = (name: string, { latencyMs: { median, p99 }, perSecond }: Measured, added: string[]) => [
     name,
     inMs(median),
@@ -50,7 +47,6 @@ function latencyTable({ concurrency, direct, proxy, gate }: ExecutionFigures): s
   return formatTable([
     ['milliseconds', 'median', 'p99', 'added, median', 'added, p99', `per second, ${concurrency} at once`],
     row('the upstream directly', direct, ['', '']),
-    row('a plain Node reverse proxy', proxy, over(proxy)),
     row('Intent Gate on the local stack', gate, over(gate)),
   ]);
 }

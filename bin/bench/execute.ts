@@ -9,7 +9,7 @@ import { benchEvent, runAlone, startThread } from './workers.ts';
 
 const usage = `npm run bench -- execute [--executions 2000] [--concurrency 16]
 
-Executes an intent through the local stack and compares that with calling its upstream directly and with a plain Node reverse proxy.
+Executes an intent through the local stack and compares that with calling its upstream directly.
   --executions   how many, of each
   --concurrency  how many at once when executions per second are measured`;
 
@@ -19,7 +19,6 @@ const parameters = { text: 'How far is it from Zurich to Lugano?', count: 3 };
 
 export const run = benchmark(usage, { executions: 2_000, concurrency: 16 }, async ({ executions, concurrency }) => {
   await using upstream = await startThread('./upstream-worker.ts');
-  await using proxy = await startThread('./proxy-worker.ts', { target: upstream.url });
   await using benched = await startGate();
   const { stack, dynamo, kms } = benched;
   const { base_url: baseUrl } = stack;
@@ -31,11 +30,7 @@ export const run = benchmark(usage, { executions: 2_000, concurrency: 16 }, asyn
     body: JSON.stringify({ intent_uid: intentUid, parameters }),
   };
   const gate = { url: `${baseUrl}${path}`, ...execution };
-  const measured = await measureWays(
-    { direct: { url: `${upstream.url}/echo`, ...direct }, proxy: { url: `${proxy.url}/echo`, ...direct }, gate },
-    executions,
-    concurrency,
-  );
+  const measured = await measureWays({ direct: { url: `${upstream.url}/echo`, ...direct }, gate }, executions, concurrency);
 
   await dynamo.ask();
   kms.operations.length = 0;

@@ -6,8 +6,8 @@ import { toProxyEvent } from '../local/gateway-event.ts';
 import type { FunctionDefinition } from '../local/template.ts';
 
 /** Starts a script of this folder in a thread of its own; its first message is the address of its server. */
-export async function startThread(script: string, workerData: unknown = {}) {
-  const worker = new Worker(new URL(script, import.meta.url), { workerData, execArgv: [] });
+export async function startThread(script: string) {
+  const worker = new Worker(new URL(script, import.meta.url), { execArgv: [] });
   const [url] = await once(worker, 'message');
   return {
     url: String(url),

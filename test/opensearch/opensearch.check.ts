@@ -1,9 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type OpenSearchNode, startOpenSearch } from '../../bin/bench/opensearch-node.ts';
 import { multiply } from '../../bin/bench/search-corpus/multiply.ts';
 import { builtInCorpus, type Corpus, readCorpus, toRecords } from '../../bin/bench/search-corpus.ts';
 import { askEngine, judge, shipped } from '../../bin/bench/search-quality.ts';
-import { registryOf, stateInMemory } from '../../bin/bench/search-registry.ts';
 import { type Intents, openIntents } from '../../functions/core/registry/intents.ts';
 import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../functions/core/registry/records.ts';
 import { openRegistry } from '../../functions/core/registry/registry.ts';
@@ -15,7 +13,9 @@ import { openSearchIndex, type SearchIndex } from '../../functions/core/search/s
 import { maxTags } from '../../schemas/intent.ts';
 import { searchQuery } from '../../schemas/search.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
+import { registryOf, stateInMemory } from '../support/search-registry.ts';
 import { startTable, type TestTable } from '../support/table.ts';
+import { type OpenSearchNode, startOpenSearch } from './node.ts';
 
 /** `npm run test:opensearch`: the engine and its feed on a real OpenSearch node. It takes signed requests, and does not check signatures. */
 let node: OpenSearchNode;

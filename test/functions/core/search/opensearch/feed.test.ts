@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { stateInMemory } from '../../../../../bin/bench/search-registry.ts';
 import { openIntents } from '../../../../../functions/core/registry/intents.ts';
 import { openRegistry } from '../../../../../functions/core/registry/registry.ts';
 import { openServices } from '../../../../../functions/core/registry/services.ts';
@@ -7,6 +6,7 @@ import type { OpenSearchDocument } from '../../../../../functions/core/search/op
 import { type FeedParts, openFeed } from '../../../../../functions/core/search/opensearch/feed.ts';
 import { keys } from '../../../../../functions/core/table/keys.ts';
 import { intentOf, serviceNamed } from '../../../../support/records.ts';
+import { stateInMemory } from '../../../../support/search-registry.ts';
 import { type MemoryTable, openMemoryTable } from '../../../../world/memory-table.ts';
 
 const always = () => true;
