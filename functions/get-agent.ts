@@ -6,7 +6,8 @@ import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-ad
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { requireAgent } from './core/agents/agent-endpoint.ts';
 import { ok } from './core/http/response.ts';
-import { countExecution, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
+import { countExecution } from './core/limit/limit-request.ts';
+import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { describeUsage } from './core/limit/usage.ts';
 import { toHolder } from './core/pat/holder.ts';
 import { chargesOf } from './core/policy/judge.ts';

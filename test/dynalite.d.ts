@@ -23,17 +23,11 @@ declare module 'dynalite/db/index.js' {
   /** `write` is called once the lock is there, with what wraps the callback that ends it. */
   export type Lock = (key: string, write: (release: (answer: (...given: never[]) => void) => (...given: never[]) => void) => void) => void;
 
-  export interface BatchWrite {
-    PutRequest?: { Item: Item };
-    DeleteRequest?: { Key: Item };
-  }
-
   /** The members of requests that say what is written where. */
   export interface Request {
     TableName: string;
     Item?: Item;
     Key?: Item;
-    RequestItems?: Record<string, BatchWrite[]>;
     TransactItems?: Record<string, object>[];
     ClientRequestToken?: string;
   }

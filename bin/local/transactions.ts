@@ -9,14 +9,12 @@ import updateItem from 'dynalite/actions/updateItem.js';
 import db, {
   type Action,
   type BatchOperation,
-  type BatchWrite,
   type Items,
   type Lock,
   type Request,
   type Store,
   type TableDefinition,
 } from 'dynalite/db/index.js';
-import batchRules from 'dynalite/validations/batchWriteItem.js';
 import deleteRules from 'dynalite/validations/deleteItem.js';
 import validations, { type Rules } from 'dynalite/validations/index.js';
 import putRules from 'dynalite/validations/putItem.js';
@@ -186,27 +184,7 @@ function addTransactions(store: Store): Record<string, (request: Request) => Pro
     }
   }
 
-  /** Each write by itself: those that meet a transaction are left unprocessed. */
-  async function writeBatch(request: Request): Promise<object> {
-    const { RequestItems: requested = {} } = validate(request, batchRules, store);
-    const UnprocessedItems: Record<string, BatchWrite[]> = {};
-    for (const [name, some] of Object.entries(requested)) {
-      const table = (await getTable(name)) ?? {};
-      const keys = some.map((one) => keyIn(table, { ...one.PutRequest, ...one.DeleteRequest }));
-      if (new Set(keys).size < keys.length) throw db.validationError('Provided list of item keys contains duplicates');
-    }
-    const writeOne = async (table: string, one: BatchWrite) => {
-      const act = one.PutRequest ? putItem : deleteItem;
-      await promisify(act)(store, { TableName: table, ...one.PutRequest, ...one.DeleteRequest }).catch((error) => {
-        if (nameOf(error) !== 'TransactionConflictException') throw error;
-        UnprocessedItems[table] = [...(UnprocessedItems[table] ?? []), one];
-      });
-    };
-    await Promise.all(Object.entries(requested).flatMap(([table, some]) => some.map((one) => writeOne(table, one))));
-    return { UnprocessedItems };
-  }
-
-  return { TransactWriteItems: transact, BatchWriteItem: writeBatch };
+  return { TransactWriteItems: transact };
 }
 
 /**

@@ -1,4 +1,5 @@
-import type { LimitRequest, RateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import type { LimitRequest } from '../../functions/core/limit/limit-request.ts';
+import type { RateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { madeWithinMs } from '../../functions/core/limit/window.ts';
 
 /**

@@ -8,7 +8,8 @@ import { openIdempotentCalls } from '../../functions/core/execution/idempotent-c
 import { type Attempt, once } from '../../functions/core/execution/once.ts';
 import { type ApiResponse, ok } from '../../functions/core/http/response.ts';
 import { openCounterItems } from '../../functions/core/limit/counter-item.ts';
-import { countCalls, openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { countCalls } from '../../functions/core/limit/limit-request.ts';
+import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { callableUntilMs, emptyWindow, longestCountMs, slotOf } from '../../functions/core/limit/window.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import { newUlid } from '../../functions/core/ulid.ts';

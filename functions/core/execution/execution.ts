@@ -1,5 +1,6 @@
 import type { ApiRequest } from '../http/request.ts';
-import { countExecution, type LimitRequest, type RateLimiter } from '../limit/rate-limiter.ts';
+import { countExecution, type LimitRequest } from '../limit/limit-request.ts';
+import type { RateLimiter } from '../limit/rate-limiter.ts';
 import type { Authenticated } from '../pat/authenticate.ts';
 import { type Holder, holderOf } from '../pat/holder.ts';
 import { chargesOf, rulesForAll } from '../policy/judge.ts';

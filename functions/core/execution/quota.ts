@@ -1,6 +1,7 @@
 import { ApiError, unavailable } from '../api-error.ts';
 import { limitExceeded, type RefusalWords, rateLimitHeaders } from '../limit/limit-answers.ts';
-import type { LimitDecision, LimitRequest, RateLimiter } from '../limit/rate-limiter.ts';
+import type { LimitRequest } from '../limit/limit-request.ts';
+import type { LimitDecision, RateLimiter } from '../limit/rate-limiter.ts';
 
 /** What one request may use of its agent's quota, and of that of the service that it calls. */
 export interface Quota {

@@ -1,7 +1,7 @@
 import { executionRequest } from '../../../schemas/execution.ts';
 import { readStanding, standingKeys } from '../activity/agent.ts';
 import { type JsonValue, parse } from '../json.ts';
-import { countServiceCall } from '../limit/rate-limiter.ts';
+import { countServiceCall } from '../limit/limit-request.ts';
 import { openValidators } from '../parameters/validators.ts';
 import { openAdmission } from '../pat/admission.ts';
 import { judgedIntent } from '../policy/conditions.ts';

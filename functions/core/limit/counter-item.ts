@@ -1,3 +1,4 @@
+import { ApiError } from '../api-error.ts';
 import type { Charge } from '../policy/limits.ts';
 import type { Condition, Path, Update } from '../table/expression.ts';
 import type { Key } from '../table/keys.ts';
@@ -167,3 +168,10 @@ export const openCounterItems = (table: Table): CounterItems => ({
     return table.put(item, { when: [seen === undefined ? ['absent', 'pk'] : isUnchanged(seen)] });
   },
 });
+
+/** 429 for a person of whom too many clients have called. */
+export const tooManyClients = (): ApiError =>
+  new ApiError('TOO_MANY_REQUESTS', 'Too many clients have called for this person lately. Try again after Retry-After seconds.', {
+    details: { reason: 'clients', retry_after_seconds: sweepDelaySeconds },
+    headers: { 'Retry-After': String(sweepDelaySeconds) },
+  });

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import QuickLRU from 'quick-lru';
-import type { RateLimit } from '../../../schemas/pat.ts';
-import { ApiError, unavailable } from '../api-error.ts';
+import { unavailable } from '../api-error.ts';
 import { type Charge, isRate, unitOf } from '../policy/limits.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
@@ -14,49 +13,10 @@ import {
   keptTokens,
   openCounterItems,
   sweepDelaySeconds,
+  tooManyClients,
 } from './counter-item.ts';
+import type { LimitRequest } from './limit-request.ts';
 import { addCall, bucketAt, callableUntilMs, clearAtMs, emptyWindow, freeAtMs, remainingCalls, removeCall, rollTo } from './window.ts';
-
-export interface LimitRequest {
-  /** RFC 7638 thumbprint of the agent's key, or what else has a quota: it belongs to a key, never to a token or a name */
-  holder: string;
-  /** which of the holder's counters, for example `execute` */
-  counter: string;
-  /** what one call takes of each limit that applies: it has to fit into all of them, or is counted in none */
-  charges: readonly Charge[];
-}
-
-/** A request that counts calls in one window. */
-export const countCalls = (holder: string, name: string, limit: RateLimit): LimitRequest & { charges: [Charge] } => ({
-  holder,
-  counter: name,
-  // the rate may change without the limit being another one
-  charges: [{ id: String(limit.period), name, ...limit, mostRate: Number.MAX_SAFE_INTEGER, cost: 1 }],
-});
-
-/** A request that counts a call of a service, whichever agent makes it. */
-export function countServiceCall(serviceId: string, limit: RateLimit): LimitRequest {
-  const holder = `service:${serviceId}`;
-  const { charges, ...request } = countCalls(holder, 'service', limit);
-  return { ...request, charges: [{ ...charges[0], name: holder }] };
-}
-
-/**
- * A request that counts an execution, in the one counter that an agent's key or a person has for them. Counts and budgets belong to the person,
- * whichever client they use; rates to the person with this client, whose windows are in the same item, so that one write counts the call.
- * @param holder - `account` is the thumbprint but for people, see `pat/holder.ts`
- */
-export const countExecution = (
-  { thumbprint, account }: { thumbprint: string; account: string },
-  charges: readonly Charge[],
-): LimitRequest => ({
-  holder: thumbprint,
-  counter: 'execute',
-  charges:
-    account === thumbprint
-      ? charges
-      : charges.map((charge) => (isRate(charge) ? { ...charge, id: `${charge.id}.${account.slice(-8)}` } : charge)),
-});
 
 /** How much of one limit is used. */
 export interface LimitState {
@@ -132,12 +92,6 @@ export const slackMs = (period: number): number => earlyAllowanceMs + maxDoubtMs
 
 /** How long a budget or a count is believed to be used up: another instance may have given some of it back. */
 const believedMs = 10_000;
-
-const tooManyClients = (): ApiError =>
-  new ApiError('TOO_MANY_REQUESTS', 'Too many clients have called for this person lately. Try again after Retry-After seconds.', {
-    details: { reason: 'clients', retry_after_seconds: sweepDelaySeconds },
-    headers: { 'Retry-After': String(sweepDelaySeconds) },
-  });
 
 const newToken = (): string => randomBytes(6).toString('base64url');
 

@@ -4,15 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import {
-  BatchWriteCommand,
-  DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
-  ScanCommand,
-  TransactWriteCommand,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb';
+import { DynamoDBDocumentClient, GetCommand, PutCommand, ScanCommand, TransactWriteCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, afterEach, describe, expect, jest, test } from '@jest/globals';
 import { createTables, startDynamo } from '../../../bin/local/table.ts';
 import { LeanDynamoDBClient } from '../../../functions/core/table/dynamodb-client.ts';
@@ -113,20 +105,6 @@ describe('conflicts', () => {
     ]);
     expect(new Set(outcomes)).toEqual(new Set(['done', 'TransactionConflictException']));
     expect(reads.length).toBeGreaterThanOrEqual(5);
-  });
-
-  test('leave writes of a batch unprocessed, and only those', async () => {
-    const left: unknown[] = [];
-    const batch = async () => {
-      const RequestItems = { [activity]: [{ DeleteRequest: { Key: at('head') } }, { PutRequest: { Item: at('free') } }] };
-      const { UnprocessedItems = {} } = await lean.send(new BatchWriteCommand({ RequestItems }));
-      left.push(...(UnprocessedItems[activity] ?? []));
-    };
-    for (let tries = 0; tries < 50 && left.length === 0; tries++)
-      await Promise.allSettled([...long(), ...Array.from({ length: 30 }, batch)]);
-    expect(left.length).toBeGreaterThan(0);
-    expect(new Set(left.map((one) => JSON.stringify(one)))).toEqual(new Set([JSON.stringify({ DeleteRequest: { Key: at('head') } })]));
-    expect(await read('free')).toBeDefined();
   });
 
   test('are tried again until all writes took place', async () => {

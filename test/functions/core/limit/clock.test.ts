@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { openClock } from '../../../../functions/core/limit/clock.ts';
-import { countCalls } from '../../../../functions/core/limit/rate-limiter.ts';
+import { countCalls } from '../../../../functions/core/limit/limit-request.ts';
 import { describeCause } from '../../../../functions/core/log.ts';
 import { openTableClock } from '../../../../functions/core/table/table-clock.ts';
 import type { RateLimit } from '../../../../schemas/pat.ts';

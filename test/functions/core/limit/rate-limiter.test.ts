@@ -5,14 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import { openCounterItems } from '../../../../functions/core/limit/counter-item.ts';
 import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
-import {
-  countCalls,
-  type LimitDecision,
-  type LimitRequest,
-  openRateLimiter,
-  type RateLimiter,
-  slackMs,
-} from '../../../../functions/core/limit/rate-limiter.ts';
+import { countCalls, type LimitRequest } from '../../../../functions/core/limit/limit-request.ts';
+import { type LimitDecision, openRateLimiter, type RateLimiter, slackMs } from '../../../../functions/core/limit/rate-limiter.ts';
 import { bucketMs, callableUntilMs, longestCountMs } from '../../../../functions/core/limit/window.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import type { Table } from '../../../../functions/core/table/table.ts';

@@ -4,14 +4,8 @@ import { itemBytes } from '../../../../bin/bench/table-work.ts';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import { keptTokens, openCounterItems } from '../../../../functions/core/limit/counter-item.ts';
 import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
-import {
-  countExecution,
-  type LimitDecision,
-  type LimitRequest,
-  openRateLimiter,
-  type RateLimiter,
-  slackMs,
-} from '../../../../functions/core/limit/rate-limiter.ts';
+import { countExecution, type LimitRequest } from '../../../../functions/core/limit/limit-request.ts';
+import { type LimitDecision, openRateLimiter, type RateLimiter, slackMs } from '../../../../functions/core/limit/rate-limiter.ts';
 import { bucketMs, liveBuckets, longestCountMs } from '../../../../functions/core/limit/window.ts';
 import type { Charge } from '../../../../functions/core/policy/limits.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';

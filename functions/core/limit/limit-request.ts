@@ -1,0 +1,43 @@
+import type { RateLimit } from '../../../schemas/pat.ts';
+import { type Charge, isRate } from '../policy/limits.ts';
+
+export interface LimitRequest {
+  /** RFC 7638 thumbprint of the agent's key, or what else has a quota: it belongs to a key, never to a token or a name */
+  holder: string;
+  /** which of the holder's counters, for example `execute` */
+  counter: string;
+  /** what one call takes of each limit that applies: it has to fit into all of them, or is counted in none */
+  charges: readonly Charge[];
+}
+
+/** A request that counts calls in one window. */
+export const countCalls = (holder: string, name: string, limit: RateLimit): LimitRequest & { charges: [Charge] } => ({
+  holder,
+  counter: name,
+  // the rate may change without the limit being another one
+  charges: [{ id: String(limit.period), name, ...limit, mostRate: Number.MAX_SAFE_INTEGER, cost: 1 }],
+});
+
+/** A request that counts a call of a service, whichever agent makes it. */
+export function countServiceCall(serviceId: string, limit: RateLimit): LimitRequest {
+  const holder = `service:${serviceId}`;
+  const { charges, ...request } = countCalls(holder, 'service', limit);
+  return { ...request, charges: [{ ...charges[0], name: holder }] };
+}
+
+/**
+ * A request that counts an execution, in the one counter that an agent's key or a person has for them. Counts and budgets belong to the person,
+ * whichever client they use; rates to the person with this client, whose windows are in the same item, so that one write counts the call.
+ * @param holder - `account` is the thumbprint but for people, see `pat/holder.ts`
+ */
+export const countExecution = (
+  { thumbprint, account }: { thumbprint: string; account: string },
+  charges: readonly Charge[],
+): LimitRequest => ({
+  holder: thumbprint,
+  counter: 'execute',
+  charges:
+    account === thumbprint
+      ? charges
+      : charges.map((charge) => (isRate(charge) ? { ...charge, id: `${charge.id}.${account.slice(-8)}` } : charge)),
+});
