@@ -50,15 +50,14 @@ function openRanker(documents: readonly Document[]): (weights?: RankingWeights) 
 /** What ships. */
 export const shipped = (documents: readonly Document[]): Ranker => openRanker(documents)();
 
-const onlyWords: RankingWeights = { ...rankingWeights, meaning: 0, name: 0, sentence: 0, deed: 0 };
-const { meaning, name, sentence } = rankingWeights;
+const onlyWords: RankingWeights = { ...rankingWeights, meaning: 0, name: 0, sentence: 0 };
+const { meaning } = rankingWeights;
 
 /** The layers of the ranking, each with those before it. */
 const layers: Record<string, RankingWeights> = {
   'words alone (BM25)': onlyWords,
   '+ meaning': { ...onlyWords, meaning },
-  '+ names that say the question': { ...onlyWords, meaning, name, sentence },
-  '+ deeds: as shipped': rankingWeights,
+  '+ names that say the question: as shipped': rankingWeights,
 };
 
 const texts = ({ name, description, tags, service_name, input, output }: Document): string[] => [

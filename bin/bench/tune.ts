@@ -13,7 +13,6 @@ const choices: { [name in keyof RankingWeights]: number[] } = {
   meaning: [0, 0.5, 1, 1.25, 1.5, 1.75, 2, 2.5],
   name: [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5],
   sentence: [0, 0.1, 0.25, 0.5, 0.75, 1],
-  deed: [0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3],
   overlapAbove: [0.2, 0.3, 0.4, 0.5, 0.6],
 };
 

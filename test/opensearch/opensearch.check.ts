@@ -128,7 +128,7 @@ describe('a search', () => {
     expect(await find({ query: words(1_500, 'w'), ...filters, namespace: 'x'.repeat(10_000) })).toEqual({ uids: [], total: 0 });
   });
 
-  // It ranks by words alone: vectors, names and deeds are SQLite's.
+  // It ranks by words alone: vectors and names are SQLite's.
   test('answers questions as well as words alone allow', async () => {
     const quality = async (rank: Parameters<typeof judge>[1]) => judge(corpus.queries, rank)['nDCG@10'];
     const ofSqlite = await quality(shipped(corpus.documents));

@@ -1,6 +1,6 @@
-import type { IntentEndpoint, IntentInput } from '../../../schemas/intent.ts';
+import { stemmer as stem } from 'stemmer';
+import type { IntentInput } from '../../../schemas/intent.ts';
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
-import { type Deed, findDeed, foldWord } from './deed.ts';
 import { stopWords } from './stop-words.ts';
 import { firstSentence, plainText, tokenize } from './text.ts';
 
@@ -10,23 +10,32 @@ const maxSentences = 8;
 /** A word of fewer would be part of most sentences. */
 const minSentenceWords = 3;
 
-/** Beginnings of questions that want to know something. */
-const asks = /^\W*(?:what|whats|who|whose|which|where|when|how|why|is|are|was|were|do|does|did|has|have|tell|give)\b/i;
+/** Verbs that names and questions use for one another. */
+const synonyms = [
+  'create add post insert new make',
+  'list get show retrieve fetch read view display',
+  'update put patch edit modify change replace set',
+  'delete remove destroy',
+];
 
-/** The deeds that HTTP methods stand for. POST is used for all of them. */
-const deedOfMethod: Partial<Record<IntentEndpoint['method'], Deed>> = { GET: 'read', PUT: 'update', PATCH: 'update', DELETE: 'delete' };
+/** The first of its synonyms, by the stem of each verb. */
+const verbs = new Map(
+  synonyms.flatMap((line) => {
+    const [first = '', ...others] = line.split(' ').map(stem);
+    return others.map((verb) => [verb, first] as const);
+  }),
+);
 
 /** A folded word as a number, which is compared faster. That two words share one (1 in 4 billion) does no harm. */
 type Word = number;
 
 /**
- * What questions are compared with, word by word, in one list that is kept as it is: verb, deed (a place in {@link deeds}; 0 if it cannot be
- * told), how many words each text has, then the words of the texts. The texts are the name, the slug and the first sentence of the
- * description, each word once, and then the names of service and namespace.
+ * What questions are compared with, word by word, in one list that is kept as it is: how many words each text has, then the words of the
+ * texts. The texts are the name, the slug and the first sentence of the description, each word once, and then the names of service and namespace.
  */
 export type Gist = Int32Array;
 
-const [textCount, wordsAt] = [4, 6];
+const textCount = 4;
 
 /** A question in the same form. */
 export interface AskedGist {
@@ -34,11 +43,7 @@ export interface AskedGist {
   words: Map<Word, number[]>;
   /** how many words each part has: the question as a whole, then its sentences */
   sizes: number[];
-  verb: Word;
-  deed: number;
 }
-
-const deeds = [undefined, 'create', 'read', 'update', 'delete'] as const satisfies (Deed | undefined)[];
 
 /** FNV-1a. */
 function numberOf(word: string): Word {
@@ -48,6 +53,12 @@ function numberOf(word: string): Word {
 }
 
 const partsOf = (text: string): string[] => tokenize(text).flatMap(({ parts }) => parts);
+
+/** A word in the form that names and questions are compared in. */
+function foldWord(word: string): string {
+  const stemmed = stem(word);
+  return verbs.get(stemmed) ?? stemmed;
+}
 
 /** `get` is a stop word of questions, but says in a name what an operation does. */
 const fold = (words: string[]): string[] => [...new Set(words.filter((word) => word === 'get' || !stopWords.has(word)).map(foldWord))];
@@ -64,19 +75,16 @@ export function gistOfQuestion(question: string): AskedGist {
   const parts = partsOfQuestion(question).map((part) => fold(partsOf(part)).map(numberOf));
   const words = new Map<Word, number[]>();
   for (const [at, part] of parts.entries()) for (const word of part) words.set(word, [...(words.get(word) ?? []), at]);
-  const done = asks.test(question) ? { verb: '', deed: 'read' as const } : findDeed(partsOf(question));
-  return { words, sizes: parts.map(({ length }) => length), verb: numberOf(done?.verb ?? ''), deed: deeds.indexOf(done?.deed) };
+  return { words, sizes: parts.map(({ length }) => length) };
 }
 
 export function gistOf(intent: IntentInput, serviceName: string): Gist {
   const { namespace, slug } = splitIntentUid(intent.intent_uid);
   const service = [...new Set([...partsOf(serviceName), ...partsOf(namespace)].map(foldWord))];
-  const [name, slugWords] = [partsOf(intent.intent_name), partsOf(slug)];
-  const ownWords = (words: string[]) => fold(words).filter((word) => !service.includes(word));
-  const done = findDeed(name) ?? findDeed(slugWords);
-  const deed = deeds.indexOf(done?.deed ?? deedOfMethod[intent.endpoint.method]);
-  const texts = [ownWords(name), ownWords(slugWords), fold(partsOf(firstSentence(plainText(intent.description)))), service];
-  return Int32Array.from([numberOf(done?.verb ?? ' '), deed, ...texts.map(({ length }) => length), ...texts.flat().map(numberOf)]);
+  const ownWords = (text: string) => fold(partsOf(text)).filter((word) => !service.includes(word));
+  const sentence = fold(partsOf(firstSentence(plainText(intent.description))));
+  const texts = [ownWords(intent.intent_name), ownWords(slug), sentence, service];
+  return Int32Array.from([...texts.map(({ length }) => length), ...texts.flat().map(numberOf)]);
 }
 
 /** Words of a gist: where they begin, and where they end. */
@@ -84,9 +92,9 @@ type Span = [start: number, end: number];
 
 /** @param start - where the gist begins in the list */
 function spansOf(list: Int32Array, start: number): [name: Span, slug: Span, sentence: Span, service: Span] {
-  let from = start + wordsAt;
+  let from = start + textCount;
   const spanOf = (text: number): Span => {
-    const span: Span = [from, from + (list[start + wordsAt - textCount + text] as number)];
+    const span: Span = [from, from + (list[start + text] as number)];
     from = span[1];
     return span;
   };
@@ -130,19 +138,11 @@ export interface Likeness {
   name: number;
   /** the same for the first sentence of the description */
   sentence: number;
-  /** whether both do the same: 1, and 1.25 by the same verb; -1 if not; 0 if one of them does not tell */
-  deed: number;
 }
 
 /** @param start - where the gist begins in the list */
 export function compare(question: AskedGist, list: Int32Array, start = 0): Likeness {
   const [name, slug, sentence, service] = spansOf(list, start);
   const overlapWith = (text: Span) => overlap(question, list, text, service);
-  const [verb, deed] = [list[start] as number, list[start + 1] as number];
-  const isSame = question.deed === deed;
-  return {
-    name: Math.max(overlapWith(name), overlapWith(slug)),
-    sentence: overlapWith(sentence),
-    deed: question.deed === 0 || deed === 0 ? 0 : isSame ? (question.verb === verb ? 1.25 : 1) : -1,
-  };
+  return { name: Math.max(overlapWith(name), overlapWith(slug)), sentence: overlapWith(sentence) };
 }

@@ -6,14 +6,12 @@ export interface RankingWeights {
   name: number;
   /** a description whose first sentence says the question */
   sentence: number;
-  /** doing what the question wants done */
-  deed: number;
   /** a name or sentence adds nothing up to this F1, then ever more */
   overlapAbove: number;
 }
 
 /** Chosen by `npm run bench -- tune`; docs/search.md has the figures. */
-export const rankingWeights: RankingWeights = { meaning: 2, name: 1, sentence: 0.5, deed: 0.2, overlapAbove: 0.4 };
+export const rankingWeights: RankingWeights = { meaning: 2, name: 1, sentence: 0.5, overlapAbove: 0.4 };
 
 /** What the layers say of an intent. */
 export interface Layers {
@@ -23,10 +21,9 @@ export interface Layers {
   meaning: number;
   name: number;
   sentence: number;
-  deed: number;
 }
 
-export function combine({ words, meaning, name, sentence, deed }: Layers, weights: RankingWeights = rankingWeights): number {
+export function combine({ words, meaning, name, sentence }: Layers, weights: RankingWeights = rankingWeights): number {
   const above = (overlap: number) => Math.max(0, overlap - weights.overlapAbove) / (1 - weights.overlapAbove);
-  return words + weights.meaning * meaning + weights.name * above(name) + weights.sentence * above(sentence) + weights.deed * deed;
+  return words + weights.meaning * meaning + weights.name * above(name) + weights.sentence * above(sentence);
 }

@@ -34,7 +34,7 @@ export interface SearchIndex {
 }
 
 /** Changes whenever a file made by older code must not be read any more. */
-export const indexFormat = 6;
+export const indexFormat = 7;
 
 /**
  * `id` is the entry's rowid in the full-text table, which filters by words. It is negative for what only its uid finds (deprecated intents).
