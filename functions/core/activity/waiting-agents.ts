@@ -2,7 +2,8 @@ import type { Admin } from '../admin/admin.ts';
 import type { ChangeLog, Read } from '../registry/change-log.ts';
 import type { Condition } from '../table/expression.ts';
 import { type Key, keys } from '../table/keys.ts';
-import { backOff, conflictMs, type Item, type Table, tooManyChanges, type Write } from '../table/table.ts';
+import { persist } from '../table/retry.ts';
+import type { Item, Table, Write } from '../table/table.ts';
 import { type AgentItem, changeOf, idOfKey, noChange, type Presented, type WaitingItem } from './agent.ts';
 
 /** How many agents may wait for approval at a time: one more takes the place of the one that has waited longest. */
@@ -88,16 +89,8 @@ export function openWaitingAgents(table: Table, log: Pick<ChangeLog, 'change'>) 
 
   return {
     /** Puts an agent in the queue, at the cost of the one that has waited longest if the queue is full. One that waits already stays where it is. */
-    async ask(presented: Presented): Promise<void> {
-      const { pause = backOff } = table;
-      const endMs = performance.now() + conflictMs;
-      for (let attempt = 0; ; attempt++) {
-        const startMs = performance.now();
-        if (await tryToAsk(presented)) return;
-        if (performance.now() >= endMs) throw tooManyChanges();
-        await pause(attempt, performance.now() - startMs);
-      }
-    },
+    ask: (presented: Presented): Promise<void> =>
+      persist(async () => ((await tryToAsk(presented)) ? { value: undefined } : undefined), table.pause),
 
     /** The keys that wait under an agent_id. */
     async find(agentId: string, nowMs = Date.now()): Promise<WaitingItem[]> {

@@ -6,7 +6,8 @@ import { readEnvironment } from '../environment.ts';
 import { log } from '../log.ts';
 import { canonicalDigest } from '../policy/canonical.ts';
 import { type Key, keys, partitions } from '../table/keys.ts';
-import { backOff, conflictMs, type Item, type Table, tooManyChanges, type Write } from '../table/table.ts';
+import { persist } from '../table/retry.ts';
+import type { Item, Table, Write } from '../table/table.ts';
 import { newUlid } from '../ulid.ts';
 
 /** How far the registry has come: the newest entry of its log. */
@@ -124,10 +125,7 @@ export function openChangeLog(table: Table, days: number = usualDays) {
      */
     async change<T>(by: Admin, plan: (read: Read) => Promise<Planned<T>>): Promise<T> {
       const requestId = by.requestId ?? newUlid();
-      const { pause = backOff } = table;
-      const endMs = performance.now() + conflictMs;
-      for (let attempt = 0; ; attempt++) {
-        const startMs = performance.now();
+      const attempt = async (): Promise<{ value: T } | undefined> => {
         let before: Head | undefined;
         // a batch is no snapshot: the head may be newer than a record that was read with it, so each has a condition of its own
         const read: Read = async (wanted) => {
@@ -138,7 +136,7 @@ export function openChangeLog(table: Table, days: number = usualDays) {
         };
         const planned = await plan(read);
         before ??= await head();
-        if (planned.changes.length === 0) return planned.result(before.seq);
+        if (planned.changes.length === 0) return { value: planned.result(before.seq) };
         const entry = enter(by, before, requestId, planned);
         const outcome = await table
           .transact([...writesOf(before, entry), ...planned.writes(entry.seq)])
@@ -147,13 +145,11 @@ export function openChangeLog(table: Table, days: number = usualDays) {
             if (!(error instanceof ApiError) || digestOf((await find(entry.seq)) ?? null) !== digestOf(entry)) throw error;
             return true;
           });
-        if (outcome === true) {
-          report(by, entry);
-          return planned.result(entry.seq);
-        }
-        if (performance.now() >= endMs) throw tooManyChanges();
-        await pause(attempt, performance.now() - startMs);
-      }
+        if (outcome !== true) return undefined;
+        report(by, entry);
+        return { value: planned.result(entry.seq) };
+      };
+      return persist(attempt, table.pause);
     },
 
     /** Entries with a greater number, oldest first, page by page: one query if there are none. */

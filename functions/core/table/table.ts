@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { ConditionalCheckFailedException, TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import {
   BatchGetCommand,
@@ -15,13 +14,13 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { HttpResponse } from '@smithy/core/protocols';
-import { type ApiError, unavailable } from '../api-error.ts';
+import { unavailable } from '../api-error.ts';
 import { awsClientSettings } from '../aws-client.ts';
 import { readEnvironment } from '../environment.ts';
-import { bounded, currentSignal } from '../invocation.ts';
 import { LeanDynamoDBClient } from './dynamodb-client.ts';
 import { type Conditional, compileConditions, compileProjection, compileUpdate, type Update } from './expression.ts';
 import { type Key, type TableName, tableOf } from './keys.ts';
+import { type Pause, pastConflicts, reachWithin } from './retry.ts';
 import { openTableClock, type TableClock } from './table-clock.ts';
 
 export type Item = Record<string, unknown>;
@@ -51,9 +50,6 @@ const operationTimeoutMs = 2_500;
 /** How often a batch is sent again for what the table did not get to, while it gets nowhere. */
 const batchAttempts = 3;
 
-/** How long writes that meet a transaction on their items are tried again (contract section 18). */
-export const conflictMs = 5_000;
-
 const unprocessed = <T extends object>(left: T | undefined): T | undefined => (left && Object.keys(left).length > 0 ? left : undefined);
 
 /**
@@ -64,7 +60,7 @@ export interface Table {
   /** what its answers tell of its time; none if it does not tell the time */
   readonly clock?: TableClock;
   /** waits before a change is tried again that another one came before; default: {@link backOff} */
-  readonly pause?: (attempt: number, tookMs: number) => Promise<void>;
+  readonly pause?: Pause;
   get<T extends Item>(key: Key): Promise<T | undefined>;
   /** up to 100 items in one round trip, in the order of the keys */
   getAll<T extends Item>(keys: readonly Key[]): Promise<(T | undefined)[]>;
@@ -202,48 +198,6 @@ function toTransactItem(write: Write, nameOf: (key: Key) => string): NonNullable
   return { ConditionCheck: { TableName: nameOf(write.check), Key: write.check, ConditionExpression, ...compiled } };
 }
 
-/** Reasons of a cancelled transaction that say nothing about its conditions. */
-const passing = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
-
-/** Whether a write met a transaction on one of its items, or too many writes: it wrote nothing, and may be sent again. */
-function isConflict(error: unknown): boolean {
-  if (error instanceof TransactionCanceledException) return (error.CancellationReasons ?? []).some(({ Code = '' }) => passing.has(Code));
-  return error instanceof Error && (error.name === 'TransactionConflictException' || error.name === 'TransactionInProgressException');
-}
-
-/** Tries again, after random waits, what meets transactions on its items. */
-async function pastConflicts<T>(send: () => Promise<T>): Promise<T> {
-  const endMs = performance.now() + conflictMs;
-  for (let attempt = 0; ; attempt++) {
-    const startMs = performance.now();
-    try {
-      return await send();
-    } catch (error) {
-      if (!isConflict(error)) throw error;
-      const nowMs = performance.now();
-      if (nowMs >= endMs) throw tooManyChanges(error);
-      await backOff(attempt, nowMs - startMs, endMs - nowMs);
-    }
-  }
-}
-
-/** 503 after five seconds of conflicts. */
-export const tooManyChanges = (cause?: unknown): ApiError =>
-  unavailable('Too many changes are made at once. Try again after Retry-After.', cause);
-
-/**
- * A random wait before the next attempt ("full jitter"), of up to four times what the first one took, doubling with each; it ends with the invocation.
- * A table that is slow because many try at once makes them wait longer.
- * @param tookMs - how long the attempt took that came to nothing
- * @param leftMs - the longest wait
- */
-export async function backOff(attempt: number, tookMs: number, leftMs = conflictMs): Promise<void> {
-  const waitMs = Math.random() * Math.min(Math.max(tookMs, 5) * 2 ** (attempt + 2), conflictMs / 2, leftMs);
-  await delay(waitMs, undefined, { signal: currentSignal() }).catch((error) => {
-    throw tooManyChanges(error);
-  });
-}
-
 /** Shows the clock every answer, also those that are errors. */
 function readDates({ middlewareStack }: DynamoDBDocumentClient, clock: TableClock): void {
   middlewareStack.add(
@@ -256,32 +210,6 @@ function readDates({ middlewareStack }: DynamoDBDocumentClient, clock: TableCloc
     },
     { step: 'deserialize', priority: 'low' },
   );
-}
-
-/** Errors that say that the request itself is wrong: a fault of ours, not of the table. */
-const ours = new Set([
-  'ValidationException',
-  'AccessDeniedException',
-  'ResourceNotFoundException',
-  'ConditionalCheckFailedException',
-  'IdempotentParameterMismatchException',
-]);
-
-/** Errors that say that nothing was written, and why. */
-const telling = new Set(['TransactionCanceledException', 'TransactionConflictException', 'TransactionInProgressException']);
-
-/** Whether a request has gone out: the SDK adds `$metadata` to whatever came of it. What fails before, such as a value that no item can hold, is ours. */
-const wasSent = (error: unknown): boolean =>
-  error instanceof Error && ('$metadata' in error || error.name === 'TimeoutError' || error.name === 'AbortError');
-
-async function reachWithin<T>(timeoutMs: number, send: () => Promise<T>): Promise<T> {
-  try {
-    return await bounded(timeoutMs, send);
-  } catch (error) {
-    const isOver = currentSignal()?.aborted ?? false;
-    if (!isOver && (!wasSent(error) || (error instanceof Error && (ours.has(error.name) || telling.has(error.name))))) throw error;
-    throw unavailable('The registry cannot be reached. Try again after Retry-After.', error);
-  }
 }
 
 /** The tables of this deployment. */
