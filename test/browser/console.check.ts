@@ -461,12 +461,14 @@ paths:
   });
 
   test('asks which of several files is the document', async () => {
+    // another API, not the one that is registered: that would keep its name
+    const named = (title: string, host: string) => main.replace('In parts', title).replace('parts.example', host);
     await go('#/import');
     await page
       .getByLabel('Drop the document here')
       .setInputFiles([
-        file('a.yaml', main.replace('In parts', 'The first')),
-        file('openapi.yaml', main.replace('In parts', 'The usual')),
+        file('a.yaml', named('The first', 'first.example')),
+        file('openapi.yaml', named('The usual', 'usual.example')),
         file('other.yaml', part),
       ]);
     await page.getByRole('heading', { name: 'What would be done to The usual' }).waitFor();
