@@ -1,16 +1,31 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { exitCodes } from '../bin/cli/failure.ts';
+import { createProgram } from '../bin/cli/program.ts';
+import { openTools } from '../functions/core/mcp/tools.ts';
+import { type Comparison, comparisons } from '../functions/core/policy/conditions.ts';
+import { interpretPolicy } from '../functions/core/policy/reading.ts';
+import { parsePolicyTemplate } from '../functions/core/policy/template.ts';
+import { mapAnswer } from '../functions/core/relay/answer.ts';
+import { buildHeaders } from '../functions/core/relay/headers.ts';
+import { openRedactor } from '../functions/core/relay/redact.ts';
+import { buildRequest } from '../functions/core/relay/request.ts';
 import { endpoints } from '../lib/endpoints.ts';
 import { describeSettings } from '../lib/settings.ts';
 import { errorTable } from '../schemas/errors.ts';
+import { intentInput } from '../schemas/intent.ts';
+import type { Parameter } from '../schemas/parameter.ts';
+import { keyPatClaims, personPatClaims } from '../schemas/pat.ts';
+import { searchQuery } from '../schemas/search.ts';
 
-/** Most words of README.md, CONTRIBUTING.md and docs/ together, without the rows of tables. */
-const maxWords = 28_000;
+/** Most words of README.md, CONTRIBUTING.md and docs/ together, without tables, code blocks and pages that a program writes. */
+const maxWords = 15_000;
 
 const pages = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/*.md')];
 const textOf = (page: string): string => readFileSync(page, 'utf8');
-const isRow = (line: string): boolean => /^ *\|/.test(line);
+const withoutCode = (page: string): string => textOf(page).replaceAll(/^ *```.*?^ *```$/gms, '');
+const isWritten = (page: string): boolean => textOf(page).includes('<!-- Written by "npm run');
 
 interface Table {
   page: string;
@@ -21,7 +36,7 @@ interface Table {
 }
 
 const tables = pages.flatMap((page) =>
-  [...textOf(page).matchAll(/(?:^ *\|.*\n)+/gm)].map(([text]): Table => {
+  [...withoutCode(page).matchAll(/(?:^ *\|.*\n)+/gm)].map(([text]): Table => {
     const [head = '', , ...lines] = text.trim().split('\n');
     const cellsOf = (line: string) =>
       line
@@ -41,6 +56,87 @@ function namesFiles({ rows }: Table): void {
   const complete = paths.filter((path) => /^(?:bin|client|functions|lib|samples|schemas|test)\//.test(path));
   expect(complete.length).toBeGreaterThan(5);
   expect(complete.filter((path) => !existsSync(path))).toEqual([]);
+}
+
+/** What the gate sends for a row that shows parameters as members of JSON. */
+function urlOf(path: string, members: string, declared: Partial<Parameter> = {}): string {
+  const values = JSON.parse(members.startsWith('{') ? members : `{${members}}`);
+  const input_parameters = [...new Set([...Object.keys(values), ...(path.match(/\w+(?=[,}])/g) ?? [])])].map((name) => ({
+    name,
+    type: 'any' as const,
+    ...declared,
+  }));
+  const endpoint = { url: `https://service.example${path}`, method: 'GET' as const, content_type: 'application/json' };
+  return buildRequest({ endpoint, input_parameters }, values).url.slice('https://service.example'.length);
+}
+
+const queryOf = (members: string, declared?: Partial<Parameter>): string => urlOf('/', members, declared).replace(/^\/\??/, '');
+
+/** What an upstream's refusal comes to. */
+function refusalOf(status: number): string {
+  const answer = { status, url: 'https://service.example/', body: Buffer.from(''), redactor: openRedactor(undefined), durationMs: 1 };
+  try {
+    mapAnswer(answer, { output_parameters: [] });
+  } catch (error) {
+    const { status: own, code } = error as { status: number; code: string };
+    return `${own} \`${code}\``;
+  }
+  return 'nothing was refused';
+}
+
+/** Every header of a call whose agent sent an idempotency key. */
+function listHeaders(): string[] {
+  const call: Parameters<typeof buildHeaders>[0] = {
+    request: { url: 'https://service.example/', method: 'POST', body: '{}', contentType: 'application/json' },
+    intentUid: 'a:b:v1',
+    service: { service_id: 'S', service_url: 'https://service.example' },
+    agentId: 'agent',
+    thumbprint: 'key',
+    requestId: 'request',
+    executionId: 'execution',
+    idempotencyKey: 'again',
+    baseUrl: 'https://gate.example',
+    deadlineMs: 1,
+  };
+  const credential = { headers: {}, query: {}, signing_key: 'a'.repeat(43) };
+  return Object.keys(buildHeaders(call, new URL('https://service.example/'), credential)).map((name) => name.toLowerCase());
+}
+
+/** A right operand that a left one takes with this operator. */
+function operandFor(left: string, operator: Comparison): unknown {
+  const one =
+    { dateTime: '2030-01-01T00:00:00Z', timeOfDay: '09:00', dayOfWeek: 'monday', method: 'GET', agentKey: 'a'.repeat(43) }[left] ??
+    (left.includes('/') ? 5 : 'some');
+  return operator === 'within' ? [one] : one;
+}
+
+function takesCondition(left: string, operator: Comparison): boolean {
+  const target = 'https://gate.example/api/intents';
+  const constraint = [
+    { leftOperand: left.replace('<target>', target).replace('<name>', 'amount'), operator, rightOperand: operandFor(left, operator) },
+  ];
+  try {
+    interpretPolicy(
+      parsePolicyTemplate(JSON.stringify({ permission: [{ target, action: 'execute', constraint }] })),
+      'https://gate.example',
+    );
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Every command that does something, with those above it. */
+const listCommands = ({ commands }: { commands: readonly CommandLike[] }, above = ''): string[] =>
+  commands.flatMap((command) => {
+    const name = `${above}${command.name()}`;
+    const own = command.commands.length === 0 || command.registeredArguments.length > 0 ? [name] : [];
+    return [...own, ...listCommands(command, `${name} `)];
+  });
+interface CommandLike {
+  name(): string;
+  commands: readonly CommandLike[];
+  registeredArguments: readonly unknown[];
 }
 
 const credentials = { none: 'none', pat: 'Bearer PAT', admin: 'Bearer admin token' };
@@ -87,6 +183,84 @@ const checks: Record<string, ((table: Table) => void) | string> = {
       expect([command, Object.keys(scripts).includes(script) || existsSync(command)]).toEqual([command, true]);
     }
   },
+  'claim | meaning': (table) =>
+    expect(new Set(firstCells(table).flatMap(codeIn))).toEqual(
+      new Set([...Object.keys(keyPatClaims.shape), ...Object.keys(personPatClaims.shape)]),
+    ),
+  'URL | parameters | becomes': ({ rows }) => {
+    for (const cells of rows) {
+      const [url = '', members = '', becomes] = cells.flatMap(codeIn);
+      expect(urlOf(url, members)).toBe(becomes);
+    }
+  },
+  'parameter | becomes': ({ rows }) => {
+    for (const [members = '', becomes = ''] of rows)
+      expect(queryOf(codeIn(members).join(', '))).toBe(becomes === 'nothing' ? '' : codeIn(becomes)[0]);
+  },
+  '`style` | parameter | becomes': ({ rows }) => {
+    for (const cells of rows) {
+      const [style, members = '', becomes = ''] = cells.flatMap(codeIn);
+      expect(queryOf(members, { style: style as Parameter['style'] })).toBe(becomes.replaceAll('[', '%5B').replaceAll(']', '%5D'));
+    }
+  },
+  'header | value': (table) =>
+    expect(
+      firstCells(table)
+        .flatMap(codeIn)
+        .map((name) => name.toLowerCase())
+        .sort(),
+    ).toEqual(listHeaders().sort()),
+  'upstream | agent': ({ rows }) => {
+    for (const [statuses = '', refusal = ''] of rows)
+      for (const [status] of statuses.matchAll(/\d\d\d|\dxx/g)) {
+        expect([status, refusalOf(Number(status.replace('xx', '18')))]).toEqual([status, expect.stringMatching(/^\d{3} `\w+`$/)]);
+        expect(refusal).toContain(refusalOf(Number(status.replace('xx', '18'))));
+      }
+  },
+  'command | what it does': ({ rows }) => {
+    const commands = rows.flatMap(([cell = '']) => {
+      const [first = '', ...others] = codeIn(cell);
+      const group = first.includes(' ') && others.every((name) => !name.includes(' ')) ? first.slice(0, first.lastIndexOf(' ') + 1) : '';
+      return [first, ...others.map((name) => group + name)];
+    });
+    expect(commands.sort()).toEqual(listCommands(createProgram()).sort());
+  },
+  'exit code | meaning': (table) => expect(firstCells(table).map(Number)).toEqual(Object.values(exitCodes)),
+  'intent | from': (table) => {
+    const members = Object.keys(intentInput.shape);
+    expect(
+      firstCells(table)
+        .flatMap(codeIn)
+        .filter((name) => !members.includes(name)),
+    ).toEqual([]);
+  },
+  'tool | does | hints': ({ rows }) => {
+    const tools = openTools({} as Parameters<typeof openTools>[0], { isFreshRequired: false, isSignInOffered: false });
+    expect(rows.map(([name, , hints]) => [name, hints === 'reads only'])).toEqual(
+      tools.map(({ name, annotations }) => [`\`${name}\``, annotations.readOnlyHint]),
+    );
+  },
+  'left operand | operators | right operand': ({ rows }) => {
+    const named = Map.groupBy(rows, ([left = '']) => codeIn(left)[0] ?? '');
+    for (const [left, same] of named) {
+      const operators = same.flatMap(([, cell = '']) => codeIn(cell));
+      const taken = comparisons.filter((operator) => takesCondition(left, operator));
+      expect([left, ...operators.sort()]).toEqual([left, ...taken.sort()]);
+    }
+  },
+  'parameter | an intent passes when': (table) =>
+    expect(firstCells(table).flatMap(codeIn).sort()).toEqual(Object.keys(searchQuery.shape).sort()),
+  'setting | what it does': (table) => {
+    const names = describeSettings().map(({ name }) => name);
+    expect(
+      firstCells(table)
+        .flatMap(codeIn)
+        .filter((name) => !names.includes(name)),
+    ).toEqual([]);
+  },
+  'request | reads | writes | new items | signatures | kB | kB, compressed | what bounds it': 'test/e2e/anonymous-costs.check.ts',
+  'attack | defence | test': 'test/e2e/anonymous-costs.check.ts',
+  'planted bug | tries until it was caught': 'test/world/explore.test.ts',
   'term | meaning': ({ rows }) => {
     expect(rows.length).toBeLessThanOrEqual(30);
     const rest = pages
@@ -98,21 +272,14 @@ const checks: Record<string, ((table: Table) => void) | string> = {
   },
 };
 
-/** Pages whose tables are still to be tested or written out. */
-const unfinished =
-  /^docs\/(agents|authorisation|calls|command-line|console|frameworks|import|mcp|operations|policy|proofs|search|security)\.md$/;
-
-test.each(tables.filter(({ page }) => !unfinished.test(page) && !textOf(page).includes('<!-- Written by "npm run')))(
-  '$page: the table "$head" is tested',
-  (table) => {
-    const check = checks[table.head];
-    if (typeof check === 'string') expect(existsSync(check)).toBe(true);
-    else {
-      expect(check).toBeDefined();
-      check?.(table);
-    }
-  },
-);
+test.each(tables.filter(({ page }) => !isWritten(page)))('$page: the table "$head" is tested', (table) => {
+  const check = checks[table.head];
+  if (typeof check === 'string') expect(existsSync(check)).toBe(true);
+  else {
+    expect(check).toBeDefined();
+    check?.(table);
+  }
+});
 
 test('every check has its table', () => {
   const heads = tables.map(({ head }) => head);
@@ -120,12 +287,23 @@ test('every check has its table', () => {
 });
 
 test('the documentation is no longer than its readers have time for', () => {
-  const prose = pages.flatMap((page) =>
-    textOf(page)
-      .split('\n')
-      .filter((line) => !isRow(line)),
-  );
+  const prose = pages
+    .filter((page) => !isWritten(page))
+    .map((page) =>
+      textOf(page)
+        .replaceAll(/^ *```.*?^ *```$/gms, '')
+        .replaceAll(/^ *\|.*$/gm, ''),
+    );
   expect(prose.join('\n').split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(maxWords);
+});
+
+test('every script that the documentation names is there', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const named = pages.flatMap((page) => [...textOf(page).matchAll(/npm run (?:--silent )?([a-z][\w:-]*)(?: -- (?:([a-z]+)\b)?)?/g)]);
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter(([, script = '']) => scripts[script] === undefined).map(([text]) => text)).toEqual([]);
+  const benchmarks = named.flatMap(([, script, name]) => (script === 'bench' && name !== undefined ? [`bin/bench/${name}.ts`] : []));
+  expect(benchmarks.filter((path) => !existsSync(path))).toEqual([]);
 });
 
 test('where a status and a code stand together, they belong together', () => {

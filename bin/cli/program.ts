@@ -26,7 +26,8 @@ Exit codes: 0 done, 1 refused or failed, 2 the registry or policy is not as the 
 Variables: INTENT_GATE_URL address of the gate, INTENT_GATE_TOKEN admin token in place of a login,
 INTENT_GATE_HOME folder of tokens and keys, NO_COLOR no colour.`;
 
-function createProgram() {
+/** The commands, with their options and help. */
+export function createProgram() {
   const program = new Command('intent-gate')
     .description('Works with an Intent Gate, as an admin or as an agent')
     .version(version, '--version', 'says which version this is')
