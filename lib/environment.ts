@@ -25,8 +25,6 @@ export interface Parts {
   credentialPrefix: string;
   /** the functions that are there already, by the names of their rows */
   functions?: ReadonlyMap<string, Pick<EndpointFunction, 'lambda'>>;
-  /** namespace of the metrics that functions write */
-  metricsNamespace: string;
 }
 
 /**
@@ -40,7 +38,6 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
   return {
     [variables.version]: version,
     [variables.protocol]: settings.protocol,
-    POWERTOOLS_METRICS_NAMESPACE: parts.metricsNamespace,
     // The local stack's functions are threads of one process, whose heap these options do not concern.
     ...(settings.stage !== 'local' && { NODE_OPTIONS: nodeOptions }),
     ...(settings.publicBaseUrl && { [variables.baseUrl]: settings.publicBaseUrl }),

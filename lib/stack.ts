@@ -56,7 +56,6 @@ export class IntentGate extends Stack {
         console: admins.console,
         adminScope: admins.scope,
         signIn: admins.signIn,
-        metricsNamespace: stackName,
       },
       { tables, signingKeys, credentialPrefix, snapshots, collection },
       [tables.registry, tables.activity, admins, ...signingKeys],

@@ -5,7 +5,6 @@ Object.assign(process.env, {
   AWS_REGION: 'eu-west-1',
   AWS_ACCESS_KEY_ID: 'test',
   AWS_SECRET_ACCESS_KEY: 'test',
-  POWERTOOLS_METRICS_DISABLED: 'true',
   LOG_LEVEL: process.env.LOG_LEVEL ?? 'SILENT',
   REGISTRY_TABLE: 'test-registry',
   ACTIVITY_TABLE: 'test-activity',

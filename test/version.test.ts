@@ -14,7 +14,6 @@ const parts = {
   adminClientIds: [],
   adminScope: '',
   credentialPrefix: '',
-  metricsNamespace: '',
 };
 
 test.each<[string, () => unknown]>([

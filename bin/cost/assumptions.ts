@@ -30,7 +30,7 @@ export const assumptions = {
   pointerBytes: [500, 'bytes of its entry in the list of its service'],
   indexBytes: [2_000, 'bytes in the search index for each intent'],
   keptAnswerBytes: [1_500, 'bytes that are kept for two days for each `Idempotency-Key`'],
-  executionLogBytes: [1_220, 'bytes of log that an execution writes, measured'],
+  executionLogBytes: [960, 'bytes of log that an execution writes, measured'],
   issueLogBytes: [470, 'bytes of log that a request for a PAT writes besides, measured'],
   answerLogBytes: [335, 'bytes of log that another request writes, measured'],
   platformLogBytes: [650, "bytes of Lambda's own two lines for each run, by their published form"],
@@ -38,7 +38,7 @@ export const assumptions = {
   scheduledLogBytes: [200, 'bytes of log that a scheduled run writes'],
   answerBytes: [2_000, 'bytes to the internet for each request'],
   upstreamBytes: [1_500, 'bytes to the endpoint of the intent for each execution'],
-  metrics: [20, 'series of metrics once there is traffic: refusals by code, executions by outcome'],
+  metrics: [10, 'series of metrics once there is traffic: refusals by code'],
   admins: [5, 'admins sign in'],
   machineTokens: [730, 'tokens a month for machines, if there is a client for them'],
 } as const satisfies Record<string, readonly [number, string]>;

@@ -1,4 +1,3 @@
-import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { ErrorCode } from '../../../schemas/errors.ts';
 import { log } from '../log.ts';
 import { newUlid } from '../ulid.ts';
@@ -28,11 +27,9 @@ export interface Receipt {
   note(notes: Notes): void;
   /** what is known so far */
   readonly notes: Readonly<Notes>;
-  /** Writes one log line (message `executed`), and a metric in CloudWatch's embedded format. */
+  /** Writes one log line (message `executed`). */
   write(outcome: 'OK' | ErrorCode, answerHeaders?: Record<string, string>): void;
 }
-
-const metrics = new Metrics({ namespace: process.env.POWERTOOLS_METRICS_NAMESPACE ?? 'IntentGate', serviceName: 'execution' });
 
 export function openReceipt({ requestId }: { requestId: string }, agentId: string, policyDigest: string): Receipt {
   const executionId = newUlid();
@@ -55,13 +52,6 @@ export function openReceipt({ requestId }: { requestId: string }, agentId: strin
         ...notes,
         duration_ms: durationMs,
       });
-      countOutcome(outcome);
     },
   };
-}
-
-/** By our own codes only: every value of a dimension is a metric that is paid for, so nothing that a third party chooses is one. */
-function countOutcome(outcome: string): void {
-  metrics.addDimension('outcome', outcome).addMetric('Executions', MetricUnit.Count, 1);
-  metrics.publishStoredMetrics();
 }
