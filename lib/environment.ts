@@ -1,7 +1,8 @@
 import { variables } from '../functions/core/environment.ts';
 import type { TableName } from '../functions/core/table/keys.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
-import type { Endpoint, Needs } from './endpoints.ts';
+import type { Needs } from './endpoints/needs.ts';
+import type { Endpoint } from './endpoints.ts';
 import type { Settings } from './settings.ts';
 import { version } from './version.ts';
 

@@ -1,4 +1,5 @@
-import { backgroundFunctions, backgroundWithCollection, endpoints, type Needs } from './endpoints.ts';
+import type { Needs } from './endpoints/needs.ts';
+import { backgroundFunctions, backgroundWithCollection, endpoints } from './endpoints.ts';
 import { type Permission, permissionsOf } from './permissions.ts';
 
 const introduction = `# Permissions

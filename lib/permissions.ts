@@ -5,7 +5,7 @@ import type { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { partitions, type RecordKind, type TableName } from '../functions/core/table/keys.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
-import type { Needs, TableOperation } from './endpoints.ts';
+import type { Needs, TableOperation } from './endpoints/needs.ts';
 import type { SearchCollection } from './search-collection.ts';
 import type { Tables } from './tables.ts';
 

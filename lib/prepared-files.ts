@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { renderConsole } from './console/page.ts';
 import { listAssets } from './docs/assets.ts';
 import { renderPage } from './docs/page.ts';
-import type { Needs } from './endpoints.ts';
+import type { Needs } from './endpoints/needs.ts';
 import { toOpenApi } from './openapi/document.ts';
 import { policyFileSchema } from './policy-schema.ts';
 import type { Settings } from './settings.ts';

@@ -2,12 +2,12 @@ import { errorBody } from '../../schemas/errors.ts';
 import { intentUid } from '../../schemas/intent-uid.ts';
 import type { ApiContent, ApiDocument, ApiOperation, ApiParameter, ApiResponse, Reference } from '../../schemas/openapi.ts';
 import { thisGate } from '../../schemas/service-description.ts';
-import { type Endpoint, endpointsWith, type PathVariable, pathsOf } from '../endpoints.ts';
+import { answerOf, type Example, exampleOf, type OtherAnswer } from '../endpoints/endpoint.ts';
+import { exampleBaseUrl } from '../endpoints/fixtures.ts';
+import { type Endpoint, endpointsWith, type PathVariable, pathsOf, tags } from '../endpoints.ts';
 import { version } from '../version.ts';
 import { openErrorResponses } from './errors.ts';
-import { type Example, exampleBaseUrl, listExamples } from './examples.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
-import { describeOperations, type OperationText, tags } from './operations.ts';
 import { openSchemas } from './schemas.ts';
 
 export interface DocumentOptions {
@@ -28,8 +28,6 @@ export interface DocumentOptions {
 export function toOpenApi({ protocol, aliases, policy, signIn = true }: DocumentOptions): ApiDocument {
   const schemas = openSchemas();
   const errors = openErrorResponses(protocol);
-  const texts = describeOperations(protocol);
-  const examples = listExamples(protocol, policy);
 
   const pathParameters: Record<PathVariable, Omit<ApiParameter, 'in' | 'required'>> = {
     intent_uid: {
@@ -46,8 +44,8 @@ export function toOpenApi({ protocol, aliases, policy, signIn = true }: Document
     asset: { name: 'asset', description: 'name of the file', schema: { type: 'string' } },
   };
 
-  function listParameters({ path, method }: Endpoint, text: OperationText, example: Example): (ApiParameter | Reference)[] {
-    const isConditional = method === 'GET' && text.headers?.includes('ETag');
+  function listParameters({ path, method, headers, query, requestHeaders = [] }: Endpoint, example: Example): (ApiParameter | Reference)[] {
+    const isConditional = method === 'GET' && headers?.includes('ETag');
     return [
       ...[...path.matchAll(/\{(\w+)\}/g)].map(
         ([, name = '']): ApiParameter => ({
@@ -57,58 +55,56 @@ export function toOpenApi({ protocol, aliases, policy, signIn = true }: Document
           ...(example.path?.[name] !== undefined && { example: example.path[name] }),
         }),
       ),
-      ...(text.query ? schemas.listQueryParameters(text.query, example.query) : []),
-      ...[...(isConditional ? ['If-None-Match'] : []), ...(text.requestHeaders ?? [])].map((name) => ({
+      ...(query ? schemas.listQueryParameters(query, example.query) : []),
+      ...[...(isConditional ? ['If-None-Match'] : []), ...requestHeaders].map((name) => ({
         $ref: `#/components/parameters/${name}`,
       })),
     ];
   }
 
-  const exampleOf = (value: unknown): Pick<ApiContent, 'examples'> => (value === undefined ? {} : { examples: { example: { value } } });
+  const exampleFor = (value: unknown): Pick<ApiContent, 'examples'> => (value === undefined ? {} : { examples: { example: { value } } });
 
-  function describeAnswer(summary: string, text: OperationText, example: Example): ApiResponse {
-    const { answer, mediaType = 'application/json', headers = [] } = text;
+  function describeAnswer({ mediaType = 'application/json', headers = [], ...endpoint }: Endpoint, example: Example): ApiResponse {
+    const answer = answerOf(endpoint, protocol);
     return {
-      description: summary,
+      description: endpoint.success === 204 ? 'Done.' : `${endpoint.summary}.`,
       headers: Object.fromEntries(['X-Request-Id' as const, ...headers].map((name) => [name, { $ref: `#/components/headers/${name}` }])),
-      ...(answer && { content: { [mediaType]: { schema: schemas.refer(answer, 'output'), ...exampleOf(example.answer) } } }),
+      ...(answer && { content: { [mediaType]: { schema: schemas.refer(answer, 'output'), ...exampleFor(example.answer) } } }),
     };
   }
 
-  const describeOther = ({ description, answer, mediaType }: NonNullable<OperationText['others']>[number]): ApiResponse => ({
+  const describeOther = ({ description, answer, mediaType }: OtherAnswer): ApiResponse => ({
     description,
     headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
     ...(answer && { content: { [mediaType ?? 'application/json']: { schema: schemas.refer(answer, 'output') } } }),
   });
 
   function describeOperation(endpoint: Endpoint): ApiOperation {
-    const { name, summary, credential, success, method, needs } = endpoint;
-    const text = texts[name];
-    const example = examples[name];
-    const parameters = listParameters(endpoint, text, example);
-    const isConditional = method === 'GET' && text.headers?.includes('ETag');
+    const { name, tag, summary, description, credential, success, method, body, bodyType, headers, others: otherAnswers, needs } = endpoint;
+    const example = exampleOf(endpoint, { protocol, policy });
+    const parameters = listParameters(endpoint, example);
+    const isConditional = method === 'GET' && headers?.includes('ETag');
     const [, ...others] = pathsOf(endpoint, { aliases, protocol, signIn });
     return {
       operationId: name,
       summary,
-      description: [
-        text.description,
-        ...(others.length === 0 ? [] : [`Also at ${others.map((path) => `\`${path}\``).join(' and ')}.`]),
-      ].join('\n\n'),
-      tags: [text.tag],
+      description: [description, ...(others.length === 0 ? [] : [`Also at ${others.map((path) => `\`${path}\``).join(' and ')}.`])].join(
+        '\n\n',
+      ),
+      tags: [tag],
       security: credential !== 'none' ? [{ [credential]: [] }] : needs.adminTokens && !endpoint.runs ? [{}, { admin: [] }] : [],
       ...(parameters.length > 0 && { parameters }),
-      ...(text.body && {
+      ...(body && {
         requestBody: {
           required: true,
-          content: { [text.bodyType ?? 'application/json']: { schema: schemas.refer(text.body, 'input'), ...exampleOf(example.body) } },
+          content: { [bodyType ?? 'application/json']: { schema: schemas.refer(body, 'input'), ...exampleFor(example.body) } },
         },
       }),
       responses: {
-        [success]: describeAnswer(success === 204 ? 'Done.' : `${summary}.`, text, example),
+        [success]: describeAnswer(endpoint, example),
         ...(isConditional && { 304: { description: 'The copy that you have is still current.' } }),
         ...errors.of(endpoint),
-        ...Object.fromEntries(Object.entries(text.others ?? {}).map(([status, other]) => [status, describeOther(other)])),
+        ...Object.fromEntries(Object.entries(otherAnswers ?? {}).map(([status, other]) => [status, describeOther(other)])),
       },
     };
   }
@@ -132,7 +128,7 @@ export function toOpenApi({ protocol, aliases, policy, signIn = true }: Document
       ].join('\n\n'),
     },
     servers: [{ url: exampleBaseUrl }],
-    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    tags: tags.map(({ name, description }) => ({ name, description })),
     paths,
     components: {
       schemas: Object.fromEntries(Object.entries(schemas.components).sort(([a], [b]) => (a < b ? -1 : 1))),

@@ -1,17 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { type Endpoint, endpoints } from '../../lib/endpoints.ts';
+import { answerOf, exampleOf, noExample } from '../../lib/endpoints/endpoint.ts';
+import { type Endpoint, endpoints, tags } from '../../lib/endpoints.ts';
 import { toOpenApi } from '../../lib/openapi/document.ts';
-import { listExamples, noExample } from '../../lib/openapi/examples.ts';
-import { describeOperations, tags } from '../../lib/openapi/operations.ts';
 import { errorTable } from '../../schemas/errors.ts';
 import type { ApiOperation, ApiResponse } from '../../schemas/openapi.ts';
 
 const policy = readFileSync('policy.json', 'utf8');
 const document = toOpenApi({ protocol: 'proto', aliases: true, policy });
-const texts = describeOperations('proto');
-const examples = listExamples('proto', policy);
 
 const operationOf = ({ path, method }: Endpoint): ApiOperation => {
   const found = document.paths[path]?.[method.toLowerCase()];
@@ -62,11 +59,11 @@ describe('the document', () => {
 
 describe.each(endpoints)('$name', (endpoint) => {
   const operation = operationOf(endpoint);
-  const text = texts[endpoint.name];
-  const example = examples[endpoint.name];
+  const example = exampleOf(endpoint, { protocol: 'proto', policy });
+  const answer = answerOf(endpoint, 'proto');
 
   test('has its tag, and asks for its credential', () => {
-    expect(Object.keys(tags)).toContain(operation.tags[0]);
+    expect(tags.map(({ name }) => [name])).toContainEqual(operation.tags);
     const optional = endpoint.needs.adminTokens && !endpoint.runs ? [{}, { admin: [] }] : [];
     expect(operation.security).toEqual(endpoint.credential === 'none' ? optional : [{ [endpoint.credential]: [] }]);
   });
@@ -92,7 +89,7 @@ describe.each(endpoints)('$name', (endpoint) => {
   test('lets every parameter of its query be sent without a value, as the gate does', () => {
     for (const parameter of operation.parameters ?? []) {
       if (!('in' in parameter) || parameter.in !== 'query') continue;
-      const isEmptyFit = text.query?.shape[parameter.name]?.safeParse('').success;
+      const isEmptyFit = endpoint.query?.shape[parameter.name]?.safeParse('').success;
       expect([parameter.name, isEmptyFit || parameter.allowEmptyValue]).toEqual([parameter.name, true]);
     }
   });
@@ -104,9 +101,9 @@ describe.each(endpoints)('$name', (endpoint) => {
     expect(example !== noExample).toBe(hasExample);
     if (!hasExample) return;
     expect(Object.keys(example.path ?? {})).toEqual([...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
-    expect(example.body !== undefined).toBe(text.body !== undefined);
+    expect(example.body !== undefined).toBe(endpoint.body !== undefined);
     expect(example.answer !== undefined).toBe(endpoint.success !== 204);
-    if (text.body) expect(() => text.body?.parse(example.body)).not.toThrow();
-    if (text.answer) expect(() => text.answer?.parse(example.answer)).not.toThrow();
+    expect(() => endpoint.body?.parse(example.body)).not.toThrow();
+    expect(() => answer?.parse(example.answer)).not.toThrow();
   });
 });

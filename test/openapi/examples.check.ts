@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, expect, test } from '@jest/globals';
-import { endpoints } from '../../lib/endpoints.ts';
-import { exampleBaseUrl, listExamples, noExample } from '../../lib/openapi/examples.ts';
-import { describeOperations } from '../../lib/openapi/operations.ts';
+import { answerOf, exampleOf, noExample } from '../../lib/endpoints/endpoint.ts';
+import { exampleBaseUrl, serviceId as exampleServiceId } from '../../lib/endpoints/fixtures.ts';
+import { type EndpointName, endpoints } from '../../lib/endpoints.ts';
 import { startApi } from '../e2e/api.ts';
 
-const examples = listExamples('proto', readFileSync('policy.json', 'utf8'));
-const texts = describeOperations('proto');
+const deployment = { protocol: 'proto', policy: readFileSync('policy.json', 'utf8') };
 
 const api = await startApi({ demo: true, policyFile: 'policy.json', environment: { BASE_URL: exampleBaseUrl } });
 afterAll(() => api.stop());
@@ -15,7 +14,7 @@ afterAll(() => api.stop());
 const volatile = [
   ...['proto-pat', 'proto-public-key', 'signing_key', 'x', 'y', 'kid', 'service_id'],
   ...['expires_at', 'first_seen', 'last_issue', 'revoked_at', 'blocked_at', 'total_results', 'total_pages'],
-  ...['changed_at', 'subject', 'rev', 'request_id', 'digest', 'from', 'upstream_ms', 'latency'],
+  ...['changed_at', 'subject', 'rev', 'request_id', 'digest', 'previous', 'seq', 'from', 'upstream_ms', 'latency'],
 ];
 
 /** The actual answer, with its volatile values replaced by those of the example. */
@@ -31,17 +30,24 @@ function align(actual: unknown, example: unknown): unknown {
 }
 
 const credentials: Record<string, () => string | undefined> = { none: () => undefined, pat: () => pat, admin: () => api.stack.admin_token };
-const exampleServiceId = examples['get-service'].path?.service_id ?? '';
 let serviceId: string;
 let pat: string;
 
-/** They build on one another, so they are played in their order. */
-const played = Object.keys(examples)
+/** Examples that build on one another, in the order in which they are played; the others follow. */
+const sequence: EndpointName[] = [
+  ...(['get-policy', 'issue-pat', 'search-intents', 'get-intent', 'execute-intent', 'list-agents', 'get-agent'] as const),
+  ...(['approve-agent', 'block-agent', 'clear-waiting-agents', 'unblock-agent', 'revoke-agent', 'delete-agent'] as const),
+  ...(['create-service', 'get-service', 'list-services', 'update-service', 'put-service-credential'] as const),
+  ...(['delete-service-credential', 'create-intent', 'list-service-intents', 'get-service-description', 'update-intent'] as const),
+  ...(['list-changes', 'delete-intent', 'change-intents', 'get-stats', 'delete-service'] as const),
+];
+const played = [...new Set([...sequence, ...endpoints.map(({ name }) => name)])]
   .flatMap((name) => endpoints.filter((endpoint) => endpoint.name === name))
-  .filter(({ name }) => examples[name] !== noExample);
+  .filter(({ example }) => example !== noExample);
 
-test.each(played)('the example of $name is answered as shown', async ({ name, ...endpoint }) => {
-  const example = examples[name];
+test.each(played)('the example of $name is answered as shown', async (endpoint) => {
+  const { name } = endpoint;
+  const example = exampleOf(endpoint, deployment);
   const path = endpoint.path.replace(/\{(\w+)\}/g, (_, place) => example.path?.[place] ?? '').replace(exampleServiceId, serviceId);
   const { status, body } = await api.call(endpoint.method, `${path}?${new URLSearchParams(example.query)}`, {
     body: example.body,
@@ -52,7 +58,7 @@ test.each(played)('the example of $name is answered as shown', async ({ name, ..
 
   expect([name, status]).toEqual([name, endpoint.success]);
   if (example.answer === undefined) return expect(body).toBeUndefined();
-  expect(texts[name].answer?.safeParse(body).error).toBeUndefined();
+  expect(answerOf(endpoint, 'proto')?.safeParse(body).error).toBeUndefined();
   const shown = JSON.parse(JSON.stringify(body).replaceAll(api.stack.upstream_url, 'https://world.example'));
   // the example shows one of the many intents of this description
   if (name === 'get-own-description')

@@ -1,0 +1,80 @@
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
+import * as z from 'zod';
+import { jwsAlgorithmNames } from '../../functions/core/pat/signatures.ts';
+import { fillTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
+import { patRequest, patResponse } from '../../schemas/pat.ts';
+import { policy, policyQuery, policyWords } from '../../schemas/policy.ts';
+import type { EndpointGroup } from './endpoint.ts';
+import { agentId, exampleBaseUrl } from './fixtures.ts';
+
+/** Nobody's key: its private half is 32 times the number 7. */
+const privateKey = createPrivateKey({
+  key: Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, 7)]),
+  format: 'der',
+  type: 'pkcs8',
+});
+
+/** The policy's text, signed as a detached JWS (RFC 7515 appendix F). */
+function signDetached(text: string): string {
+  const header = Buffer.from('{"alg":"EdDSA"}').toString('base64url');
+  const signature = sign(null, Buffer.from(`${header}.${Buffer.from(text).toString('base64url')}`), privateKey);
+  return `${header}..${signature.toString('base64url')}`;
+}
+
+const filled = (text: string) => fillTemplate(parsePolicyTemplate(text), exampleBaseUrl);
+
+export const policyAndPats = {
+  'get-policy': {
+    row: 4,
+    method: 'GET',
+    path: '/api/policy',
+    alias: '/{protocol}-policy.json',
+    summary: 'Read the usage policy',
+    description:
+      'Sign these bytes, or a JWS with this document as its payload. A PAT is valid for exactly this policy and ends with it. With `view=words`, the same in plain sentences, to show to a person.',
+    credential: 'none',
+    query: policyQuery,
+    answer: z.union([policy, policyWords]),
+    headers: ['ETag'],
+    needs: { policy: true },
+    example: ({ policy }) => ({ answer: filled(policy) }),
+  },
+  'issue-pat': {
+    row: 5,
+    method: 'POST',
+    path: '/api/pat/issue',
+    alias: '/pat/issue',
+    summary: 'Get a Policy Adherence Token for the signed policy',
+    description: [
+      `\`signed_policy\` is a compact JWS whose payload is the policy, a detached one (nothing between the dots), or a bare signature over the bytes of the policy in hex, base64 or base64url. Algorithms: ${jwsAlgorithmNames.join(', ')}.`,
+      '`agent_public_key` is a public key as PEM, as base64 of PEM or DER, or as a JWK in JSON: RSA of 2048 bits or more, P-256, P-384 or Ed25519.',
+      'The first key that presents an `agent_id` keeps it; ids that differ only in case and white space are one. Where the gate lets other keys use it too, they are agents of their own, called `<agent_id>~<thumbprint>`. If a `DPoP` proof is sent, the PAT can only be used with one, and none is issued to the agent without one from then on. The gate may approve agents before their first PAT (403, `approval_pending`).',
+    ].join('\n\n'),
+    credential: 'none',
+    errors: ['INVALID_SIGNATURE', 'POLICY_REJECTED', 'TOO_MANY_REQUESTS'],
+    body: patRequest,
+    requestHeaders: ['DPoP'],
+    answer: patResponse,
+    headers: ['RateLimit', 'RateLimit-Policy'],
+    needs: {
+      table: {
+        agent: ['getAll', 'put', 'update', 'delete', 'check'],
+        agentKey: ['getAll', 'put', 'update', 'delete', 'check'],
+        agentList: ['get', 'getAll', 'put', 'update', 'delete'],
+        limit: ['get', 'put', 'update'],
+        jti: ['put'],
+        policy: ['get', 'put'],
+      },
+      kms: ['sign', 'publicKey'],
+      policy: true,
+    },
+    example: ({ protocol, policy }) => ({
+      body: {
+        agent_id: agentId,
+        signed_policy: signDetached(JSON.stringify(filled(policy))),
+        agent_public_key: JSON.stringify(createPublicKey(privateKey).export({ format: 'jwk' })),
+      },
+      answer: { [`${protocol}-pat`]: 'eyJhbGciOiJFUzI1NiIsInR5cCI6InBhdCtqd3QifQ.e30.c2ln', expires_at: '2027-03-01T10:30:00.000Z' },
+    }),
+  },
+} as const satisfies EndpointGroup;

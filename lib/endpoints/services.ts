@@ -1,0 +1,211 @@
+import { canonicalDigest } from '../../functions/core/policy/canonical.ts';
+import { changePage, changesQuery } from '../../schemas/changes.ts';
+import { credentialInput, savedCredential } from '../../schemas/credential.ts';
+import { savedService, serviceInput, serviceList, servicesQuery, serviceUpdate, shownService } from '../../schemas/service.ts';
+import { stats, statsQuery } from '../../schemas/stats.ts';
+import type { EndpointGroup } from './endpoint.ts';
+import { currency, intent, intentUid, renamed, revised, saved, service, serviceId } from './fixtures.ts';
+import { changes } from './needs.ts';
+
+const digestOf = (content: unknown): string => `sha-256=${canonicalDigest(content)}`;
+
+/** What is counted of one execution. */
+const counted = {
+  executions: 1,
+  refusals: {},
+  upstream_calls: 1,
+  upstream_failures: 0,
+  drift: 0,
+  upstream_ms: 85,
+  latency: [1, 0, 0, 0, 0, 0],
+};
+
+export const services = {
+  'create-service': {
+    row: 6,
+    method: 'POST',
+    path: '/api/services',
+    summary: 'Register a service',
+    description:
+      'Names are unique, regardless of case and surrounding white space. What an admin of a namespace registers must have that `namespace`.',
+    credential: 'admin',
+    success: 201,
+    body: serviceInput,
+    answer: savedService,
+    headers: ['ETag', 'Location'],
+    needs: { table: { ...changes, serviceName: ['getAll', 'put'], service: ['put'], namespace: ['getAll', 'update'] } },
+    example: { body: service, answer: saved(service) },
+  },
+  'update-service': {
+    row: 7,
+    method: 'PUT',
+    path: '/api/services/{service_id}',
+    summary: 'Replace a service',
+    description:
+      'Replaces the whole record: what the body leaves out is removed, except the `namespace`, which stays once it is set. Takes what a read has shown.',
+    credential: 'admin',
+    body: serviceUpdate,
+    requestHeaders: ['If-Match'],
+    answer: savedService,
+    headers: ['ETag'],
+    needs: {
+      table: {
+        ...changes,
+        serviceName: ['getAll', 'put', 'delete'],
+        service: ['getAll', 'put'],
+        listEntry: ['query'],
+        namespace: ['getAll', 'update'],
+      },
+    },
+    example: { path: { service_id: serviceId }, body: renamed, answer: saved(renamed) },
+  },
+  'delete-service': {
+    row: 8,
+    method: 'DELETE',
+    path: '/api/services/{service_id}',
+    summary: 'Delete a service and its intents',
+    description: 'Once this is answered, none of the intents of the service is found, listed or executed.',
+    credential: 'admin',
+    success: 204,
+    requestHeaders: ['If-Match'],
+    needs: {
+      table: {
+        ...changes,
+        serviceName: ['delete'],
+        service: ['getAll', 'delete'],
+        listEntry: ['query', 'delete'],
+        intent: ['delete'],
+        namespace: ['getAll', 'update'],
+      },
+      credentials: 'write',
+    },
+    timeoutSeconds: 29,
+    example: { path: { service_id: serviceId } },
+  },
+  'get-service': {
+    row: 9,
+    method: 'GET',
+    path: '/api/services/{service_id}',
+    summary: 'Read a service',
+    description:
+      "The service as it was registered. With an admin's token, also what is known of its credential: names, origins, who has set it and when, never a value. Any other token is ignored.",
+    credential: 'none',
+    answer: shownService,
+    headers: ['ETag'],
+    needs: { table: { service: ['get'] }, adminTokens: true },
+    example: { path: { service_id: serviceId }, answer: { service_id: serviceId, ...service } },
+  },
+  'list-services': {
+    method: 'GET',
+    path: '/api/services',
+    summary: 'List the services',
+    description:
+      'In the order of their names, whatever their case. With the token of an admin, it says what is known of their credentials.',
+    credential: 'none',
+    query: servicesQuery,
+    answer: serviceList,
+    headers: ['ETag', 'Link'],
+    needs: { table: { serviceName: ['query'], service: ['getAll'] }, adminTokens: true },
+    example: {
+      query: { name: 'tides' },
+      answer: { services: [{ ...saved(service), intents: 0 }], pagination: { current_page: 1, page_size: 10 } },
+    },
+  },
+  'put-service-credential': {
+    method: 'PUT',
+    path: '/api/services/{service_id}/credential',
+    summary: 'Set the credential that calls of a service carry, and get the key that they are signed with',
+    description:
+      'Calls of the intents of this service at `origins` carry these header fields and query parameters, and are signed (RFC 9421) with the key in the answer; calls at other origins are not. The key is shown once, the values never. No execution that begins once this is answered carries earlier values. This is a change of the service: its `ETag` changes, and those of its intents.',
+    credential: 'admin',
+    body: credentialInput,
+    requestHeaders: ['If-Match'],
+    answer: savedCredential,
+    headers: ['ETag'],
+    needs: { table: { ...changes, service: ['get', 'getAll', 'put'] }, credentials: 'write', addressRules: true },
+    example: {
+      path: { service_id: serviceId },
+      body: { headers: { 'X-Api-Key': 'k-29f81c7a' }, query: { tenant: 'harbour-4711' } },
+      answer: {
+        service_id: serviceId,
+        headers: ['X-Api-Key'],
+        query: ['tenant'],
+        origins: ['https://tides.example'],
+        signing_key: 'q0h3GmO5i3b9yqv0bYl1fM2mZ9w1lq7t6y8u4e2r0sA',
+      },
+    },
+  },
+  'delete-service-credential': {
+    method: 'DELETE',
+    path: '/api/services/{service_id}/credential',
+    summary: 'Remove the credential of a service',
+    description: 'Calls no longer carry it, and are no longer signed.',
+    credential: 'admin',
+    success: 204,
+    requestHeaders: ['If-Match'],
+    needs: { table: { ...changes, service: ['get', 'getAll', 'put'] }, credentials: 'write' },
+    example: { path: { service_id: serviceId } },
+  },
+  'list-changes': {
+    method: 'GET',
+    path: '/api/changes',
+    summary: 'Read who changed what',
+    description:
+      'The log of what admins have changed, newest first; an admin of a namespace sees what belongs to it. An entry is one transaction, which took place as a whole, and holds the digest of the one before it. With `kind`, `id` or `actor`, a page looks at no more than 1,000 entries, so it may be short or empty: follow `Link` until there is none.',
+    credential: 'admin',
+    query: changesQuery,
+    answer: changePage,
+    headers: ['Link'],
+    needs: { table: { head: ['get'], log: ['query'] } },
+    example: {
+      query: { page_size: '1' },
+      answer: {
+        entries: [
+          {
+            seq: 1712,
+            at: '2027-03-01T11:05:00.000Z',
+            actor: { subject: 'd2c5f4a4-6091-70c2-8d1f-3a5b9e7c1f20', user_name: 'admin' },
+            request_id: '2f6c1f0e-8d0b-4f5e-9a57-6c1f8a2b7d3e',
+            changes: [
+              {
+                kind: 'intent',
+                id: intentUid,
+                action: 'update',
+                digest_before: digestOf({ ...intent, endpoint: { ...intent.endpoint, content_type: 'application/json' } }),
+                digest_after: digestOf({ ...revised, endpoint: { ...revised.endpoint, content_type: 'application/json' } }),
+              },
+            ],
+            previous: 'sha-256=4Uq1ZzPmN0s8o7b1w1c3dYQeQm8i7Zc0n8m1p2q3r4s',
+          },
+        ],
+        head: { seq: 1712, digest: 'sha-256=Zk0yV1m2b8d3c5e7f9a1q2w3e4r5t6y7u8i9o0p1a2s' },
+      },
+    },
+  },
+  'get-stats': {
+    method: 'GET',
+    path: '/api/stats',
+    summary: 'Read how often intents were executed, and how their services did',
+    description:
+      'Executions, refusals by their code, upstream failures and latency of each service; an admin of a namespace sees the services that belong to it. An instance of the gate writes what it has counted once a minute, so the last minute may be missing, and an instance that ends takes what it has not written along.',
+    credential: 'admin',
+    query: statsQuery,
+    answer: stats,
+    needs: { table: { stats: ['query'], service: ['getAll'] } },
+    example: {
+      query: { period: 'day' },
+      answer: {
+        period: 'day',
+        from: '2027-02-28T12:00:00.000Z',
+        services: [
+          {
+            service_id: serviceId,
+            service_name: currency.service_name,
+            ...counted,
+            slots: [{ from: '2027-03-01T11:00:00.000Z', ...counted }],
+          },
+        ],
+      },
+    },
+  },
+} as const satisfies EndpointGroup;
