@@ -34,7 +34,7 @@ export function requireSources(functions: readonly { name: string }[]): void {
   const missing = functions.map(({ name }) => sourceOf(name)).filter((file) => !existsSync(file));
   if (missing.length === 0) return;
   throw new SettingsError(
-    `lib/endpoints.ts has rows for files that are not there: ${missing.join(', ')}. Write them (CONTRIBUTING.md, "Add an endpoint").`,
+    `lib/endpoints has endpoints for files that are not there: ${missing.join(', ')}. Write them (CONTRIBUTING.md, "Add an endpoint").`,
   );
 }
 
