@@ -6,7 +6,8 @@ const acceptPolicy =
 const search = 'Call search_intents for an intent that you may execute.';
 const sameLater = 'Make the same call again later.';
 
-const nextCalls: Partial<Record<ErrorCode, string>> = {
+/** By every code, but for those whose advice depends on the error; null if the arguments have to be corrected. */
+const nextCalls: Record<Exclude<ErrorCode, 'TOO_MANY_REQUESTS' | 'INTENT_EXECUTION_FAILED'>, string | null> = {
   UNAUTHORIZED: acceptPolicy,
   INVALID_SIGNATURE: acceptPolicy,
   POLICY_REJECTED:
@@ -19,6 +20,11 @@ const nextCalls: Partial<Record<ErrorCode, string>> = {
   SERVICE_UNAVAILABLE: sameLater,
   INTERNAL_SERVER_ERROR: sameLater,
   GATEWAY_TIMEOUT: 'It is unknown whether it was done. Find that out before you call again.',
+  INVALID_PARAMETER: null,
+  CONFLICT: null,
+  METHOD_NOT_ALLOWED: null,
+  UNSUPPORTED_MEDIA_TYPE: null,
+  NOT_IMPLEMENTED: null,
 };
 
 const nextCallsOfExecute: Partial<Record<ErrorCode, string>> = {
