@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-export const minNode = 24;
+const minNode = 24;
 
 /** The optional dependencies that contain a Node. */
 const packages = {

@@ -120,7 +120,7 @@ export const endpoints: readonly Endpoint[] = [...new Set([...first, ...(Object.
 );
 
 /** The further path of an endpoint, unless an endpoint has that path: a protocol may be called `api`. */
-export function aliasOf({ alias }: Pick<Endpoint, 'alias'>, protocol: string): string | undefined {
+function aliasOf({ alias }: Pick<Endpoint, 'alias'>, protocol: string): string | undefined {
   const path = alias?.replace('{protocol}', protocol);
   return endpoints.some((other) => other.path === path) ? undefined : path;
 }

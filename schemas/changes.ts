@@ -1,18 +1,7 @@
 import * as z from 'zod';
 import { pageQuery } from './pagination.ts';
 
-export const changeActions = [
-  'create',
-  'update',
-  'delete',
-  'credential',
-  'block',
-  'unblock',
-  'approve',
-  'revoke',
-  'unbind',
-  'clear',
-] as const;
+const changeActions = ['create', 'update', 'delete', 'credential', 'block', 'unblock', 'approve', 'revoke', 'unbind', 'clear'] as const;
 export const changedKinds = ['service', 'intent', 'agent'] as const;
 
 /** What a page of the log is asked for. */
@@ -35,7 +24,7 @@ export const changesQuery = z.object({
 const digest = z.string().describe('`sha-256=` and the digest of a canonical form (RFC 8785), base64url');
 
 /** What happened to one record. */
-export const loggedChange = z.strictObject({
+const loggedChange = z.strictObject({
   kind: z.enum(changedKinds),
   id: z.string().describe('service_id, intent_uid or agent_id; `pending` for all agents that waited for approval'),
   action: z.enum(changeActions),
@@ -46,7 +35,7 @@ export const loggedChange = z.strictObject({
 export type LoggedChange = z.infer<typeof loggedChange>;
 
 /** One entry of the registry's log: one transaction, which took place. */
-export const logEntry = z
+const logEntry = z
   .strictObject({
     seq: z.int().min(1).describe('entries are numbered from 1, without gaps; a record that the entry wrote has this as its `rev`'),
     at: z.iso.datetime().describe('never before that of the entry before it'),

@@ -9,7 +9,7 @@ import { description, name } from './text.ts';
 export const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
 
 /** Where the calls of an intent go. The URL may hold RFC 6570 places, `{name}` and `{?name}`. */
-export const endpoint = z.strictObject({
+const endpoint = z.strictObject({
   url: z.string().min(1).max(2048, 'must have at most 2048 characters'),
   method: z.enum(methods),
   content_type: z

@@ -18,7 +18,7 @@ const numeric = z
  * How an input is written, if not in the usual way: `base64` is a text that stands for the bytes of a body or of a part in a multipart
  * form, the others are lists and objects in a query or form, whose items repeat the name and whose members become parameters of their own.
  */
-export const parameterStyles = ['commas', 'spaces', 'pipes', 'brackets', 'json', 'base64'] as const;
+const parameterStyles = ['commas', 'spaces', 'pipes', 'brackets', 'json', 'base64'] as const;
 
 const bound = numeric.optional();
 
@@ -46,7 +46,7 @@ const jsonType = z.enum(jsonTypes);
  * What is inside a list or object, or which alternatives there are: JSON Schema 2020-12 without references. Keywords that are not named here may
  * stand in it, and say nothing.
  */
-export const nestedSchema = z
+const nestedSchema = z
   .looseObject({
     type: z.union([jsonType, z.array(jsonType).min(1).max(7)]).optional(),
     description: z.string().max(4000).optional(),

@@ -46,8 +46,6 @@ export const keyPatClaims = commonClaims
   })
   .meta({ id: 'PatClaims', description: 'The claims of a Policy Adherence Token.' });
 
-export type KeyPatClaims = z.infer<typeof keyPatClaims>;
-
 /** The claims of a PAT that a person has got for a client by signing in: they stand where `cnf` does, and a PAT has one or the other. */
 export const personPatClaims = commonClaims.extend({
   /** stands for the person in the place of a thumbprint, and can be taken for none */

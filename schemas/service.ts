@@ -104,7 +104,7 @@ export const servicesQuery = z.object({
 });
 
 /** A service in the list of services. */
-export const listedService = service
+const listedService = service
   .pick({ service_id: true, service_name: true, service_url: true, description: true, limit: true })
   .extend({
     intents: z.int().min(0).describe('how many intents it has'),

@@ -29,9 +29,9 @@ const numbers = {
     ),
 };
 
-export const statsSlot = z.strictObject({ from: z.iso.datetime(), ...numbers }).meta({ id: 'StatsSlot' });
+const statsSlot = z.strictObject({ from: z.iso.datetime(), ...numbers }).meta({ id: 'StatsSlot' });
 
-export const serviceStats = z
+const serviceStats = z
   .strictObject({
     service_id: z.string().optional().describe('none if the request named no intent that exists'),
     service_name: z.string().optional().describe('none if the service has been deleted'),

@@ -21,7 +21,7 @@ export const errorShape = z.looseObject({
 });
 
 /** Section 2.7. */
-export const paginationShape = pagination.loose();
+const paginationShape = pagination.loose();
 
 /** Section 2.1. */
 const parameterShape = parameterSummary.partial({ required: true }).loose();

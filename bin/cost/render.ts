@@ -4,7 +4,7 @@ import { estimate, mostForTraces } from './estimate.ts';
 import { type Price, priceLists } from './prices.ts';
 
 /** Executions a month. */
-export const levels = [0, 100_000, 10_000_000];
+const levels = [0, 100_000, 10_000_000];
 
 const levelNames = levels.map((executions) => (executions === 0 ? 'idle' : `${executions.toLocaleString('en')} executions`));
 

@@ -40,7 +40,7 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
  * as their host, and no page has sent them. Pages of other origins cannot know the key, and get no answer to a preflight request either.
  * @returns the path of the key
  */
-export function requireKey(server: Server): string {
+function requireKey(server: Server): string {
   const key = `/${randomBytes(24).toString('base64url')}`;
   const expected = digest(key);
   const answer = server.listeners('request') as RequestListener[];

@@ -46,8 +46,6 @@ export function openSchemas() {
 const refusesEmpty = ({ type, minLength = 0, ...rules }: JsonSchema): boolean =>
   type !== 'string' || Number(minLength) > 0 || ['$ref', 'const', 'enum', 'format', 'pattern'].some((rule) => rule in rules);
 
-export type Schemas = ReturnType<typeof openSchemas>;
-
 function convert(schema: z.ZodType, side: Side): JsonSchema {
   const converted = z.toJSONSchema(schema, { io: side, unrepresentable: 'any', override: ({ jsonSchema }) => simplify(jsonSchema) });
   return JSON.parse(JSON.stringify(converted, tidy));

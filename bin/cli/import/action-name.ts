@@ -58,7 +58,7 @@ for (const noun of 'access analytics auth authentication billing content data fe
 }
 
 /** The words of an identifier or of a part of a path, in lower case but for acronyms. */
-export function readWords(text: string): string[] {
+function readWords(text: string): string[] {
   const isMixed = /\p{Ll}/u.test(text);
   const words = (isMixed ? splitCase(text) : text).match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
   return words.map((word) => (isMixed && /^\p{Lu}[\p{Lu}\p{N}]+s?$/u.test(word) && !isVersion(word) ? word : word.toLowerCase()));

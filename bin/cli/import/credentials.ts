@@ -59,4 +59,4 @@ function placeOf({ type, in: kind, name = '', scheme }: Node): CredentialPlace |
 export const credentialOption = ({ kind, name, scheme }: CredentialPlace): string => (scheme ? `--${scheme}` : `--${kind} ${quote(name)}`);
 
 /** As a shell takes it for one word. */
-export const quote = (word: string): string => (/^[\w.-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+const quote = (word: string): string => (/^[\w.-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

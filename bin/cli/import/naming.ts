@@ -6,7 +6,7 @@ import { fitName } from './text.ts';
 
 /** Longest slug, so that a uid with a long namespace stays within 200 characters. */
 const maxSlugLength = 100;
-export const maxNamespaceLength = 80;
+const maxNamespaceLength = 80;
 
 export const isNamespace = (text: string): boolean => text.length <= maxNamespaceLength && /^[a-zA-Z0-9.-]+$/.test(text);
 

@@ -66,7 +66,7 @@ const maxProbes = 20;
  * A service is found by its name, else by the intents that it should have: the one that has most of them, with the same calls. Another API at the same
  * host may have a few uids in common.
  */
-export async function findWanted(api: Api, { service, intents, into }: Wanted): Promise<Found<Service> | undefined> {
+async function findWanted(api: Api, { service, intents, into }: Wanted): Promise<Found<Service> | undefined> {
   if (into !== undefined) return findService(api, into.service_id);
   const named = await findServiceByName(api, service.service_name);
   if (named) return named;

@@ -10,7 +10,7 @@ import { type AgentItem, changeOf, idOfKey, noChange, type Presented, type Waiti
 export const maxWaiting = 1_000;
 
 /** How long an agent waits for approval before it is forgotten, in seconds. */
-export const waitSeconds = 7 * 24 * 3_600;
+const waitSeconds = 7 * 24 * 3_600;
 
 /** What is known of the queue as a whole. */
 interface QueueItem extends Item {

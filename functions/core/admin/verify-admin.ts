@@ -8,7 +8,7 @@ import type { ApiRequest } from '../http/request.ts';
 import type { Actor, Admin } from './admin.ts';
 
 /** The group whose members may change everything; members of `admins:<namespace>` may change what belongs to the namespace. */
-export const adminGroup = 'admins';
+const adminGroup = 'admins';
 
 export interface AdminSettings {
   userPool: string;

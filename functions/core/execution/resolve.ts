@@ -85,5 +85,3 @@ export function openResolver(intents: Pick<Intents, 'findWith' | 'versions'>, no
     };
   };
 }
-
-export type Resolve = ReturnType<typeof openResolver>;

@@ -104,7 +104,7 @@ export function publicUrl(event: APIGatewayProxyEvent, configured?: string): str
  * `https://<domain><stage>`: the stage is part of the path only under the API's default domain. However a client spells the host (capitals,
  * the default port, a dot at the end), it is the same gate.
  */
-export function calledBaseUrl({ requestContext }: APIGatewayProxyEvent): string {
+function calledBaseUrl({ requestContext }: APIGatewayProxyEvent): string {
   const stage = `/${requestContext.stage}`;
   const host = (requestContext.domainName ?? '').toLowerCase().replace(/:443$/, '').replace(/\.$/, '');
   return `https://${host}${`${requestContext.path}/`.startsWith(`${stage}/`) ? stage : ''}`;

@@ -9,7 +9,7 @@ export interface RpcMessage {
 }
 
 /** The error codes of JSON-RPC 2.0 section 5.1 and of MCP 2026-07-28. */
-export const rpcCodes = {
+const rpcCodes = {
   parseError: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,

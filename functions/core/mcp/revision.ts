@@ -3,7 +3,7 @@ import { isObject } from '../json.ts';
 import { RpcError, type RpcMessage } from './json-rpc.ts';
 
 /** The revision of MCP whose requests are self-contained. */
-export const modernRevision = '2026-07-28';
+const modernRevision = '2026-07-28';
 
 /** Earlier ones, which begin with a handshake, newest first. What the gate offers is the same in all of them. */
 export const legacyRevisions = ['2025-11-25', '2025-06-18', '2025-03-26'];

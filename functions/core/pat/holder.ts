@@ -29,7 +29,7 @@ export const toHolder = (agentId: string, thumbprint: string): Holder => ({ thum
 export const holderOf = (claims: PatClaims): Holder => toHolder(claims.sub, 'cnf' in claims ? claims.cnf.jkt : claims.person);
 
 /** The host of a client that is named by an address; another client's own name. */
-export const clientHost = (clientId: string): string => URL.parse(clientId)?.host || clientId;
+const clientHost = (clientId: string): string => URL.parse(clientId)?.host || clientId;
 
 /**
  * The agent_id of a person with a client: tells admins and services who it is, and is given to nobody who brings a key. Two clients never share

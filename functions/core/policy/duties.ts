@@ -31,7 +31,7 @@ export interface StatedBudget {
 const secondsOf = { Y: 366 * 86_400, M: 31 * 86_400, D: 86_400, H: 3_600, m: 60, S: 1 };
 
 /** Seconds of an ISO 8601 duration: a month counts as 31 days and a year as 366, so that no calendar month or year gets more than it may. */
-export function toSeconds(duration: string): number {
+function toSeconds(duration: string): number {
   const [date = '', time = ''] = duration.slice(1).split('T');
   const sum = (text: string, units: Record<string, number>) =>
     [...text.matchAll(/(\d+)([YMDHS])/g)].reduce((total, [, number, unit = '']) => total + Number(number) * (units[unit] ?? 0), 0);

@@ -38,7 +38,7 @@ export const findObstacle = (rule: Rule, call: Call): Condition | undefined =>
   rule.conditions.find((condition) => !isFulfilled(rule, condition, call));
 
 /** Whether a rule covers a call: it names the intent, and its conditions are fulfilled. */
-export const covers = (rule: Rule, call: Call): boolean => names(rule, call.intentUid) && findObstacle(rule, call) === undefined;
+const covers = (rule: Rule, call: Call): boolean => names(rule, call.intentUid) && findObstacle(rule, call) === undefined;
 
 /**
  * Judges a call: it is permitted if any permission covers it and no prohibition does.

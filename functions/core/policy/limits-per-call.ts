@@ -6,10 +6,10 @@ import { isFulfilled, names } from './judge.ts';
 import type { Rule } from './reading.ts';
 
 /** All windows that a call counts in change with one write, of an item that stays below 1 KB. */
-export const maxLimitsPerCall = 8;
+const maxLimitsPerCall = 8;
 
 /** The most different limits and budgets of a policy: an agent's counter grows by about 100 bytes for each that counts something. */
-export const maxLimits = 64;
+const maxLimits = 64;
 
 /** Beyond so many combinations of what calls may be, the rest is taken to be possible at once. */
 const maxStates = 2_000;

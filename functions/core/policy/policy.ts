@@ -25,7 +25,7 @@ export type FindPolicy = (baseUrl: string) => CurrentPolicy;
 const maxAddressCount = 16;
 
 /** A PAT's `pol` for a policy: its uid and its content, so that a PAT binds to exactly what was signed. */
-export const referenceTo = (policy: Policy): string => `${policy.uid}#sha-256=${canonicalDigest(policy)}`;
+const referenceTo = (policy: Policy): string => `${policy.uid}#sha-256=${canonicalDigest(policy)}`;
 
 /** @throws PolicyError at the first use if the policy cannot be put into effect; synthesis refuses such a policy */
 export function openPolicy(template: PolicyTemplate, billing?: Billing): FindPolicy {

@@ -1,7 +1,7 @@
 import type { Credential, CredentialValues } from '../credentials/credentials.ts';
 
 /** Shortest value that is hidden, in characters: shorter ones stand in texts by chance. */
-export const minHiddenLength = 8;
+const minHiddenLength = 8;
 
 /** What stands in place of a value. */
 const replacement = '[credential]';

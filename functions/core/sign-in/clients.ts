@@ -30,7 +30,7 @@ export interface Clients {
 }
 
 /** The client id for hosts that publish no document. */
-export const registeredClientId = 'intent-gate-public';
+const registeredClientId = 'intent-gate-public';
 
 export const documentLimits = { maxBytes: 10 * 1_024, timeoutMs: 2_000 };
 

@@ -55,7 +55,7 @@ const tooManyChanges = (cause?: unknown): ApiError => unavailable('Too many chan
  * @param tookMs - how long the attempt took that came to nothing
  * @param leftMs - the longest wait
  */
-export async function backOff(attempt: number, tookMs: number, leftMs = conflictMs): Promise<void> {
+async function backOff(attempt: number, tookMs: number, leftMs = conflictMs): Promise<void> {
   const waitMs = Math.random() * Math.min(Math.max(tookMs, 5) * 2 ** (attempt + 2), conflictMs / 2, leftMs);
   await delay(waitMs, undefined, { signal: currentSignal() }).catch((error) => {
     throw tooManyChanges(error);

@@ -79,7 +79,7 @@ export interface Table {
 }
 
 /** The document client with bounded waits: a hung connection costs at most 2.5 seconds. `AWS_ENDPOINT_URL_DYNAMODB` redirects it. */
-export const documentClient = (): DynamoDBDocumentClient =>
+const documentClient = (): DynamoDBDocumentClient =>
   DynamoDBDocumentClient.from(new LeanDynamoDBClient(awsClientSettings({ requestTimeout: 1_000 })), {
     marshallOptions: { removeUndefinedValues: true },
   });
