@@ -1,7 +1,23 @@
 import * as z from 'zod';
 import { pageQuery } from './pagination.ts';
 
-const changeActions = ['create', 'update', 'delete', 'credential', 'block', 'unblock', 'approve', 'revoke', 'unbind', 'clear'] as const;
+/** The actions of the log, and what each has done. */
+const changeActions = {
+  create: 'the record is new',
+  update: 'it was replaced',
+  delete: 'it was removed',
+  credential: "the service's credential was set or removed",
+  block: 'the agent was blocked',
+  unblock: 'its block was lifted',
+  approve: 'the agent may have PATs',
+  revoke: 'its PATs were revoked',
+  unbind: 'its id was freed for another key',
+  clear: 'all requests for approval were removed',
+};
+const describedActions = Object.entries(changeActions)
+  .map(([action, words]) => `\`${action}\`: ${words}`)
+  .join('; ');
+
 export const changedKinds = ['service', 'intent', 'agent'] as const;
 
 /** What a page of the log is asked for. */
@@ -27,7 +43,7 @@ const digest = z.string().describe('`sha-256=` and the digest of a canonical for
 const loggedChange = z.strictObject({
   kind: z.enum(changedKinds),
   id: z.string().describe('service_id, intent_uid or agent_id; `pending` for all agents that waited for approval'),
-  action: z.enum(changeActions),
+  action: z.enum(Object.keys(changeActions) as (keyof typeof changeActions)[]).describe(describedActions),
   digest_before: digest.optional().describe('of what the record said before; of a credential, of what is known of it'),
   digest_after: digest.optional().describe('of what it says since'),
 });

@@ -52,10 +52,7 @@ export const agents = {
     },
     example: {
       path: { agent_id: agentId },
-      answer: {
-        ...shown,
-        usage: [{ limit: 'execute', rule: '/permission/0/constraint/0', of: 60, used: 1, left: 59, period: 60 }],
-      },
+      answer: { ...shown, usage: [{ limit: 'execute', rule: '/permission/0/constraint/0', of: 60, used: 1, left: 59, period: 60 }] },
     },
   },
   'revoke-agent': {
@@ -68,10 +65,7 @@ export const agents = {
     query: agentNames,
     answer: agent,
     needs: { table: { ...changes, agent: ['getAll', 'update'], agentKey: ['query'], agentList: ['getAll'] } },
-    example: {
-      path: { agent_id: agentId },
-      answer: { ...shown, revoked_at: '2027-03-01T11:00:00.000Z' },
-    },
+    example: { path: { agent_id: agentId }, answer: { ...shown, revoked_at: '2027-03-01T11:00:00.000Z' } },
   },
   'delete-agent': {
     method: 'DELETE',
@@ -110,11 +104,7 @@ export const agents = {
         agentList: ['get', 'getAll', 'put', 'delete'],
       },
     },
-    example: {
-      path: { agent_id: agentId },
-      body: { key_thumbprint: shown.key_thumbprint },
-      answer: shown,
-    },
+    example: { path: { agent_id: agentId }, body: { key_thumbprint: shown.key_thumbprint }, answer: shown },
   },
   'block-agent': {
     method: 'PUT',

@@ -49,14 +49,7 @@ export const execution = {
     memoryMb: 1024,
     example: {
       body: { intent_uid: currency.intent_uid, parameters: { code: 'CHF' } },
-      answer: {
-        code: 'CHF',
-        name: 'Swiss Franc',
-        plural_name: 'Swiss francs',
-        symbol: 'CHF',
-        short_symbol: 'CHF',
-        decimal_places: 2,
-      },
+      answer: { code: 'CHF', name: 'Swiss Franc', plural_name: 'Swiss francs', symbol: 'CHF', short_symbol: 'CHF', decimal_places: 2 },
     },
   },
 } as const satisfies EndpointGroup;

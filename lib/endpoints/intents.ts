@@ -55,10 +55,7 @@ export const intents = {
     body: intentInput,
     answer: savedIntent,
     headers: ['Location'],
-    needs: {
-      table: changingIntents,
-      addressRules: true,
-    },
+    needs: { table: changingIntents, addressRules: true },
     example: { path: { service_id: serviceId }, body: intent, answer: saved },
   },
   'change-intents': {
@@ -89,10 +86,7 @@ export const intents = {
     requestHeaders: ['If-Match'],
     answer: savedIntent,
     headers: ['ETag'],
-    needs: {
-      table: changingIntents,
-      addressRules: true,
-    },
+    needs: { table: changingIntents, addressRules: true },
     example: { path: { intent_uid: intentUid }, body: revised, answer: saved },
   },
   'delete-intent': {
@@ -104,9 +98,7 @@ export const intents = {
     credential: 'admin',
     success: 204,
     requestHeaders: ['If-Match'],
-    needs: {
-      table: changingIntents,
-    },
+    needs: { table: changingIntents },
     example: { path: { intent_uid: intentUid } },
   },
 } as const satisfies EndpointGroup;

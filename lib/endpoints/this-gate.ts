@@ -22,11 +22,7 @@ export const aboutThisGate = {
     memoryMb: 1024,
     example: ({ protocol }) => ({
       answer: {
-        'service-info': {
-          name: thisGate.service_name,
-          description: thisGate.description,
-          service_url: exampleBaseUrl,
-        },
+        'service-info': { name: thisGate.service_name, description: thisGate.description, service_url: exampleBaseUrl },
         intents: [currency],
         ...published(protocol),
         [`${protocol}-pat-issue`]: `${exampleBaseUrl}/api/pat/issue`,

@@ -5,7 +5,7 @@ import { CompactSign, exportJWK, generateKeyPair } from 'jose';
 import { close, listen } from '../../bin/local/http.ts';
 import { stringifyJson } from '../../client/json.ts';
 import { type Endpoint, type EndpointName, endpoints } from '../../lib/endpoints.ts';
-import type { ErrorCode, Issue } from '../../schemas/errors.ts';
+import { type ErrorCode, errorTable, type Issue } from '../../schemas/errors.ts';
 import { fullIntent, intentDetails, intentList, intentPage, savedIntent } from '../../schemas/intent.ts';
 import { patResponse } from '../../schemas/pat.ts';
 import { policy } from '../../schemas/policy.ts';
@@ -252,23 +252,6 @@ function adminCases({ method, path, errors }: Endpoint): Partial<Record<ErrorCod
 
 const casesOf = (endpoint: Endpoint) => ({ ...(endpoint.credential === 'admin' && adminCases(endpoint)), ...errorCases[endpoint.name] });
 
-const statuses: Partial<Record<ErrorCode, number>> = {
-  INVALID_PARAMETER: 400,
-  INVALID_SIGNATURE: 400,
-  POLICY_REJECTED: 403,
-  SERVICE_UNAVAILABLE: 503,
-  UNAUTHORIZED: 401,
-  FORBIDDEN: 403,
-  NOT_FOUND: 404,
-  CONFLICT: 409,
-  VERSION_CONFLICT: 409,
-  INTENT_DEPRECATED: 410,
-  UNSUPPORTED_MEDIA_TYPE: 415,
-  TOO_MANY_REQUESTS: 429,
-  INTENT_NOT_SUPPORTED: 501,
-  INTENT_EXECUTION_FAILED: 502,
-};
-
 const refusing = endpoints
   .filter((endpoint) => Object.keys(casesOf(endpoint)).length > 0)
   .map((endpoint) => ({ title: `${endpoint.method} ${endpoint.path}`, cases: casesOf(endpoint) }));
@@ -276,7 +259,7 @@ const refusing = endpoints
 describe.each(refusing)('$title', ({ cases }) => {
   test.each(Object.entries(cases).map(([code, request]) => ({ code: code as ErrorCode, request })))('$code', async ({ code, request }) => {
     const { status, body, headers } = await request();
-    expect({ status, code: body?.error?.code }).toEqual({ status: statuses[code], code });
+    expect({ status, code: body?.error?.code }).toEqual({ status: errorTable[code].status, code });
     if (status === 401) expect(headers.get('www-authenticate')).toMatch(/^Bearer /);
     if (status === 429 || status === 503) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
   });
