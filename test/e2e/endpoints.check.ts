@@ -65,6 +65,13 @@ async function patRequest(changes: object = {}) {
   };
 }
 
+/** What an admin asks of an agent, with the thumbprint of a key that is not its own. */
+async function askOfOtherKey(method: string, place = '', body?: object): Promise<Answer> {
+  const request = await patRequest();
+  bodyOf(await api.call('POST', '/api/pat/issue', { body: request }));
+  return api.asAdmin(method, `/api/agents/${request.agent_id}${place}?key_thumbprint=another`, body);
+}
+
 const credentialBody = { header_name: 'X-Api-Key', header_value: 'secret' };
 
 /** Every error that the specification lists for an endpoint (section 4.2) and that a request can cause, with that request. */
@@ -144,12 +151,12 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
   'get-agent': {
     NOT_FOUND: () => api.asAdmin('GET', '/api/agents/nobody'),
     INVALID_PARAMETER: () => api.asAdmin('GET', `/api/agents/nobody?key_thumbprint=${'a'.repeat(101)}`),
-    CONFLICT: () => api.asAdmin('GET', '/api/agents/nobody?key_thumbprint=another'),
+    CONFLICT: () => askOfOtherKey('GET'),
   },
   'revoke-agent': {
     NOT_FOUND: () => api.asAdmin('POST', '/api/agents/nobody/revoke'),
     INVALID_PARAMETER: () => api.asAdmin('POST', `/api/agents/nobody/revoke?key_thumbprint=${'a'.repeat(101)}`),
-    CONFLICT: () => api.asAdmin('POST', '/api/agents/nobody/revoke?key_thumbprint=another'),
+    CONFLICT: () => askOfOtherKey('POST', '/revoke'),
   },
   'list-agents': { INVALID_PARAMETER: () => api.asAdmin('GET', '/api/agents?state=asleep') },
   'approve-agent': {
@@ -163,17 +170,17 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
   'block-agent': {
     INVALID_PARAMETER: () => api.asAdmin('PUT', '/api/agents/nobody/block', {}),
     NOT_FOUND: () => api.asAdmin('PUT', `/api/agents/${'a'.repeat(300)}/block`, { reason: 'a test' }),
-    CONFLICT: () => api.asAdmin('PUT', '/api/agents/nobody/block?key_thumbprint=another', { reason: 'a test' }),
+    CONFLICT: () => askOfOtherKey('PUT', '/block', { reason: 'a test' }),
   },
   'unblock-agent': {
     NOT_FOUND: () => api.asAdmin('DELETE', '/api/agents/nobody/block'),
     INVALID_PARAMETER: () => api.asAdmin('DELETE', `/api/agents/nobody/block?key_thumbprint=${'a'.repeat(101)}`),
-    CONFLICT: () => api.asAdmin('DELETE', '/api/agents/nobody/block?key_thumbprint=another'),
+    CONFLICT: () => askOfOtherKey('DELETE', '/block'),
   },
   'delete-agent': {
     NOT_FOUND: () => api.asAdmin('DELETE', '/api/agents/nobody'),
     INVALID_PARAMETER: () => api.asAdmin('DELETE', `/api/agents/nobody?key_thumbprint=${'a'.repeat(101)}`),
-    CONFLICT: () => api.asAdmin('DELETE', '/api/agents/nobody?key_thumbprint=another'),
+    CONFLICT: () => askOfOtherKey('DELETE'),
   },
   mcp: {
     UNSUPPORTED_MEDIA_TYPE: () => api.call('POST', '/mcp', { body: '{}', headers: { 'Content-Type': 'text/plain' } }),
@@ -215,6 +222,12 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
     INVALID_PARAMETER: async () => api.asAdmin('POST', `/api/services/${await api.createService()}/intents`, {}),
     NOT_FOUND: () => api.asAdmin('POST', `/api/services/${unknownService}/intents`, intentBody(newUid())),
     CONFLICT: async () => api.asAdmin('POST', `/api/services/${await api.createService()}/intents`, intentBody(await createIntent())),
+  },
+  'change-intents': {
+    INVALID_PARAMETER: async () => api.asAdmin('POST', `/api/services/${await api.createService()}/changes`, { create: [{}] }),
+    NOT_FOUND: () => api.asAdmin('POST', `/api/services/${unknownService}/changes`, { create: [intentBody(newUid())] }),
+    CONFLICT: async () =>
+      api.asAdmin('POST', `/api/services/${await api.createService()}/changes`, { create: [intentBody(await createIntent())] }),
   },
   'update-intent': {
     INVALID_PARAMETER: async () => api.asAdmin('PUT', `/api/intents/${await createIntent()}`, intentBody(newUid())),
