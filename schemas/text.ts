@@ -77,15 +77,20 @@ export const webAddress = z
   }, 'must be an absolute http or https URL without user information')
   .meta({ format: 'uri' });
 
-/** How names of services and agent ids are compared: ignoring case, surrounding and repeated white space, and invisible characters. */
+/**
+ * How names of services and agent ids are compared: ignoring case, surrounding and repeated white space, and invisible characters. Letters such as
+ * the capital sharp s need both cases in turn, and what comes of some is not in NFC.
+ */
 export const foldName = (name: string): string =>
   name
     .normalize('NFC')
     .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
     .trim()
     .replace(/\s+/g, ' ')
+    .toLowerCase()
     .toUpperCase()
-    .toLowerCase();
+    .toLowerCase()
+    .normalize('NFC');
 
 /** How tags and namespaces are compared: ignoring case and surrounding white space. */
 export const foldTag = (tag: string): string => tag.normalize('NFC').trim().toLowerCase();

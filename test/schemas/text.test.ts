@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { replaceHidden, toPrintable, toPrintableJson } from '../../client/printable.ts';
-import { describeHidden, description, escapeHiddenInJson, name, withoutHidden } from '../../schemas/text.ts';
+import { describeHidden, description, escapeHiddenInJson, foldName, name, withoutHidden } from '../../schemas/text.ts';
 
 const family = '\u{1f468}\u200d\u{1f469}\u{1f3fd}\u200d\u{1f467}';
 const refused = (codePoint: string, at: number) => `must not contain the invisible or control character ${codePoint} (character ${at})`;
@@ -72,4 +72,14 @@ test('what is refused here and what is shown as an escape on terminals is the sa
   }
   expect(count).toBeGreaterThan(12_000);
   expect(replaceHidden('a\u200bb', () => '-')).toBe('a-b');
+});
+
+test('names are the same in capitals, in small letters, and folded already', () => {
+  const others: string[] = [];
+  for (let codePoint = 0; codePoint <= 0x10ffff; codePoint++) {
+    const text = `a${String.fromCodePoint(codePoint)}`;
+    const folded = foldName(text);
+    for (const one of [text.toLowerCase(), text.toUpperCase(), folded]) if (foldName(one) !== folded) others.push(text);
+  }
+  expect(others).toEqual([]);
 });

@@ -55,7 +55,7 @@ const maxSortKeyBytes = 1024;
 /** A text as a sort key. One that is too long (some letters grow when they are folded) ends in its digest instead. */
 function toSortKey(text: string, prefixBytes = 0): string {
   if (Buffer.byteLength(text) + prefixBytes <= maxSortKeyBytes) return text;
-  return `${text.slice(0, 200)}#${createHash('sha256').update(text).digest('hex')}`;
+  return `${text.slice(0, 200).toWellFormed()}#${createHash('sha256').update(text).digest('hex')}`;
 }
 
 const key = (kind: RecordKind, rest: string, sk: string): Key => ({ pk: partitions[kind].prefix + rest, sk });

@@ -2,6 +2,7 @@ import { ConditionalCheckFailedException, DynamoDBClient, TransactionCanceledExc
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { expect, test } from '@jest/globals';
 import { ApiError } from '../../../../functions/core/api-error.ts';
+import { keys } from '../../../../functions/core/table/keys.ts';
 import { openTable, type Table, type Write } from '../../../../functions/core/table/table.ts';
 
 const metadata = { message: '', $metadata: {} };
@@ -78,3 +79,7 @@ test('five seconds of conflicts are a 503 with Retry-After', async () => {
   expect(performance.now() - startedMs).toBeGreaterThan(4_900);
   expect(performance.now() - startedMs).toBeLessThan(7_000);
 }, 15_000);
+
+test('no key holds half of a character, wherever a long id is cut', () => {
+  for (const first of ['', 'é']) expect(keys.idOfKey('t', first + '😀'.repeat(255)).sk.isWellFormed()).toBe(true);
+});
