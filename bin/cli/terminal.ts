@@ -72,7 +72,7 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
   };
   /** One of many results for programs, on a line of its own; nothing if results are for people. */
   const line = (result: unknown) => {
-    if (isJson) stdout.write(`${JSON.stringify(result)}\n`);
+    if (isJson) print(stdout, `${toPrintableJson(result)}\n`);
   };
   /** Aligned columns. */
   const table = (rows: readonly (readonly string[])[]) => {

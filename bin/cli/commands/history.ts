@@ -1,5 +1,6 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { changePage, type LogEntry, type LoggedChange, type LogHead } from '../../../schemas/changes.ts';
+import { readAnswer } from '../../probes.ts';
 import { openContext } from '../context.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
 import { openChainCheck } from '../registry/log-chain.ts';
@@ -66,7 +67,7 @@ export function addHistory(program: CommandUnknownOpts): void {
   history
     .command('verify')
     .description('Check that each entry is the one that the next was written after, and name the first that is not. Exit code 1 then')
-    .option('--expect <number:digest>', 'the newest entry of an earlier check, which has to be there as it was')
+    .option('--expect <number:digest>', 'the newest entry of an earlier check, which has to be kept as it was')
     .action(async ({ expect }, command) => {
       const { api, terminal } = openContext(command);
       const expected = expect === undefined ? undefined : readExpected(expect);
@@ -77,12 +78,14 @@ export function addHistory(program: CommandUnknownOpts): void {
         check ??= openChainCheck(head, expected);
         check.add(page.entries);
       }
-      const { misfits = [], count = 0, oldest } = check?.finish() ?? {};
+      const { head: now } = readAnswer(changePage, await api.call('GET', '/api/changes', { query: { page_size: '1' }, isAdmin: true }));
+      const { misfits = [], count = 0, oldest } = check?.finish(now) ?? {};
       terminal.json({ head, count, oldest, misfits });
       const [first] = misfits;
-      const begin = oldest && oldest.seq > 1 ? ` Older ones than ${oldest.seq} of ${oldest.at} have expired.` : '';
+      const begin = oldest && oldest.seq > 1 ? ` Older ones than ${oldest.seq} of ${oldest.at} have expired, or were removed.` : '';
+      const whole = count === 0 ? 'No entry is kept' : `All ${count} entries fit`;
       if (first === undefined)
-        return terminal.say(count === 0 ? 'There is no entry.' : `All ${count} entries fit, up to ${head.seq}:${head.digest}.${begin}`);
+        return terminal.say(head.seq === 0 ? 'There is no entry.' : `${whole}, up to ${head.seq}:${head.digest}.${begin}`);
       const before = first.seq > (oldest?.seq ?? 1) ? `Up to entry ${first.seq - 1} all fits. ` : '';
       const others = misfits.length > 1 ? ` ${misfits.length - 1} more ${misfits.length > 2 ? 'do' : 'does'} not fit.` : '';
       const hint = first.problem === 'is missing.' ? ' Only an admin of all namespaces is shown every entry.' : '';

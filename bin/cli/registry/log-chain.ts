@@ -28,6 +28,7 @@ export function openChainCheck(head: LogHead, expected?: LogHead) {
   const misfits: Misfit[] = [];
   const fails = (seq: number, problem: string) => misfits.push({ seq, problem });
   let count = 0;
+  let newest = 0;
   let last: LogEntry | undefined;
   /** what the entry that comes next has to be */
   let next: { seq: number; digest?: string | null } = { seq: head.seq };
@@ -35,6 +36,7 @@ export function openChainCheck(head: LogHead, expected?: LogHead) {
   function check(entry: LogEntry): void {
     const { seq, previous } = entry;
     count++;
+    newest = Math.max(newest, seq);
     if (count === 1 && seq > head.seq) next = { seq };
     if (seq > next.seq) {
       fails(seq, 'stands out of its place in the order.');
@@ -56,8 +58,12 @@ export function openChainCheck(head: LogHead, expected?: LogHead) {
     /** @param entries - the next page, newest first */
     add: (entries: readonly LogEntry[]): void => entries.forEach(check),
 
-    finish(): ChainReport {
+    /** @param now - the head as it is after the last page: it names the newest entry, or one that has come since */
+    finish(now: LogHead = { ...head, seq: Math.max(head.seq, newest) }): ChainReport {
+      if (newest > now.seq) fails(newest, `is not in the log, whose head names ${now.seq === 0 ? 'none' : `entry ${now.seq}`}.`);
       if (expected && expected.seq > head.seq) fails(expected.seq, 'is expected, but the log ends before it.');
+      else if (expected && expected.seq < (last?.seq ?? Number.POSITIVE_INFINITY))
+        fails(expected.seq, 'is expected, but is not among those that are kept.');
       misfits.sort((left, right) => left.seq - right.seq);
       return { misfits, count, ...(last && { oldest: { seq: last.seq, at: last.at } }) };
     },

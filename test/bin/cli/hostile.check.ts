@@ -58,6 +58,15 @@ const full = {
   draft: false,
 };
 const service = { service_id: 's', service_name: details.service_name, service_url: 'https://x.example', description: attack };
+const entry = {
+  seq: 1,
+  at: '2026-01-01T00:00:00Z',
+  actor: { subject: attack, user_name: attack },
+  request_id: attack,
+  namespace: attack,
+  changes: [{ kind: 'agent', id: attack, action: 'block' }],
+  previous: null,
+};
 const makePolicy = (url: string) => ({
   '@context': 'http://www.w3.org/ns/odrl.jsonld',
   uid: `${url}/${attack}`,
@@ -94,6 +103,7 @@ function answerTo(path: string): object {
     return { intents: [{ intent_id: uid, intent_uid: uid, intent_name: details.intent_name, description: attack, tags: [] }], pagination };
   if (path.startsWith('/api/services?')) return { services: [{ ...service, intents: 1 }], pagination: { current_page: 1, page_size: 10 } };
   if (path.startsWith('/api/services')) return service;
+  if (path.startsWith('/api/changes')) return { entries: [entry], head: { seq: 1, digest: attack } };
   return {
     agent_id: attack,
     state: 'active',
@@ -164,6 +174,7 @@ const commands: [string, string[]][] = [
   ['a service', ['services', 'show', 's']],
   ['a question', ['services', 'delete', 's']],
   ['an agent', ['agents', 'show', 'x']],
+  ['the log', ['history']],
   ['the policy in force', ['policy', 'show']],
   ['a policy file', ['policy', 'show', 'policy.json']],
   ['a policy that differs', ['policy', 'diff', 'policy.json']],

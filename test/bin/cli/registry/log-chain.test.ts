@@ -26,11 +26,11 @@ const altered = (seq: number): LogEntry => ({ ...at(seq), actor: { subject: 's-2
 const withEntry = (entry: LogEntry) => log.map((one) => (one.seq === entry.seq ? entry : one));
 
 /** @param entries - oldest first; they are read in pages of three, newest first */
-function check(entries: readonly LogEntry[], head = headAt(10), expected?: LogHead) {
+function check(entries: readonly LogEntry[], head = headAt(10), expected?: LogHead, now?: LogHead) {
   const chain = openChainCheck(head, expected);
   const newestFirst = entries.toReversed();
   for (let start = 0; start < newestFirst.length; start += 3) chain.add(newestFirst.slice(start, start + 3));
-  return chain.finish();
+  return chain.finish(now);
 }
 
 const misfitsOf = (...some: Parameters<typeof check>) => check(...some).misfits.map(({ seq, problem }) => `${seq} ${problem}`);
@@ -43,7 +43,7 @@ describe('a log fits', () => {
     ['without any change', [[], { seq: 0, digest: null }], 0, undefined],
     ['if all of it has expired', [[]], 0, undefined],
     ['with the head that an earlier check has printed', [log, headAt(10), headAt(6)], 10, 1],
-    ['if that has expired', [log.slice(4), headAt(10), headAt(2)], 6, 5],
+    ['if its head has moved on meanwhile', [log, headAt(7), undefined, headAt(10)], 10, 1],
   ])('%s', (_, given, count, oldest) => {
     expect(check(...given)).toEqual({ misfits: [], count, ...(oldest && { oldest: { seq: oldest, at: at(oldest).at } }) });
   });
@@ -87,6 +87,22 @@ test.each<[string, Parameters<typeof check>, string[]]>([
     'another entry than the expected one',
     [log, headAt(10), { seq: 6, digest: 'sha-256=x' }],
     [`6 is another entry than the one expected: its digest is ${headAt(6).digest}.`],
+  ],
+  [
+    'an expected entry that is kept no more',
+    [log.slice(4), headAt(10), headAt(2)],
+    ['2 is expected, but is not among those that are kept.'],
+  ],
+  [
+    'an expected entry in a log of which nothing is kept',
+    [[], headAt(10), headAt(9)],
+    ['9 is expected, but is not among those that are kept.'],
+  ],
+  ['entries that the head does not reach', [log, headAt(8), undefined, headAt(8)], ['10 is not in the log, whose head names entry 8.']],
+  [
+    'entries without a head',
+    [log, { seq: 0, digest: null }, undefined, { seq: 0, digest: null }],
+    ['10 is not in the log, whose head names none.'],
   ],
   ['a log that ends before the expected entry', [log.slice(0, 8), headAt(8), headAt(10)], ['10 is expected, but the log ends before it.']],
 ])('names %s', (_, given, misfits) => {
