@@ -60,7 +60,7 @@ describe('openLambdas', () => {
   test('serves one invocation at a time in each of a bounded number of environments', async () => {
     const lambda = open(
       `const isAlone = !globalThis.busy; globalThis.busy = true;
-       await new Promise((resolve) => setTimeout(resolve, 20)); globalThis.busy = false; return { isAlone, threadId };`,
+       await new Promise((resolve) => setTimeout(resolve, 60)); globalThis.busy = false; return { isAlone, threadId };`,
       { maxOfOne: 2 },
     );
     const results = (await Promise.all(Array.from({ length: 8 }, () => lambda.invoke({})))) as { isAlone: boolean; threadId: number }[];
