@@ -5,7 +5,7 @@ import { startInvocations } from '../../../../bin/local/invocations.ts';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import { askFunction } from '../../../../functions/core/http/ask-function.ts';
 import { innerRequest } from '../../../../functions/core/http/inner-request.ts';
-import { ok } from '../../../../functions/core/http/response.ts';
+import { type ApiResponse, ok } from '../../../../functions/core/http/response.ts';
 import { type Action, serve } from '../../../../functions/core/http/serve.ts';
 import { invoke, refusalOf } from '../../../support/invoke.ts';
 
@@ -14,13 +14,15 @@ const refusal = new ApiError('TOO_MANY_REQUESTS', 'Later.', {
   headers: { 'Retry-After': '7', 'X-Request-Id': 'of another' },
 });
 
+const slow = Promise.withResolvers<ApiResponse>();
+
 /** What the functions of this Lambda do, by their names. */
 const functions: Record<string, Action> = {
   read: async (request) =>
     ok({ method: request.method, query: request.query(z.object({ query: z.string() })), id: request.requestId, at: request.baseUrl }),
   write: async (request) => ok({ body: request.json(), proof: request.header('dpop'), pat: request.header('authorization') }),
   refuse: () => Promise.reject(refusal),
-  slow: () => new Promise(() => {}),
+  slow: () => slow.promise,
 };
 
 const started = await startInvocations(async (name, event) => {
@@ -33,6 +35,7 @@ beforeAll(() => {
   process.env.AWS_ENDPOINT_URL_LAMBDA = started.endpoint;
 });
 afterAll(async () => {
+  slow.resolve(ok({}));
   delete process.env.AWS_ENDPOINT_URL_LAMBDA;
   await started.stop();
 });
