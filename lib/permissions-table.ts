@@ -6,16 +6,13 @@ const introduction = `# Permissions
 
 <!-- Written by "npm run permissions" from lib/endpoints.ts; a test compares the two. -->
 
-For those who review what a deployment may do. Every function has a role of its own, which may write its own log group, send traces to X-Ray,
-and do what the rows of the function say; nothing else. API Gateway has one more, which may run the functions of the endpoints. Functions marked *signIn* are deployed with that setting only.
-*Partitions* are the partition keys of the table that an action may touch (IAM condition \`dynamodb:LeadingKeys\`).
+Every function has a role of its own, which may write its own log group, send traces to X-Ray, and do what its rows say. API Gateway's role may run the functions of the endpoints. Functions marked
+with a setting are deployed with it only. *Partitions* are the partition keys that an action may touch (\`dynamodb:LeadingKeys\`). No function may \`Scan\` a table.
 
-Three permissions have a wildcard: traces (X-Ray has no resources to name), snapshots of the search index and secrets of services
-(their names are not known when the stack is created). No function may \`Scan\` a table.
+Three permissions have a wildcard: traces, snapshots of the search index, and secrets of services, whose names are not known when the stack is created.
 
-Only the policy of a signing key itself can allow signing, and it names only the role of the function that issues PATs (with \`signIn\`, of both that do): no IAM
-policy in the account adds anybody. Whoever may replace that policy (\`kms:PutKeyPolicy\`, which the account's administrators have), the code of such a function,
-or pass its role to another one can sign all the same; guard those rights.
+Only the policy of a signing key can allow signing, and it names only the functions that issue PATs. Whoever may replace that policy (\`kms:PutKeyPolicy\`), the code of such a function, or pass its role to another can sign all the same:
+guard those rights.
 
 `;
 

@@ -92,9 +92,8 @@ export const renderPage = (standard: Deployment, others: Deployment[]): string =
 
 <!-- Written by "npm run cost -- --write" from synthesized templates; a test compares the two. -->
 
-For those who pay the bill. All figures are US dollars a month at list prices of us-east-1 without free tiers, for a deployment with the default settings.
-\`npm run cost\` computes them for yours: for the stage \`production\` in \`cdk.json\`, with \`-c stage=test\` for another, with \`-c waf=true\` for one more
-setting, with \`--assume intents=50000\` for another traffic, and with \`--json\` for programs.
+US dollars a month at list prices of us-east-1, without free tiers, with the default settings. \`npm run cost\` computes yours: \`-c stage=test\` for another stage, \`-c waf=true\` for
+a setting, \`--assume intents=50000\` for other traffic, \`--json\` for programs.
 
 ${amountsTable(
   'part',
@@ -107,30 +106,27 @@ Added to the total, or taken from it:
 
 ${amountsTable('setting', differences(standard, others))}
 
-- \`tracing\`: X-Ray's default rule records the first request of each second and 5 % of the others. So traces cost most for each request where there are
-  few, ${dollars(estimate(standard, 100_000)['X-Ray'] ?? 0)} at 100,000 executions, and at most ${dollars(mostForTraces.base)} plus ${dollars(mostForTraces.perMillion)} for each million requests.
-- \`search=opensearch\`: the least that a collection is billed for, whatever it holds. Large ones scale up.
-- The search index is built every hour, and after bulk changes, from all that is registered: the size of the registry decides what that costs.
-- The number of hosts behind intents costs nothing: no metric has a dimension that they or agents choose.
-- \`requireProofOfPossession\`: the id of each proof is written down, so that none is used twice.
-- \`npm run cost\` counts \`expectedIntents\` and \`logRetentionDays\`, too. All other settings cost nothing by themselves.
+- \`tracing\`: X-Ray records the first request of each second and 5 % of the others: ${dollars(estimate(standard, 100_000)['X-Ray'] ?? 0)} at 100,000 executions, at most ${dollars(mostForTraces.base)} plus ${dollars(mostForTraces.perMillion)} for each million requests.
+- \`search=opensearch\`: the minimum that a collection is billed for.
+- \`npm run cost\` also counts \`expectedIntents\` and \`logRetentionDays\`. All other settings cost nothing by themselves.
 
 ## Prices
 
-**Check them before you rely on them:** prices change, and nothing reads these pages. They are in \`bin/cost/prices.ts\`.
+**Check them before you rely on them.** They are in \`bin/cost/prices.ts\`.
 
 ${table(['page of AWS', 'as of', 'US dollars'], '|---|---|---|', priceRows)}
 
 ## Not counted
 
-Searching the logs, a domain name's hosted zone, alarm mails, cold starts, what admins write, and copies in other regions.
-The two tables are billed alike, so they are counted together.
+Log searches, hosted zones, alarm mails, cold starts, what admins write, and copies in other regions.
 
 ## Assumed
 
 \`--assume name=value\` changes these:
 
-${Object.entries(assumptions)
-  .map(([name, [value, meaning]]) => `- \`${name}\`: ${Number(value.toPrecision(3))} ${meaning}`)
-  .join('\n')}
+${table(
+  ['name', 'value', 'meaning'],
+  '|---|---:|---|',
+  Object.entries(assumptions).map(([name, [value, meaning]]) => [`\`${name}\``, String(Number(value.toPrecision(3))), meaning]),
+)}
 `;

@@ -32,7 +32,7 @@ const programs = pages.flatMap((page) => {
 
 const stack = await startStack({ port: 0, quiet: true });
 const folder = mkdtempSync(join(tmpdir(), 'intent-gate-docs-'));
-for (const entry of ['bin', 'client', 'functions', 'lib', 'node_modules', 'schemas', 'package.json'])
+for (const entry of ['bin', 'client', 'functions', 'lib', 'node_modules', 'samples', 'schemas', 'package.json'])
   symlinkSync(resolve(entry), join(folder, entry));
 if (python) symlinkSync(python.folder, join(folder, '.venv'));
 afterAll(async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Credential } from '../../../../functions/core/credentials/credentials.ts';
 import { openRelay, type Relay } from '../../../../functions/core/relay/call.ts';
@@ -25,8 +25,7 @@ let relay: Relay;
 let asked: string[];
 
 beforeAll(async () => {
-  const [, snippet = ''] = /```js\n(.*?)```/s.exec(readFileSync('docs/calls.md', 'utf8')) ?? [];
-  ({ isSigned } = await import(`data:text/javascript,${encodeURIComponent(snippet)}`));
+  ({ isSigned } = await import(resolve('samples/verify-signature.js')));
   upstream = await startUpstream((_, response) => response.end('{}'), certificate);
   relay = openRelay({
     rules: { ports: [443], allowLoopback: true, ownHosts: [] },
