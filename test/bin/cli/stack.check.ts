@@ -1028,7 +1028,12 @@ describe('try', () => {
 test.each(['command-line.md', 'import.md'])('the commands in %s work', async (name) => {
   const page = await readFile(new URL(`../../../docs/${name}`, import.meta.url), 'utf8');
   const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block);
-  const outcome = await runScript(blocks.join('\n').replaceAll('/tmp/', `${folder}/`));
+  const outcome = await runScript(
+    blocks
+      .join('\n')
+      .replaceAll('/tmp/', `${folder}/`)
+      .replaceAll(' samples/', ` ${fileURLToPath(new URL('../../../samples', import.meta.url))}/`),
+  );
   expect(outcome).toMatchObject({ code: 0 });
 });
 
