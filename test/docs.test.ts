@@ -297,6 +297,18 @@ test('the documentation is no longer than its readers have time for', () => {
   expect(prose.join('\n').split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(maxWords);
 });
 
+test('every file that the documentation names is there', () => {
+  // the tests that security.md names are looked for by test/e2e/anonymous-costs.check.ts
+  const named = pages
+    .filter((page) => page !== 'docs/security.md')
+    .flatMap((page) =>
+      [...textOf(page).matchAll(/`((?:\.ci|bin|client|functions|lib|samples|schemas|test)\/[\w./-]+)`/g)].map(([, path = '']) => path),
+    );
+  expect(named.length).toBeGreaterThan(50);
+  const example = /stats\b|^lib\/endpoints\/services\.ts$/;
+  expect(named.filter((path) => !existsSync(path) && !example.test(path))).toEqual([]);
+});
+
 test('every script that the documentation names is there', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
   const named = pages.flatMap((page) => [...textOf(page).matchAll(/npm run (?:--silent )?([a-z][\w:-]*)(?: -- (?:([a-z]+)\b)?)?/g)]);
