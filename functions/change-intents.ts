@@ -4,7 +4,8 @@ import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ok } from './core/http/response.ts';
 import { pointer } from './core/json.ts';
-import type { IntentStep, Intents, LiveIntent } from './core/registry/intents.ts';
+import type { IntentStep, Intents } from './core/registry/intents.ts';
+import type { LiveIntent } from './core/registry/live-intents.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import { checkInService, checkIntent } from './core/relay/check-intent.ts';

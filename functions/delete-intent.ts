@@ -1,7 +1,8 @@
 import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { noContent } from './core/http/response.ts';
-import { type Intents, intentTag } from './core/registry/intents.ts';
+import type { Intents } from './core/registry/intents.ts';
+import { intentTag } from './core/registry/live-intents.ts';
 import { noSuchIntent } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 

@@ -12,7 +12,7 @@ import { type Action, serve } from './core/http/serve.ts';
 import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { type Authenticate, authenticatorFromEnvironment } from './core/pat/authenticate.ts';
 import { loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
-import { type Intents, openIntents } from './core/registry/intents.ts';
+import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { openRelay, type Relay } from './core/relay/call.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
@@ -20,7 +20,7 @@ import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   authenticate: Authenticate;
-  intents: Pick<Intents, 'findWith' | 'versions'>;
+  intents: Pick<LiveIntents, 'findWith' | 'versions'>;
   calls: IdempotentCalls;
   limits: RateLimiter;
   relay: Pick<Relay, 'connect'>;
@@ -50,7 +50,7 @@ const findPolicy = openPolicy(loadPolicyTemplate(), parseBilling(readEnvironment
 
 export const action = createAction({
   authenticate: authenticatorFromEnvironment(table, findPolicy),
-  intents: openIntents(table),
+  intents: openLiveIntents(table),
   calls: openIdempotentCalls(table),
   limits: openRateLimiter(table),
   stats: openExecutionStats(table),

@@ -9,7 +9,7 @@ import { parse } from './core/json.ts';
 import { judgedIntent } from './core/policy/conditions.ts';
 import { describeTerms } from './core/policy/describe.ts';
 import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
-import { type Intents, intentTag, openIntents } from './core/registry/intents.ts';
+import { intentTag, type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { noSuchIntent } from './core/registry/refusals.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
@@ -17,7 +17,7 @@ import { tableFromEnvironment } from './core/table/table.ts';
 export interface Deps {
   /** without it, nobody sees drafts */
   verifyAdmin?: VerifyAdmin;
-  intents: Pick<Intents, 'find'>;
+  intents: Pick<LiveIntents, 'find'>;
   /** without it, nothing is said about the policy */
   findPolicy?: FindPolicy;
 }
@@ -45,7 +45,7 @@ export const createAction =
     return revalidated({ ...shown, terms }, withPolicy(intentTag(found, view), policy.digest));
   };
 
-const intents = openIntents(tableFromEnvironment());
+const intents = openLiveIntents(tableFromEnvironment());
 
 const findPolicy = openPolicy(loadPolicyTemplate());
 

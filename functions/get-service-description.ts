@@ -6,8 +6,8 @@ import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { publicKeyPem, type SigningKeys, signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
-import { type Intents, openIntents } from './core/registry/intents.ts';
 import { type ListedIntent, listIntents } from './core/registry/lists.ts';
+import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { openServices, type Services } from './core/registry/services.ts';
@@ -15,7 +15,7 @@ import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   services: Pick<Services, 'find'>;
-  intents: Pick<Intents, 'read'>;
+  intents: Pick<LiveIntents, 'read'>;
   listIntents: (service: ServiceRecord, from: number | string, count: number) => Promise<{ intents: ListedIntent[]; total: number }>;
   signingKeys: Pick<SigningKeys, 'newest'>;
   protocol: string;
@@ -47,7 +47,7 @@ const table = tableFromEnvironment();
 export const handler = serve(
   createAction({
     services: openServices(table),
-    intents: openIntents(table),
+    intents: openLiveIntents(table),
     listIntents: (...page) => listIntents(table, ...page),
     signingKeys: signingKeysFromEnvironment(),
     protocol: readEnvironment(['protocol']).protocol,

@@ -1,5 +1,5 @@
 import { patRequest } from '../schemas/pat.ts';
-import { openAgents } from './core/activity/agents.ts';
+import { openApplicants } from './core/activity/applicants.ts';
 import { openPolicyArchive } from './core/activity/policy-archive.ts';
 import { openUsedJtis, type UsedJtis } from './core/activity/used-jti.ts';
 import { invalidParameter } from './core/api-error.ts';
@@ -72,7 +72,7 @@ const archive = openPolicyArchive(table);
 export const handler = serve(
   createAction({
     findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(environment.billing)),
-    agents: openAgents(table),
+    agents: openApplicants(table),
     archive,
     refusals: openPolicyRefusals(archive),
     usedJtis,

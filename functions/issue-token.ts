@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type * as z from 'zod';
 import { refreshForm, revocationForm, tokenForm } from '../schemas/sign-in.ts';
-import { openAgents } from './core/activity/agents.ts';
+import { openApplicants } from './core/activity/applicants.ts';
 import { openPolicyArchive } from './core/activity/policy-archive.ts';
 import { openRefreshTokens, type RefreshGrant, type RefreshTokens } from './core/activity/refresh-tokens.ts';
 import { type Grant, openSignIns, type SignIns } from './core/activity/sign-ins.ts';
@@ -180,7 +180,7 @@ const table = tableFromEnvironment();
 export const handler = serve(
   createAction({
     findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(environment.billing)),
-    agents: openAgents(table),
+    agents: openApplicants(table),
     archive: openPolicyArchive(table),
     signIns: openSignIns(table),
     refreshTokens: openRefreshTokens(table),

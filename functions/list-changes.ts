@@ -3,7 +3,8 @@ import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { nextLink } from './core/http/links.ts';
 import { ok } from './core/http/response.ts';
-import { type ChangeLog, changeLogFromEnvironment, selectEntries } from './core/registry/change-log.ts';
+import { type ChangeLog, changeLogFromEnvironment } from './core/registry/change-log.ts';
+import { selectEntries } from './core/registry/log.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {

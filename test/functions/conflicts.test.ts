@@ -7,7 +7,8 @@ import { createAction as createChanges } from '../../functions/change-intents.ts
 import { openAgents } from '../../functions/core/activity/agents.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
-import { intentTag, openIntents } from '../../functions/core/registry/intents.ts';
+import { openIntents } from '../../functions/core/registry/intents.ts';
+import { intentTag } from '../../functions/core/registry/live-intents.ts';
 import { listIntents } from '../../functions/core/registry/lists.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import type { Table } from '../../functions/core/table/table.ts';

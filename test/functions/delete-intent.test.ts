@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { intentTag } from '../../functions/core/registry/intents.ts';
+import { intentTag } from '../../functions/core/registry/live-intents.ts';
 import { createAction } from '../../functions/delete-intent.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';

@@ -4,7 +4,7 @@ import { operator } from '../../functions/core/admin/admin.ts';
 import { unavailable } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/policy.ts';
-import { intentTag, type LiveIntent } from '../../functions/core/registry/intents.ts';
+import { intentTag, type LiveIntent } from '../../functions/core/registry/live-intents.ts';
 import { type IntentInput, intentInput } from '../../schemas/intent.ts';
 import { digestedMembers, digestIntent } from '../../schemas/intent-digest.ts';
 import { type Agent, execute, type Gate, newAgent, obtainPat, post, startGate } from '../support/gate.ts';

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { digestOf, openChangeLog } from '../../functions/core/registry/change-log.ts';
+import { openChangeLog } from '../../functions/core/registry/change-log.ts';
+import { digestOf } from '../../functions/core/registry/log.ts';
 import { createAction } from '../../functions/list-changes.ts';
 import { changePage, type LogEntry } from '../../schemas/changes.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';

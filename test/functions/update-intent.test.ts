@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { intentTag } from '../../functions/core/registry/intents.ts';
+import { intentTag } from '../../functions/core/registry/live-intents.ts';
 import { createAction } from '../../functions/update-intent.ts';
 import { savedIntent, toFullIntent, toIntentDetails } from '../../schemas/intent.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';

@@ -1,5 +1,5 @@
 /** What a registry of services and intents would do if it did one thing after the other: a model for {@link ./linearizability.ts}. */
-import { digestOf } from '../../functions/core/registry/change-log.ts';
+import { digestOf } from '../../functions/core/registry/log.ts';
 import type { LogEntry, LoggedChange } from '../../schemas/changes.ts';
 import { toService } from '../../schemas/service.ts';
 import type { Model, Operation } from '../support/linearizable.ts';

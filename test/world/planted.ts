@@ -167,15 +167,15 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'who has to make room in the queue goes on waiting',
-    file: `${core}/activity/waiting-agents.ts`,
-    line: '      ...(displaced ? leave(displaced) : []),\n',
+    file: `${core}/activity/ask.ts`,
+    line: '    ...(displaced ? leave(displaced) : []),\n',
     becomes: '',
     caughtBy: 'requests for approval when the queue is full',
   },
   {
     name: 'a place in the queue is given twice',
-    file: `${core}/activity/waiting-agents.ts`,
-    line: "        when: [queue ? ['=', 'asked', number] : ['absent', 'asked']],\n",
+    file: `${core}/activity/ask.ts`,
+    line: "      when: [queue ? ['=', 'asked', number] : ['absent', 'asked']],\n",
     becomes: '',
     caughtBy: 'requests for approval when the queue is full',
   },
@@ -300,7 +300,7 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'an intent is live without asking for its service',
-    file: `${core}/registry/intents.ts`,
+    file: `${core}/registry/live-intents.ts`,
     line: '    if (!service) return read;\n    return { ...read, found: { intent: toIntentRecord(intent), service: toServiceRecord(service as ServiceItem) } };',
     becomes: '    return { ...read, found: { intent: toIntentRecord(intent), service: toServiceRecord(service ?? {}) } };',
     caughtBy: 'execution through the handler beside the delete of its service',
@@ -398,7 +398,7 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'an intent is taken to be in the service that it was in before',
-    file: `${core}/registry/intents.ts`,
+    file: `${core}/registry/live-intents.ts`,
     line: 'intent.service_id === guess ? rest.at(-1)',
     becomes: 'guess ? rest.at(-1)',
     caughtBy: 'one uid in two services',

@@ -3,22 +3,13 @@ import type { Admin } from '../admin/admin.ts';
 import { type ChangeLog, openChangeLog } from '../registry/change-log.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import {
-  type AgentItem,
-  type BoundAgent,
-  type FoundAgent,
-  type Presented,
-  readStanding,
-  type Standing,
-  standingKeys,
-  type WaitingItem,
-} from './agent.ts';
+import type { AgentItem, FoundAgent } from './agent.ts';
+import { openApplicants } from './applicants.ts';
 import { approve } from './approve.ts';
-import { type BindRequest, bind } from './bind.ts';
 import { block, unblock } from './block.ts';
 import { type AgentPage, list, type NamedAgent, resolve } from './find-agents.ts';
 import { revoke, unbind } from './remove.ts';
-import { isWaiting, openWaitingAgents } from './waiting-agents.ts';
+import { openWaitingAgents } from './waiting-agents.ts';
 
 /**
  * The agents of the table. What an admin does is one transaction, and an entry of the log exactly if it took place; what an agent does
@@ -28,6 +19,8 @@ import { isWaiting, openWaitingAgents } from './waiting-agents.ts';
 export function openAgents(table: Table, log: Pick<ChangeLog, 'change'> = openChangeLog(table)) {
   const waiting = openWaitingAgents(table, log);
   return {
+    ...openApplicants(table),
+
     /** The agent, also one that is blocked. */
     find: (agentId: string): Promise<AgentItem | undefined> => table.get<AgentItem>(keys.agent(agentId)),
 
@@ -38,18 +31,6 @@ export function openAgents(table: Table, log: Pick<ChangeLog, 'change'> = openCh
 
     list: (state: AgentState, after: string | undefined, count: number, nowMs: number): Promise<AgentPage> =>
       list(table, waiting, { state, after, count }, nowMs),
-
-    /** What a PAT request depends on, in one round trip. */
-    async standingOf(agentId: string, thumbprint: string, nowMs = Date.now()): Promise<Standing> {
-      const own = [keys.waiting(agentId, thumbprint), keys.waitingAgents()];
-      const [wait, queue, ...known] = await table.getAll<WaitingItem>([...own, ...standingKeys(agentId, thumbprint)]);
-      return { ...readStanding(known), wait, isWaiting: isWaiting(wait, queue, nowMs) };
-    },
-
-    bind: (request: BindRequest, seen: Standing): Promise<BoundAgent | undefined> => bind(table, request, seen),
-
-    /** Records that an agent waits for approval. The id is not bound to its key by that. */
-    ask: (presented: Presented): Promise<void> => waiting.ask(presented),
 
     approve: (by: Admin, agent: FoundAgent) => log.change(by, approve(waiting, agent)),
     block: (by: Admin, agent: FoundAgent, reason: string) => log.change(by, block(waiting, agent, reason)),

@@ -2,9 +2,8 @@ import type { Admin } from '../admin/admin.ts';
 import type { ChangeLog, Read } from '../registry/change-log.ts';
 import type { Condition } from '../table/expression.ts';
 import { type Key, keys } from '../table/keys.ts';
-import { persist } from '../table/retry.ts';
 import type { Item, Table, Write } from '../table/table.ts';
-import { type AgentItem, changeOf, idOfKey, noChange, type Presented, type WaitingItem } from './agent.ts';
+import { changeOf, noChange, type WaitingItem } from './agent.ts';
 
 /** How many agents may wait for approval at a time: one more takes the place of the one that has waited longest. */
 export const maxWaiting = 1_000;
@@ -13,7 +12,7 @@ export const maxWaiting = 1_000;
 const waitSeconds = 7 * 24 * 3_600;
 
 /** What is known of the queue as a whole. */
-interface QueueItem extends Item {
+export interface QueueItem extends Item {
   /** how many have ever asked */
   asked?: number;
   /** those with smaller numbers do not wait any more */
@@ -22,7 +21,7 @@ interface QueueItem extends Item {
   displaced?: number;
 }
 
-const placeOf = (number: number): Key => keys.waitingPlace(number % maxWaiting);
+export const placeOf = (number: number): Key => keys.waitingPlace(number % maxWaiting);
 
 const places = placeOf(0).pk;
 
@@ -48,50 +47,7 @@ export function endWaiting(agentId: string, thumbprint: string, wait: WaitingIte
 export function openWaitingAgents(table: Table, log: Pick<ChangeLog, 'change'>) {
   const readQueue = () => table.get<QueueItem>(keys.waitingAgents());
 
-  /** Puts an agent in the queue. @returns whether that is settled: if not, others came before it */
-  async function tryToAsk({ agentId, thumbprint, nowMs }: Presented): Promise<boolean> {
-    const key = keys.waiting(agentId, thumbprint);
-    const [agent, wait, queue] = await table.getAll<AgentItem & WaitingItem & QueueItem>([keys.agent(agentId), key, keys.waitingAgents()]);
-    if (agent?.generation !== undefined || agent?.block !== undefined || isWaiting(wait, queue, nowMs)) return true;
-    const number = queue?.asked ?? 0;
-    const before = await table.get<WaitingItem>(placeOf(number));
-    const displaced = before && isWaiting(before, queue, nowMs) ? before : undefined;
-    // it has been given that place meanwhile
-    if (displaced?.thumbprint === thumbprint && keys.agent(displaced.agent_id).pk === key.pk) return true;
-    const asked = { agent_id: agentId, thumbprint, first_seen: nowMs, number, expires_at: Math.floor(nowMs / 1000) + waitSeconds };
-    const outcome = await table.transact([
-      {
-        update: keys.waitingAgents(),
-        set: { asked: number + 1 },
-        add: displaced ? [['displaced', 1]] : [],
-        when: [queue ? ['=', 'asked', number] : ['absent', 'asked']],
-      },
-      {
-        check: keys.agent(agentId),
-        when: [
-          ['absent', 'generation'],
-          ['absent', 'block'],
-        ],
-      },
-      { put: { ...key, ...asked }, when: [wait ? ['=', 'number', wait.number] : ['absent', 'pk']] },
-      { put: { ...placeOf(number), ...asked } },
-      idOfKey(thumbprint, agentId, asked.expires_at),
-      ...(displaced ? leave(displaced) : []),
-    ]);
-    return outcome === true;
-  }
-
-  /** What is left of somebody whose place is taken. */
-  const leave = ({ agent_id, thumbprint, number }: WaitingItem): Write[] => [
-    { delete: keys.waiting(agent_id, thumbprint), when: [['=', 'number', number]] },
-    { delete: keys.idOfKey(thumbprint, agent_id) },
-  ];
-
   return {
-    /** Puts an agent in the queue, at the cost of the one that has waited longest if the queue is full. One that waits already stays where it is. */
-    ask: (presented: Presented): Promise<void> =>
-      persist(async () => ((await tryToAsk(presented)) ? { value: undefined } : undefined), table.pause),
-
     /** The keys that wait under an agent_id. */
     async find(agentId: string, nowMs = Date.now()): Promise<WaitingItem[]> {
       const { pk, sk } = keys.waiting(agentId, '');

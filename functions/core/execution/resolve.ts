@@ -7,7 +7,7 @@ import { openAdmission } from '../pat/admission.ts';
 import { judgedIntent } from '../policy/conditions.ts';
 import { chargesOf, rulesFor } from '../policy/judge.ts';
 import { isRate, tightest } from '../policy/limits.ts';
-import { findMismatch, type Intents, type LiveIntent } from '../registry/intents.ts';
+import { findMismatch, type LiveIntent, type LiveIntents } from '../registry/live-intents.ts';
 import { requireIntent } from '../registry/require-intent.ts';
 import { buildRequest, type UpstreamRequest } from '../relay/request.ts';
 import type { Execution } from './execution.ts';
@@ -32,7 +32,7 @@ export interface ResolvedCall extends LiveIntent, OnceOptions {
 }
 
 /** @param now - milliseconds since the epoch */
-export function openResolver(intents: Pick<Intents, 'findWith' | 'versions'>, now: () => number) {
+export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>, now: () => number) {
   const validate = openValidators();
   const replays = openReplayMeter(now);
 

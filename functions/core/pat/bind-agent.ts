@@ -1,10 +1,8 @@
 import { type BoundAgent, isBlocked, type Standing, sharedIdOf } from '../activity/agent.ts';
 import { agentBlockedAtIssue, agentIdTaken } from '../activity/agent-refusals.ts';
-import type { Agents } from '../activity/agents.ts';
+import type { Applicants } from '../activity/applicants.ts';
 import { ApiError, unavailable } from '../api-error.ts';
 import { invalidSignature } from './refusals.ts';
-
-type Binding = Pick<Agents, 'standingOf' | 'bind' | 'ask'>;
 
 export interface BindingRules {
   /** agents have to be approved before their first PAT */
@@ -30,7 +28,7 @@ interface Found extends Presented {
  * Finds the agent that an id and a key mean: if ids may be shared, a key that presents the id of another is an agent of its own.
  * @throws ApiError if what is known of the agent rules a PAT out: POLICY_REJECTED, or INVALID_SIGNATURE if a proof is missing
  */
-export async function findAgent(agents: Binding, presented: Presented, rules: BindingRules): Promise<Found> {
+export async function findAgent(agents: Applicants, presented: Presented, rules: BindingRules): Promise<Found> {
   const { agentId, thumbprint, hasProof } = presented;
   const standing = await agents.standingOf(agentId, thumbprint);
   const { agent, key } = standing;
@@ -47,7 +45,7 @@ export async function findAgent(agents: Binding, presented: Presented, rules: Bi
 }
 
 /** Binds the agent_id to the key; or lets the agent wait for approval, if it needs one. */
-export async function bindAgent(agents: Binding, presented: Presented, seen: Found, rules: BindingRules): Promise<BoundAgent> {
+export async function bindAgent(agents: Applicants, presented: Presented, seen: Found, rules: BindingRules): Promise<BoundAgent> {
   const { isApprovalRequired } = rules;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { standing, ...found } = attempt === 0 ? seen : await findAgent(agents, presented, rules);

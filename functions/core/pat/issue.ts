@@ -1,5 +1,5 @@
 import type { PatClaims } from '../../../schemas/pat.ts';
-import type { Agents } from '../activity/agents.ts';
+import type { Applicants } from '../activity/applicants.ts';
 import type { PolicyArchive } from '../activity/policy-archive.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { limitExceeded, rateLimitHeaders } from '../limit/limit-answers.ts';
@@ -19,7 +19,7 @@ export interface IssuerSettings extends BindingRules {
 }
 
 export interface IssuerParts {
-  agents: Pick<Agents, 'standingOf' | 'bind' | 'ask'>;
+  agents: Applicants;
   archive: Pick<PolicyArchive, 'keep'>;
   limits: Pick<RateLimiter, 'consume' | 'findRefusal'>;
   signingKeys: SigningKeys;

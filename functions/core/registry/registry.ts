@@ -1,10 +1,10 @@
 import { type Key, keys, partitions } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-import { openChangeLog } from './change-log.ts';
 import { type IntentItem, toIntentRecord } from './intent-item.ts';
 import { pages } from './lists.ts';
+import { openLog } from './log.ts';
 import type { RecordName, RegistryRecord } from './records.ts';
-import { type ServiceItem, toServiceRecord } from './services.ts';
+import { type ServiceItem, toServiceRecord } from './service-item.ts';
 
 /** How many reads are under way at once while the whole registry is read. */
 const parallelReads = 16;
@@ -30,7 +30,7 @@ export interface RegistryPart {
 
 /** The registry as search follows it: its log, what stands now, and all of it. Drafts are not there. */
 export function openRegistry(table: Table) {
-  const changeLog = openChangeLog(table);
+  const log = openLog(table);
 
   const show = (item: Item | undefined): RegistryRecord | undefined => {
     const record = item && toRecord(item);
@@ -65,9 +65,9 @@ export function openRegistry(table: Table) {
   }
 
   return {
-    head: changeLog.head,
-    findEntry: changeLog.find,
-    entriesAfter: changeLog.after,
+    head: log.head,
+    findEntry: log.find,
+    entriesAfter: log.after,
 
     /** The records of these names, in their order; undefined where none stands. */
     async readRecords(names: readonly RecordName[]): Promise<(RegistryRecord | undefined)[]> {

@@ -1,6 +1,6 @@
 import { compareVersions, splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { ApiError } from '../api-error.ts';
-import type { Intents, LiveIntent } from './intents.ts';
+import type { LiveIntent, LiveIntents } from './live-intents.ts';
 import { noSuchIntent } from './refusals.ts';
 
 /**
@@ -10,7 +10,7 @@ import { noSuchIntent } from './refusals.ts';
 export async function requireIntent(
   found: LiveIntent | undefined,
   intentUid: string,
-  intents: Pick<Intents, 'versions'>,
+  intents: Pick<LiveIntents, 'versions'>,
 ): Promise<LiveIntent> {
   const isDraft = found?.intent.draft === true;
   if (found && !isDraft && !found.intent.deprecated) return found;

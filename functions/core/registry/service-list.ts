@@ -2,7 +2,7 @@ import { type Key, keys, partitions } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { maxSkipped, tooFarIn } from './lists.ts';
 import type { ServiceRecord } from './records.ts';
-import { type ServiceItem, toServiceRecord } from './services.ts';
+import { type ServiceItem, toServiceRecord } from './service-item.ts';
 
 export interface ServicePage {
   services: ServiceRecord[];

@@ -7,19 +7,16 @@ import type { Condition } from '../table/expression.ts';
 import { keys } from '../table/keys.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import { isUlid, newUlid } from '../ulid.ts';
-import { type ChangeLog, digestOf, openChangeLog, type Planned, type Read } from './change-log.ts';
+import { type ChangeLog, openChangeLog, type Planned, type Read } from './change-log.ts';
 import { allPages, removeLeftovers } from './lists.ts';
+import { digestOf } from './log.ts';
 import { countInNamespace, namespaceKeys, usualMost } from './namespaces.ts';
 import type { ServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
-
-/** A service as the table holds it. */
-export type ServiceItem = ServiceRecord & Item;
+import { type ServiceItem, toServiceRecord } from './service-item.ts';
 
 /** Says whether the writer knew the record as it stands: from `If-Match`; always true without it. */
 export type IfMatch = (record: ServiceRecord) => boolean;
-
-export const toServiceRecord = ({ pk, sk, ...record }: ServiceItem): ServiceRecord => record as ServiceRecord;
 
 /** What the log says about a service's definition, or about what is known of its credential: never when it was set, or by whom. */
 const definitionDigest = (record: ServiceRecord): string => digestOf(toService(record));

@@ -1,5 +1,5 @@
 import type { LogEntry } from '../../../schemas/changes.ts';
-import { digestOf, type Head } from '../registry/change-log.ts';
+import { digestOf, type Head } from '../registry/log.ts';
 import type { RecordName } from '../registry/records.ts';
 import type { Registry } from '../registry/registry.ts';
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { unavailable } from '../../../../functions/core/api-error.ts';
-import { digestOf, type LogQuery, openChangeLog, selectEntries } from '../../../../functions/core/registry/change-log.ts';
+import { openChangeLog } from '../../../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../../../functions/core/registry/intents.ts';
+import { digestOf, type LogQuery, selectEntries } from '../../../../functions/core/registry/log.ts';
 import { openServices } from '../../../../functions/core/registry/services.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import type { Table } from '../../../../functions/core/table/table.ts';

@@ -1,0 +1,111 @@
+import type { LogEntry, LoggedChange } from '../../../schemas/changes.ts';
+import { canonicalDigest } from '../policy/canonical.ts';
+import { type Key, keys, partitions } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
+
+/** How far the registry has come: the newest entry of its log. */
+export interface Head {
+  /** 0 if nothing has been changed yet */
+  seq: number;
+  /** of the newest entry */
+  digest: string | null;
+  /** when that was made; later entries are never dated earlier */
+  at?: string;
+}
+
+export interface LogQuery {
+  /** how many entries at most */
+  count: number;
+  /** older entries are left out */
+  since?: string | undefined;
+  /** only entries with a smaller number */
+  before?: number | undefined;
+  /** of the entries that are wanted; with it, a page may be short or empty though more follow */
+  isWanted?: ((entry: LogEntry) => boolean) | undefined;
+}
+
+/** How long the log is kept unless a setting says otherwise, in days. */
+export const usualDays = 400;
+
+/** How many entries a page looks at if only some are wanted, and how many one query reads then. */
+const maxExamined = 1_000;
+const examinedAtOnce = 250;
+
+const noHead: Head = { seq: 0, digest: null };
+
+/** What tells two states of a record apart: SHA-256 of the canonical form (RFC 8785), base64url. */
+export const digestOf = (content: unknown): string => `sha-256=${canonicalDigest(content)}`;
+
+/** An entry as it is shown and digested: without what the table adds to it. */
+const toEntry = ({ pk, sk, expires_at, ...entry }: Item): LogEntry => entry as LogEntry;
+
+export const toHead = (item: Item | undefined): Head =>
+  item ? { seq: Number(item.seq), digest: String(item.digest), at: String(item.at) } : noHead;
+
+/**
+ * The log of the registry, for reading.
+ * @param days - how long entries are kept
+ */
+export function openLog(table: Table, days: number = usualDays) {
+  return {
+    /** How far the registry has come. */
+    head: async (): Promise<Head> => toHead(await table.get(keys.head())),
+
+    async find(seq: number): Promise<LogEntry | undefined> {
+      const item = await table.get(keys.log(seq));
+      return item && toEntry(item);
+    },
+
+    /** Entries with a greater number, oldest first, page by page: one query if there are none. */
+    async *after(seq: number): AsyncGenerator<LogEntry[]> {
+      let start: Key | undefined;
+      do {
+        const { items, lastKey } = await table.query<Item>(partitions.log.prefix, { range: ['>', keys.log(seq).sk], start });
+        if (items.length > 0) yield items.map(toEntry);
+        start = lastKey;
+      } while (start);
+    },
+
+    /**
+     * A page of the log, newest first. It reads no more entries than it shows; if only some are wanted, at most 1,000.
+     * @returns `next` if more may follow: the `before` of the next page
+     */
+    async list(
+      { count, since = '', before, isWanted }: LogQuery,
+      nowMs: number = Date.now(),
+    ): Promise<{ entries: LogEntry[]; next?: number }> {
+      const oldest = new Date(nowMs - days * 24 * 3600 * 1000).toISOString();
+      const entries: LogEntry[] = [];
+      let examined = 0;
+      let start = before === undefined ? undefined : keys.log(before);
+      do {
+        const limit = isWanted ? examinedAtOnce : count - entries.length;
+        const { items, lastKey } = await table.query<Item>(partitions.log.prefix, { isBackward: true, limit, start });
+        for (const entry of items.map(toEntry)) {
+          if (Date.parse(entry.at) < Date.parse(since || oldest) || entry.at < oldest) return { entries };
+          examined++;
+          if (isWanted === undefined || isWanted(entry)) entries.push(entry);
+          if (entries.length === count || examined >= maxExamined) return { entries, ...(entry.seq > 1 && { next: entry.seq }) };
+        }
+        start = lastKey;
+      } while (start);
+      return { entries };
+    },
+  };
+}
+
+/** Which entries are wanted; undefined if all are. */
+export function selectEntries(wanted: {
+  kind?: LoggedChange['kind'] | undefined;
+  id?: string | undefined;
+  /** user name, client id or token subject */
+  actor?: string | undefined;
+  namespaces?: readonly string[] | undefined;
+}): LogQuery['isWanted'] {
+  const { kind, id, actor, namespaces } = wanted;
+  if (Object.values(wanted).every((value) => value === undefined)) return undefined;
+  return (entry) =>
+    entry.changes.some((change) => (kind === undefined || change.kind === kind) && (id === undefined || change.id === id)) &&
+    (actor === undefined || Object.values(entry.actor).includes(actor)) &&
+    (namespaces === undefined || (entry.namespace !== undefined && namespaces.includes(entry.namespace)));
+}
