@@ -9,7 +9,7 @@ import { changeOf, noChange, type WaitingItem } from './agent.ts';
 export const maxWaiting = 1_000;
 
 /** How long an agent waits for approval before it is forgotten, in seconds. */
-const waitSeconds = 7 * 24 * 3_600;
+export const waitSeconds = 7 * 24 * 3_600;
 
 /** What is known of the queue as a whole. */
 export interface QueueItem extends Item {
