@@ -19,7 +19,7 @@ import type { Parameter } from '../schemas/parameter.ts';
 import { keyPatClaims, personPatClaims } from '../schemas/pat.ts';
 import { searchQuery } from '../schemas/search.ts';
 
-/** Most words of README.md, CONTRIBUTING.md and docs/ together, without tables, code blocks and pages that a program writes. */
+/** Most words of README.md, CONTRIBUTING.md and docs/ together, without tables and the pages that a program writes. */
 const maxWords = 15_000;
 
 const pages = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/*.md')];
