@@ -249,11 +249,11 @@ given('the catalogue', () => {
     await page.getByLabel('Search').focus();
     await page.keyboard.type('time in another place');
     await page.waitForURL(/query=time/);
-    await page.getByRole('link', { name: 'Tell the time in another place' }).waitFor();
-    while ((await page.evaluate('document.activeElement.textContent')) !== 'Tell the time in another place')
+    await page.getByRole('link', { name: 'Tell what time it is in a place' }).waitFor();
+    while ((await page.evaluate('document.activeElement.textContent')) !== 'Tell what time it is in a place')
       await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Tell the time in another place' }).waitFor();
+    await page.getByRole('heading', { name: 'Tell what time it is in a place' }).waitFor();
     await page.close();
   });
 });
