@@ -49,10 +49,15 @@ const pathOf = (agentId: string, more = '') => ({
   pathParameters: { agent_id: encodeURIComponent(agentId) },
 });
 const json = (body: unknown) => ({ headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
-const block = (agentId: string, outwait = async (): Promise<void> => {}, reason = 'Too many calls'): Promise<Answer> =>
-  invoke(createBlock({ ...admin, agents: gate.agents, outwait }), { method: 'PUT', ...pathOf(agentId, '/block'), ...json({ reason }) });
-const unblock = (agentId: string) =>
-  invoke(createUnblock({ ...admin, agents: gate.agents }), { method: 'DELETE', ...pathOf(agentId, '/block') });
+const block = (agentId: string, outwait = async (): Promise<void> => {}, reason = 'Too many calls', query = {}): Promise<Answer> =>
+  invoke(createBlock({ ...admin, agents: gate.agents, outwait }), {
+    method: 'PUT',
+    ...pathOf(agentId, '/block'),
+    query,
+    ...json({ reason }),
+  });
+const unblock = (agentId: string, query = {}) =>
+  invoke(createUnblock({ ...admin, agents: gate.agents }), { method: 'DELETE', ...pathOf(agentId, '/block'), query });
 const approve = (agentId: string, body: object = {}, query: Record<string, string> = {}) =>
   invoke(createApprove({ ...admin, agents: gate.agents }), { method: 'POST', ...pathOf(agentId, '/approve'), query, ...json(body) });
 const show = (agentId: string) =>
@@ -140,6 +145,18 @@ describe('a blocked agent', () => {
     expect(refusalOf(await requestPat(gate.openIssue(), agent))).toEqual(blockedAtIssue);
     await unblock(agent.agentId);
     expect((await show(agent.agentId)).status).toBe(404);
+    expect((await requestPat(gate.openIssue(), agent)).status).toBe(200);
+  });
+
+  test('can be a key alone, before it asks under any id', async () => {
+    const agent = await newAgent();
+    const key_thumbprint = await calculateJwkThumbprint(JSON.parse(agent.publicJwk));
+    const { status, body } = await block('~', undefined, undefined, { key_thumbprint });
+    expect({ status, body }).toMatchObject({ status: 200, body: { agent_id: `~${key_thumbprint}`, state: 'blocked' } });
+    for (const agentId of [agent.agentId, 'another']) {
+      expect(refusalOf(await requestPat(gate.openIssue(), { ...agent, agentId }))).toEqual(blockedAtIssue);
+    }
+    expect((await unblock('~', { key_thumbprint })).status).toBe(204);
     expect((await requestPat(gate.openIssue(), agent)).status).toBe(200);
   });
 

@@ -23,9 +23,9 @@ import { requireWholeLog } from './registry-scenarios.ts';
 const presented = (thumbprint = 'key', agentId = 'agent'): Presented => ({ agentId, thumbprint, nowMs: Date.now() });
 
 /** What endpoint 5 does with an agent: looks at it, and binds it. */
-async function issue(table: Table, { thumbprint, hasProof = false, mustBeKnown = false }: Partial<BindRequest> = {}) {
+async function issue(table: Table, { agentId, thumbprint, hasProof = false, mustBeKnown = false }: Partial<BindRequest> = {}) {
   const agents = openAgents(table);
-  const request = { ...presented(thumbprint), hasProof, mustBeKnown };
+  const request = { ...presented(thumbprint, agentId), hasProof, mustBeKnown };
   const seen = await agents.standingOf(request.agentId, request.thumbprint);
   if (isBlocked(seen) || (seen.agent?.proof && !hasProof)) return undefined;
   return (await agents.bind(request, seen))?.generation;
@@ -154,6 +154,97 @@ const proofs = among(
       const [withProof, without] = [firstOf(end, 0, 'transact'), firstOf(end, 1, 'update AGENT#')];
       if (answerOf(end.outcomes[0]) && answerOf(end.outcomes[1]))
         assert.ok(without < withProof, 'a PAT was issued without a proof after one with a proof');
+    },
+  },
+);
+
+/** The first PAT under one id of a key, beside something that concerns the key under another. */
+const besideOther = (name: string, promise: string, hasProof: boolean, act: Act, before?: Act): Scenario =>
+  among(
+    name,
+    promise,
+    { faults: 1 },
+    {
+      ...(before && { before }),
+      callers: [act, (table) => issue(table, { hasProof })],
+      check: (end) => {
+        const [settled, issued] = [firstOf(end, 0, 'transact'), firstOf(end, 1, 'transact')];
+        if (answerOf(end.outcomes[0]) && answerOf(end.outcomes[1]))
+          assert.ok(issued < settled, 'a PAT was issued to a key that must have none');
+      },
+    },
+  );
+
+const issueOther: Act = (table) => issue(table, { agentId: 'other' });
+const blockOther: Act = async (table) => (await openAgents(table).block(operator, { agentId: 'other' }, 'why')).block;
+const ofOneKey = [
+  ...[false, true].map((hasProof) =>
+    besideOther(
+      `first issue with${hasProof ? '' : 'out'} a proof beside a block of another id of the key`,
+      'I1: a block holds for every id of a key',
+      hasProof,
+      blockOther,
+      issueOther,
+    ),
+  ),
+  besideOther(
+    'first issue without a proof beside one with a proof under another id of the key',
+    'no PAT without a proof follows one with a proof',
+    false,
+    (table) => issue(table, { agentId: 'other', hasProof: true }),
+  ),
+];
+
+const issuedBesideOwner = among(
+  'issue beside a change of key',
+  'I1: a PAT belongs to the key that has the id',
+  { faults: 1 },
+  {
+    before: issue,
+    callers: [
+      issue,
+      async (table) => {
+        await unbind(table);
+        return issue(table, { thumbprint: 'key-2' });
+      },
+    ],
+    check: ({ outcomes }) => {
+      const [first, second] = outcomes.map(answerOf);
+      if (first && second) assert.notEqual(first, second, 'a PAT was issued to the key that had the id before');
+    },
+  },
+);
+
+const blockedTwice = among(
+  'two blocks',
+  'I1: what blocks a key is a block that can be lifted',
+  { faults: 1 },
+  { before: issue, callers: [block, block] },
+);
+
+/** The key has to prove possession under one id, and no more because of another, which was removed. */
+const proofForgotten = among(
+  'issue without a proof beside one with a proof that the key has forgotten',
+  'no PAT without a proof follows one with a proof',
+  { faults: 1 },
+  {
+    before: async (table) => {
+      await issue(table);
+      // so that its lists have to be written again
+      await table.update(keys.agent('agent'), { set: { listed_until: 0 } });
+    },
+    callers: [
+      issue,
+      async (table) => {
+        const proven = await issue(table, { hasProof: true });
+        await issue(table, { agentId: 'other', hasProof: true });
+        await openAgents(table).unbind(operator, { agentId: 'other' });
+        return proven;
+      },
+    ],
+    check: (end) => {
+      if (answerOf(end.outcomes[0]) && answerOf(end.outcomes[1]))
+        assert.ok(firstOf(end, 0, 'transact') < firstOf(end, 1, 'transact'), 'a PAT was issued without a proof after one with a proof');
     },
   },
 );
@@ -465,6 +556,10 @@ export const agentScenarios: Scenario[] = [
   blockBesideProof,
   blockBesideFirst,
   proofs,
+  ...ofOneKey,
+  issuedBesideOwner,
+  blockedTwice,
+  proofForgotten,
   twoNames,
   blockedAgain,
   liftedBesideIssue,

@@ -359,6 +359,9 @@ const priced: Scenario[] = (
       const charged = await chargedTo(table);
       assert.ok(charged >= calls * 100 && charged <= 200, `${calls} calls were made, and ${charged} cents are charged`);
       if (isFaultless) assert.equal(charged, calls * 100, 'what was not sent is charged');
+      // one whose connection is lost is charged until that is known
+      const canCall = !(upstreams as readonly Upstream[]).includes('lost');
+      if (isFaultless && canCall) assert.equal(calls, 1, 'a call was refused for the price of those that cannot be connected');
     },
   ),
 );

@@ -247,26 +247,24 @@ const moved: Scenario = {
   },
 };
 
-/** A creator beside something else that a program does to the head. */
+/** Who registers a service beside something else that a program does to the head. */
 const besideHead = (
   name: string,
   promise: string,
-  { before = async () => {}, beside = [], check }: { before?: Act; beside?: Act[]; check: (end: End, made: LogEntry[]) => void },
+  { before = [], beside = [], check }: { before?: Act[]; beside?: Act[]; check: (end: End, made: LogEntry[]) => void },
 ): Scenario => ({
   name,
   promise,
   budget: {},
   prepare: async (table) => {
-    const { service_id: left } = await openServices(table).create(serviceNamed('Left'));
-    const { service_id: right } = await openServices(table).create(serviceNamed('Right'));
-    const ids = { left, right };
-    await before(table, ids);
+    const none = { left: '', right: '' };
+    for (const act of before) await act(table, none);
     const made = logged(table);
     return {
-      callers: [create, ...beside].map(
+      callers: [register('Service'), ...beside].map(
         (act) =>
           async ({ table: own }: Caller) =>
-            act(own, ids),
+            act(own, none),
       ),
       check: (end) => check(end, made),
     };
@@ -373,16 +371,19 @@ export const registryScenarios: Scenario[] = [
       if (isUndisturbed) assert.equal(valuesOf(outcomes).filter(Boolean).length, 1, 'one intent was deleted twice');
     },
   }),
-  besideHead('a head that another program sets', 'I2: the head never goes back', {
-    beside: [setHead(10)],
-    check: (end) => {
-      requireRefusals(end);
-      const head = end.table.items().find(({ pk }) => pk === keys.head().pk);
-      assert.ok(Number(head?.seq) >= 10, 'the head went back');
-    },
-  }),
+  ...[[], [register('Earlier')]].map((before) =>
+    besideHead(`a${before.length > 0 ? '' : ' first'} head that another program sets`, 'I2: the head never goes back', {
+      before,
+      beside: [setHead(10)],
+      check: (end) => {
+        requireRefusals(end);
+        const head = end.table.items().find(({ pk }) => pk === keys.head().pk);
+        assert.ok(Number(head?.seq) >= 10, 'the head went back');
+      },
+    }),
+  ),
   besideHead('a head that stands behind its log', 'I2: no entry of the log is ever written over', {
-    before: setHead(1),
+    before: [register('Earlier'), register('Later'), setHead(1)],
     check: ({ table, outcomes }, made) => {
       assert.deepEqual(logged(table), made, 'an entry of the log was written over');
       assert.deepEqual(codesOf(outcomes), ['SERVICE_UNAVAILABLE']);

@@ -130,9 +130,12 @@ export const readStanding = ([key, sharer, agent]: (Item | undefined)[]): Standi
   sharer: sharer as AgentItem | undefined,
 });
 
-/** Holds if nothing has changed since on which what is done with an agent depends; each time that a key gets an id there is a new generation. */
+/**
+ * Holds if nothing has changed since on which what is done with an agent depends. Each time that a key gets an id there is a new generation;
+ * of a blocked agent, nothing changes but the block and the key.
+ */
 export const asSeen = (agent: AgentItem | undefined): Condition[] =>
-  ['generation', 'block', 'blocked_key', 'proof'].map((name) =>
+  ['block', ...(agent?.block ? ['blocked_key'] : ['generation', ...(agent?.generation ? ['proof'] : [])])].map((name) =>
     agent?.[name] === undefined ? ['absent', name] : ['=', name, agent[name]],
   );
 
