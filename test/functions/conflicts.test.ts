@@ -102,7 +102,7 @@ test('sixteen writers in one service lose nothing, and are refused nothing', asy
   expect(found).toMatchObject({ intents: 16, drafts: 16 });
   const { intents } = await listIntents(store.table, { service_id: service, intents: 16, drafts: 16 }, 0, 100);
   expect(intents.map(({ description }) => description).sort()).toEqual(Array.from({ length: 16 }, (_, writer) => `by ${writer}`).sort());
-}, 120_000);
+}, 300_000);
 
 test('a hundred admins who change a gate at once lose nothing, and are refused nothing', async () => {
   const service = await newService('Of a hundred');
@@ -122,7 +122,7 @@ test('a hundred admins who change a gate at once lose nothing, and are refused n
   expect(statuses).toEqual(Array.from({ length: 100 }, (_, admin) => [201, 201, 200, 200][admin % 4]));
   await requireEntries(seq, 100);
   await expect(openServices(store.table).find(service)).resolves.toMatchObject({ intents: 25 });
-}, 120_000);
+}, 300_000);
 
 describe('a request of which one answer of the table is lost', () => {
   let made = 0;
@@ -158,7 +158,7 @@ describe('a request of which one answer of the table is lost', () => {
           proxy.next = [...Array.from({ length: at }, () => 'none' as const), fault];
           expect({ fault, at, status: (await send(gate)).status }).toEqual({ fault, at, status });
           if (fault === 'none') requests = proxy.counts.requests - before;
-          if (fault === 'late') await delay(60);
+          if (fault === 'late') await delay(200);
           await expect(head()).resolves.toMatchObject({ seq: seq + 1 });
         }
       }

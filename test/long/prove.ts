@@ -11,6 +11,7 @@ import { replay } from '../world/explore.ts';
 import { type Lane, openLane } from '../world/lane.ts';
 import { plantedBugs, withBug } from '../world/planted.ts';
 import { scenarios } from '../world/scenarios.ts';
+import { spare } from '../world/spare.ts';
 import { trials } from '../world/trials.ts';
 
 const { values } = parseArgs({
@@ -117,7 +118,7 @@ const needed = (omit: string): Job => ({
 
 /** Notes that a scenario meets a condition. One that was not known is left out in turn, too. */
 function meet(id: string, scenario: string): void {
-  if (!meeting.has(id) && needs[id] === undefined && 'condition: '.includes(only)) addJob(needed(id));
+  if (!meeting.has(id) && needs[id] === undefined && spare[id] === undefined && 'condition: '.includes(only)) addJob(needed(id));
   meeting.set(id, (meeting.get(id) ?? new Set()).add(scenario));
 }
 

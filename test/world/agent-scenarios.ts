@@ -405,6 +405,26 @@ const displaced = among(
   },
 );
 
+const firstAsked = among(
+  'the first two requests for approval',
+  'as many wait as ask, each at one place',
+  { faults: 1 },
+  { callers: [ask('key'), ask('key-2')] },
+);
+
+const askedBesideBlock = among(
+  'request for approval beside a block',
+  'nobody who is blocked is put in the queue',
+  { faults: 1 },
+  {
+    callers: [ask(), block],
+    check: (end) => {
+      const [asked, blocked] = [firstOf(end, 0, 'transact'), firstOf(end, 1, 'transact')];
+      if (answerOf(end.outcomes[1])) assert.ok(asked < blocked, 'somebody was put in the queue who was blocked');
+    },
+  },
+);
+
 const revokedWaiting = among(
   'revocation of an agent that waits',
   'I1: nobody is approved by a revocation',
@@ -569,6 +589,8 @@ export const agentScenarios: Scenario[] = [
   approvedAnother,
   approvedBesideRemoval,
   askedBesideIssue,
+  firstAsked,
+  askedBesideBlock,
   displaced,
   revokedWaiting,
   removedBesideIssue,
