@@ -41,6 +41,12 @@ export async function requireWholeLog(table: MemoryTable): Promise<LogEntry[]> {
 /** Everything that the registry promises of itself, whatever has happened: every scenario ends with this. */
 async function requireConsistent(table: MemoryTable): Promise<void> {
   const entries = await requireWholeLog(table);
+  const states = new Map<string, string | undefined>();
+  for (const { id, action, digest_before, digest_after } of entries.flatMap(({ changes }) => changes)) {
+    if (action === 'credential') continue;
+    if (action !== 'create') assert.equal(digest_before, states.get(id), 'an entry does not say what its record was before');
+    states.set(id, digest_after);
+  }
   const services = itemsOf<ServiceItem>(table, 'service');
   const names = itemsOf<Item & { service_id: string }>(table, 'serviceName');
   assert.deepEqual(
@@ -324,6 +330,12 @@ export const registryScenarios: Scenario[] = [
   }),
   writers('a service is replaced while it is deleted', 'I2: nothing of a deleted service comes back', {
     callers: [rename('Left'), removeService],
+  }),
+  writers('a change of a service beside a draft of it', 'I2: neither undoes what the other counts', {
+    callers: [rename('Left'), createDraft(uid)],
+  }),
+  writers('delete of a service beside a draft of it', 'I1, I2: nothing of a deleted service counts', {
+    callers: [removeService, createDraft(uid)],
   }),
   writers('two creators of one uid', 'I2: one of those who create an intent succeeds, and it stands', {
     callers: [create, createRight],

@@ -12,5 +12,16 @@ export const spare: Record<string, string> = {
   'AGENT delete in a transaction: = generation (beside = proof, absent block)': ofAll,
   'AGENT delete in a transaction: = proof (beside = generation, absent block)': ofAll,
   'AGENT delete in a transaction: absent blocked_key (beside = block)': ofAll,
+  'AGENT delete in a transaction: = block (beside = blocked_key)': ofAll,
+  'AGENT delete in a transaction: = blocked_key (beside = block)': ofAll,
+  'AGENTS delete in a transaction: = number':
+    'who loses a place in the queue loses the record as well, which is deleted beside it under the same condition',
+  'AGENT WAITS put in a transaction: absent pk': 'who asks at the same time takes another number of the queue, which is noticed there',
+  'NAMESPACE update in a transaction: absent intents or <= intents': 'is read after the head, which has moved if it has changed',
+  'NAMES delete in a transaction: = service_id':
+    'a service gets and loses its name by changes of its record, which has its own condition beside it',
+  'LIST delete: = rev': 'nobody writes the list of a service that is gone',
+  'SERVICE check in a transaction: = rev': 'what an intent was checked against, such as a credential, is what stands when it is written',
+  'SERVICE put in a transaction: absent pk': 'the id is new: nobody else can know it',
   'KEY update in a transaction: exists proof': 'the record of a key may expire meanwhile: the update would leave an empty one',
 };
