@@ -157,6 +157,10 @@ const rename =
   (name: string): Act =>
   async (table, { left }) =>
     (await openServices(table).replace(left, { ...serviceNamed(name), namespace: 'a.example' }, always))?.rev;
+const describeService =
+  (description: string): Act =>
+  async (table, { left }) =>
+    (await openServices(table).replace(left, { ...serviceNamed('Left'), description, namespace: 'a.example' }, always))?.rev;
 const register =
   (name: string): Act =>
   async (table) =>
@@ -329,7 +333,10 @@ export const registryScenarios: Scenario[] = [
     callers: [rename('Other'), create],
   }),
   writers('a service is replaced while it is deleted', 'I2: nothing of a deleted service comes back', {
-    callers: [rename('Left'), removeService],
+    callers: [describeService('one'), removeService],
+  }),
+  writers('two replace one service', 'I2: a service is what the last one made of it', {
+    callers: [describeService('one'), describeService('two')],
   }),
   writers('a change of a service beside a draft of it', 'I2: neither undoes what the other counts', {
     callers: [rename('Left'), createDraft(uid)],
