@@ -93,7 +93,6 @@ test('every condition that a scenario meets is known, and where it is missed', a
   for (const { name } of scenarios) for (const id of (await run(name, { seconds: 0, seed: 1, script: '' })).conditions) met.add(id);
   expect(met.size).toBeGreaterThan(20);
   expect([...met].filter((id) => (needs[id] === undefined) === (spare[id] === undefined))).toEqual([]);
-  expect(Object.keys(spare).filter((id) => !met.has(id))).toEqual([]);
   const names = scenarios.map(({ name }) => name);
   expect(Object.values(needs).filter(({ scenario }) => !names.includes(scenario))).toEqual([]);
 });

@@ -412,7 +412,7 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'each page of the log is the first',
-    file: `${core}/registry/change-log.ts`,
+    file: `${core}/registry/log.ts`,
     line: 'if (items.length > 0) yield items.map(toEntry);\n        start = lastKey;',
     becomes: 'if (items.length > 0) yield items.map(toEntry);\n        start = lastKey && start;',
     caughtBy: 'search beside two writers',
