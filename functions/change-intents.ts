@@ -25,7 +25,7 @@ export const createAction = ({ verifyAdmin, intents, egress }: Deps): AdminActio
     const isKnown =
       (uid: string, tag = known[uid]) =>
       ({ intent }: LiveIntent) =>
-        tag === undefined || tag === digestIntent(intent) || tag.replace(/^W\//, '').startsWith(`"${intent.rev}.`);
+        tag === undefined || tag === '*' || tag === digestIntent(intent) || tag.replace(/^W\//, '').startsWith(`"${intent.rev}.`);
     const steps: (IntentStep & { place: string })[] = [
       ...changes.create.map((intent, at) => ({ action: 'create' as const, intent, place: pointer(['create', at]) })),
       ...changes.replace.map((intent, at) => ({

@@ -27,7 +27,7 @@ export const changesQuery = z.object({
     .optional()
     .describe('leaves out older entries'),
   kind: z.enum(changedKinds).optional().describe('only entries that changed a record of this kind'),
-  id: z.string().max(256).optional().describe('only entries that changed the record with this service_id, intent_uid or agent_id'),
+  id: z.string().max(320).optional().describe('only entries that changed the record with this service_id, intent_uid or agent_id'),
   actor: z.string().max(256).optional().describe('only changes by the admin of this user name, client id or token subject'),
   page_size: pageQuery.shape.page_size,
   before: z

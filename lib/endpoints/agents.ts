@@ -100,7 +100,7 @@ export const agents = {
       table: {
         ...changes,
         agent: ['getAll', 'query', 'update', 'delete', 'check'],
-        agentKey: ['query', 'put'],
+        agentKey: ['getAll', 'query', 'put'],
         agentList: ['get', 'getAll', 'put', 'delete'],
       },
     },

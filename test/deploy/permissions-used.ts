@@ -5,32 +5,44 @@ import type { AwsCall } from './gateway.ts';
 type Attributes = Record<string, { S?: string }>;
 type Row = Endpoint | BackgroundFunction;
 
-/** The partition keys that an operation of DynamoDB touches. */
-function partitionsOf({ action, input }: AwsCall): string[] {
-  const pk = (attributes: unknown) => (attributes as Attributes).pk?.S ?? '';
-  const [requests] = Object.values((input.RequestItems ?? {}) as Record<string, unknown>);
+/** What IAM has to allow: an action, on a partition if it is one of DynamoDB's. */
+interface Access {
+  action: string;
+  partition?: string;
+}
+
+const verbs = { Put: 'PutItem', Update: 'UpdateItem', Delete: 'DeleteItem', ConditionCheck: 'ConditionCheckItem' };
+
+/** A transaction needs what each of its writes needs, and a batch what each of its keys does. */
+function accessesOf({ action, input }: AwsCall): Access[] {
+  const at = (attributes: unknown, by = action): Access => ({ action: by, partition: (attributes as Attributes).pk?.S ?? '' });
   switch (action) {
+    case 'dynamodb:TransactWriteItems':
+      return (input.TransactItems as Record<keyof typeof verbs, { Item?: unknown; Key?: unknown }>[]).flatMap((write) =>
+        Object.entries(write).map(([verb, { Item, Key }]) => at(Item ?? Key, `dynamodb:${verbs[verb as keyof typeof verbs]}`)),
+      );
     case 'dynamodb:PutItem':
-      return [pk(input.Item)];
+      return [at(input.Item)];
     case 'dynamodb:BatchGetItem':
-      return (requests as { Keys: unknown[] }).Keys.map(pk);
+      return Object.values(input.RequestItems as Record<string, { Keys: unknown[] }>).flatMap(({ Keys }) => Keys.map((key) => at(key)));
     case 'dynamodb:Query': {
       const [, placeholder = ''] = /pk = (:\w+)/.exec(String(input.KeyConditionExpression)) ?? [];
-      return [(input.ExpressionAttributeValues as Attributes)[placeholder]?.S ?? ''];
+      return [{ action, partition: (input.ExpressionAttributeValues as Attributes)[placeholder]?.S ?? '' }];
     }
     default:
-      return input.Key ? [pk(input.Key)] : [];
+      return [input.Key ? at(input.Key) : { action }];
   }
 }
 
-/** Whether one permission of the row covers the call: its action, and every partition that it touches. */
-export const isGranted = ({ needs }: Row, call: AwsCall): boolean =>
-  permissionsOf(needs).some(
-    ({ actions, partitions }) =>
-      actions.includes(call.action) &&
-      (!partitions || partitionsOf(call).every((pk) => partitions.some((partition) => pk.startsWith(partition.replace('*', ''))))),
-  );
-
-/** A call in a few words, for people. */
-export const describeCall = (call: AwsCall): string =>
-  [call.action, ...new Set(partitionsOf(call).map((pk) => pk.split('#', 1)[0]))].join(' ');
+/** What a call needs and no permission of the row covers, in a few words each. */
+export const refusedOf = ({ needs }: Row, call: AwsCall): string[] =>
+  accessesOf(call)
+    .filter(
+      ({ action, partition }) =>
+        !permissionsOf(needs).some(
+          ({ actions, partitions }) =>
+            actions.includes(action) &&
+            (!partitions || partition === undefined || partitions.some((prefix) => partition.startsWith(prefix.replace('*', '')))),
+        ),
+    )
+    .map(({ action, partition = '' }) => `${action} ${partition.split('#', 1)[0]}`);

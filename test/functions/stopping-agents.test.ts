@@ -9,7 +9,7 @@ import { maxWaiting } from '../../functions/core/activity/waiting-agents.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { log } from '../../functions/core/log.ts';
-import { outwaitAdmissions } from '../../functions/core/pat/admission.ts';
+import { maxAdmissionMs, outwaitAdmissions } from '../../functions/core/pat/admission.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import { createAction as createGet } from '../../functions/get-agent.ts';
@@ -239,6 +239,23 @@ describe('a blocked agent', () => {
   }, 60_000);
 });
 
+test('an intent that is deleted while its upstream is being connected is not called', async () => {
+  const pat = await obtainPat(gate, await newAgent());
+  const doomed = `${uid.slice(0, uid.lastIndexOf(':'))}:v99`;
+  const found = await gate.intents.find(uid);
+  if (!found) throw new TypeError('there is an intent');
+  const { kind, rev, service_id, ...intent } = found.intent;
+  await gate.intents.create(service_id, { ...intent, intent_uid: doomed });
+  const connect = async () => {
+    await gate.intents.remove(doomed, () => true);
+    await new Promise((resolve) => setTimeout(resolve, maxAdmissionMs + 50));
+  };
+  upstream.seen.length = 0;
+  const answer = await execute(gate.openExecute({ connect }), pat, doomed, { code: 'FR' });
+  expect(refusalOf(answer)).toMatchObject({ status: 409, code: 'VERSION_CONFLICT' });
+  expect(upstream.seen).toEqual([]);
+});
+
 describe('with approval', () => {
   const ask = (agent: Agent) => requestPat(gate.openIssue(undefined, true), agent);
 
@@ -261,6 +278,15 @@ describe('with approval', () => {
     expect((await approve(agent.agentId, { key_thumbprint: body.key_thumbprint })).body).toEqual({ ...body, state: 'active' });
     expect((await approve(agent.agentId)).status).toBe(200);
     expect((await ask(agent)).status).toBe(200);
+  });
+
+  test('a key that is blocked under another id is not approved', async () => {
+    const agent = await newAgent();
+    await obtainPat(gate, agent);
+    const key_thumbprint = await thumbprintOf(agent.agentId);
+    await block(agent.agentId);
+    const refused = refusalOf(await approve(`${agent.agentId} two`, { key_thumbprint }));
+    expect(refused).toMatchObject({ status: 409, code: 'CONFLICT', details: { reason: 'agent_blocked' } });
   });
 
   test('an agent that had PATs before needs none, one that was unbound does', async () => {

@@ -1,14 +1,14 @@
 import type { Planned, Read } from '../registry/change-log.ts';
 import { keys } from '../table/keys.ts';
 import { newUlid } from '../ulid.ts';
-import { type AgentItem, asSeen, changeOf, type FoundAgent, lifeFrom, listActive, noChange } from './agent.ts';
+import { type AgentItem, type AgentKeyItem, asSeen, changeOf, type FoundAgent, lifeFrom, listActive, noChange } from './agent.ts';
 import { isBlockedAlready, onlyOne, otherKey } from './agent-refusals.ts';
 import type { WaitingAgents } from './waiting-agents.ts';
 
 /**
  * Lets an agent have PATs, whether or not it has asked for one. Without a key, the one is meant that has the id or alone waits under it.
  * @returns a plan whose result is undefined if no key is meant
- * @throws ApiError CONFLICT if several keys wait and none is named, if the id belongs to another key, or if the agent is blocked
+ * @throws ApiError CONFLICT if several keys wait and none is named, if the id belongs to another key, or if the agent or its key is blocked
  */
 export function approve(waiting: WaitingAgents, { agentId, thumbprint }: FoundAgent) {
   let key = thumbprint;
@@ -22,6 +22,8 @@ export function approve(waiting: WaitingAgents, { agentId, thumbprint }: FoundAg
       if (agent.thumbprint !== key) throw otherKey();
       return noChange(agent);
     }
+    const [onKey] = await read<AgentKeyItem>([keys.agentKey(key)]);
+    if (onKey?.blocked_by?.size) throw isBlockedAlready();
     const { wait, writes } = await waiting.end(read, agentId, key);
     const { listed_until, expires_at } = lifeFrom(Date.now());
     const { agent_id } = wait ?? { agent_id: agentId };

@@ -50,8 +50,9 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
       requireNotStopped(readStanding(others), claims);
       return found;
     };
-    const admit = openAdmission(async () => void (await find()));
-    const live = await requireIntent(await find(), intent_uid, intents);
+    const findUsable = async () => requireIntent(await find(), intent_uid, intents);
+    const admit = openAdmission(async () => void (await findUsable()));
+    const live = await findUsable();
     const { intent, service } = live;
     receipt.note({ intent_uid, service_id: intent.service_id });
     requirePermission(caller, intent_uid);

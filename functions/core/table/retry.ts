@@ -6,6 +6,9 @@ import { bounded, currentSignal } from '../invocation.ts';
 /** How long writes that meet a transaction on their items are tried again (contract section 18). */
 const conflictMs = 5_000;
 
+/** The longest wait between two attempts: who has tried for long must not wait much longer than who has just come. */
+const longestWaitMs = 250;
+
 /** Reasons of a cancelled transaction that say nothing about its conditions. */
 const passing = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
@@ -56,7 +59,7 @@ const tooManyChanges = (cause?: unknown): ApiError => unavailable('Too many chan
  * @param leftMs - the longest wait
  */
 async function backOff(attempt: number, tookMs: number, leftMs = conflictMs): Promise<void> {
-  const waitMs = Math.random() * Math.min(Math.max(tookMs, 5) * 2 ** (attempt + 2), conflictMs / 2, leftMs);
+  const waitMs = Math.random() * Math.min(Math.max(tookMs, 5) * 2 ** (attempt + 2), longestWaitMs, leftMs);
   await delay(waitMs, undefined, { signal: currentSignal() }).catch((error) => {
     throw tooManyChanges(error);
   });
