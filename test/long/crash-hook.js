@@ -6,7 +6,7 @@ import { Server as server } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import { isMainThread, default as threads } from 'node:worker_threads';
 
-const isWrite = (target = '') => /\.(PutItem|UpdateItem|DeleteItem|BatchWriteItem)$/.test(target);
+const isWrite = (target = '') => /\.(PutItem|UpdateItem|DeleteItem|TransactWriteItems)$/.test(target);
 
 function watchTable() {
   let [writes, at, when] = [0, Number.POSITIVE_INFINITY, ''];

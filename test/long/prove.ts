@@ -157,7 +157,7 @@ const harnesses: Harness[] = [
   {
     promise: 'M7: what was answered is there after kill -9, and nothing dead is',
     tried: 'kills of the local stack',
-    ...counted('crash.ts', 'points', full(1, 80)),
+    ...counted('crash.ts', 'points', full(1, 66)),
   },
   {
     promise: 'M1: at most `rate` calls in any period, over four processes with lost answers, one clock five seconds ahead and one behind',
