@@ -100,7 +100,9 @@ export async function applyChanges({ api, terminal }: RegistryContext, changes: 
     interruption?.end();
   }
   if (left > 0) {
-    const done = `${steps.length - left} of ${steps.length} changes of ${changes.name} were made`;
+    const made = applied.created + applied.updated + applied.removed;
+    const failures = steps.length - left - made;
+    const done = `${made} of ${steps.length} changes of ${changes.name} were made${failures > 0 ? `, ${failures} failed` : ''}`;
     throw new CliFailure('interrupted', `Stopped: ${done}, ${left} remain. Run the same command again to make them.`);
   }
   failed.sort((left, right) => (left.intent_uid < right.intent_uid ? -1 : 1));
@@ -154,13 +156,18 @@ function toBody(batch: readonly Step[]) {
   return { create: valuesOf('create'), replace: valuesOf('replace'), delete: valuesOf('delete'), if_match: Object.fromEntries(known) };
 }
 
+/** The place of a step in a batch, and what follows in it. */
+const stepPattern = /^\/(create|replace|delete)\/(\d+)(.*)$/s;
+
 /** @throws what affects every other intent as well: a refused token, no answer */
 async function findRefusal(attempt: () => Promise<unknown>): Promise<Refusal | undefined> {
   try {
     await attempt();
     return undefined;
   } catch (error) {
-    if (!(error instanceof Refusal) || [401, 403].includes(error.status)) throw error;
+    if (!(error instanceof Refusal) || error.status === 401) throw error;
+    // an admin of a namespace may be refused single intents, which are named
+    if (error.status === 403 && !error.issues.some(({ path }) => stepPattern.test(path))) throw error;
     return error;
   }
 }
@@ -169,7 +176,7 @@ async function findRefusal(attempt: () => Promise<unknown>): Promise<Refusal | u
 function refusedBy({ issues }: Refusal, batch: readonly Step[]): Map<Step, Issue[]> {
   const refused = new Map<Step, Issue[]>();
   for (const { path, problem } of issues) {
-    const [, list, at, place = ''] = /^\/(create|replace|delete)\/(\d+)(.*)$/s.exec(path) ?? [];
+    const [, list, at, place = ''] = stepPattern.exec(path) ?? [];
     const step = batch.filter((one) => one.list === list)[Number(at)];
     if (step) refused.set(step, [...(refused.get(step) ?? []), ...(place ? [{ path: place, problem }] : [])]);
   }

@@ -24,7 +24,7 @@ export function keepUids(planned: ImportPlan, standing: Intents, version?: strin
   const kept = version ?? standingVersion(planned, others) ?? planned.version;
   const uidOf = ({ intent_uid }: IntentInput, slug = splitIntentUid(intent_uid).slug) =>
     `${splitIntentUid(intent_uid).namespace}:${slug}:${kept}`;
-  const candidates = others.filter(({ intent_uid }) => splitIntentUid(intent_uid).version === kept);
+  const candidates = others.filter(({ intent_uid }) => versionOf(intent_uid) === kept);
   const byCall = Map.groupBy<string, Candidate>(candidates, callOf);
   const byPath = Map.groupBy<string, Candidate>(candidates, pathCallOf);
   const origins = new Set(candidates.map(({ endpoint }) => originOf(endpoint.url)));
@@ -65,7 +65,7 @@ function standingVersion({ intents, version = '' }: ImportPlan, standing: readon
   const names = new Set(intents.map(({ intent_uid }) => withoutVersion(intent_uid)));
   const known = standing.filter((record) => calls.has(pathCallOf(record)) || names.has(withoutVersion(record.intent_uid)));
   const current = known.filter(({ deprecated }) => !deprecated);
-  const byVersion = Map.groupBy(current.length > 0 ? current : known, ({ intent_uid }) => splitIntentUid(intent_uid).version);
+  const byVersion = Map.groupBy(current.length > 0 ? current : known, ({ intent_uid }) => versionOf(intent_uid));
   const most = Math.max(...[...byVersion.values()].map(({ length }) => length));
   const first = [...byVersion].filter(([, { length }]) => length === most).map(([one]) => one);
   return first.includes(version) ? version : first.sort((left, right) => compareVersions(right, left))[0];
@@ -76,8 +76,10 @@ const pathOf = (url: string): string => url.replace(/^[^/]*\/\/[^/?#{]*/, '').re
 
 const withoutVersion = (uid: string): string => uid.slice(0, uid.lastIndexOf(':'));
 
+const versionOf = (uid: string): string => splitIntentUid(uid).version;
+
 /**
- * The changes without the intents of other versions that have a successor among the wanted ones: these stay, and are marked as deprecated if that was
+ * The changes without the intents of which the wanted ones are another version: these stay, and older ones are marked as deprecated if that was
  * asked for.
  */
 export function keepOlder(
@@ -86,15 +88,16 @@ export function keepOlder(
   standing: Intents,
   isDeprecating: boolean,
 ): ServiceChanges {
-  const successors = new Set(wanted.map(({ intent_uid }) => withoutVersion(intent_uid)));
-  const isOlder = (uid: string) => successors.has(withoutVersion(uid));
-  const updates = changes.extra.filter(isOlder).flatMap((uid): Change<IntentInput>[] => {
+  const others = new Map(wanted.map(({ intent_uid }) => [withoutVersion(intent_uid), versionOf(intent_uid)]));
+  const isOtherVersion = (uid: string) => others.has(withoutVersion(uid));
+  const isOlder = (uid: string) => compareVersions(versionOf(uid), others.get(withoutVersion(uid)) ?? '') < 0;
+  const updates = changes.extra.filter(isOtherVersion).flatMap((uid): Change<IntentInput>[] => {
     const found = standing.get(uid);
-    if (!isDeprecating || found === undefined || found.record.deprecated) return [];
+    if (!isDeprecating || !isOlder(uid) || found === undefined || found.record.deprecated) return [];
     const before = normalizeIntent(found.record);
     const input = { ...before, deprecated: true };
     return [{ kind: 'update', input, differences: findDifferences(before, input), etag: found.etag }];
   });
   const intents = [...changes.intents, ...updates].sort((left, right) => (left.input.intent_uid < right.input.intent_uid ? -1 : 1));
-  return { ...changes, intents, extra: changes.extra.filter((uid) => !isOlder(uid)) };
+  return { ...changes, intents, extra: changes.extra.filter((uid) => !isOtherVersion(uid)) };
 }

@@ -70,7 +70,7 @@ export function openSignIns(table: Pick<Table, 'get' | 'put' | 'update' | 'delet
     },
 
     /**
-     * Does work that waits for an address of a stranger's choice: one at a time for a person, so that nobody cannot hold many instances of a function.
+     * Does work that waits for an address of a stranger's choice: one at a time for a person, so that nobody can hold many instances of a function.
      * @throws ApiError SERVICE_UNAVAILABLE while such work goes on for the person
      */
     async oneAtATime<T>({ subject }: Person, nowMs: number, work: () => Promise<T>): Promise<T> {

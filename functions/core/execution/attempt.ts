@@ -14,8 +14,7 @@ import type { ResolvedCall } from './resolve.ts';
 const reservedMs = 3_000;
 
 /**
- * Makes a call, at most once: it is connected, then counted, then sent. What is not sent costs nothing, and takes the room of no other call for
- * longer than it takes to find out.
+ * Makes a call, at most once: it is connected, then counted, then sent. Of what is not sent, money and counts are given back; rates stay counted.
  */
 export async function attempt(relay: Pick<Relay, 'connect'>, execution: Execution, call: ResolvedCall): Promise<Attempt> {
   const { receipt, quota } = execution;

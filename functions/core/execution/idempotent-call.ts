@@ -62,8 +62,8 @@ export interface IdempotentCalls {
   find(request: KeyedRequest): Promise<{ state: 'free' } | HeldCall>;
   /** Keeps the outcome for the rest of the 24 hours. False if the table cannot be reached: the key's call is then `unknown`. */
   finish(call: KeyedCall, outcome: Outcome): Promise<boolean>;
-  /** Frees the key: nothing was sent upstream. */
-  abandon(call: KeyedCall): Promise<void>;
+  /** Frees the key: nothing was sent upstream. False if the table cannot be reached: the key's call is then `unknown`. */
+  abandon(call: KeyedCall): Promise<boolean>;
 }
 
 /** How long a key is kept, from the start of its call. */
@@ -118,21 +118,25 @@ export function openIdempotentCalls(table: Table): IdempotentCalls {
   async function finish({ thumbprint, key, executionId }: KeyedCall, outcome: Outcome): Promise<boolean> {
     const packed = await pack(outcome);
     const isKept = packed.length <= maxOutcomeBytes;
-    try {
-      const set = { state: 'done', outcome: isKept ? packed : undefined };
-      await table.update(keys.call(thumbprint, key), { set, when: isOwn(executionId), isQuiet: true });
-      return true;
-    } catch (error) {
-      if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') return false;
-      throw error;
-    }
+    const set = { state: 'done', outcome: isKept ? packed : undefined };
+    return isReached(table.update(keys.call(thumbprint, key), { set, when: isOwn(executionId), isQuiet: true }));
   }
 
-  async function abandon({ thumbprint, key, executionId }: KeyedCall): Promise<void> {
-    await table.delete(keys.call(thumbprint, key), { when: isOwn(executionId) });
-  }
+  const abandon = ({ thumbprint, key, executionId }: KeyedCall): Promise<boolean> =>
+    isReached(table.delete(keys.call(thumbprint, key), { when: isOwn(executionId) }));
 
   return { begin, find, finish, abandon };
+}
+
+/** Whether the table answered. What the call came to is told either way. */
+async function isReached(write: Promise<unknown>): Promise<boolean> {
+  try {
+    await write;
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') return false;
+    throw error;
+  }
 }
 
 async function describe(item: CallItem, { fingerprint, nowMs }: KeyedRequest): Promise<HeldCall> {

@@ -37,7 +37,7 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
   const replays = openReplayMeter(now);
 
   /**
-   * Works out what is asked for: one read, unless the version has to be explained.
+   * Works out what is asked for: one read, but a second one for an intent that is new to this instance, or whose version has to be explained.
    * @throws ApiError the refusal, if there is one that needs no counter
    */
   return async (execution: Execution, body: JsonValue): Promise<ResolvedCall> => {

@@ -3,8 +3,8 @@ import { unavailable } from '../api-error.ts';
 /**
  * Within what time an execution calls once it has begun to read whether its agent is blocked, in milliseconds; if it takes longer, it
  * reads again. Whoever blocks an agent waits as long before saying so: an execution that read before the block was written has by then
- * called, or reads the block. That is asked when the call is admitted, and again right before it is sent. It holds for every policy, with or
- * without a limit, and costs executions nothing. Both sides measure a duration, so that their clocks need not agree.
+ * called, or reads the block. That is asked right before the call is sent, and again before it is sent over another connection or with other values
+ * of a credential. It holds for every policy, with or without a limit, and costs executions nothing. Both sides measure a duration, so that their clocks need not agree.
  */
 export const maxAdmissionMs = 3_000;
 

@@ -36,7 +36,7 @@ const uidTaken = () =>
     details: { issues: [{ path: '/intent_uid', problem: 'must be unique' }] },
   });
 
-/** What a step writes, and how many intents and drafts the service has more by it. */
+/** What a step writes. */
 function writesOf(step: IntentStep, service: ServiceRecord, seen: IntentItem | undefined, rev: number): Write[] {
   const serviceId = service.service_id;
   const uid = uidOf(step);

@@ -53,7 +53,7 @@ export const pastConflicts = <T>(send: () => Promise<T>): Promise<T> =>
 const tooManyChanges = (cause?: unknown): ApiError => unavailable('Too many changes are made at once. Try again after Retry-After.', cause);
 
 /**
- * A random wait before the next attempt ("full jitter"), of up to four times what the first one took, doubling with each; it ends with the invocation.
+ * A random wait before the next attempt ("full jitter"), of up to four times what the last attempt took, doubling with each and at most a quarter of a second; it ends with the invocation.
  * A table that is slow because many try at once makes them wait longer.
  * @param tookMs - how long the attempt took that came to nothing
  * @param leftMs - the longest wait

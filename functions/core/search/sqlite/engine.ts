@@ -60,10 +60,10 @@ export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotSto
 
   /** The newest snapshot or, if it cannot be used, a new index. */
   async function openNewest(store: SnapshotStore): Promise<OpenIndex> {
-    const head = await source.head();
     try {
       const seen = await loadSnapshot(store, file);
-      return { index: openSearchIndex(file), seen, head };
+      // read after it: what the snapshot has seen was there by then
+      return { seen, head: await source.head(), index: openSearchIndex(file) };
     } catch (error) {
       return rebuild(error instanceof UnusableSnapshot ? error.message : 'its snapshot cannot be read', error);
     }

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { planImport } from '../../../../bin/cli/import/plan-import.ts';
-import { keepUids } from '../../../../bin/cli/registry/versions.ts';
+import type { ServiceChanges } from '../../../../bin/cli/registry/compare.ts';
+import { keepOlder, keepUids } from '../../../../bin/cli/registry/versions.ts';
 import type { FullIntent } from '../../../../schemas/intent.ts';
 
 const options = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
@@ -143,4 +144,23 @@ test('what differs only in its origin keeps its own uid; an API that has moved k
     uid('read-thing'),
   ]);
   expect(uidsOf(keepUids(planOf(at(there, 'getThing')), standing(planOf(at(here, 'readThing')))))).toEqual([uid('read-thing')]);
+});
+
+test('of other versions, only older ones are deprecated, and none is removed', () => {
+  const uids = ['v1', 'v3', 'v10'].map((version) => `things.example:list-a:${version}`);
+  const [wanted] = plan({ 'GET /a': 'listA' }).intents.map((intent) => ({ ...intent, intent_uid: 'things.example:list-a:v3' }));
+  if (!wanted) throw new TypeError('one is wanted');
+  const known = new Map(
+    uids.map((intent_uid) => [intent_uid, { record: { ...wanted, intent_uid } as unknown as FullIntent, etag: '"x"' }]),
+  );
+  const extra = ['things.example:list-a:v1', 'things.example:list-a:v10', 'things.example:other:v1'];
+  const changes = { intents: [], extra } as unknown as ServiceChanges;
+  for (const [isDeprecating, expected] of [
+    [true, ['things.example:list-a:v1']],
+    [false, []],
+  ] as const) {
+    const kept = keepOlder(changes, [wanted], known, isDeprecating);
+    expect(kept.intents.map(({ input }) => input.intent_uid)).toEqual(expected);
+    expect(kept.extra).toEqual(['things.example:other:v1']);
+  }
 });

@@ -195,6 +195,14 @@ describe('faults', () => {
     expect(await faulty.begin(requestOf('E2', { nowMs: startMs + 60_000 }))).toEqual({ state: 'unknown' });
   });
 
+  test('a key that cannot be given back leaves what was told as it is, and the key unknown', async () => {
+    await faulty.begin(requestOf('E1'));
+    proxy.faults = { dropBefore: 1 };
+    expect(await faulty.abandon(requestOf('E1'))).toBe(false);
+    proxy.faults = {};
+    expect(await faulty.begin(requestOf('E2', { nowMs: startMs + 60_000 }))).toEqual({ state: 'unknown' });
+  });
+
   test('a table out of reach: 503', async () => {
     proxy.faults = { dropBefore: 1 };
     await expect(faulty.begin(requestOf('E1'))).rejects.toMatchObject({
