@@ -98,8 +98,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'whoever fails gives up the key of another',
     file: calls,
-    line: 'await table.delete(keys.call(thumbprint, key), { when: isOwn(executionId) });',
-    becomes: "await table.delete(keys.call(thumbprint, key), { when: [['=', 'state', 'running']] });",
+    line: 'table.delete(keys.call(thumbprint, key), { when: isOwn(executionId) })',
+    becomes: "table.delete(keys.call(thumbprint, key), { when: [['=', 'state', 'running']] })",
     caughtBy: 'a refusal under an idempotency key',
   },
   {
