@@ -13,7 +13,7 @@ export type Outcome = ApiResponse | ApiError;
 
 /** One execution under an idempotency key. */
 export interface KeyedCall {
-  /** RFC 7638 thumbprint of the agent's key: whoever has its agent_id next does not get its answers */
+  /** the RFC 7638 thumbprint of the agent's key, or what stands for a person with a client (`account` in `pat/holder.ts`): whoever has its agent_id next does not get its answers */
   thumbprint: string;
   /** the agent's idempotency key */
   key: string;

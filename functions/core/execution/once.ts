@@ -8,8 +8,8 @@ import type { Replays } from './replay-meter.ts';
 export interface Attempt {
   /** whether the upstream may have seen anything of it */
   isSent: boolean;
-  /** what the call is answered; any other error is a fault of the gate */
-  outcome: ApiResponse | unknown;
+  /** an {@link ApiResponse}, or what is thrown: an ApiError is the refusal, and any other error a fault of the gate */
+  outcome: unknown;
 }
 
 export interface OnceOptions {

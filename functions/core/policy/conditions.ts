@@ -17,7 +17,7 @@ export type Subject =
   /** when the call is made; time of day and day of the week are those of `zone` (IANA) */
   | { of: 'dateTime' }
   | { of: 'timeOfDay' | 'dayOfWeek'; zone: string }
-  /** RFC 7638 thumbprint of the agent's key */
+  /** the RFC 7638 thumbprint of the agent's key, or what stands for a person with a client (`account` in `pat/holder.ts`) */
   | { of: 'agentKey' }
   /** of the intent: the HTTP method of its endpoint; each of its tags; its service, by id or name */
   | { of: IntentSubject };

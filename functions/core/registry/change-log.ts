@@ -75,7 +75,8 @@ export function openChangeLog(table: Table, days: number = usualDays) {
     ...reading,
 
     /**
-     * Makes a change as one transaction. If another one came before it, it is worked out anew from what stands then, for up to five seconds.
+     * Makes a change as one transaction. If another one came before it, it is worked out anew from what stands then: no new
+     * attempt begins after five seconds.
      * @param plan - works the change out from what it reads; throws the refusal if it cannot be made. Perhaps called several times
      * @throws ApiError SERVICE_UNAVAILABLE if changes of others came before it all that time, or the table cannot be reached
      */

@@ -6,7 +6,7 @@ export interface ServiceRecord extends Service {
   kind: 'service';
   /** the number of the log entry that wrote the record */
   rev: number;
-  /** calls of its intents carry a credential, and are not made without it; absent if the service has none */
+  /** calls of its intents at the credential's origins carry it, and are not made without it; absent if the service has none */
   credential?: StoredCredential;
   /** how many intents it has, besides its drafts; changes of this leave `rev` as it is */
   intents: number;

@@ -28,7 +28,7 @@ export interface UpstreamCall {
   /** the intent's; with `credential` if calls at its origins carry one, and are not made without it */
   service: Pick<Service, 'service_id' | 'service_url' | 'headers'> & { credential?: StoredCredential };
   agentId: string;
-  /** RFC 7638 thumbprint of the agent's key */
+  /** the RFC 7638 thumbprint of the agent's key, or what stands for a person with a client (`account` in `pat/holder.ts`) */
   thumbprint: string;
   requestId: string;
   executionId: string;

@@ -94,7 +94,7 @@ export const keys = {
   /** how many agents have asked for approval: the next one's place follows from it */
   waitingAgents: (): Key => key('agentList', '', 'WAITING'),
   limit: (thumbprint: string, counter: string): Key => key('limit', thumbprint, counter),
-  /** @param caller - the thumbprint of the agent's key */
+  /** @param caller - the thumbprint of the agent's key, or what stands for a person with a client */
   call: (caller: string, idempotencyKey: string): Key => key('call', caller, idempotencyKey),
   jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
   /**
